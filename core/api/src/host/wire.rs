@@ -1,0 +1,224 @@
+//! What is said to a host, and what it answers.
+
+use seaworthy_model::cause::Cause;
+use seaworthy_model::component::{Architecture, Recipe, ReleaseId};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::host::{BootId, Drift, OperationId, OperationState};
+use seaworthy_model::id::Uid;
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::HostId;
+use serde::{Deserialize, Serialize};
+
+/// The version of this protocol. Both sides refuse any other: the host program is delivered by its digest, so they
+/// differ only by mistake.
+pub const PROTOCOL: u32 = 1;
+
+/// An order to a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Request {
+    /// [`PROTOCOL`]. Comes first, so that a mismatch is told before anything else is found odd.
+    pub protocol: u32,
+    /// Who orders.
+    pub fence: Fence,
+    /// What to do.
+    pub command: Command,
+}
+
+/// Who orders, and which of all orders it is. The host refuses another owner's and what is older than it has seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Fence {
+    /// The id of the operator's cluster.
+    pub cluster: String,
+    /// The Machine in whose name it acts.
+    pub machine: Uid,
+    /// That Machine's name, for people.
+    pub machine_name: String,
+    /// The operator's epoch.
+    pub epoch: Epoch,
+    /// The number of the order within the epoch.
+    pub sequence: u64,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Command {
+    /// Report what is there.
+    Facts,
+    /// Do one operation, and answer once it has ended.
+    Apply(Box<Operation>),
+    /// Report what is there, and what became of this operation.
+    Status(OperationId),
+    /// Forget the owner.
+    Disown,
+}
+
+/// One change of one component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Operation {
+    /// Its name.
+    pub id: OperationId,
+    /// The component's name.
+    pub component: String,
+    /// How it changes.
+    pub change: Change,
+}
+
+/// How a component changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Change {
+    /// Make this release the current one, whole and running.
+    Install(Box<Release>),
+    /// Stop it, and remove all of it.
+    Remove,
+}
+
+/// A release to install.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Release {
+    /// Its id: the host computes it from the recipe as well and refuses any other.
+    pub id: ReleaseId,
+    /// The name of the `MachineComponent`, to be reported back.
+    pub version_name: String,
+    /// How to make it.
+    pub recipe: Recipe,
+}
+
+/// The answer to a [`Request`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reply {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// What came of it.
+    pub answer: Answer,
+}
+
+impl Reply {
+    /// A reply in this version of the protocol.
+    #[must_use]
+    pub const fn new(answer: Answer) -> Self {
+        Self { protocol: PROTOCOL, answer }
+    }
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Answer {
+    /// It was done; this is what is there now.
+    Done(Box<Facts>),
+    /// It was not done, nothing was changed, and it may be possible later.
+    Later(Cause),
+    /// It was refused, or the operation failed.
+    Refused(Cause),
+    /// The operation is under way, and the program cannot wait for its end: ask for its status.
+    Pending,
+}
+
+/// What a host reports of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Facts {
+    /// Its machine-id.
+    pub host: HostId,
+    /// The id of its present boot.
+    pub boot: BootId,
+    /// Its processor architecture.
+    pub architecture: Architecture,
+    /// Who manages it; nobody when absent.
+    pub owner: Option<Owner>,
+    /// The highest epoch that it has seen from its owner's cluster or, without an owner, from the cluster that asks.
+    pub epoch: Epoch,
+    /// What is installed, sorted by component.
+    pub components: Vec<Component>,
+    /// The operation that was asked for or, for plain facts, the latest.
+    pub operation: Option<OperationReport>,
+    /// What else is worth knowing; nothing is decided by it.
+    pub platform: Platform,
+}
+
+/// What became of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OperationReport {
+    /// Which.
+    pub id: OperationId,
+    /// The name of the component that it changes.
+    pub component: String,
+    /// The release that it installs; absent when it removes.
+    pub release: Option<ReleaseName>,
+    /// What became of it.
+    pub state: OperationState,
+}
+
+/// Which release of which version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseName {
+    /// The name of the version's `MachineComponent`.
+    pub version_name: String,
+    /// The release.
+    pub id: ReleaseId,
+}
+
+/// Who manages a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Owner {
+    /// The cluster's id.
+    pub cluster: String,
+    /// The Machine.
+    pub machine: Uid,
+    /// The Machine's name.
+    pub machine_name: String,
+}
+
+/// A component that is installed on a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Component {
+    /// The component's name.
+    pub name: String,
+    /// The name of its version's `MachineComponent`.
+    pub version_name: String,
+    /// Its release.
+    pub release: ReleaseId,
+    /// In what it differs from that release.
+    pub drift: Drift,
+    /// The digests of what was rendered for this host: config files and unit, sorted by path.
+    pub rendered: Vec<RenderedFile>,
+    /// The digest of the binary that the running service consists of; absent when none runs.
+    pub running: Option<Digest>,
+}
+
+/// A file that was rendered for a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RenderedFile {
+    /// Relative path inside the release.
+    pub path: String,
+    /// The digest of what was rendered.
+    pub sha256: Digest,
+}
+
+/// What is worth knowing about a host when one looks for a fault.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Platform {
+    /// The digest of the host program itself.
+    pub program: Option<Digest>,
+    /// The kernel's release.
+    pub kernel: String,
+    /// The operating system's own name for itself.
+    pub os: String,
+    /// Bytes that are free where releases are kept.
+    pub free_bytes: u64,
+    /// Inodes that are free there.
+    pub free_inodes: u64,
+}

@@ -1,0 +1,21 @@
+//! The objects that people and the API server see, and the way between them and the model.
+//!
+//! ```text
+//!   object --parse--> Observation        Action --request--> Request
+//!                       model status --render--> object status
+//! ```
+//!
+//! Everything here is a pure function of its arguments (and of [`names::Names`], the table of interned names that
+//! the driver owns), so the kube adapter and the simulated API server use the very same code.
+
+#[cfg(feature = "crd")]
+pub mod crd;
+pub mod host;
+pub mod manifest;
+pub mod names;
+pub mod object;
+pub mod parse;
+pub mod render;
+pub mod request;
+pub mod rfc3339;
+pub mod v1alpha1;

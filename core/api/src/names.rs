@@ -1,0 +1,188 @@
+//! The table of interned names: which id stands for which name, in both directions.
+//!
+//! The driver owns one. Parsing interns names as it meets them; before it hands the parsed object to the engine, the
+//! driver delivers what [`Names::take_new`] returns, so an id is always announced before its first use.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+use seaworthy_model::event::{Event, Observation};
+use seaworthy_model::id::{ComponentId, MachineId, Named, NamedId, VersionId};
+
+/// Interned names of machines, components and versions.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    machines: Table,
+    components: Table,
+    versions: Table,
+    new: Vec<Named>,
+    scratch: String,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Table {
+    names: Vec<Arc<str>>,
+    ids: HashMap<Arc<str>, u32, FxBuildHasher>,
+}
+
+impl Table {
+    /// The id of `name`, and whether it is new.
+    fn intern(&mut self, name: &str) -> (u32, bool) {
+        if let Some(&id) = self.ids.get(name) {
+            return (id, false);
+        }
+        // 2^32 names do not fit into memory, so the number never reaches the limit.
+        let id = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        let name: Arc<str> = name.into();
+        self.names.push(Arc::clone(&name));
+        self.ids.insert(name, id);
+        (id, true)
+    }
+
+    fn name(&self, index: usize) -> Option<&str> {
+        self.names.get(index).map(AsRef::as_ref)
+    }
+}
+
+impl Names {
+    /// An empty table.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The id of the machine `name`.
+    pub fn machine(&mut self, name: &str) -> MachineId {
+        let (id, new) = self.machines.intern(name);
+        self.note(NamedId::Machine(MachineId(id)), name, new);
+        MachineId(id)
+    }
+
+    /// The id of the component `name`.
+    pub fn component(&mut self, name: &str) -> ComponentId {
+        let (id, new) = self.components.intern(name);
+        self.note(NamedId::Component(ComponentId(id)), name, new);
+        ComponentId(id)
+    }
+
+    /// The id of the `MachineComponent` object `name`, which is `<component>-<version>`.
+    pub fn version_object(&mut self, name: &str) -> VersionId {
+        let (id, new) = self.versions.intern(name);
+        self.note(NamedId::Version(VersionId(id)), name, new);
+        VersionId(id)
+    }
+
+    /// The id of `version` of `component`.
+    pub fn version(&mut self, component: &str, version: &str) -> VersionId {
+        let mut name = std::mem::take(&mut self.scratch);
+        name.clear();
+        let written = write!(name, "{component}-{version}");
+        debug_assert!(written.is_ok(), "a string takes every write");
+        let id = self.version_object(&name);
+        self.scratch = name;
+        id
+    }
+
+    fn note(&mut self, id: NamedId, name: &str, new: bool) {
+        if new {
+            self.new.push(Named { id, name: name.into() });
+        }
+    }
+
+    /// What was interned since the last call, in that order: to be delivered before anything that uses it.
+    #[must_use]
+    pub fn take_new(&mut self) -> Vec<Named> {
+        std::mem::take(&mut self.new)
+    }
+
+    /// [`take_new`](Self::take_new) as events.
+    pub fn announce(&mut self) -> impl Iterator<Item = Event> + use<> {
+        self.take_new().into_iter().map(|named| Event::Observed(Observation::Named(named)))
+    }
+
+    /// The id of the machine `name`, if it has one. Interns nothing.
+    #[must_use]
+    pub fn find_machine(&self, name: &str) -> Option<MachineId> {
+        self.machines.ids.get(name).copied().map(MachineId)
+    }
+
+    /// The name of a machine.
+    ///
+    /// # Errors
+    /// When the id was never given out here.
+    pub fn machine_name(&self, id: MachineId) -> Result<&str, UnknownId> {
+        self.machines.name(id.index()).ok_or(UnknownId(NamedId::Machine(id)))
+    }
+
+    /// The name of a component.
+    ///
+    /// # Errors
+    /// When the id was never given out here.
+    pub fn component_name(&self, id: ComponentId) -> Result<&str, UnknownId> {
+        self.components.name(id.index()).ok_or(UnknownId(NamedId::Component(id)))
+    }
+
+    /// The name of a `MachineComponent` object.
+    ///
+    /// # Errors
+    /// When the id was never given out here.
+    pub fn version_object_name(&self, id: VersionId) -> Result<&str, UnknownId> {
+        self.versions.name(id.index()).ok_or(UnknownId(NamedId::Version(id)))
+    }
+
+    /// The version as its author spells it: the name of the object without `<component>-`.
+    ///
+    /// # Errors
+    /// When one of the ids was never given out here, or when it is not a version of that component.
+    pub fn version_text(&self, component: ComponentId, id: VersionId) -> Result<&str, UnknownId> {
+        let component = self.component_name(component)?;
+        self.version_object_name(id)?
+            .strip_prefix(component)
+            .and_then(|rest| rest.strip_prefix('-'))
+            .ok_or(UnknownId(NamedId::Version(id)))
+    }
+}
+
+/// An id that stands for nothing: it does not come from this table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("id {0:?} stands for no name known here")]
+pub struct UnknownId(pub NamedId);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_announced_once_and_before_use() {
+        let mut names = Names::new();
+        let webd = names.component("webd");
+        let version = names.version("webd", "1.0.0");
+        assert_eq!(names.version_object("webd-1.0.0"), version);
+        assert_eq!(names.component("webd"), webd);
+        let announced: Vec<_> = names.take_new().into_iter().map(|named| (named.id, named.name)).collect();
+        let expected = [
+            (NamedId::Component(webd), String::from("webd")),
+            (NamedId::Version(version), String::from("webd-1.0.0")),
+        ];
+        assert_eq!(announced, expected);
+        assert_eq!(names.take_new(), []);
+    }
+
+    #[test]
+    fn names_come_back() {
+        let mut names = Names::new();
+        let machine = names.machine("m-0");
+        let (a, ab) = (names.component("a"), names.component("a-b"));
+        let version = names.version("a", "b-1");
+        assert_eq!(names.machine_name(machine), Ok("m-0"));
+        assert_eq!(names.find_machine("m-0"), Some(machine));
+        assert_eq!(names.find_machine("m-1"), None);
+        assert_eq!(names.version_text(a, version), Ok("b-1"));
+        assert_eq!(names.version_text(ab, version), Ok("1"), "one object name may be read in two ways");
+        let other = names.component("other");
+        assert_eq!(names.version_text(other, version), Err(UnknownId(NamedId::Version(version))));
+        assert_eq!(names.machine_name(MachineId(7)), Err(UnknownId(NamedId::Machine(MachineId(7)))));
+    }
+}

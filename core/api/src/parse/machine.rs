@@ -1,0 +1,113 @@
+//! `Machine`.
+
+use std::sync::Arc;
+
+use seaworthy_model::host::Connection;
+use seaworthy_model::id::{Kind, MachineId};
+use seaworthy_model::machine::{Address, HostKeyPolicy, MachineObject, MachineSpec};
+use seaworthy_model::meta::Parsed;
+
+use super::component_setting::component_settings;
+use super::faults::{Faults, Field};
+use super::metadata::{MetadataError, metadata};
+use super::{status, text};
+use crate::names::Names;
+use crate::object::Machine;
+use crate::v1alpha1;
+
+/// Reads a Machine.
+///
+/// # Errors
+/// When the metadata makes no sense. Faults of the spec are part of the result.
+pub fn machine(object: &Machine, names: &mut Names) -> Result<(MachineId, MachineObject), MetadataError> {
+    machine_again(object, None, names)
+}
+
+/// Reads a Machine whose spec may have been read before, with the same `names`: then that is what it says.
+///
+/// # Errors
+/// When the metadata makes no sense.
+pub fn machine_again(
+    object: &Machine,
+    known: Option<Parsed<MachineSpec>>,
+    names: &mut Names,
+) -> Result<(MachineId, MachineObject), MetadataError> {
+    let meta = metadata(Kind::Machine, &object.metadata)?;
+    let id = names.machine(&object.metadata.name);
+    let spec = known.unwrap_or_else(|| spec(&object.spec, names));
+    let status =
+        object.status.as_ref().map(|status| status::machine_status(status, names)).unwrap_or_default();
+    Ok((id, MachineObject { meta, spec, status }))
+}
+
+fn spec(spec: &v1alpha1::MachineSpec, names: &mut Names) -> Parsed<MachineSpec> {
+    let mut faults = Faults::default();
+    let root = Field::root("spec");
+    let address = address(root.name("address"), &spec.address, &mut faults);
+    let connection = connection(root.name("ssh"), &spec.ssh, address, &mut faults);
+    let pins = component_settings(root.name("components"), &spec.components, names, &mut faults);
+    let retry = spec.retry.as_deref().unwrap_or_default();
+    faults.require(root.name("retry"), retry.len() <= 253, "must have at most 253 bytes");
+    let paused = spec.paused;
+    faults.result(connection.map(|connection| {
+        let connection = Arc::new(connection);
+        Arc::new(MachineSpec { connection, pins, paused })
+    }))
+}
+
+fn address(field: Field<'_>, address: &v1alpha1::Address, faults: &mut Faults) -> Address {
+    faults.require(field.name("ip"), text::is_host_address(&address.ip), text::IP);
+    if let Some(hostname) = &address.hostname {
+        faults.require(field.name("hostname"), text::is_subdomain(hostname, 253), text::SUBDOMAIN);
+    }
+    for (name, value) in [("idc", &address.idc), ("rack", &address.rack)] {
+        if let Some(value) = value {
+            faults.require(field.name(name), text::is_label_value(value), text::LABEL_VALUE);
+        }
+    }
+    Address {
+        ip: address.ip.clone(),
+        hostname: address.hostname.clone().unwrap_or_default(),
+        idc: address.idc.clone().unwrap_or_default(),
+        rack: address.rack.clone().unwrap_or_default(),
+    }
+}
+
+fn connection(
+    field: Field<'_>,
+    ssh: &v1alpha1::Ssh,
+    address: Address,
+    faults: &mut Faults,
+) -> Option<Connection> {
+    let port = faults.number(field.name("port"), ssh.port, (1_u16, u16::MAX));
+    faults.require(field.name("user"), text::is_user(&ssh.user), text::USER);
+    faults.require(field.name("secretName"), text::is_subdomain(&ssh.secret_name, 253), text::SUBDOMAIN);
+    let host_keys = host_keys(field.name("hostKeys"), &ssh.host_keys, faults);
+    let host_key_policy = match ssh.host_key_policy.as_str() {
+        "Pinned" => HostKeyPolicy::Pinned,
+        "TrustOnFirstUse" => HostKeyPolicy::TrustOnFirstUse,
+        _ => {
+            faults.add(field.name("hostKeyPolicy"), "must be Pinned or TrustOnFirstUse");
+            return None;
+        }
+    };
+    if ssh.host_keys.is_empty() && host_key_policy == HostKeyPolicy::Pinned {
+        let message = "hostKeys must not be empty unless hostKeyPolicy is TrustOnFirstUse";
+        faults.add(field.name("hostKeys"), message);
+    }
+    let (user, secret_name) = (ssh.user.clone(), ssh.secret_name.clone());
+    Some(Connection { address, port: port?, user, secret_name, host_keys, host_key_policy })
+}
+
+fn host_keys(field: Field<'_>, keys: &[String], faults: &mut Faults) -> Vec<String> {
+    faults.at_most(field, keys.len(), 8);
+    faults.unique(field, "", keys.iter().map(String::as_str));
+    let mut read = Vec::with_capacity(keys.len());
+    for (index, key) in keys.iter().enumerate() {
+        match text::host_key(key) {
+            Some(key) => read.push(key),
+            None => faults.add(field.index(index), text::HOST_KEY),
+        }
+    }
+    read
+}

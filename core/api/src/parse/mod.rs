@@ -1,0 +1,27 @@
+//! Objects into the model: every fault of a spec, each with the path of its field.
+//!
+//! The schemas and CEL rules in the API server refuse nearly all of these faults before they are stored. Nothing
+//! here depends on that: what arrives is judged anew, and nothing that is read can make it panic.
+//!
+//! A spec with faults is not an error of the function: the object exists and has a uid, so it is observed with its
+//! faults, and they become the condition `InvalidSpec`. Only an object whose metadata makes no sense is refused.
+
+mod component_setting;
+mod faults;
+mod machine;
+mod machine_component;
+mod metadata;
+mod observation;
+mod package_version;
+mod probe;
+mod small;
+mod status;
+mod text;
+
+pub use machine::{machine, machine_again};
+pub use machine_component::version;
+pub use metadata::MetadataError;
+pub use observation::{gone, observed};
+pub use package_version::package_version;
+pub use small::{lease, node};
+pub use status::{machine_status, package_version_status};

@@ -1,0 +1,96 @@
+//! `ClusterPackageVersion`.
+
+use std::sync::Arc;
+
+use seaworthy_model::id::Kind;
+use seaworthy_model::meta::Parsed;
+use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, SINGLETON};
+use seaworthy_model::quantity::CountOrPercent;
+
+use super::component_setting::component_settings;
+use super::faults::{Faults, Field};
+use super::metadata::{MetadataError, metadata};
+use super::{status, text};
+use crate::names::Names;
+use crate::object::ClusterPackageVersion;
+use crate::v1alpha1::{self, IntOrString};
+
+/// Reads the `ClusterPackageVersion`.
+///
+/// # Errors
+/// When the metadata makes no sense, or the object is not the one named `default`: a second one must not stand in
+/// for it. Faults of the spec are part of the result.
+pub fn package_version(
+    object: &ClusterPackageVersion,
+    names: &mut Names,
+) -> Result<PackageVersionObject, MetadataError> {
+    let kind = Kind::ClusterPackageVersion;
+    let meta = metadata(kind, &object.metadata)?;
+    if *object.metadata.name != *SINGLETON {
+        let mut faults = Faults::default();
+        faults.add(Field::root("metadata").name("name"), "must be default: there is one for the whole fleet");
+        return Err(MetadataError::new(kind, &object.metadata, faults));
+    }
+    let spec = spec(&object.spec, names);
+    let status = object.status.as_ref();
+    let status = status.map(|status| status::package_version_status(status, names)).unwrap_or_default();
+    Ok(PackageVersionObject { meta, spec, status })
+}
+
+fn spec(spec: &v1alpha1::ClusterPackageVersionSpec, names: &mut Names) -> Parsed<PackageVersionSpec> {
+    let mut faults = Faults::default();
+    let root = Field::root("spec");
+    let components = component_settings(root.name("components"), &spec.components, names, &mut faults);
+    let max_unavailable = count_or_percent(root.name("maxUnavailable"), &spec.max_unavailable, &mut faults);
+    let max_failures = count_or_percent(root.name("maxFailures"), &spec.max_failures, &mut faults);
+    let audit_interval = text::duration(&spec.audit_interval).unwrap_or_else(|| {
+        faults.add(root.name("auditInterval"), "must be a duration from 1s to 8760h, such as 24h or 1h30m");
+        core::time::Duration::ZERO
+    });
+    let paused = spec.paused;
+    faults.result(Some(Arc::new(PackageVersionSpec {
+        components,
+        max_unavailable,
+        max_failures,
+        audit_interval,
+        paused,
+    })))
+}
+
+/// More machines than any fleet has.
+const COUNT_MAX: u32 = 1_000_000;
+
+/// Reads a limit. What is returned beside a fault is not used.
+fn count_or_percent(field: Field<'_>, value: &IntOrString, faults: &mut Faults) -> CountOrPercent {
+    let read = match value {
+        IntOrString::Int(count) => {
+            u32::try_from(*count).ok().filter(|&count| count <= COUNT_MAX).map(CountOrPercent::Count)
+        }
+        IntOrString::String(text) => percent(text).map(CountOrPercent::Percent),
+    };
+    read.unwrap_or_else(|| {
+        faults.add(field, "must be a number from 0 to 1000000, or a percentage from \"0%\" to \"100%\"");
+        CountOrPercent::default()
+    })
+}
+
+/// `0%` to `100%`, without a sign or zeros in front.
+fn percent(text: &str) -> Option<u8> {
+    let digits = text.strip_suffix('%')?;
+    let plain =
+        digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    digits.parse().ok().filter(|&percent: &u8| plain && percent <= 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn percentages() {
+        assert_eq!([percent("0%"), percent("5%"), percent("100%")], [Some(0), Some(5), Some(100)]);
+        for bad in ["", "%", "5", "101%", "-1%", "+1%", "05%", "1.5%", "5 %", "5%%", "300%"] {
+            assert_eq!(percent(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Lease and Node: the few fields of Kubernetes' own kinds that decisions depend on.
+
+use seaworthy_model::id::{Kind, MachineId};
+use seaworthy_model::lease::{Epoch, LeaseObject};
+use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::time::Timestamp;
+
+use super::faults::{Faults, Field};
+use super::metadata::{MetadataError, metadata};
+use crate::names::Names;
+use crate::object::{Lease, Node};
+use crate::rfc3339;
+use crate::v1alpha1::ADOPT_ANNOTATION;
+
+/// Reads the operator's Lease. An adoption that is not a number is none: the condition `StoreRegressed` stays, and
+/// says what to write.
+///
+/// # Errors
+/// When the metadata makes no sense, or the Lease counts transitions that are no number of an epoch.
+pub fn lease(object: &Lease) -> Result<LeaseObject, MetadataError> {
+    let meta = metadata(Kind::Lease, &object.metadata)?;
+    let transitions = object.spec.lease_transitions.unwrap_or(0);
+    let Ok(epoch) = u32::try_from(transitions).map(Epoch) else {
+        let mut faults = Faults::default();
+        faults.add(Field::root("spec").name("leaseTransitions"), "must be from 0 to 4294967295");
+        return Err(MetadataError::new(Kind::Lease, &object.metadata, faults));
+    };
+    let adopt = object.metadata.annotations.get(ADOPT_ANNOTATION);
+    Ok(LeaseObject {
+        meta,
+        holder: object.spec.holder_identity.clone().unwrap_or_default(),
+        epoch,
+        adopt: adopt.and_then(|text| text.trim().parse().ok()).map(Epoch),
+    })
+}
+
+/// Reads a Node. Without a condition `Ready` its health is unknown since it was created.
+///
+/// # Errors
+/// When it has no name.
+pub fn node(object: &Node, names: &mut Names) -> Result<(MachineId, NodeState), MetadataError> {
+    if object.metadata.name.is_empty() {
+        let mut faults = Faults::default();
+        faults.add(Field::root("metadata").name("name"), "must not be empty");
+        return Err(MetadataError::new(Kind::Node, &object.metadata, faults));
+    }
+    let conditions = object.status.as_ref().map_or(&[][..], |status| &status.conditions);
+    let condition = conditions.iter().find(|condition| condition.r#type == "Ready");
+    let ready = match condition.map(|condition| &*condition.status) {
+        Some("True") => Health::Healthy,
+        Some("False") => Health::Unhealthy,
+        _ => Health::Unknown,
+    };
+    let since = condition
+        .and_then(|condition| condition.last_transition_time.as_deref())
+        .and_then(rfc3339::parse)
+        .or_else(|| object.metadata.creation_timestamp.as_deref().and_then(rfc3339::parse))
+        .unwrap_or(Timestamp::ZERO);
+    Ok((names.machine(&object.metadata.name), NodeState { ready, since }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::{LeaseSpec, Metadata, NodeCondition, NodeSpec, NodeStatus};
+
+    fn seen(name: &str) -> Metadata {
+        Metadata {
+            uid: "0f3c1d2e-4b5a-6978-8796-a5b4c3d2e1f0".into(),
+            resource_version: "7".into(),
+            creation_timestamp: Some("2026-11-20T08:00:00Z".into()),
+            ..Metadata::named(name)
+        }
+    }
+
+    fn lease_with(transitions: Option<i64>, adopt: Option<&str>) -> Lease {
+        let mut metadata = seen("seaworthy");
+        metadata.annotations.extend(adopt.map(|text| (ADOPT_ANNOTATION.to_string(), text.to_string())));
+        let spec = LeaseSpec { holder_identity: Some("a".into()), lease_transitions: transitions };
+        Lease { metadata, spec, ..Lease::default() }
+    }
+
+    #[test]
+    fn a_lease_without_a_count_is_vacant() {
+        let read = lease(&lease_with(None, None)).unwrap();
+        assert_eq!((read.epoch, read.adopt, read.holder.as_str()), (Epoch::VACANT, None, "a"));
+    }
+
+    #[test]
+    fn adoption_is_a_number_or_none() {
+        for (text, adopt) in
+            [("41", Some(Epoch(41))), (" 41\n", Some(Epoch(41))), ("e41", None), ("", None), ("-1", None)]
+        {
+            assert_eq!(lease(&lease_with(Some(3), Some(text))).unwrap().adopt, adopt, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_lease_that_counts_backwards_is_refused() {
+        let error = lease(&lease_with(Some(-1), None)).unwrap_err();
+        let words = "Lease \"seaworthy\" is not usable; spec.leaseTransitions: must be from 0 to 4294967295";
+        assert_eq!(error.to_string(), words);
+    }
+
+    #[test]
+    fn a_node_is_healthy_only_when_it_says_so() {
+        let condition = |r#type: &'static str, status: &'static str| NodeCondition {
+            r#type: r#type.into(),
+            status: status.into(),
+            last_transition_time: Some("2026-11-20T09:00:00Z".into()),
+        };
+        let (created, changed) =
+            (rfc3339::parse("2026-11-20T08:00:00Z"), rfc3339::parse("2026-11-20T09:00:00Z"));
+        let table = [
+            (vec![condition("Ready", "True")], Health::Healthy, changed),
+            (vec![condition("Ready", "False")], Health::Unhealthy, changed),
+            (vec![condition("Ready", "Unknown")], Health::Unknown, changed),
+            (vec![condition("Ready", "true")], Health::Unknown, changed),
+            (vec![condition("DiskPressure", "True")], Health::Unknown, created),
+            (vec![], Health::Unknown, created),
+        ];
+        for (conditions, ready, since) in table {
+            let status = Some(NodeStatus { conditions });
+            let object = Node { metadata: seen("m-0"), spec: NodeSpec {}, status, ..Node::default() };
+            let mut names = Names::new();
+            let (machine, state) = node(&object, &mut names).unwrap();
+            assert_eq!((state.ready, Some(state.since)), (ready, since));
+            assert_eq!(names.machine_name(machine), Ok("m-0"));
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What we recorded in a status, read back. An entry that cannot be read is taken for absent: then the engine looks
+//! at the host again, which is always safe, and writes the status anew.
+
+use std::collections::BTreeMap;
+
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::{Architecture, ReleaseId};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::machine::{
+    ComponentStatus, Condition, FailedRelease, HostId, Identity, Installed, MachineStatus, Truth, Want,
+};
+use seaworthy_model::package_version::{FleetCondition, PackageVersionStatus, Rollout};
+
+use crate::names::Names;
+use crate::render::{fleet_words, words};
+use crate::rfc3339;
+use crate::v1alpha1;
+
+/// Reads the status of a Machine.
+#[must_use]
+pub fn machine_status(status: &v1alpha1::MachineStatus, names: &mut Names) -> MachineStatus {
+    // To the size that is needed: these lists stay in memory as long as the machine.
+    let mut components = Vec::with_capacity(status.components.len());
+    let named = status.components.iter().filter(|component| !component.name.is_empty());
+    components.extend(named.map(|component| component_status(component, names)));
+    let mut conditions = Vec::with_capacity(status.conditions.len());
+    conditions.extend(status.conditions.iter().filter_map(condition));
+    MachineStatus {
+        observed_generation: unsigned(status.observed_generation),
+        identity: status.identity.as_ref().and_then(identity),
+        components: in_order(components, |component| component.component),
+        conditions: in_order(conditions, |condition| condition.kind),
+    }
+}
+
+/// Sorts by key; of several entries with the same key the last one counts. Lists are short and nearly always in order
+/// already: a map would cost two allocations of a kilobyte for each status that is read.
+fn in_order<T, K: Ord>(mut list: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    if !list.is_sorted_by(|a, b| key(a) < key(b)) {
+        list.reverse();
+        list.sort_by_key(&key);
+        list.dedup_by(|later, first| key(later) == key(first));
+    }
+    list
+}
+
+/// A negative number was not written by us.
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn identity(identity: &v1alpha1::Identity) -> Option<Identity> {
+    let host =
+        u128::from_str_radix(&identity.machine_id, 16).ok().filter(|_| identity.machine_id.len() == 32)?;
+    let architecture = Architecture::ALL.into_iter().find(|known| known.name() == identity.architecture)?;
+    Some(Identity { host: HostId(host), host_key: identity.host_key.clone(), architecture })
+}
+
+fn component_status(status: &v1alpha1::ComponentStatus, names: &mut Names) -> ComponentStatus {
+    let component = names.component(&status.name);
+    let installed = match (&status.version, status.release.as_deref().and_then(Digest::parse)) {
+        (Some(version), Some(release)) => {
+            Some(Installed { version: names.version(&status.name, version), release: ReleaseId(release) })
+        }
+        _ => None,
+    };
+    let failed = status.failed.as_ref().and_then(|failed| {
+        let release = ReleaseId(Digest::parse(&failed.release)?);
+        let cause = CauseKind::from_name(&failed.reason)?;
+        Some(FailedRelease { version: names.version(&status.name, &failed.version), release, cause })
+    });
+    ComponentStatus { component, installed, failed }
+}
+
+fn truth(status: &str) -> Option<Truth> {
+    [Truth::True, Truth::False, Truth::Unknown].into_iter().find(|&truth| words::truth(truth) == status)
+}
+
+fn condition(condition: &v1alpha1::Condition) -> Option<Condition> {
+    let reason = words::reason_from(&condition.reason)?;
+    Some(Condition {
+        kind: words::kind_from(&condition.r#type)?,
+        truth: truth(&condition.status)?,
+        reason,
+        message: words::detail(words::explanation(reason), &condition.message),
+        since: rfc3339::parse(&condition.last_transition_time)?,
+        observed_generation: unsigned(condition.observed_generation),
+    })
+}
+
+/// Reads the status of the `ClusterPackageVersion`.
+#[must_use]
+pub fn package_version_status(
+    status: &v1alpha1::ClusterPackageVersionStatus,
+    names: &mut Names,
+) -> PackageVersionStatus {
+    let rollouts: BTreeMap<_, _> = status
+        .rollouts
+        .iter()
+        .filter_map(|read| rollout(read, names))
+        .map(|rollout| (rollout.component, rollout))
+        .collect();
+    let conditions: BTreeMap<_, _> = status
+        .conditions
+        .iter()
+        .filter_map(fleet_condition)
+        .map(|condition| (condition.kind, condition))
+        .collect();
+    PackageVersionStatus {
+        observed_generation: unsigned(status.observed_generation),
+        rollouts: rollouts.into_values().collect(),
+        conditions: conditions.into_values().collect(),
+    }
+}
+
+/// A rollout of which a part cannot be read is absent as a whole: half of one could admit the wrong machines.
+fn rollout(status: &v1alpha1::RolloutStatus, names: &mut Names) -> Option<Rollout> {
+    if status.component.is_empty() {
+        return None;
+    }
+    let from = match &status.from {
+        Some(from) => Some(want(&status.component, from, names)?),
+        None => None,
+    };
+    let completed_at = match &status.completed_at {
+        Some(at) => Some(rfc3339::parse(at)?),
+        None => None,
+    };
+    Some(Rollout {
+        component: names.component(&status.component),
+        generation: u64::try_from(status.generation).ok()?,
+        from,
+        to: want(&status.component, &status.to, names)?,
+        admitted_below: u32::try_from(status.admitted_below).ok()?,
+        started_at: rfc3339::parse(&status.started_at)?,
+        completed_at,
+    })
+}
+
+fn want(component: &str, want: &v1alpha1::WantStatus, names: &mut Names) -> Option<Want> {
+    match (want.state.as_str(), &want.version) {
+        ("Present", Some(version)) if !version.is_empty() => Some(Want::Present {
+            version: names.version(component, version),
+            parameters: want.parameters.clone(),
+        }),
+        ("Absent", None) => Some(Want::Absent),
+        _ => None,
+    }
+}
+
+fn fleet_condition(condition: &v1alpha1::Condition) -> Option<FleetCondition> {
+    let reason = fleet_words::reason_from(&condition.reason)?;
+    Some(FleetCondition {
+        kind: fleet_words::kind_from(&condition.r#type)?,
+        truth: truth(&condition.status)?,
+        reason,
+        message: words::detail(fleet_words::explanation(reason), &condition.message),
+        since: rfc3339::parse(&condition.last_transition_time)?,
+        observed_generation: unsigned(condition.observed_generation),
+    })
+}

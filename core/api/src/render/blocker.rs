@@ -1,0 +1,147 @@
+//! Blockers in words: for logs, metrics and `explain`.
+
+use seaworthy_model::machine::Reason;
+use seaworthy_model::report::{Blocker, Subject};
+
+use super::words;
+use crate::names::Names;
+use crate::rfc3339;
+
+/// Why something waits, in one word and in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// One word: stable, for metrics and for searching logs.
+    pub reason: &'static str,
+    /// A sentence for a person, without a final dot.
+    pub message: String,
+}
+
+/// A blocker in words. An id that stands for nothing in `names` is written as a number.
+#[must_use]
+pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
+    let version = |id| names.version_object_name(id).map_or_else(|_| format!("{id:?}"), String::from);
+    let (reason, message) = match *blocker {
+        Blocker::NotLeading => ("NotLeading", "this operator has not taken the Lease yet".into()),
+        Blocker::SteppedDown { by } => (
+            "SteppedDown",
+            format!("a newer operator, of epoch {}, has taken the Lease; this process ends", by.0),
+        ),
+        Blocker::Stopping => ("Stopping", "this process was asked to stop; what is under way may end".into()),
+        Blocker::NotSynced(kind) => {
+            ("NotSynced", format!("not every {} was seen since this operator took the Lease", kind.name()))
+        }
+        Blocker::StoreRegressed { seen } if seen.0 == 0 => {
+            own(Reason::StoreRegressed, "no host has told its epoch yet")
+        }
+        Blocker::StoreRegressed { seen } => own(Reason::StoreRegressed, &format!("that is epoch {}", seen.0)),
+        Blocker::AwaitingOwnWrite => ("AwaitingOwnWrite", "our own last write was not seen back yet".into()),
+        Blocker::InFlight => ("InFlight", "an action on it is under way".into()),
+        Blocker::BackOff { until } => {
+            ("BackOff", format!("it failed and is tried again at {}", rfc3339::format(until)))
+        }
+        Blocker::SessionLimit => ("SessionLimit", "as many sessions to hosts are open as may be".into()),
+        Blocker::MaxUnavailable { occupied, limit } => (
+            "MaxUnavailable",
+            format!(
+                "{occupied} of {limit} machines that may be unavailable at once are; one must come back first"
+            ),
+        ),
+        Blocker::TooManyFailures { failed, limit } => (
+            "TooManyFailures",
+            format!(
+                "{failed} machines failed and maxFailures is {limit}: correct the version or raise maxFailures"
+            ),
+        ),
+        Blocker::Superseding => (
+            "Superseding",
+            "the fleet's defaults were changed; what is under way for the previous ones ends".into(),
+        ),
+        Blocker::Paused => own(Reason::Paused, ""),
+        Blocker::InvalidSpec => own(Reason::InvalidSpec, ""),
+        Blocker::UnknownVersion(id) => own(Reason::UnknownVersion, &version(id)),
+        Blocker::NoArtefact(id) => own(Reason::NoArtefact, &version(id)),
+        Blocker::Unreachable { until } => (
+            "Unreachable",
+            format!("the host cannot be reached; it is tried again at {}", rfc3339::format(until)),
+        ),
+        Blocker::IdentityMismatch => own(Reason::IdentityMismatch, ""),
+        Blocker::DuplicateHost => own(Reason::DuplicateHost, ""),
+        Blocker::ReleaseFailed { version: id, cause } => (
+            "ReleaseFailed",
+            format!(
+                "{} failed here and is not tried again: {}",
+                version(id),
+                words::cause_explanation(cause)
+            ),
+        ),
+        Blocker::InUse(count) => ("InUse", format!("still in use by {count}")),
+    };
+    Explanation { reason, message }
+}
+
+/// The words of a condition's reason, with a detail.
+fn own(reason: Reason, detail: &str) -> (&'static str, String) {
+    (words::reason(reason), words::message(words::explanation(reason), detail).into_owned())
+}
+
+/// A subject in words: `Machine m-17`.
+#[must_use]
+pub fn subject(subject: Subject, names: &Names) -> String {
+    match subject {
+        Subject::Leadership => "the operator".into(),
+        Subject::PackageVersion => "ClusterPackageVersion default".into(),
+        Subject::Version(id) => match names.version_object_name(id) {
+            Ok(name) => format!("MachineComponent {name}"),
+            Err(_) => format!("MachineComponent {}", id.0),
+        },
+        Subject::Machine(id) => match names.machine_name(id) {
+            Ok(name) => format!("Machine {name}"),
+            Err(_) => format!("Machine {}", id.0),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use seaworthy_model::cause::CauseKind;
+    use seaworthy_model::id::{Kind, MachineId, VersionId};
+    use seaworthy_model::lease::Epoch;
+    use seaworthy_model::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn blockers_are_explained_with_names_times_and_numbers() {
+        let mut names = Names::new();
+        let version = names.version("webd", "1.1.0");
+        let until = Timestamp(1_795_162_200_000);
+        let table = [
+            (Blocker::NotSynced(Kind::Node), "NotSynced", "not every Node was seen"),
+            (Blocker::SteppedDown { by: Epoch(4) }, "SteppedDown", "epoch 4"),
+            (Blocker::StoreRegressed { seen: Epoch(41) }, "StoreRegressed", "that is epoch 41"),
+            (Blocker::StoreRegressed { seen: Epoch(0) }, "StoreRegressed", "no host has told its epoch yet"),
+            (Blocker::BackOff { until }, "BackOff", "at 2026-11-20T08:10:00Z"),
+            (Blocker::MaxUnavailable { occupied: 3, limit: 3 }, "MaxUnavailable", "3 of 3"),
+            (Blocker::UnknownVersion(version), "UnknownVersion", ": webd-1.1.0"),
+            (Blocker::UnknownVersion(VersionId(9)), "UnknownVersion", ": VersionId(9)"),
+            (
+                Blocker::ReleaseFailed { version, cause: CauseKind::ProbeFailed },
+                "ReleaseFailed",
+                "webd-1.1.0 failed here and is not tried again: the new release did not become healthy",
+            ),
+        ];
+        for (given, reason, part) in table {
+            let words = blocker(&given, &names);
+            assert_eq!(words.reason, reason);
+            assert!(words.message.contains(part), "{:?} should contain {part:?}", words.message);
+        }
+    }
+
+    #[test]
+    fn subjects_have_names() {
+        let mut names = Names::new();
+        let machine = names.machine("m-17");
+        assert_eq!(subject(Subject::Machine(machine), &names), "Machine m-17");
+        assert_eq!(subject(Subject::Machine(MachineId(5)), &names), "Machine 5");
+    }
+}

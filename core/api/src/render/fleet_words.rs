@@ -1,0 +1,99 @@
+//! The words of the conditions of the `ClusterPackageVersion`.
+
+use seaworthy_model::package_version::{FleetConditionKind, FleetReason};
+
+use super::words::STORE_REGRESSED;
+
+/// The `type` of a condition.
+pub(crate) const fn kind(kind: FleetConditionKind) -> &'static str {
+    match kind {
+        FleetConditionKind::Complete => "Complete",
+        FleetConditionKind::Progressing => "Progressing",
+    }
+}
+
+/// The condition whose type this is.
+pub(crate) fn kind_from(name: &str) -> Option<FleetConditionKind> {
+    [FleetConditionKind::Complete, FleetConditionKind::Progressing]
+        .into_iter()
+        .find(|&known| kind(known) == name)
+}
+
+/// Every reason.
+pub(crate) const REASONS: [FleetReason; 10] = [
+    FleetReason::AllUpdated,
+    FleetReason::MachinesLeftOut,
+    FleetReason::RollingOut,
+    FleetReason::TooManyFailures,
+    FleetReason::Superseding,
+    FleetReason::Paused,
+    FleetReason::InvalidSpec,
+    FleetReason::UnknownVersion,
+    FleetReason::StoreRegressed,
+    FleetReason::Terminating,
+];
+
+/// The `reason` of a condition.
+pub(crate) const fn reason(reason: FleetReason) -> &'static str {
+    match reason {
+        FleetReason::AllUpdated => "AllUpdated",
+        FleetReason::MachinesLeftOut => "MachinesLeftOut",
+        FleetReason::RollingOut => "RollingOut",
+        FleetReason::TooManyFailures => "TooManyFailures",
+        FleetReason::Superseding => "Superseding",
+        FleetReason::Paused => "Paused",
+        FleetReason::InvalidSpec => "InvalidSpec",
+        FleetReason::UnknownVersion => "UnknownVersion",
+        FleetReason::StoreRegressed => "StoreRegressed",
+        FleetReason::Terminating => "Terminating",
+    }
+}
+
+/// The reason whose name this is.
+pub(crate) fn reason_from(name: &str) -> Option<FleetReason> {
+    REASONS.into_iter().find(|&known| reason(known) == name)
+}
+
+/// What a reason says to a person.
+pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
+    match reason {
+        FleetReason::AllUpdated => "every machine has the defaults",
+        FleetReason::MachinesLeftOut => {
+            "every machine that can be worked on has the defaults; some are unreachable, paused, blocked or only just \
+             back: kubectl get machines shows them"
+        }
+        FleetReason::RollingOut => "machines are being changed, at most maxUnavailable of them at once",
+        FleetReason::TooManyFailures => {
+            "as many machines failed as spec.maxFailures allows, so no more are admitted: kubectl get machines shows \
+             them; correct the version in spec.components, or raise spec.maxFailures"
+        }
+        FleetReason::Superseding => {
+            "the defaults were changed; what is under way for the previous ones ends first"
+        }
+        FleetReason::Paused => "paused; nothing new is started until spec.paused is unset",
+        FleetReason::InvalidSpec => {
+            "the spec is not acceptable and nothing is rolled out until it is corrected"
+        }
+        FleetReason::UnknownVersion => {
+            "there is no usable MachineComponent for a version that is wanted: create it, or correct the version"
+        }
+        FleetReason::StoreRegressed => STORE_REGRESSED,
+        FleetReason::Terminating => "being deleted; nothing is removed from any host",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_read_back() {
+        for known in REASONS {
+            assert_eq!(reason_from(reason(known)), Some(known));
+            assert!(!explanation(known).is_empty());
+        }
+        assert_eq!(kind_from(kind(FleetConditionKind::Complete)), Some(FleetConditionKind::Complete));
+        assert_eq!(kind_from(kind(FleetConditionKind::Progressing)), Some(FleetConditionKind::Progressing));
+        assert_eq!(kind_from("Ready"), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! Statuses. Lists are sorted by name, so that the same state is the same text, whichever process writes it.
+
+use seaworthy_model::machine::{ComponentStatus, Condition, MachineStatus, Want};
+use seaworthy_model::package_version::{FleetCondition, PackageVersionStatus, Rollout};
+
+use super::{fleet_words, words};
+use crate::names::{Names, UnknownId};
+use crate::rfc3339;
+use crate::v1alpha1;
+
+/// Longest text of `status.installed`, in bytes.
+const INSTALLED_MAX: usize = 32_768;
+
+/// The status of a Machine as people read it.
+///
+/// # Errors
+/// When an id stands for nothing in `names`.
+pub fn machine_status(status: &MachineStatus, names: &Names) -> Result<v1alpha1::MachineStatus, UnknownId> {
+    let components = status.components.iter().map(|component| component_status(component, names));
+    let mut components: Vec<_> = components.collect::<Result<_, _>>()?;
+    components.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(v1alpha1::MachineStatus {
+        observed_generation: signed(status.observed_generation),
+        identity: status.identity.as_ref().map(|identity| v1alpha1::Identity {
+            machine_id: format!("{:032x}", identity.host.0),
+            host_key: identity.host_key.clone(),
+            architecture: identity.architecture.name().into(),
+        }),
+        installed: installed(&components),
+        components,
+        conditions: status.conditions.iter().map(condition).collect(),
+    })
+}
+
+/// Kubernetes counts in signed numbers.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn component_status(status: &ComponentStatus, names: &Names) -> Result<v1alpha1::ComponentStatus, UnknownId> {
+    let version = |id| names.version_text(status.component, id).map(String::from);
+    let failed = status.failed.as_ref().map(|failed| {
+        Ok(v1alpha1::FailedRelease {
+            version: version(failed.version)?,
+            release: failed.release.to_string(),
+            reason: failed.cause.name().into(),
+        })
+    });
+    Ok(v1alpha1::ComponentStatus {
+        name: names.component_name(status.component)?.into(),
+        version: status.installed.map(|installed| version(installed.version)).transpose()?,
+        release: status.installed.map(|installed| installed.release.to_string()),
+        failed: failed.transpose()?,
+    })
+}
+
+/// What is installed, in one line.
+fn installed(components: &[v1alpha1::ComponentStatus]) -> String {
+    let pairs = components.iter().filter_map(|component| {
+        component.version.as_ref().map(|version| format!("{}={version}", component.name))
+    });
+    let mut line = pairs.collect::<Vec<_>>().join(",");
+    if line.len() > INSTALLED_MAX {
+        line.truncate(INSTALLED_MAX);
+    }
+    line
+}
+
+fn condition(condition: &Condition) -> v1alpha1::Condition {
+    v1alpha1::Condition {
+        r#type: words::kind(condition.kind).into(),
+        status: words::truth(condition.truth).into(),
+        reason: words::reason(condition.reason).into(),
+        message: words::message(words::explanation(condition.reason), &condition.message),
+        last_transition_time: rfc3339::format(condition.since),
+        observed_generation: signed(condition.observed_generation),
+    }
+}
+
+/// The status of the `ClusterPackageVersion` as people read it.
+///
+/// # Errors
+/// When an id stands for nothing in `names`.
+pub fn package_version_status(
+    status: &PackageVersionStatus,
+    names: &Names,
+) -> Result<v1alpha1::ClusterPackageVersionStatus, UnknownId> {
+    let rollouts = status.rollouts.iter().map(|read| rollout(read, names));
+    let mut rollouts: Vec<_> = rollouts.collect::<Result<_, _>>()?;
+    rollouts.sort_by(|a, b| a.component.cmp(&b.component));
+    Ok(v1alpha1::ClusterPackageVersionStatus {
+        observed_generation: signed(status.observed_generation),
+        rollouts,
+        conditions: status.conditions.iter().map(fleet_condition).collect(),
+    })
+}
+
+fn rollout(rollout: &Rollout, names: &Names) -> Result<v1alpha1::RolloutStatus, UnknownId> {
+    let want = |want: &Want| match want {
+        Want::Present { version, parameters } => Ok(v1alpha1::WantStatus {
+            state: "Present".into(),
+            version: Some(names.version_text(rollout.component, *version)?.into()),
+            parameters: parameters.clone(),
+        }),
+        Want::Absent => Ok(v1alpha1::WantStatus { state: "Absent".into(), ..Default::default() }),
+    };
+    Ok(v1alpha1::RolloutStatus {
+        component: names.component_name(rollout.component)?.into(),
+        generation: signed(rollout.generation),
+        from: rollout.from.as_ref().map(want).transpose()?,
+        to: want(&rollout.to)?,
+        admitted_below: i64::from(rollout.admitted_below),
+        started_at: rfc3339::format(rollout.started_at),
+        completed_at: rollout.completed_at.map(rfc3339::format),
+    })
+}
+
+fn fleet_condition(condition: &FleetCondition) -> v1alpha1::Condition {
+    v1alpha1::Condition {
+        r#type: fleet_words::kind(condition.kind).into(),
+        status: words::truth(condition.truth).into(),
+        reason: fleet_words::reason(condition.reason).into(),
+        message: words::message(fleet_words::explanation(condition.reason), &condition.message),
+        last_transition_time: rfc3339::format(condition.since),
+        observed_generation: signed(condition.observed_generation),
+    }
+}

@@ -1,0 +1,248 @@
+//! The words of a Machine's conditions: types, reasons, and what each reason says to a person.
+
+use std::borrow::Cow;
+
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::machine::{ConditionKind, Reason, Truth};
+
+/// Longest detail that is kept, in bytes: a host's own words are not trusted to be short.
+const DETAIL_MAX: usize = 2048;
+
+/// The `status` of a condition.
+pub(crate) const fn truth(truth: Truth) -> &'static str {
+    match truth {
+        Truth::True => "True",
+        Truth::False => "False",
+        Truth::Unknown => "Unknown",
+    }
+}
+
+/// The `type` of a condition.
+pub(crate) const fn kind(kind: ConditionKind) -> &'static str {
+    match kind {
+        ConditionKind::Ready => "Ready",
+        ConditionKind::Reachable => "Reachable",
+        ConditionKind::InSync => "InSync",
+    }
+}
+
+/// The condition whose type this is.
+pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
+    ConditionKind::ALL.into_iter().find(|&known| kind(known) == name)
+}
+
+/// Every reason that is not a cause.
+pub(crate) const REASONS: [Reason; 12] = [
+    Reason::AsDesired,
+    Reason::Connected,
+    Reason::NotYetKnown,
+    Reason::Drifted,
+    Reason::IdentityMismatch,
+    Reason::DuplicateHost,
+    Reason::Paused,
+    Reason::InvalidSpec,
+    Reason::UnknownVersion,
+    Reason::NoArtefact,
+    Reason::StoreRegressed,
+    Reason::Terminating,
+];
+
+/// The `reason` of a condition. A cause has the name of its class; two classes share theirs with a reason of our
+/// own that says the same, and are read back as that one: `Reason::from` makes it of them in the first place.
+#[must_use]
+pub const fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::AsDesired => "AsDesired",
+        Reason::Connected => "Connected",
+        Reason::NotYetKnown => "NotYetKnown",
+        Reason::Drifted => "Drifted",
+        Reason::IdentityMismatch => "IdentityMismatch",
+        Reason::DuplicateHost => "DuplicateHost",
+        Reason::Paused => "Paused",
+        Reason::InvalidSpec => "InvalidSpec",
+        Reason::UnknownVersion => "UnknownVersion",
+        Reason::NoArtefact => "NoArtefact",
+        Reason::StoreRegressed => "StoreRegressed",
+        Reason::Terminating => "Terminating",
+        Reason::Cause(cause) => cause.name(),
+    }
+}
+
+/// The reason whose name this is.
+pub(crate) fn reason_from(name: &str) -> Option<Reason> {
+    let own = REASONS.into_iter().find(|&known| reason(known) == name);
+    own.or_else(|| CauseKind::from_name(name).map(Reason::Cause))
+}
+
+/// What a reason says to a person: what is the matter, and what to do about it.
+pub(crate) const fn explanation(reason: Reason) -> &'static str {
+    match reason {
+        Reason::AsDesired => "everything that is wanted is installed and runs",
+        Reason::Connected => "the host answers and lets us work",
+        Reason::NotYetKnown => "not looked at yet",
+        Reason::Drifted => "the host differs from what is wanted there and is being brought back",
+        Reason::IdentityMismatch => {
+            "the host has another machine-id than status.identity.machineID: if the address is wrong, correct \
+             spec.address.ip; if the host was installed anew, delete the Machine and create it again"
+        }
+        Reason::DuplicateHost => {
+            "the host belongs to another Machine, which is left undisturbed: correct spec.address.ip, or delete one \
+             of the two Machines"
+        }
+        Reason::Paused => {
+            "paused; nothing new is started until spec.paused is unset on the Machine and the fleet"
+        }
+        Reason::InvalidSpec => "the spec is not acceptable and nothing is done until it is corrected",
+        Reason::UnknownVersion => {
+            "there is no usable MachineComponent for a version that is wanted: create it, or correct the version"
+        }
+        Reason::NoArtefact => {
+            "a version that is wanted has no artefact for the architecture of the host: choose another version"
+        }
+        Reason::StoreRegressed => STORE_REGRESSED,
+        Reason::Terminating => "the Machine is being deleted and its software removed from the host",
+        Reason::Cause(cause) => cause_explanation(cause),
+    }
+}
+
+/// What to do when hosts know of an operator that the store has forgotten.
+pub(crate) const STORE_REGRESSED: &str = "hosts have worked for a newer operator than the API server remembers (the Lease was deleted, or etcd restored), \
+     so nothing is done; make sure that no other operator runs, then adopt the hosts with kubectl --namespace \
+     seaworthy-system annotate --overwrite lease seaworthy seaworthy.dev/adopt-epoch=EPOCH, where EPOCH is the \
+     highest epoch that was seen; if nobody knows it, begin with 1: too low a number does no harm, the hosts then \
+     tell theirs";
+
+/// What a cause says to a person.
+pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
+    match cause {
+        CauseKind::ConnectionFailed => {
+            "no SSH connection to the host: check that it is up, and spec.address.ip, spec.ssh.port, the network and \
+             the firewall; it is tried again by itself"
+        }
+        CauseKind::HostKeyMismatch => {
+            "the host showed a key that is not accepted: if it was installed anew, put its new public key into \
+             spec.ssh.hostKeys; if not, somebody may be in between"
+        }
+        CauseKind::HostKeyUnknown => {
+            "no host key is known: put the host's public key (/etc/ssh/ssh_host_ed25519_key.pub) into \
+             spec.ssh.hostKeys, or set spec.ssh.hostKeyPolicy to TrustOnFirstUse"
+        }
+        CauseKind::AuthenticationFailed => {
+            "the host refuses the login: check spec.ssh.user, and that the public key of the Secret in \
+             spec.ssh.secretName is in that user's authorized_keys"
+        }
+        CauseKind::SecretMissing => {
+            "the Secret of spec.ssh.secretName does not exist in the namespace seaworthy-system: create it"
+        }
+        CauseKind::SecretInvalid => {
+            "the Secret of spec.ssh.secretName holds no usable private key: it must be of type \
+             kubernetes.io/ssh-auth with an unencrypted key in ssh-privatekey"
+        }
+        CauseKind::PrivilegeDenied => {
+            "the login works, but sudo -n does not: allow it for spec.ssh.user, or use root"
+        }
+        CauseKind::DeliveryFailed => "the host program could not be put onto the host or does not run there",
+        CauseKind::ProtocolError => "the host program answered something that is not understood",
+        CauseKind::OwnedByAnother => explanation(Reason::DuplicateHost),
+        CauseKind::FenceRefused => STORE_REGRESSED,
+        CauseKind::HostBusy => "another operation is running on the host; it is tried again by itself",
+        CauseKind::NoSpace => "too little disk space, or too few inodes, on the host: make room there",
+        CauseKind::DownloadFailed => {
+            "the host cannot fetch the artefact: check its url in the MachineComponent, and the network of the host"
+        }
+        CauseKind::DigestMismatch => {
+            "the artefact behind the url is not the one that sha256 promises; nothing was installed: publish the \
+             right file, or create a version with the right digest"
+        }
+        CauseKind::ArchiveRefused => {
+            "the archive is malformed, too large, or leaves its directory; nothing was installed: repair the archive"
+        }
+        CauseKind::TemplateFailed => {
+            "a template does not render; nothing was installed: correct it in a new version"
+        }
+        CauseKind::OperationInvalid => "the host refuses a path, name or unit of the release as unacceptable",
+        CauseKind::ProbeFailed => {
+            "the new release did not become healthy; what was there before is back. Look at the log of its unit on \
+             the host; change spec.retry to try it once more"
+        }
+        CauseKind::RollbackFailed => {
+            "the new release did not become healthy, and the previous one could not be restored: repair the host by \
+             hand, then change spec.retry"
+        }
+        CauseKind::HostFailed => "the host's systemd or file system failed: look at its journal",
+        CauseKind::ApiRefused => "the API server refused a request of the operator: see the operator's log",
+        CauseKind::ApiUnavailable => "the API server does not answer",
+        CauseKind::Guard => "the operator's own safety check refused to go on: see its log, and report a bug",
+    }
+}
+
+/// The message of a condition: the explanation, and the detail if there is one.
+pub(crate) fn message(explanation: &'static str, detail: &str) -> Cow<'static, str> {
+    if detail.is_empty() {
+        return explanation.into();
+    }
+    let end = (0..=detail.len().min(DETAIL_MAX)).rev().find(|&end| detail.is_char_boundary(end)).unwrap_or(0);
+    format!("{explanation}: {}", &detail[..end]).into()
+}
+
+/// The detail in a message. A message that another build worded otherwise is all detail.
+pub(crate) fn detail(explanation: &str, message: &str) -> String {
+    let rest = message.strip_prefix(explanation);
+    match rest.map(|rest| rest.strip_prefix(": ").or(rest.is_empty().then_some(""))) {
+        Some(Some(detail)) => detail.into(),
+        Some(None) | None => message.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_own_name_and_an_explanation() {
+        let mut names = std::collections::BTreeMap::new();
+        let causes = CauseKind::ALL.into_iter().map(Reason::Cause);
+        for known in REASONS.into_iter().chain(causes) {
+            assert!(!explanation(known).is_empty());
+            assert!(explanation(known).len() < 512, "{known:?} is too long to be read");
+            names.entry(reason(known)).or_insert(known);
+        }
+        assert_eq!(names.len(), REASONS.len() + CauseKind::ALL.len() - 2, "two causes share their names");
+        for (name, known) in names {
+            assert_eq!(reason_from(name), Some(known));
+        }
+        assert_eq!(reason_from("Nonsense"), None);
+    }
+
+    #[test]
+    fn shared_names_are_read_as_our_own_reasons() {
+        for cause in CauseKind::ALL {
+            assert_eq!(reason_from(reason(Reason::Cause(cause))), Some(Reason::from(cause)));
+        }
+    }
+
+    #[test]
+    fn a_regressed_store_is_explained_with_the_real_names() {
+        use crate::v1alpha1::{ADOPT_ANNOTATION, LEASE, NAMESPACE};
+        for part in [ADOPT_ANNOTATION, &format!("lease {LEASE} "), &format!("--namespace {NAMESPACE} ")] {
+            assert!(STORE_REGRESSED.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn details_come_back() {
+        for text in ["", "connection refused", "a: b", ": ", "the spec"] {
+            assert_eq!(detail("the spec", &message("the spec", text)), text);
+        }
+        assert_eq!(detail("the spec", "another build's words"), "another build's words");
+        assert_eq!(detail("the spec", "the spectre"), "the spectre");
+    }
+
+    #[test]
+    fn long_details_are_cut_between_characters() {
+        let long = "é".repeat(DETAIL_MAX);
+        let cut = message("x", &long);
+        assert_eq!(cut.len(), "x: ".len() + DETAIL_MAX);
+        assert_eq!(message("x", &format!("a{long}")).len(), "x: ".len() + DETAIL_MAX - 1);
+    }
+}

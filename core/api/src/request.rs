@@ -1,0 +1,242 @@
+//! Actions into requests to the API server, typed: the kube adapter makes HTTP of them, the simulated API server
+//! executes them on its objects.
+//!
+//! | request | HTTP | precondition in the body |
+//! |---|---|---|
+//! | [`CreateLease`](Request::CreateLease) | `POST` to the collection | none: an existing one is a conflict |
+//! | [`PatchLease`](Request::PatchLease) | `PATCH`, `application/merge-patch+json` | uid and resourceVersion |
+//! | [`PutMachineStatus`](Request::PutMachineStatus), [`PutPackageVersionStatus`](Request::PutPackageVersionStatus) | `PUT` to `/status` | uid and resourceVersion |
+//! | [`PatchFinalizers`](Request::PatchFinalizers) | `PATCH`, `application/merge-patch+json` | uid and resourceVersion |
+//!
+//! A precondition that does not hold is answered with 409, an object that is gone with 404; both are `Stale`.
+//! [`Request::http`] spells it all out.
+
+use seaworthy_model::effect::{Action, Effect, Fence, Target};
+use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::package_version::SINGLETON;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::names::{Names, UnknownId};
+use crate::object::{Endpoint, Lease, LeaseSpec, Metadata};
+use crate::render;
+use crate::v1alpha1::{self, API_VERSION, LEASE, NAMESPACE};
+
+/// A request to the API server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Create the operator's Lease; it must not exist.
+    CreateLease(Lease),
+    /// Change holder and epoch of the operator's Lease, and nothing else: annotations of people stay.
+    PatchLease(LeasePatch),
+    /// Replace the status of a Machine.
+    PutMachineStatus(StatusUpdate<v1alpha1::MachineStatus>),
+    /// Replace the status of the `ClusterPackageVersion`.
+    PutPackageVersionStatus(StatusUpdate<v1alpha1::ClusterPackageVersionStatus>),
+    /// Replace the finalizers of an object.
+    PatchFinalizers(FinalizersPatch),
+}
+
+/// A request as HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Http {
+    /// `POST`, `PUT` or `PATCH`.
+    pub method: &'static str,
+    /// Path and query.
+    pub path: String,
+    /// The value of the header `Content-Type`.
+    pub content_type: &'static str,
+    /// The body: JSON.
+    pub body: Value,
+}
+
+impl Request {
+    /// The kind and the name of the object that it writes.
+    #[must_use]
+    pub fn object(&self) -> (Kind, &str) {
+        match self {
+            Self::CreateLease(lease) => (Kind::Lease, &lease.metadata.name),
+            Self::PatchLease(patch) => (Kind::Lease, &patch.precondition.name),
+            Self::PutMachineStatus(update) => (update.kind, &update.metadata.name),
+            Self::PutPackageVersionStatus(update) => (update.kind, &update.metadata.name),
+            Self::PatchFinalizers(patch) => (patch.kind, &patch.precondition.name),
+        }
+    }
+
+    /// The request as HTTP, with `manager` as the name under which the API server notes who owns the fields.
+    #[must_use]
+    pub fn http(&self, manager: &str) -> Http {
+        let (kind, name) = self.object();
+        let collection = Endpoint::of(kind).collection();
+        let (method, path, content_type) = match self {
+            Self::CreateLease(_) => ("POST", collection, JSON),
+            Self::PatchLease(_) | Self::PatchFinalizers(_) => {
+                ("PATCH", format!("{collection}/{name}"), MERGE_PATCH)
+            }
+            Self::PutMachineStatus(_) | Self::PutPackageVersionStatus(_) => {
+                ("PUT", format!("{collection}/{name}/status"), JSON)
+            }
+        };
+        Http { method, path: format!("{path}?fieldManager={manager}"), content_type, body: self.body() }
+    }
+
+    fn body(&self) -> Value {
+        match self {
+            Self::CreateLease(lease) => json!(lease),
+            Self::PatchLease(LeasePatch { precondition, holder, epoch }) => json!({
+                "metadata": precondition,
+                // A null in a merge patch takes the field away.
+                "spec": { "holderIdentity": holder, "leaseTransitions": epoch.0 },
+            }),
+            Self::PutMachineStatus(update) => json!(update),
+            Self::PutPackageVersionStatus(update) => json!(update),
+            Self::PatchFinalizers(FinalizersPatch { precondition, finalizers, .. }) => {
+                let Precondition { uid, resource_version, .. } = precondition;
+                json!({ "metadata": { "uid": uid, "resourceVersion": resource_version, "finalizers": finalizers } })
+            }
+        }
+    }
+}
+
+const JSON: &str = "application/json";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+
+/// Which object a request means: its name, and the state of it that the request was made for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Precondition {
+    /// Its name.
+    pub name: String,
+    /// Its uid: another object of the same name is not meant.
+    pub uid: String,
+    /// Its version: nobody has written it since.
+    pub resource_version: String,
+}
+
+/// A new status. The API server leaves everything but the status as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusUpdate<T> {
+    /// Group and version.
+    pub api_version: &'static str,
+    /// The kind.
+    #[serde(serialize_with = "kind_name")]
+    pub kind: Kind,
+    /// Which object.
+    pub metadata: Precondition,
+    /// Its new status.
+    pub status: T,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn kind_name<S: serde::Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.name())
+}
+
+/// New finalizers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinalizersPatch {
+    /// The kind of the object.
+    pub kind: Kind,
+    /// Which object.
+    pub precondition: Precondition,
+    /// The whole new list.
+    pub finalizers: Vec<String>,
+}
+
+/// A new holder and epoch of the Lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeasePatch {
+    /// Which Lease.
+    pub precondition: Precondition,
+    /// The process that takes it; `None` leaves it vacant.
+    pub holder: Option<String>,
+    /// Its epoch.
+    pub epoch: Epoch,
+}
+
+/// An action that is no request to the API server, or not a sound one. Only a programming error makes one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// The effect is work for the driver or for a host.
+    #[error("the effect is not a request to the API server")]
+    NotForTheApiServer,
+    /// The effect cannot be carried out on this target under this fence.
+    #[error("the effect does not fit its target {target:?} and its fence {fence:?}")]
+    Unfit {
+        /// The target.
+        target: Target,
+        /// The fence.
+        fence: Fence,
+    },
+    /// An id stands for nothing.
+    #[error(transparent)]
+    UnknownId(#[from] UnknownId),
+}
+
+/// The request that carries out `action`.
+///
+/// # Errors
+/// When the action is not a sound request to the API server.
+pub fn request(action: &Action, names: &Names) -> Result<Request, RequestError> {
+    let unfit = || RequestError::Unfit { target: action.target, fence: action.fence };
+    let unchanged = |name: &str| match action.fence {
+        Fence::Unchanged { uid, resource_version } => Ok(precondition(name, uid, resource_version)),
+        Fence::None | Fence::Absent | Fence::Host(_) => Err(unfit()),
+    };
+    match (&action.effect, action.target) {
+        (Effect::Watch | Effect::Host(_), _) => Err(RequestError::NotForTheApiServer),
+        (Effect::WriteLease { holder, epoch }, Target::Lease) => {
+            let holder = (!holder.is_empty()).then(|| holder.clone());
+            if action.fence == Fence::Absent {
+                return Ok(Request::CreateLease(new_lease(holder, *epoch)));
+            }
+            Ok(Request::PatchLease(LeasePatch { precondition: unchanged(LEASE)?, holder, epoch: *epoch }))
+        }
+        (Effect::WriteMachineStatus(status), Target::Machine(id)) => {
+            let metadata = unchanged(names.machine_name(id)?)?;
+            let status = render::machine_status(status, names)?;
+            Ok(Request::PutMachineStatus(status_update(Kind::Machine, metadata, status)))
+        }
+        (Effect::WritePackageVersionStatus(status), Target::PackageVersion) => {
+            let metadata = unchanged(SINGLETON)?;
+            let status = render::package_version_status(status, names)?;
+            Ok(Request::PutPackageVersionStatus(status_update(Kind::ClusterPackageVersion, metadata, status)))
+        }
+        (Effect::WriteFinalizers(finalizers), target) => {
+            let (kind, name) = finalized(target, names)?.ok_or_else(unfit)?;
+            let (precondition, finalizers) = (unchanged(name)?, finalizers.clone());
+            Ok(Request::PatchFinalizers(FinalizersPatch { kind, precondition, finalizers }))
+        }
+        _ => Err(unfit()),
+    }
+}
+
+/// Kind and name of a target that may carry our finalizer.
+fn finalized(target: Target, names: &Names) -> Result<Option<(Kind, &str)>, UnknownId> {
+    Ok(match target {
+        Target::Machine(id) => Some((Kind::Machine, names.machine_name(id)?)),
+        Target::Version(id) => Some((Kind::MachineComponent, names.version_object_name(id)?)),
+        Target::PackageVersion => Some((Kind::ClusterPackageVersion, SINGLETON)),
+        Target::Driver | Target::Lease | Target::Host(_) => None,
+    })
+}
+
+fn precondition(name: &str, uid: Uid, resource_version: u64) -> Precondition {
+    Precondition { name: name.into(), uid: uid.to_string(), resource_version: resource_version.to_string() }
+}
+
+fn new_lease(holder: Option<String>, epoch: Epoch) -> Lease {
+    Lease {
+        api_version: Endpoint::of(Kind::Lease).api_version.into(),
+        kind: Kind::Lease.name().into(),
+        metadata: Metadata { namespace: Some(NAMESPACE.into()), ..Metadata::named(LEASE) },
+        spec: LeaseSpec { holder_identity: holder, lease_transitions: Some(i64::from(epoch.0)) },
+        status: None,
+    }
+}
+
+fn status_update<T>(kind: Kind, metadata: Precondition, status: T) -> StatusUpdate<T> {
+    StatusUpdate { api_version: API_VERSION, kind, metadata, status }
+}

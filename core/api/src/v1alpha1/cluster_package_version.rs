@@ -1,0 +1,137 @@
+//! `ClusterPackageVersion`: the fleet's default versions, and how fast the fleet may be moved to them.
+
+use serde::{Deserialize, Serialize};
+
+use super::component_setting::Parameters;
+#[cfg(feature = "crd")]
+use super::schema::rule;
+use super::{ComponentSetting, Condition, IntOrString};
+
+/// What the fleet's machines run by default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterPackageVersionSpec {
+    /// The default of each component, for machines that do not pin it. To take a component out of this list removes
+    /// it from no machine: only `state: Absent` does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(max = 64),
+            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
+        )
+    )]
+    pub components: Vec<ComponentSetting>,
+    /// How many machines may be unavailable at once while we work: a number, or a percentage of all machines,
+    /// rounded down. At least one always may: use `paused` to stop.
+    #[serde(default = "one")]
+    pub max_unavailable: IntOrString,
+    /// How many machines may fail before no more are admitted to a new version: a number, or a percentage of all
+    /// machines, rounded down, but at least 1.
+    #[serde(default = "one")]
+    pub max_failures: IntOrString,
+    /// How long a host may go without an audit of its files, for example `24h` or `1h30m`.
+    #[serde(default = "audit_interval_default")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(min = 2, max = 32),
+            extend("x-kubernetes-validations" = rule(
+                "self.matches('^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$') && duration(self) >= duration('1s') \
+                 && duration(self) <= duration('8760h')",
+                "must be a duration from 1s to 8760h, such as 24h or 1h30m",
+            ))
+        )
+    )]
+    pub audit_interval: String,
+    /// While true, no machine is admitted to a new version and nothing new is started on any machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+}
+
+/// The default of `maxUnavailable` and `maxFailures`.
+const fn one() -> IntOrString {
+    IntOrString::Int(1)
+}
+
+/// The default of `auditInterval`.
+fn audit_interval_default() -> String {
+    "24h".into()
+}
+
+/// What is recorded about the fleet's rollouts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(default, rename_all = "camelCase")]
+pub struct ClusterPackageVersionStatus {
+    /// The generation of the spec that was last taken up.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub observed_generation: i64,
+    /// How far the fleet is on its way to each default.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(max = 256),
+            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["component"])
+        )
+    )]
+    pub rollouts: Vec<RolloutStatus>,
+    /// Complete: every machine that can be reached has the defaults. Progressing: nothing stops the rollouts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(max = 16),
+            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"])
+        )
+    )]
+    pub conditions: Vec<Condition>,
+}
+
+/// How far the fleet is on its way to the default of one component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutStatus {
+    /// The name of the component.
+    #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
+    pub component: String,
+    /// The generation of the spec at which this default was first seen.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub generation: i64,
+    /// The last default that was completed; machines that join and are not admitted yet get it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<WantStatus>,
+    /// The default that admitted machines get.
+    pub to: WantStatus,
+    /// Each machine has a rank from 0 to 4294967294; those with a lower one than this are admitted.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]
+    pub admitted_below: i64,
+    /// When the rollout started.
+    #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
+    pub started_at: String,
+    /// When every machine that could be reached had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
+    pub completed_at: Option<String>,
+}
+
+/// A default, as it was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct WantStatus {
+    /// `Present` or `Absent`.
+    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["Present", "Absent"])))]
+    pub state: String,
+    /// The version, when present.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
+    pub version: Option<String>,
+    /// The parameters, when present.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(schema_with = "super::component_setting::parameters_schema"))]
+    pub parameters: Parameters,
+}

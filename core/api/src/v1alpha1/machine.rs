@@ -1,0 +1,232 @@
+//! `Machine`: what people want of one machine, and what is recorded about it.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(feature = "crd")]
+use super::schema::{self, Rule, rule, rules};
+use super::{ComponentSetting, Condition};
+
+/// What is wanted of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct MachineSpec {
+    /// Where the machine is.
+    pub address: Address,
+    /// How to log in to it.
+    pub ssh: Ssh,
+    /// Components that are pinned on this machine. A pin wins over the ClusterPackageVersion. A component that is
+    /// listed neither here nor there is left as it is: only `state: Absent`, or the deletion of the Machine, removes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(max = 64),
+            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
+        )
+    )]
+    pub components: Vec<ComponentSetting>,
+    /// While true, nothing new is started on the machine. What is under way ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// Any text. Change it to try again a release that failed on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 253)))]
+    pub retry: Option<String>,
+}
+
+/// Where a machine is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Address {
+    /// The IPv4 or IPv6 address to connect to.
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(min = 2, max = 45),
+            extend("x-kubernetes-validations" = rule(
+                "isIP(self) && (ip(self).isGlobalUnicast() || ip(self).isLinkLocalUnicast() || ip(self).isLoopback())",
+                "must be the IPv4 or IPv6 address of a host",
+            ))
+        )
+    )]
+    pub ip: String,
+    /// The host name. Templates see it as the fact `hostname`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253), extend("pattern" = schema::SUBDOMAIN)))]
+    pub hostname: Option<String>,
+    /// The data centre. Templates see it as the fact `idc`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63), extend("pattern" = schema::LABEL_VALUE)))]
+    pub idc: Option<String>,
+    /// The rack. Templates see it as the fact `rack`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63), extend("pattern" = schema::LABEL_VALUE)))]
+    pub rack: Option<String>,
+}
+
+/// How to log in to a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema), schemars(extend(
+    "x-kubernetes-validations" = rules(&[Rule {
+        rule: "self.hostKeyPolicy == 'TrustOnFirstUse' || (has(self.hostKeys) && size(self.hostKeys) > 0)",
+        field: ".hostKeys",
+        message: "hostKeys must not be empty unless hostKeyPolicy is TrustOnFirstUse",
+    }]),
+)))]
+#[serde(rename_all = "camelCase")]
+pub struct Ssh {
+    /// The TCP port of the SSH server.
+    #[serde(default = "port_default")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 1, max = 65535)))]
+    pub port: i64,
+    /// The account to log in to. If it is not root, `sudo -n` must work for it.
+    #[serde(default = "user_default")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(length(min = 1, max = 32), extend("pattern" = "^[A-Za-z_][A-Za-z0-9_.-]*$"))
+    )]
+    pub user: String,
+    /// The name of the Secret with the private key. It is read only from the operator's own namespace,
+    /// `seaworthy-system`; its type is `kubernetes.io/ssh-auth`.
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253), extend("pattern" = schema::SUBDOMAIN)))]
+    pub secret_name: String,
+    /// The host keys to accept, each as in `/etc/ssh/ssh_host_*_key.pub`: a type and a key, with or without
+    /// a comment. At least one, unless `hostKeyPolicy` is `TrustOnFirstUse`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 8), schema_with = "host_keys_schema"))]
+    pub host_keys: Vec<String>,
+    /// What to do when `hostKeys` is empty. `Pinned` refuses to connect. `TrustOnFirstUse` accepts the first key,
+    /// records it in `status.identity.hostKey`, and accepts no other from then on.
+    #[serde(default = "policy_default")]
+    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["Pinned", "TrustOnFirstUse"])))]
+    pub host_key_policy: String,
+}
+
+/// The default of `port`.
+const fn port_default() -> i64 {
+    22
+}
+
+/// The default of `user`.
+fn user_default() -> String {
+    "root".into()
+}
+
+/// The default of `hostKeyPolicy`.
+fn policy_default() -> String {
+    "Pinned".into()
+}
+
+#[cfg(feature = "crd")]
+fn host_keys_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "array",
+        "x-kubernetes-list-type": "set",
+        "items": {
+            "type": "string",
+            "maxLength": 2048,
+            "x-kubernetes-validations": rule(
+                r"self.matches('^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) AAAA[A-Za-z0-9+/]+={0,2}( .*)?$')",
+                "must be a public host key such as 'ssh-ed25519 AAAA...' (of type ssh-ed25519, ecdsa-sha2-nistp256, \
+                 -nistp384, -nistp521 or ssh-rsa)",
+            ),
+        },
+    })
+}
+
+/// What is recorded about the machine. It changes when something was done or found, not as a heartbeat.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachineStatus {
+    /// The generation of the spec up to which everything was done or judged.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub observed_generation: i64,
+    /// Who the host is. Recorded at the first contact, and compared at every later one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
+    /// What is installed and what failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(max = 256),
+            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
+        )
+    )]
+    pub components: Vec<ComponentStatus>,
+    /// What is installed, in one line: `webd=1.1.0,runc=1.3.0`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 32768)))]
+    pub installed: String,
+    /// Ready: everything wanted is installed and runs, and the host can be reached. Reachable: the host answers, is
+    /// who it was, and lets us work. InSync: what is on the host is what is wanted there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(max = 16),
+            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"])
+        )
+    )]
+    pub conditions: Vec<Condition>,
+}
+
+/// Who a host is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Identity {
+    /// The machine-id of the host (`/etc/machine-id`): 32 hexadecimal digits.
+    #[serde(rename = "machineID")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 32)))]
+    pub machine_id: String,
+    /// The host key that was trusted on first use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 2048)))]
+    pub host_key: Option<String>,
+    /// The processor architecture, for example `amd64`.
+    #[cfg_attr(feature = "crd", schemars(length(max = 32)))]
+    pub architecture: Cow<'static, str>,
+}
+
+/// What is recorded about one component of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ComponentStatus {
+    /// The name of the component.
+    #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
+    pub name: String,
+    /// The version that is installed, proven by digests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
+    pub version: Option<String>,
+    /// The release that is installed: the SHA-256 digest of everything that went into it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 64)))]
+    pub release: Option<String>,
+    /// The release that failed here. It is tried again when a spec changes; `spec.retry` is there for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<FailedRelease>,
+}
+
+/// A release that failed on a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct FailedRelease {
+    /// Its version.
+    #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
+    pub version: String,
+    /// Its digest.
+    #[cfg_attr(feature = "crd", schemars(length(max = 64)))]
+    pub release: String,
+    /// Why it failed, in one word.
+    #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
+    pub reason: Cow<'static, str>,
+}

@@ -1,0 +1,39 @@
+//! `seaworthy.dev/v1alpha1`: what people write, as they write it, and what we write for them to read.
+//!
+//! Everything that a schema cannot hold to (formats, ranges, words of a closed list) is a plain string or number
+//! here and is judged in [`parse`](crate::parse), which names every fault with its field. The schemas and the CEL
+//! rules beside the fields say the same to the API server, so that most faults never get past `kubectl apply`.
+
+mod cluster_package_version;
+mod component_setting;
+mod condition;
+mod int_or_string;
+mod machine;
+mod machine_component;
+#[cfg(feature = "crd")]
+pub(crate) mod schema;
+
+pub use cluster_package_version::{
+    ClusterPackageVersionSpec, ClusterPackageVersionStatus, RolloutStatus, WantStatus,
+};
+pub use component_setting::{ComponentSetting, Parameters};
+pub use condition::Condition;
+pub use int_or_string::IntOrString;
+pub use machine::{Address, ComponentStatus, FailedRelease, Identity, MachineSpec, MachineStatus, Ssh};
+pub use machine_component::{
+    Artefact, ConfigFile, ExecProbe, HttpProbe, Link, MachineComponentSpec, Probe, TcpProbe, Unit,
+};
+
+/// The API group.
+pub const GROUP: &str = "seaworthy.dev";
+/// The version of the API.
+pub const VERSION: &str = "v1alpha1";
+/// Group and version as objects say it.
+pub const API_VERSION: &str = "seaworthy.dev/v1alpha1";
+/// The operator's namespace: its Lease, and the only Secrets that it reads.
+pub const NAMESPACE: &str = "seaworthy-system";
+/// The name of the operator's Lease.
+pub const LEASE: &str = "seaworthy";
+/// The annotation on the Lease by which a person allows hosts to be taken over that have seen operators up to this
+/// epoch.
+pub const ADOPT_ANNOTATION: &str = "seaworthy.dev/adopt-epoch";

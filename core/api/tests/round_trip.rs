@@ -1,0 +1,329 @@
+//! What is written into a status is read back as it was, and nothing that stands there makes reading fail.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use seaworthy_api::names::Names;
+use seaworthy_api::{parse, render, v1alpha1};
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::{Architecture, ReleaseId};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::id::ComponentId;
+use seaworthy_model::machine::{
+    ComponentStatus, Condition, ConditionKind, FailedRelease, HostId, Identity, Installed, MachineStatus,
+    Reason, Truth, Want,
+};
+use seaworthy_model::package_version::{
+    FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus, Rollout,
+};
+use seaworthy_model::time::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+const COMPONENTS: [&str; 4] = ["webd", "kubelet", "runc", "a-b"];
+const VERSIONS: [&str; 3] = ["1.0.0", "1.1.0-rc.1", "b-2"];
+
+/// A table in which ids do not follow the order of the names.
+fn names() -> Names {
+    let mut names = Names::new();
+    for component in COMPONENTS {
+        names.component(component);
+        for version in VERSIONS {
+            names.version(component, version);
+        }
+    }
+    names
+}
+
+fn version(names: &mut Names, component: usize, version: usize) -> seaworthy_model::id::VersionId {
+    names.version(COMPONENTS[component], VERSIONS[version])
+}
+
+fn instant() -> impl Strategy<Value = Timestamp> {
+    (0..=253_402_300_799_u64).prop_map(|seconds| Timestamp(seconds * 1000))
+}
+
+fn generation() -> impl Strategy<Value = u64> {
+    prop_oneof![0..100_u64, Just(i64::MAX as u64)]
+}
+
+fn release() -> impl Strategy<Value = ReleaseId> {
+    any::<[u8; 32]>().prop_map(|bytes| ReleaseId(Digest(bytes)))
+}
+
+fn truth() -> impl Strategy<Value = Truth> {
+    prop_oneof![Just(Truth::True), Just(Truth::False), Just(Truth::Unknown)]
+}
+
+fn cause() -> impl Strategy<Value = CauseKind> {
+    (0..CauseKind::ALL.len()).prop_map(|index| CauseKind::ALL[index])
+}
+
+fn reason() -> impl Strategy<Value = Reason> {
+    let own = [
+        Reason::AsDesired,
+        Reason::Connected,
+        Reason::NotYetKnown,
+        Reason::Drifted,
+        Reason::IdentityMismatch,
+        Reason::DuplicateHost,
+        Reason::Paused,
+        Reason::InvalidSpec,
+        Reason::UnknownVersion,
+        Reason::NoArtefact,
+        Reason::StoreRegressed,
+        Reason::Terminating,
+    ];
+    prop_oneof![(0..own.len()).prop_map(move |index| own[index]), cause().prop_map(Reason::from)]
+}
+
+fn fleet_reason() -> impl Strategy<Value = FleetReason> {
+    let all = [
+        FleetReason::AllUpdated,
+        FleetReason::RollingOut,
+        FleetReason::TooManyFailures,
+        FleetReason::Superseding,
+        FleetReason::Paused,
+        FleetReason::InvalidSpec,
+        FleetReason::UnknownVersion,
+        FleetReason::StoreRegressed,
+        FleetReason::Terminating,
+    ];
+    (0..all.len()).prop_map(move |index| all[index])
+}
+
+fn identity() -> impl Strategy<Value = Identity> {
+    let architecture = (0..Architecture::ALL.len()).prop_map(|index| Architecture::ALL[index]);
+    (any::<u128>(), option::of("\\PC{1,80}"), architecture)
+        .prop_map(|(host, host_key, architecture)| Identity { host: HostId(host), host_key, architecture })
+}
+
+fn component_statuses() -> impl Strategy<Value = Vec<ComponentStatus>> {
+    let installed = option::of((0..VERSIONS.len(), release()));
+    let failed = option::of((0..VERSIONS.len(), release(), cause()));
+    btree_map(0..COMPONENTS.len(), (installed, failed), 0..=COMPONENTS.len()).prop_map(|statuses| {
+        let mut names = names();
+        let read = statuses.into_iter().map(|(component, (installed, failed))| ComponentStatus {
+            component: names.component(COMPONENTS[component]),
+            installed: installed
+                .map(|(v, release)| Installed { version: version(&mut names, component, v), release }),
+            failed: failed.map(|(v, release, cause)| FailedRelease {
+                version: version(&mut names, component, v),
+                release,
+                cause,
+            }),
+        });
+        read.collect()
+    })
+}
+
+fn conditions() -> impl Strategy<Value = Vec<Condition>> {
+    let condition = (truth(), reason(), "\\PC{0,80}", instant(), generation());
+    btree_map(0..ConditionKind::ALL.len(), condition, 0..=3).prop_map(|conditions| {
+        let conditions =
+            conditions.into_iter().map(|(kind, (truth, reason, message, since, observed_generation))| {
+                Condition {
+                    kind: ConditionKind::ALL[kind],
+                    truth,
+                    reason,
+                    message,
+                    since,
+                    observed_generation,
+                }
+            });
+        conditions.collect()
+    })
+}
+
+fn machine_status() -> impl Strategy<Value = MachineStatus> {
+    (generation(), option::of(identity()), component_statuses(), conditions()).prop_map(
+        |(observed_generation, identity, components, conditions)| MachineStatus {
+            observed_generation,
+            identity,
+            components,
+            conditions,
+        },
+    )
+}
+
+/// A version and parameters, or nothing for `Absent`.
+type WantParts = Option<(usize, std::collections::BTreeMap<String, String>)>;
+
+fn want_parts() -> impl Strategy<Value = WantParts> {
+    option::of((0..VERSIONS.len(), btree_map("[a-z_]{1,8}", "\\PC{0,20}", 0..3)))
+}
+
+fn want(names: &mut Names, component: usize, parts: WantParts) -> Want {
+    match parts {
+        Some((index, parameters)) => Want::Present { version: version(names, component, index), parameters },
+        None => Want::Absent,
+    }
+}
+
+fn rollouts() -> impl Strategy<Value = Vec<Rollout>> {
+    let rollout = (
+        generation(),
+        option::of(want_parts()),
+        want_parts(),
+        any::<u32>(),
+        instant(),
+        option::of(instant()),
+    );
+    btree_map(0..COMPONENTS.len(), rollout, 0..=COMPONENTS.len()).prop_map(|rollouts| {
+        let mut names = names();
+        let read = rollouts.into_iter().map(|(component, rollout)| {
+            let (generation, from, to, admitted_below, started_at, completed_at) = rollout;
+            Rollout {
+                component: names.component(COMPONENTS[component]),
+                generation,
+                from: from.map(|from| want(&mut names, component, from)),
+                to: want(&mut names, component, to),
+                admitted_below,
+                started_at,
+                completed_at,
+            }
+        });
+        read.collect()
+    })
+}
+
+fn package_version_status() -> impl Strategy<Value = PackageVersionStatus> {
+    let condition = (truth(), fleet_reason(), "\\PC{0,80}", instant(), generation());
+    let kinds = [FleetConditionKind::Complete, FleetConditionKind::Progressing];
+    let conditions = btree_map(0..kinds.len(), condition, 0..=2).prop_map(move |conditions| {
+        let conditions =
+            conditions.into_iter().map(|(kind, (truth, reason, message, since, observed_generation))| {
+                FleetCondition { kind: kinds[kind], truth, reason, message, since, observed_generation }
+            });
+        conditions.collect()
+    });
+    (generation(), rollouts(), conditions).prop_map(|(observed_generation, rollouts, conditions)| {
+        PackageVersionStatus { observed_generation, rollouts, conditions }
+    })
+}
+
+/// Through the text that the API server stores.
+fn stored<T: Serialize + DeserializeOwned>(status: &T) -> T {
+    serde_json::from_str(&serde_json::to_string(status).unwrap()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn machine_status_comes_back(status in machine_status()) {
+        let mut names = names();
+        let rendered = render::machine_status(&status, &names).unwrap();
+        prop_assert_eq!(parse::machine_status(&stored(&rendered), &mut names), status);
+        prop_assert!(names.take_new().len() == COMPONENTS.len() * (VERSIONS.len() + 1), "no new name appeared");
+    }
+
+    #[test]
+    fn package_version_status_comes_back(status in package_version_status()) {
+        let mut names = names();
+        let rendered = render::package_version_status(&status, &names).unwrap();
+        prop_assert_eq!(parse::package_version_status(&stored(&rendered), &mut names), status);
+    }
+
+    /// The same state is the same text, whichever process writes it: ids differ between processes, names do not.
+    #[test]
+    fn text_does_not_depend_on_ids(status in machine_status()) {
+        let rendered = render::machine_status(&status, &names()).unwrap();
+        let mut others = Names::new();
+        for component in COMPONENTS.into_iter().rev() {
+            others.component(component);
+        }
+        let read = parse::machine_status(&rendered, &mut others);
+        prop_assert_eq!(render::machine_status(&read, &others).unwrap(), rendered);
+    }
+
+    #[test]
+    fn nothing_in_a_status_makes_reading_fail(
+        words in vec("\\PC{0,12}|True|Ready|AsDesired|Present|2026-11-20T08:00:00Z|[0-9a-f]{32}|[0-9a-f]{64}", 12),
+        numbers in vec(any::<i64>(), 4),
+    ) {
+        let word = |index: usize| words[index].clone();
+        let status = v1alpha1::MachineStatus {
+            observed_generation: numbers[0],
+            identity: Some(v1alpha1::Identity { machine_id: word(0), host_key: None, architecture: word(1).into() }),
+            components: vec![v1alpha1::ComponentStatus {
+                name: word(2),
+                version: Some(word(3)),
+                release: Some(word(4)),
+                failed: Some(v1alpha1::FailedRelease { version: word(5), release: word(6), reason: word(7).into() }),
+            }],
+            installed: word(8),
+            conditions: vec![v1alpha1::Condition {
+                r#type: word(9).into(),
+                status: word(10).into(),
+                reason: word(11).into(),
+                message: word(0).into(),
+                last_transition_time: word(1),
+                observed_generation: numbers[1],
+            }],
+        };
+        let mut names = Names::new();
+        let read = parse::machine_status(&status, &mut names);
+        // What was read is sound: it can be written again.
+        prop_assert!(render::machine_status(&read, &names).is_ok());
+        let want = v1alpha1::WantStatus { state: word(2), version: Some(word(3)), ..Default::default() };
+        let rollout = v1alpha1::RolloutStatus {
+            component: word(4),
+            generation: numbers[2],
+            from: Some(want.clone()),
+            to: want,
+            admitted_below: numbers[3],
+            started_at: word(5),
+            completed_at: Some(word(6)),
+        };
+        let status = v1alpha1::ClusterPackageVersionStatus {
+            observed_generation: numbers[1],
+            rollouts: vec![rollout],
+            conditions: vec![],
+        };
+        let read = parse::package_version_status(&status, &mut names);
+        prop_assert!(render::package_version_status(&read, &names).is_ok());
+    }
+}
+
+#[test]
+fn half_a_rollout_is_none() {
+    let want = |state: &str, version: Option<&str>| v1alpha1::WantStatus {
+        state: state.into(),
+        version: version.map(String::from),
+        ..Default::default()
+    };
+    let sound = v1alpha1::RolloutStatus {
+        component: "webd".into(),
+        generation: 1,
+        from: Some(want("Present", Some("1.0.0"))),
+        to: want("Present", Some("1.1.0")),
+        admitted_below: 7,
+        started_at: "2026-11-20T08:00:00Z".into(),
+        completed_at: None,
+    };
+    let read = |change: &dyn Fn(&mut v1alpha1::RolloutStatus)| {
+        let mut rollout = sound.clone();
+        change(&mut rollout);
+        let status = v1alpha1::ClusterPackageVersionStatus { rollouts: vec![rollout], ..Default::default() };
+        parse::package_version_status(&status, &mut Names::new()).rollouts.len()
+    };
+    assert_eq!(read(&|_| ()), 1);
+    assert_eq!(read(&|rollout| rollout.from = Some(want("Present", None))), 0);
+    assert_eq!(read(&|rollout| rollout.to = want("Gone", None)), 0);
+    assert_eq!(read(&|rollout| rollout.admitted_below = 1 << 32), 0);
+    assert_eq!(read(&|rollout| rollout.started_at = "soon".into()), 0);
+    assert_eq!(read(&|rollout| rollout.completed_at = Some(String::new())), 0);
+}
+
+#[test]
+fn installed_is_one_line_in_the_order_of_names() {
+    let mut names = Names::new();
+    let mut status = MachineStatus::default();
+    for (name, text) in [("webd", "1.1.0"), ("runc", "1.3.0")] {
+        let installed = Installed { version: names.version(name, text), release: ReleaseId(Digest([7; 32])) };
+        let component: ComponentId = names.component(name);
+        status.components.push(ComponentStatus { component, installed: Some(installed), failed: None });
+    }
+    let rendered = render::machine_status(&status, &names).unwrap();
+    assert_eq!(rendered.installed, "runc=1.3.0,webd=1.1.0");
+}

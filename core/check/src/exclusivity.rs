@@ -1,0 +1,48 @@
+//! Host exclusivity: a change is ordered only from a host that is this machine's alone, once at a time, and only after
+//! a successor could find out about it.
+
+use alloc::format;
+
+use seaworthy_engine::{InFlightKind, World};
+use seaworthy_model::effect::Target;
+use seaworthy_model::host::Owner;
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "exclusivity", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        let Target::Host(id) = action.target else { continue };
+        let machine = world.machine(id);
+        if machine.action != Some(action.id) {
+            findings.against(action, format!("{:?} is the action under way there", machine.action));
+        }
+        let changes = world.in_flight().get(&action.id).is_some_and(|in_flight| {
+            matches!(in_flight.kind, InFlightKind::Change(..) | InFlightKind::Disown)
+        });
+        let (Some(facts), Some(object), true) = (&machine.host.facts, &machine.object, changes) else {
+            continue;
+        };
+        let owner_is_us = match &facts.owner {
+            Owner::Nobody => true,
+            Owner::Machine(uid) => *uid == object.meta.uid,
+            Owner::Foreign { .. } => false,
+        };
+        if !owner_is_us {
+            findings.against(action, format!("the host belongs to {:?}", facts.owner));
+        }
+        if object.status.identity.as_ref().is_some_and(|identity| identity.host != facts.host) {
+            findings.against(action, "the host is another than the recorded one".into());
+        }
+        if object.status.identity.is_none() && !object.meta.is_terminating() {
+            findings.against(action, "the host's identity is not recorded yet".into());
+        }
+        if !object.meta.is_held() {
+            findings.against(action, "the Machine carries no finalizer of ours".into());
+        } else if !machine.is_recorded_at_work() {
+            findings.against(action, "a successor would not find it: nothing recorded leaves it open".into());
+        }
+    }
+}

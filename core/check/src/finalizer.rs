@@ -1,0 +1,68 @@
+//! Finalizer order: ours leaves a Machine only when its host was read, holds nothing of ours, and is given up; it leaves
+//! a version only when nobody uses it, and the fleet's defaults only when nobody is at work on their behalf.
+
+use alloc::format;
+
+use seaworthy_engine::World;
+use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::host::Owner;
+use seaworthy_model::meta::{FINALIZER, Meta};
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "finalizer", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        let Effect::WriteFinalizers(finalizers) = &action.effect else { continue };
+        let meta: Option<&Meta> = match action.target {
+            Target::Machine(id) => world.machine(id).object.as_ref().map(|object| &object.meta),
+            Target::Version(id) => {
+                world.version(id).and_then(|version| version.object.as_ref()).map(|object| &object.meta)
+            }
+            Target::PackageVersion => world.fleet.object.as_ref().map(|object| &object.meta),
+            Target::Driver | Target::Lease | Target::Host(_) => None,
+        };
+        let Some(meta) = meta else {
+            findings.against(action, format!("{:?} has no finalizers", action.target));
+            continue;
+        };
+        let others = |list: &[_]| {
+            list.iter().filter(|name| *name != FINALIZER).cloned().collect::<alloc::vec::Vec<_>>()
+        };
+        if others(finalizers) != others(&meta.finalizers) {
+            findings.against(action, "it changes finalizers that are not ours".into());
+        }
+        if finalizers.iter().any(|name| name == FINALIZER) {
+            if meta.is_terminating() {
+                findings.against(action, "a finalizer is added to an object that is being deleted".into());
+            }
+            continue;
+        }
+        if !meta.is_terminating() {
+            findings.against(action, "our finalizer leaves an object that is not being deleted".into());
+        }
+        if let Some(reason) = still_needed(world, action.target, meta) {
+            findings.against(action, reason.into());
+        }
+    }
+}
+
+/// Why our finalizer may not leave yet. For a version this looks at every machine: versions go seldom.
+fn still_needed(world: &World, target: Target, meta: &Meta) -> Option<&'static str> {
+    let (is_needed, reason) = match target {
+        Target::Machine(id) => {
+            let facts = world.machine(id).host.facts.as_deref();
+            let holds_ours = facts.is_none_or(|facts| facts.owner == Owner::Machine(meta.uid));
+            (holds_ours, "our software may still be on the host")
+        }
+        Target::Version(id) => (world.users_of(id) > 0, "the version is in use"),
+        Target::PackageVersion => {
+            let unresolved = world.fleet.rollouts.iter().any(|rollout| rollout.counts.unresolved > 0);
+            (unresolved, "machines are at work on its behalf")
+        }
+        Target::Driver | Target::Lease | Target::Host(_) => return None,
+    };
+    is_needed.then_some(reason)
+}

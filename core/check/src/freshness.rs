@@ -1,0 +1,73 @@
+//! No stale action: every order carries the fence of what the engine has seen last, and no change is ordered from a
+//! host that was not read under our own epoch.
+
+use alloc::format;
+
+use seaworthy_engine::{InFlightKind, World};
+use seaworthy_model::effect::{Action, Fence, Target};
+use seaworthy_model::meta::Meta;
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "freshness", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        if action.deadline <= world.now() {
+            findings.against(action, format!("its deadline {:?} has passed", action.deadline));
+        }
+        match action.target {
+            Target::Driver => {}
+            Target::Host(_) => judge_host(world, action, findings),
+            Target::Lease => {
+                let lease = world.leadership.lease.as_ref().map(|lease| &lease.meta);
+                judge_write(action, lease, findings);
+            }
+            Target::Machine(id) => {
+                judge_write(action, world.machine(id).object.as_ref().map(|object| &object.meta), findings);
+            }
+            Target::Version(id) => {
+                let object = world.version(id).and_then(|version| version.object.as_ref());
+                judge_write(action, object.map(|object| &object.meta), findings);
+            }
+            Target::PackageVersion => {
+                judge_write(action, world.fleet.object.as_ref().map(|object| &object.meta), findings);
+            }
+        }
+    }
+}
+
+fn judge_write(action: &Action, seen: Option<&Meta>, findings: &mut Findings<'_>) {
+    let expected = seen.map_or(Fence::Absent, |meta| Fence::Unchanged {
+        uid: meta.uid,
+        resource_version: meta.resource_version,
+    });
+    if action.fence != expected {
+        findings
+            .against(action, format!("its fence is {:?}, what was seen last is {expected:?}", action.fence));
+    }
+}
+
+fn judge_host(world: &World, action: &Action, findings: &mut Findings<'_>) {
+    let Target::Host(id) = action.target else { return };
+    let machine = world.machine(id);
+    let Fence::Host(fence) = action.fence else {
+        return findings.against(action, format!("a host is ordered with the fence {:?}", action.fence));
+    };
+    if Some(fence.machine) != machine.uid() || fence.epoch != world.epoch() {
+        findings.against(action, format!("its fence {fence:?} is not of this machine and epoch"));
+    }
+    if fence.sequence > world.leadership.sequence {
+        findings.against(action, format!("its sequence {} was not counted", fence.sequence));
+    }
+    let in_flight = world.in_flight().get(&action.id);
+    let changes = in_flight
+        .is_some_and(|in_flight| matches!(in_flight.kind, InFlightKind::Change(..) | InFlightKind::Disown));
+    if changes && machine.host.facts.is_none() {
+        findings.against(action, "a change of a host that was not read under this epoch".into());
+    }
+    if in_flight.is_none() {
+        findings.against(action, "the engine does not remember it".into());
+    }
+}

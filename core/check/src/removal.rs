@@ -1,0 +1,48 @@
+//! Nothing is removed because it is not mentioned: a removal needs `state: Absent`, or the deletion of the Machine.
+
+use alloc::format;
+
+use seaworthy_engine::{Aim, World, targets};
+use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::host::{Change, HostCommand};
+use seaworthy_model::machine::Want;
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "removal", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        let (Target::Host(id), Effect::Host(order)) = (action.target, &action.effect) else { continue };
+        let machine = world.machine(id);
+        let is_leaving = machine.object.as_ref().is_some_and(|object| object.meta.is_terminating());
+        match &order.command {
+            HostCommand::Facts | HostCommand::Status(_) => {}
+            HostCommand::Disown => {
+                if !is_leaving {
+                    findings.against(
+                        action,
+                        "a host is given up although its Machine is not being deleted".into(),
+                    );
+                }
+            }
+            HostCommand::Apply(operation) => match operation.change {
+                Change::Install(_) => {
+                    if is_leaving {
+                        findings.against(action, "an install on a Machine that is being deleted".into());
+                    }
+                }
+                Change::Remove => {
+                    let is_absent = targets(world, machine).any(|target| {
+                        target.component == operation.component && target.aim == Aim::Set(&Want::Absent)
+                    });
+                    if !is_leaving && !is_absent {
+                        let component = world.component_name(operation.component);
+                        findings.against(action, format!("nobody asked for the removal of {component}"));
+                    }
+                }
+            },
+        }
+    }
+}

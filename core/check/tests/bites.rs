@@ -1,0 +1,163 @@
+//! Every invariant bites: an honest turn passes, and the same turn with one thing wrong does not.
+
+#[path = "../../engine/tests/fixture/mod.rs"]
+mod fixture;
+
+use fixture::{Fixture, WEB, want, web};
+use seaworthy_check::{CHECKS, check, recount};
+use seaworthy_engine::Engine;
+use seaworthy_engine::sabotage::Sabotage;
+use seaworthy_model::config::Config;
+use seaworthy_model::draw::Seed;
+use seaworthy_model::effect::{Action, ActionId, Effect, Fence};
+use seaworthy_model::host::{Change, HostCommand};
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::quantity::CountOrPercent;
+use seaworthy_model::report::Turn;
+use seaworthy_model::time::Timestamp;
+
+/// Lets the fixture go on until a turn contains an action that `wanted` accepts.
+fn turn_with(fixture: &mut Fixture, wanted: impl Fn(&Action) -> bool) -> Turn {
+    for _ in 0..100 {
+        let turn = fixture.turn();
+        if turn.actions.iter().any(&wanted) {
+            assert_eq!(check(fixture.engine.world(), &turn), []);
+            assert_eq!(recount(fixture.engine.world()), []);
+            return turn;
+        }
+        fixture.execute();
+    }
+    panic!("no such turn came");
+}
+
+fn is_install(action: &Action) -> bool {
+    matches!(&action.effect, Effect::Host(order) if matches!(order.command, HostCommand::Apply(_)))
+}
+
+const fn is_finalizer(action: &Action) -> bool {
+    matches!(action.effect, Effect::WriteFinalizers(_))
+}
+
+fn about_to_install() -> (Fixture, Turn) {
+    let mut fixture = Fixture::new(1);
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    let turn = turn_with(&mut fixture, is_install);
+    (fixture, turn)
+}
+
+/// The invariants that the turn breaks once `tamper` has changed its first action that `wanted` accepts.
+fn broken(
+    fixture: &Fixture,
+    mut turn: Turn,
+    wanted: impl Fn(&Action) -> bool,
+    tamper: impl FnOnce(&mut Action),
+) -> Vec<&'static str> {
+    tamper(turn.actions.iter_mut().find(|action| wanted(action)).expect("the turn has such an action"));
+    let mut names: Vec<&str> =
+        check(fixture.engine.world(), &turn).into_iter().map(|breach| breach.invariant).collect();
+    names.dedup();
+    names
+}
+
+#[test]
+fn freshness_sees_an_old_fence_an_old_epoch_and_a_past_deadline() {
+    let (fixture, turn) = about_to_install();
+    let old_epoch = |action: &mut Action| {
+        if let Fence::Host(fence) = &mut action.fence {
+            fence.epoch = Epoch(fence.epoch.0 - 1);
+        }
+    };
+    assert_eq!(broken(&fixture, turn.clone(), is_install, old_epoch), ["freshness"]);
+    let no_fence = |action: &mut Action| action.fence = Fence::None;
+    assert_eq!(broken(&fixture, turn.clone(), is_install, no_fence), ["freshness"]);
+    let past = |action: &mut Action| action.deadline = Timestamp::ZERO;
+    assert_eq!(broken(&fixture, turn, is_install, past), ["freshness"]);
+
+    let mut fixture = Fixture::new(1);
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    let turn = turn_with(&mut fixture, is_finalizer);
+    let old_version = |action: &mut Action| {
+        if let Fence::Unchanged { resource_version, .. } = &mut action.fence {
+            *resource_version -= 1;
+        }
+    };
+    assert_eq!(broken(&fixture, turn, is_finalizer, old_version), ["freshness"]);
+}
+
+#[test]
+fn exclusivity_sees_a_second_order_to_a_host() {
+    let (fixture, turn) = about_to_install();
+    let names = broken(&fixture, turn, is_install, |action| action.id = ActionId(9999));
+    assert!(names.contains(&"exclusivity"), "{names:?}");
+}
+
+#[test]
+fn removal_sees_what_nobody_asked_for() {
+    let (fixture, turn) = about_to_install();
+    let remove = |action: &mut Action| {
+        if let Effect::Host(order) = &mut action.effect
+            && let HostCommand::Apply(operation) = &mut order.command
+        {
+            operation.change = Change::Remove;
+        }
+    };
+    assert_eq!(broken(&fixture, turn.clone(), is_install, remove), ["removal"]);
+    let disown = |action: &mut Action| {
+        if let Effect::Host(order) = &mut action.effect {
+            order.command = HostCommand::Disown;
+        }
+    };
+    assert_eq!(broken(&fixture, turn, is_install, disown), ["removal"]);
+}
+
+#[test]
+fn finalizer_sees_ours_leave_too_early_and_others_touched() {
+    let mut fixture = Fixture::new(1);
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    let turn = turn_with(&mut fixture, is_finalizer);
+    let none = |action: &mut Action| action.effect = Effect::WriteFinalizers(Vec::new());
+    assert_eq!(broken(&fixture, turn.clone(), is_finalizer, none), ["finalizer"]);
+    let foreign = |action: &mut Action| {
+        if let Effect::WriteFinalizers(finalizers) = &mut action.effect {
+            finalizers.push("somebody.else/finalizer".into());
+        }
+    };
+    assert_eq!(broken(&fixture, turn, is_finalizer, foreign), ["finalizer"]);
+}
+
+#[test]
+fn authority_sees_who_may_not_act() {
+    let (_, turn) = about_to_install();
+    let newcomer = Engine::new(Config::default(), Seed(1));
+    let names: Vec<&str> = check(newcomer.world(), &turn).iter().map(|breach| breach.invariant).collect();
+    assert!(names.contains(&"authority"), "{names:?}");
+}
+
+#[test]
+fn budget_sees_a_start_beyond_it() {
+    let mut fixture = Fixture::new(6);
+    fixture.store.edit_fleet(|spec| spec.max_unavailable = CountOrPercent::Count(2));
+    for machine in 0..6 {
+        fixture.store.edit_machine(machine, |spec| spec.pins = vec![want(WEB, web(1))]);
+    }
+    fixture.engine.sabotage(Sabotage::BudgetUnchecked);
+    for _ in 0..100 {
+        let now = fixture.now;
+        let turn = fixture.engine.reconcile(now);
+        let breaches = check(fixture.engine.world(), &turn);
+        if let Some(breach) = breaches.first() {
+            assert_eq!(breach.invariant, "budget", "{breaches:?}");
+            return;
+        }
+        fixture.pending.extend(turn.actions);
+        fixture.execute();
+    }
+    panic!("six machines at work with two slots, and nobody minds");
+}
+
+#[test]
+fn every_invariant_has_a_name_of_its_own() {
+    let mut names: Vec<&str> = CHECKS.iter().map(|invariant| invariant.name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["authority", "budget", "exclusivity", "finalizer", "freshness", "removal"]);
+}

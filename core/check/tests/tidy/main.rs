@@ -1,0 +1,20 @@
+//! The house rules, as tests. Each reports every offender with its place and what to do about it.
+//!
+//! | module | rules |
+//! |---|---|
+//! | `layering` | which room may import which |
+//! | `purity` | `core/` has no I/O, and part of it no `std`; what the builds do not contain |
+//! | `sizes` | files, functions, README; prints the ten largest |
+//! | `registries` | no file is forgotten: modules, registered parts, scenarios |
+//! | `words` | module names, reasons of lint exceptions, unfinished work, places that the tree must not name |
+//!
+//! The rules themselves are the constants at the head of each module.
+#![expect(clippy::disallowed_methods, reason = "it reads the tree that it judges; the code in core/ may not")]
+
+mod layering;
+mod purity;
+mod registries;
+mod rust;
+mod sizes;
+mod tree;
+mod words;

@@ -1,0 +1,114 @@
+//! A map from subjects to small values, as dense tables. Most machines have an entry at some time, and in a fleet of a
+//! hundred thousand every level of a tree is a miss of the cache.
+
+use alloc::vec::Vec;
+
+use seaworthy_model::id::{MachineId, VersionId};
+use seaworthy_model::report::Subject;
+
+/// A map from subjects to values.
+#[derive(Clone, Debug)]
+pub(crate) struct BySubject<T> {
+    leadership: Option<T>,
+    package_version: Option<T>,
+    versions: Vec<Option<T>>,
+    machines: Vec<Option<T>>,
+    len: usize,
+}
+
+impl<T> Default for BySubject<T> {
+    fn default() -> Self {
+        Self { leadership: None, package_version: None, versions: Vec::new(), machines: Vec::new(), len: 0 }
+    }
+}
+
+impl<T: Copy> BySubject<T> {
+    /// The value of a subject.
+    pub(crate) fn get(&self, subject: Subject) -> Option<T> {
+        match subject {
+            Subject::Leadership => self.leadership,
+            Subject::PackageVersion => self.package_version,
+            Subject::Version(id) => self.versions.get(id.index()).copied().flatten(),
+            Subject::Machine(id) => self.machines.get(id.index()).copied().flatten(),
+        }
+    }
+
+    /// Sets the value of a subject.
+    pub(crate) fn insert(&mut self, subject: Subject, value: T) {
+        let before = self.place(subject).replace(value);
+        self.len += usize::from(before.is_none());
+    }
+
+    /// Takes the value of a subject out.
+    pub(crate) fn remove(&mut self, subject: Subject) {
+        if self.get(subject).is_some() {
+            *self.place(subject) = None;
+            self.len -= 1;
+        }
+    }
+
+    /// How many subjects have a value.
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no subject has a value.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All subjects that have a value, in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Subject, T)> {
+        let versions = (0..).map(VersionId).map(Subject::Version).zip(self.versions.iter().copied());
+        let machines = (0..).map(MachineId).map(Subject::Machine).zip(self.machines.iter().copied());
+        [(Subject::Leadership, self.leadership), (Subject::PackageVersion, self.package_version)]
+            .into_iter()
+            .chain(versions)
+            .chain(machines)
+            .filter_map(|(subject, value)| Some((subject, value?)))
+    }
+
+    fn place(&mut self, subject: Subject) -> &mut Option<T> {
+        let (table, index) = match subject {
+            Subject::Leadership => return &mut self.leadership,
+            Subject::PackageVersion => return &mut self.package_version,
+            Subject::Version(id) => (&mut self.versions, id.index()),
+            Subject::Machine(id) => (&mut self.machines, id.index()),
+        };
+        if table.len() <= index {
+            table.resize(index + 1, None);
+        }
+        &mut table[index]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn values_come_back_in_the_order_of_their_subjects() {
+        let mut map = BySubject::default();
+        let subjects = [
+            Subject::Leadership,
+            Subject::PackageVersion,
+            Subject::Version(VersionId(3)),
+            Subject::Machine(MachineId(0)),
+            Subject::Machine(MachineId(7)),
+        ];
+        for (value, subject) in subjects.into_iter().enumerate().rev() {
+            assert_eq!(map.get(subject), None);
+            map.insert(subject, value);
+        }
+        map.insert(Subject::PackageVersion, 1);
+        let expected: Vec<_> = subjects.into_iter().zip(0..).collect();
+        assert_eq!((map.iter().collect::<Vec<_>>(), map.len()), (expected, 5));
+        for subject in subjects {
+            map.remove(subject);
+            map.remove(subject);
+        }
+        assert!(map.is_empty() && map.iter().next().is_none());
+    }
+}

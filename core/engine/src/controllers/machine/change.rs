@@ -1,0 +1,210 @@
+//! What has to change on a host, and whether it may change now.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+
+use seaworthy_model::effect::Target as ActionTarget;
+use seaworthy_model::host::{Change, Release};
+use seaworthy_model::id::ComponentId;
+use seaworthy_model::machine::{FailedRelease, Installed, Reason};
+use seaworthy_model::report::Blocker;
+
+use super::Step;
+use super::status::Verdict;
+use crate::draft::{Draft, HostWork, Note};
+use crate::resolution::{Aim, Origin, Target, targets};
+use crate::sabotage::Sabotage;
+use crate::world::Standing;
+
+/// What one component needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Nothing.
+    Nothing,
+    /// This change.
+    Change { change: Change, is_repair: bool },
+    /// A change that cannot be made until somebody or something else changes.
+    Obstacle(Blocker),
+    /// Nothing more: the release failed here.
+    Failed(FailedRelease),
+}
+
+impl Step<'_> {
+    /// Makes the first change that is needed and possible; otherwise tells what stands in the way, or that all is well.
+    pub(super) fn bring_to_target(self, draft: &mut Draft<'_>) {
+        let mut obstacle: Option<(Blocker, Reason, String)> = None;
+        for target in targets(self.world, self.machine) {
+            match self.need(&target) {
+                Need::Nothing => {}
+                Need::Change { change, is_repair } => {
+                    return self.start(draft, &target, change, is_repair);
+                }
+                Need::Obstacle(blocker) => {
+                    let missing = self.describe_obstacle(blocker);
+                    obstacle = obstacle.or(Some((blocker, reason_of(blocker), missing)));
+                }
+                Need::Failed(FailedRelease { version, cause, .. }) => {
+                    let blocker = Blocker::ReleaseFailed { version, cause };
+                    let words =
+                        self.machine.failed.iter().find(|failure| failure.component == target.component);
+                    let words = words.map(|failure| failure.detail.clone()).unwrap_or_default();
+                    obstacle = obstacle.or(Some((blocker, Reason::Cause(cause), words)));
+                }
+            }
+        }
+        let Some((blocker, reason, words)) = obstacle else { return self.settle(draft) };
+        if !matches!(blocker, Blocker::ReleaseFailed { .. }) {
+            draft.note(Note::Block(blocker));
+        }
+        self.tell(draft, &Verdict::out_of_sync(reason).because(words), blocker);
+    }
+
+    /// Which version it is about.
+    fn describe_obstacle(self, blocker: Blocker) -> String {
+        if let Blocker::UnknownVersion(version) | Blocker::NoArtefact(version) = blocker {
+            return String::from(self.world.version_name(version));
+        }
+        String::new()
+    }
+
+    /// Whether anything would be changed, as far as the record tells.
+    pub(super) fn wants_change(self) -> bool {
+        targets(self.world, self.machine).any(|target| {
+            matches!(self.need(&target), Need::Change { .. } | Need::Obstacle(Blocker::NoArtefact(_)))
+        })
+    }
+
+    fn need(self, target: &Target<'_>) -> Need {
+        match target.aim {
+            Aim::Keep => self.need_repair(target),
+            Aim::Set(want) => match self.world.wanted(self.machine, target.component, want) {
+                Err(blocker) => Need::Obstacle(blocker),
+                Ok(None) => match self.machine.installed(target.component) {
+                    Some(_) => Need::Change { change: Change::Remove, is_repair: false },
+                    None => Need::Nothing,
+                },
+                Ok(Some(release)) => self.need_release(target.component, release),
+            },
+        }
+    }
+
+    fn need_release(self, component: ComponentId, release: Arc<Release>) -> Need {
+        let installed = self.machine.installed(component);
+        let is_there = installed.is_some_and(|installed| installed.release == release.id);
+        let drifted = self.machine.reported(component).is_some_and(|reported| !reported.drift.is_none());
+        if is_there && !drifted {
+            return Need::Nothing;
+        }
+        match self.machine.failed_release(component) {
+            Some(failed) if failed.release == release.id => Need::Failed(failed),
+            Some(_) | None => Need::Change { change: Change::Install(release), is_repair: is_there },
+        }
+    }
+
+    /// What is to stay as it is, but drifted, is made anew from the same recipe.
+    fn need_repair(self, target: &Target<'_>) -> Need {
+        let Some(reported) = self.machine.reported(target.component) else { return Need::Nothing };
+        if reported.drift.is_none() {
+            return Need::Nothing;
+        }
+        let installed = Installed { version: reported.version, release: reported.release };
+        match self.recipe_of(target, installed) {
+            Some(release) => self.need_release(target.component, release),
+            None => Need::Obstacle(Blocker::UnknownVersion(reported.version)),
+        }
+    }
+
+    /// The recipe that made an installed release, if the fleet's rollout still knows it: a release is found again by
+    /// its id, so a wrong guess is impossible.
+    fn recipe_of(self, target: &Target<'_>, installed: Installed) -> Option<Arc<Release>> {
+        let Origin::Rollout(index) = target.origin else { return None };
+        let record = &self.world.fleet.rollouts[index].record;
+        [Some(&record.to), record.from.as_ref()].into_iter().flatten().find_map(|want| {
+            let release = self.world.wanted(self.machine, target.component, want).ok()??;
+            (release.id == installed.release).then_some(release)
+        })
+    }
+
+    /// Starts a change, once everything that has to be true first is true.
+    fn start(self, draft: &mut Draft<'_>, target: &Target<'_>, change: Change, is_repair: bool) {
+        let meta = &self.object.meta;
+        if self.machine.spec().is_some_and(|spec| spec.paused) {
+            draft.note(Note::Block(Blocker::Paused));
+            return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
+        }
+        if self.machine.blocked.is_some() {
+            draft.note(Note::Unblock);
+        }
+        if let Some(blocker) = self.fleet_stop(target) {
+            draft.note(Note::WaitForFleet);
+            return draft.wait(blocker);
+        }
+        if !meta.is_held() {
+            let target = ActionTarget::Machine(self.machine.id);
+            return draft.write_finalizers(target, meta, meta.finalizers_with_ours());
+        }
+        // What a successor must know is written before the change that it would find under way.
+        if (is_repair || !self.is_foreseen(target)) && !self.machine.is_recorded_drifted() {
+            let drifted = Verdict::out_of_sync(Reason::Drifted).unfinished();
+            return self.tell(draft, &drifted, Blocker::AwaitingOwnWrite);
+        }
+        if self.object.status.identity.is_none() || self.machine.is_recorded_unreachable() {
+            return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
+        }
+        if self.takes_slot(draft) {
+            let component = target.component;
+            draft.order_host(self.world, self.machine, HostWork::Change { component, change });
+        }
+    }
+
+    /// Whether there is a slot for it. If not, it gives up its reservation and waits.
+    pub(super) fn takes_slot(self, draft: &mut Draft<'_>) -> bool {
+        let limit = self.world.slots();
+        let others = self.world.occupied() - u32::from(self.machine.occupies());
+        if others < limit || self.world.is_sabotaged(Sabotage::BudgetUnchecked) {
+            return true;
+        }
+        draft.note(Note::Park);
+        draft.note(Note::WaitForSlot);
+        draft.wait(Blocker::MaxUnavailable { occupied: others, limit });
+        false
+    }
+
+    /// Why the fleet as a whole does not allow this start.
+    fn fleet_stop(self, target: &Target<'_>) -> Option<Blocker> {
+        if self.world.fleet.is_paused() {
+            return Some(Blocker::Paused);
+        }
+        let Origin::Rollout(index) = target.origin else { return None };
+        let counts = &self.world.fleet.rollouts[index].counts;
+        let limit = self.world.failures_max();
+        if target.aim == Aim::Keep {
+            None
+        } else if counts.failed >= limit {
+            Some(Blocker::TooManyFailures { failed: counts.failed, limit })
+        } else if self.machine.standing(index) == Standing::Parked && counts.room(limit) == 0 {
+            // Whoever catches up trusts the release no more than whoever is admitted.
+            let occupied = counts.at_work();
+            Some(Blocker::MaxUnavailable { occupied, limit: occupied })
+        } else {
+            None
+        }
+    }
+
+    /// Whether a successor that has nothing but the record reckons with this change: a spec that was not finished, or an
+    /// admission of what is recorded as it was found.
+    fn is_foreseen(self, target: &Target<'_>) -> bool {
+        let status = &self.object.status;
+        if self.object.meta.generation != status.observed_generation {
+            return true;
+        }
+        let Origin::Rollout(index) = target.origin else { return false };
+        let recorded = status.component(target.component).and_then(|recorded| recorded.installed);
+        self.machine.standing(index).is_pending() && recorded == self.machine.installed(target.component)
+    }
+}
+
+/// The reason of the condition that tells of an obstacle.
+const fn reason_of(blocker: Blocker) -> Reason {
+    if matches!(blocker, Blocker::NoArtefact(_)) { Reason::NoArtefact } else { Reason::UnknownVersion }
+}

@@ -1,0 +1,87 @@
+//! When a host is read, and whether it is the one that it should be.
+
+use alloc::format;
+use alloc::string::String;
+use core::time::Duration;
+
+use seaworthy_model::draw::below;
+use seaworthy_model::host::Owner;
+use seaworthy_model::machine::Reason;
+use seaworthy_model::report::Blocker;
+use seaworthy_model::time::Timestamp;
+
+use super::Step;
+use crate::draft::Draft;
+
+impl Step<'_> {
+    /// Whether the host has to be read before anything else: something may have changed, an audit is due, or something
+    /// is to be done and nothing was learnt from it in this epoch.
+    pub(super) fn needs_read(self, draft: &Draft<'_>) -> bool {
+        let host = &self.machine.host;
+        if host.stale || host.audit_at.is_some_and(|at| at <= draft.now) {
+            return true;
+        }
+        host.facts.is_none()
+            && (self.object.status.identity.is_none()
+                || self.machine.is_unresolved()
+                || self.object.meta.is_terminating()
+                || self.object.meta.generation != self.object.status.observed_generation
+                || self.machine.is_recorded_drifted()
+                || self.machine.is_recorded_unreachable()
+                || self.wants_change())
+    }
+
+    /// The next audit: once per interval, at a random point of its second half, so that a fleet that was read at once
+    /// does not stay in step. The first one after a start falls anywhere in the interval.
+    pub(super) fn next_audit(self, draft: &Draft<'_>) -> Timestamp {
+        let fleet = self.world.fleet.audit_interval();
+        // A host that is not this machine's is looked at more often: nothing tells when its holder gives it up.
+        let interval = match self.machine.node {
+            Some(_) if self.stranger().is_none() => fleet,
+            Some(_) | None => fleet.min(draft.config.audit_without_node),
+        };
+        let read_at = self.machine.host.read_at;
+        let key = [draft.seed.0, 4, u64::from(self.machine.id.0), read_at.0];
+        let span = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+        if self.machine.host.facts.is_none() {
+            return draft.now + Duration::from_millis(below(&key, span));
+        }
+        read_at + Duration::from_millis(span / 2 + below(&key, span / 2 + 1))
+    }
+
+    /// Whose host it is, or who it is, in words.
+    pub(super) fn describe_stranger(self) -> String {
+        let Some(facts) = self.machine.host.facts.as_deref() else { return String::new() };
+        if let Some(identity) = &self.object.status.identity
+            && identity.host != facts.host
+        {
+            return format!("machine-id {:032x}, recorded is {:032x}", facts.host.0, identity.host.0);
+        }
+        let holder = self.world.owner_of(facts.host).filter(|owner| *owner != self.machine.id);
+        match (&facts.owner, holder) {
+            (Owner::Foreign { cluster, machine }, _) => format!("Machine {machine} of cluster {cluster}"),
+            (Owner::Machine(_) | Owner::Nobody, Some(holder)) => {
+                format!("Machine {}", self.world.machine_name(holder))
+            }
+            (Owner::Machine(uid), None) => format!("a Machine with uid {uid}, which does not exist any more"),
+            (Owner::Nobody, None) => String::new(),
+        }
+    }
+
+    /// Why the host is not this machine's to work on.
+    pub(super) fn stranger(self) -> Option<(Reason, Blocker)> {
+        let facts = self.machine.host.facts.as_deref()?;
+        let identity = self.object.status.identity.as_ref();
+        if identity.is_some_and(|identity| identity.host != facts.host) {
+            return Some((Reason::IdentityMismatch, Blocker::IdentityMismatch));
+        }
+        let owned = match &facts.owner {
+            Owner::Nobody => false,
+            Owner::Machine(uid) => *uid != self.object.meta.uid,
+            Owner::Foreign { .. } => true,
+        };
+        let claimed = self.world.owner_of(facts.host).is_some_and(|owner| owner != self.machine.id);
+        let ours = facts.owner == Owner::Machine(self.object.meta.uid);
+        (owned || (claimed && !ours)).then_some((Reason::DuplicateHost, Blocker::DuplicateHost))
+    }
+}

@@ -1,0 +1,155 @@
+//! The life of a machine: import, install, upgrade, repair, uninstall; unreachable and back again.
+//!
+//! One step per reconcile, and always the same questions in the same order: is something under way, may we act at all,
+//! is there something to tell, do we know the host, does it differ from what it should be, may we change it now.
+
+mod change;
+mod contact;
+mod status;
+mod uninstall;
+
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::id::MachineId;
+use seaworthy_model::machine::{MachineObject, Reason};
+use seaworthy_model::report::{Blocker, WakeReason};
+
+use crate::draft::{Draft, HostWork, Note};
+use crate::world::{Machine, World};
+use status::Verdict;
+
+pub(super) fn reconcile(world: &World, id: MachineId, draft: &mut Draft<'_>) {
+    let machine = world.machine(id);
+    let Some(object) = machine.object.as_deref() else { return };
+    if machine.action.is_some() {
+        return draft.wait(Blocker::InFlight);
+    }
+    if machine.written.is_some() {
+        return draft.wait(Blocker::AwaitingOwnWrite);
+    }
+    if draft.now < machine.write_retry.not_before {
+        return draft.back_off(machine.write_retry.not_before);
+    }
+    let step = Step { world, machine, object };
+    match world.gate() {
+        Some(blocker @ Blocker::StoreRegressed { .. }) => step.tell_regressed(blocker, draft),
+        Some(blocker) => draft.wait(blocker),
+        None => step.advance(draft),
+    }
+}
+
+/// What one step of a machine looks at.
+#[derive(Clone, Copy)]
+struct Step<'w> {
+    world: &'w World,
+    machine: &'w Machine,
+    object: &'w MachineObject,
+}
+
+impl Step<'_> {
+    fn advance(self, draft: &mut Draft<'_>) {
+        if self.object.meta.is_terminating() && !self.object.meta.is_held() {
+            return;
+        }
+        if self.object.spec.is_err() {
+            draft.note(Note::Block(Blocker::InvalidSpec));
+            let verdict = Verdict::out_of_sync(Reason::InvalidSpec);
+            return self.tell(draft, &verdict, Blocker::InvalidSpec);
+        }
+        if self.tells_trouble(draft) {
+            return;
+        }
+        let retry = self.machine.host.retry;
+        if draft.now < retry.not_before && (self.machine.uncertain.is_some() || self.needs_read(draft)) {
+            return self.wait_out(draft);
+        }
+        if let Some(operation) = self.machine.uncertain {
+            return draft.order_host(self.world, self.machine, HostWork::Probe(operation));
+        }
+        if self.needs_read(draft) {
+            return draft.order_host(self.world, self.machine, HostWork::Read);
+        }
+        self.plan_audit(draft);
+        if self.machine.host.facts.is_none() {
+            return;
+        }
+        let is_duplicate_leaving =
+            self.object.meta.is_terminating() && matches!(self.stranger(), Some((Reason::DuplicateHost, _)));
+        if let (Some((reason, blocker)), false) = (self.stranger(), is_duplicate_leaving) {
+            draft.note(Note::Block(blocker));
+            return self.tell(draft, &Verdict::stranger(reason, self.describe_stranger()), blocker);
+        }
+        if self.object.meta.is_terminating() {
+            return self.uninstall(draft);
+        }
+        self.bring_to_target(draft);
+    }
+
+    /// Waits for the next try of a contact.
+    fn wait_out(self, draft: &mut Draft<'_>) {
+        let until = self.machine.host.retry.not_before;
+        draft.back_off(until);
+        if self.machine.host.unreachable_since.is_some() {
+            draft.wait(Blocker::Unreachable { until });
+        }
+    }
+
+    /// While the store is set back nothing is done, but whoever has changed something is told why.
+    fn tell_regressed(self, blocker: Blocker, draft: &mut Draft<'_>) {
+        draft.wait(blocker);
+        let asked = self.object.meta.generation != self.object.status.observed_generation;
+        if asked || self.object.meta.is_terminating() {
+            let seen = self.world.leadership.describe_regress();
+            let verdict = Verdict::out_of_sync(Reason::StoreRegressed).because(seen).unfinished();
+            self.tell(draft, &verdict, blocker);
+        }
+    }
+
+    /// Tells that the host cannot be reached or does not do what is asked, once that is certain. True if it was told
+    /// just now.
+    fn tells_trouble(self, draft: &mut Draft<'_>) -> bool {
+        let Some(cause) = &self.machine.host.trouble else { return false };
+        let repeated = self.machine.host.retry.failures >= draft.config.unreachable_after;
+        if !(cause.kind.is_definite() || repeated) || cause.kind == CauseKind::HostBusy {
+            return false;
+        }
+        let verdict = if !cause.kind.is_contact() {
+            Verdict::hindered(cause)
+        } else if self.machine.is_busy() {
+            // A successor must not take it for idle: an unreachable machine holds no slot.
+            Verdict::silent(cause)
+        } else {
+            Verdict::unreachable(cause)
+        };
+        let until = self.machine.host.retry.not_before;
+        self.tell(draft, &verdict, Blocker::BackOff { until });
+        draft.order.is_some()
+    }
+
+    /// Writes what is to be said about the machine, if it is not said already.
+    fn tell(self, draft: &mut Draft<'_>, verdict: &Verdict, blocker: Blocker) {
+        if let Some(status) = self.status(draft.now, verdict) {
+            draft.write_machine_status(self.machine.id, &self.object.meta, status);
+        } else {
+            draft.wait(blocker);
+        }
+    }
+
+    /// Everything is as it should be.
+    fn settle(self, draft: &mut Draft<'_>) {
+        if self.machine.blocked.is_some() {
+            draft.note(Note::Unblock);
+        }
+        if let Some(status) = self.status(draft.now, &Verdict::in_sync()) {
+            draft.write_machine_status(self.machine.id, &self.object.meta, status);
+        }
+    }
+
+    fn plan_audit(self, draft: &mut Draft<'_>) {
+        let at = self.machine.host.audit_at.unwrap_or_else(|| {
+            let at = self.next_audit(draft);
+            draft.note(Note::Audit(at));
+            at
+        });
+        draft.wake_at(at, WakeReason::Audit);
+    }
+}

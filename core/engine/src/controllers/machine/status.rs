@@ -1,0 +1,215 @@
+//! What is recorded about a machine: made from what the host reported and one verdict, and written only when it says
+//! something else than what is recorded already.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use seaworthy_model::cause::Cause;
+use seaworthy_model::id::ComponentId;
+use seaworthy_model::machine::{
+    ComponentStatus, Condition, ConditionKind, HostKeyPolicy, Identity, Installed, MachineStatus, Reason,
+    Truth,
+};
+use seaworthy_model::time::Timestamp;
+
+use super::Step;
+
+/// What a step found out: whatever is `None` stays as it is recorded.
+#[derive(Clone, Debug)]
+pub(super) struct Verdict {
+    reachable: Option<(Truth, Reason)>,
+    in_sync: Option<(Truth, Reason)>,
+    /// The host is not this machine's: nothing that it reported is recorded.
+    is_stranger: bool,
+    /// The spec's present generation is not done with.
+    keeps_generation: bool,
+    /// For people.
+    detail: String,
+}
+
+impl Verdict {
+    pub(super) const fn in_sync() -> Self {
+        Self {
+            reachable: Some((Truth::True, Reason::Connected)),
+            in_sync: Some((Truth::True, Reason::AsDesired)),
+            is_stranger: false,
+            keeps_generation: false,
+            detail: String::new(),
+        }
+    }
+
+    pub(super) fn out_of_sync(reason: Reason) -> Self {
+        Self { reachable: None, in_sync: Some((Truth::False, reason)), ..Self::in_sync() }
+    }
+
+    /// The host was reached, and nothing is done yet.
+    pub(super) const fn contact() -> Self {
+        Self {
+            reachable: Some((Truth::True, Reason::Connected)),
+            in_sync: None,
+            is_stranger: false,
+            keeps_generation: true,
+            detail: String::new(),
+        }
+    }
+
+    /// The same, while the present generation of the spec is not done with.
+    pub(super) fn unfinished(self) -> Self {
+        Self { keeps_generation: true, ..self }
+    }
+
+    /// The same, with words for people.
+    pub(super) fn because(self, detail: String) -> Self {
+        Self { detail, ..self }
+    }
+
+    /// Something on the host that keeps it from what is wanted.
+    pub(super) fn hindered(cause: &Cause) -> Self {
+        Self { detail: cause.detail.clone(), ..Self::out_of_sync(Reason::from(cause.kind)).unfinished() }
+    }
+
+    pub(super) fn unreachable(cause: &Cause) -> Self {
+        Self {
+            reachable: Some((Truth::False, Reason::from(cause.kind))),
+            in_sync: None,
+            keeps_generation: true,
+            detail: cause.detail.clone(),
+            ..Self::in_sync()
+        }
+    }
+
+    /// Not reached, while an operation may be under way there.
+    pub(super) fn silent(cause: &Cause) -> Self {
+        Self { reachable: Some((Truth::Unknown, Reason::Cause(cause.kind))), ..Self::unreachable(cause) }
+    }
+
+    pub(super) fn stranger(reason: Reason, detail: String) -> Self {
+        let told = Some((Truth::False, reason));
+        let is_other_host = reason == Reason::IdentityMismatch;
+        Self {
+            reachable: if is_other_host { told } else { Some((Truth::True, Reason::Connected)) },
+            in_sync: if is_other_host { None } else { told },
+            is_stranger: true,
+            detail,
+            ..Self::in_sync()
+        }
+    }
+}
+
+impl Step<'_> {
+    /// The status that follows from `verdict`; `None` when it says what is recorded already.
+    pub(super) fn status(self, now: Timestamp, verdict: &Verdict) -> Option<MachineStatus> {
+        let recorded = &self.object.status;
+        let is_known = self.machine.host.facts.is_some() || !self.object.meta.is_held();
+        let observed_generation = if verdict.keeps_generation || !is_known {
+            recorded.observed_generation
+        } else {
+            self.object.meta.generation
+        };
+        let status = MachineStatus {
+            observed_generation,
+            identity: recorded.identity.clone().or_else(|| self.identity(verdict)),
+            components: self.components(verdict),
+            conditions: self.conditions(now, verdict),
+        };
+        (!says_the_same(&status, recorded)).then_some(status)
+    }
+
+    fn identity(self, verdict: &Verdict) -> Option<Identity> {
+        if verdict.is_stranger {
+            return None;
+        }
+        let facts = self.machine.host.facts.as_ref()?;
+        let trusts_first = self.machine.spec()?.connection.host_key_policy == HostKeyPolicy::TrustOnFirstUse;
+        Some(Identity {
+            host: facts.host,
+            host_key: if trusts_first { facts.host_key.clone() } else { None },
+            architecture: facts.architecture,
+        })
+    }
+
+    fn components(self, verdict: &Verdict) -> Vec<ComponentStatus> {
+        let Some(facts) = self.machine.host.facts.as_ref().filter(|_| !verdict.is_stranger) else {
+            return self.object.status.components.clone();
+        };
+        let mut components: Vec<ComponentStatus> = facts
+            .components
+            .iter()
+            .map(|reported| ComponentStatus {
+                component: reported.component,
+                installed: Some(Installed { version: reported.version, release: reported.release }),
+                failed: self.machine.failed_release(reported.component),
+            })
+            .collect();
+        let known = |component: ComponentId| facts.components.iter().any(|c| c.component == component);
+        let recorded = self.object.status.components.iter().map(|status| status.component);
+        let fresh = self.machine.failed.iter().map(|failure| failure.component);
+        for component in recorded.chain(fresh).filter(|component| !known(*component)) {
+            let failed = self.machine.failed_release(component);
+            if failed.is_some() && components.iter().all(|status| status.component != component) {
+                components.push(ComponentStatus { component, installed: None, failed });
+            }
+        }
+        components.sort_by(|a, b| {
+            self.world.component_name(a.component).cmp(self.world.component_name(b.component))
+        });
+        components
+    }
+
+    fn conditions(self, now: Timestamp, verdict: &Verdict) -> Vec<Condition> {
+        let observed_generation = self.object.meta.generation;
+        let contact = self.machine.host.facts.is_some().then_some((Truth::True, Reason::Connected));
+        let reachable = verdict.reachable.or(contact);
+        let reachable = reachable.unwrap_or_else(|| self.recorded(ConditionKind::Reachable));
+        let in_sync = verdict.in_sync.unwrap_or_else(|| self.recorded(ConditionKind::InSync));
+        let ready = if reachable.0 == Truth::True || reachable.1 == Reason::NotYetKnown {
+            in_sync
+        } else {
+            reachable
+        };
+        ConditionKind::ALL
+            .into_iter()
+            .map(|kind| {
+                let (truth, reason) = match kind {
+                    ConditionKind::Ready => ready,
+                    ConditionKind::Reachable => reachable,
+                    ConditionKind::InSync => in_sync,
+                };
+                let before = self.object.status.condition(kind);
+                let since = before.filter(|before| before.truth == truth).map(|before| before.since);
+                let is_told = truth != Truth::True && reason != Reason::NotYetKnown;
+                let unchanged = before.filter(|before| before.truth == truth && before.reason == reason);
+                let message = match unchanged {
+                    Some(before) if verdict.detail.is_empty() => before.message.clone(),
+                    Some(_) | None if is_told => verdict.detail.clone(),
+                    Some(_) | None => String::new(),
+                };
+                let since = since.unwrap_or_else(|| now.whole_seconds());
+                Condition { kind, truth, reason, message, since, observed_generation }
+            })
+            .collect()
+    }
+
+    fn recorded(self, kind: ConditionKind) -> (Truth, Reason) {
+        let recorded = self.object.status.condition(kind);
+        recorded.map_or((Truth::Unknown, Reason::NotYetKnown), |recorded| (recorded.truth, recorded.reason))
+    }
+}
+
+/// Whether two statuses say the same, whatever the words and times.
+fn says_the_same(new: &MachineStatus, old: &MachineStatus) -> bool {
+    let told = |status: &MachineStatus| {
+        ConditionKind::ALL.map(|kind| {
+            let told = status.condition(kind)?;
+            // The epoch that a person has to know is in the words.
+            let words = (told.reason == Reason::StoreRegressed).then(|| told.message.clone());
+            Some((told.truth, told.reason, words))
+        })
+    };
+    let same_components = new.components.len() == old.components.len()
+        && new.components.iter().all(|new| old.component(new.component) == Some(new));
+    new.observed_generation == old.observed_generation
+        && new.identity == old.identity
+        && same_components
+        && told(new) == told(old)
+}

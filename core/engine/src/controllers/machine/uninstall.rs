@@ -1,0 +1,44 @@
+//! The end of a machine: everything that we installed goes, the host is given up, and only then the finalizer.
+
+use seaworthy_model::effect::Target;
+use seaworthy_model::host::{Change, Owner};
+use seaworthy_model::machine::Reason;
+use seaworthy_model::report::Blocker;
+
+use super::Step;
+use super::status::Verdict;
+use crate::draft::{Draft, HostWork, Note};
+
+impl Step<'_> {
+    /// One step towards an empty host: the last installed component first, since others may need the earlier ones.
+    pub(super) fn uninstall(self, draft: &mut Draft<'_>) {
+        let Some(facts) = self.machine.host.facts.as_deref() else { return };
+        let meta = &self.object.meta;
+        if self.machine.spec().is_some_and(|spec| spec.paused) {
+            draft.note(Note::Block(Blocker::Paused));
+            return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
+        }
+        if self.world.fleet.is_paused() {
+            draft.note(Note::WaitForFleet);
+            return draft.wait(Blocker::Paused);
+        }
+        if self.machine.is_recorded_unreachable() {
+            // A successor takes it for idle as long as that is recorded.
+            return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
+        }
+        let is_ours = facts.owner == Owner::Machine(meta.uid);
+        match facts.components.last() {
+            Some(last) if is_ours => {
+                if self.takes_slot(draft) {
+                    let work = HostWork::Change { component: last.component, change: Change::Remove };
+                    draft.order_host(self.world, self.machine, work);
+                }
+            }
+            None if is_ours => draft.order_host(self.world, self.machine, HostWork::Disown),
+            Some(_) | None => {
+                let target = Target::Machine(self.machine.id);
+                draft.write_finalizers(target, meta, meta.finalizers_without_ours());
+            }
+        }
+    }
+}

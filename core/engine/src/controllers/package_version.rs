@@ -1,0 +1,330 @@
+//! The fleet's rollouts: takes up changes of the default versions, admits machines batch by batch, ends rollouts.
+//!
+//! One status write per batch, and none per machine: raising a rollout's threshold admits exactly the machines whose
+//! rank lies between, and that write is their reservation.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use seaworthy_model::effect::Target;
+use seaworthy_model::machine::{ComponentSetting, Truth, Want};
+use seaworthy_model::meta::Meta;
+use seaworthy_model::package_version::{
+    FleetCondition, FleetConditionKind, FleetReason, PackageVersionObject, PackageVersionStatus, Rollout,
+};
+use seaworthy_model::report::{Blocker, WakeReason};
+
+use crate::budget::{self, Batch};
+use crate::draft::{Draft, Note};
+use crate::world::{Fleet, RolloutState, World};
+
+pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
+    let fleet = &world.fleet;
+    let Some(object) = fleet.object.as_deref() else { return };
+    if fleet.action.is_some() {
+        return draft.wait(Blocker::InFlight);
+    }
+    if fleet.written.is_some() {
+        return draft.wait(Blocker::AwaitingOwnWrite);
+    }
+    if draft.now < fleet.retry.not_before {
+        return draft.back_off(fleet.retry.not_before);
+    }
+    let step = Step { world, fleet, object };
+    match world.gate() {
+        Some(blocker @ Blocker::StoreRegressed { .. }) => {
+            draft.wait(blocker);
+            step.write(draft, step.recorded(), Standstill::Stopped(FleetReason::StoreRegressed));
+        }
+        Some(blocker) => draft.wait(blocker),
+        None if object.meta.is_terminating() => step.terminate(draft),
+        None => step.advance(draft),
+    }
+}
+
+/// What one step looks at.
+#[derive(Clone, Copy)]
+struct Step<'w> {
+    world: &'w World,
+    fleet: &'w Fleet,
+    object: &'w PackageVersionObject,
+}
+
+/// What is left to give, and how things stand, while the rollouts are gone through.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    free: u32,
+    standstill: Standstill,
+}
+
+/// Whether rollouts go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standstill {
+    Moving,
+    Complete,
+    LeftOut,
+    Stopped(FleetReason),
+}
+
+impl Standstill {
+    /// A rollout is under way.
+    fn moves(&mut self) {
+        if matches!(self, Self::Complete | Self::LeftOut) {
+            *self = Self::Moving;
+        }
+    }
+}
+
+impl Step<'_> {
+    fn advance(self, draft: &mut Draft<'_>) {
+        let meta = &self.object.meta;
+        let Ok(spec) = &self.object.spec else {
+            draft.wait(Blocker::InvalidSpec);
+            return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::InvalidSpec));
+        };
+        if !meta.is_held() {
+            return draft.write_finalizers(Target::PackageVersion, meta, meta.finalizers_with_ours());
+        }
+        if spec.paused {
+            draft.wait(Blocker::Paused);
+            return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::Paused));
+        }
+        let mut plan = Plan { free: budget::free_slots(self.world), standstill: Standstill::Complete };
+        let mut rollouts: Vec<Rollout> =
+            spec.components.iter().filter_map(|setting| self.next(draft, setting, &mut plan)).collect();
+        rollouts.extend(self.unmentioned(draft, &spec.components));
+        self.write(draft, rollouts, plan.standstill);
+    }
+
+    /// The record of one component's rollout, one step on.
+    fn next(self, draft: &mut Draft<'_>, setting: &ComponentSetting, plan: &mut Plan) -> Option<Rollout> {
+        let state = self.fleet.rollout_of(setting.component).map(|index| &self.fleet.rollouts[index]);
+        let Some(state) = state.filter(|state| !state.superseded) else {
+            return self.take_up(draft, setting, state, &mut plan.standstill);
+        };
+        let mut record = state.record.clone();
+        if !state.is_active() {
+            if state.counts.pending() + state.counts.failed > 0 && plan.standstill == Standstill::Complete {
+                plan.standstill = Standstill::LeftOut;
+            }
+            return Some(record);
+        }
+        plan.standstill.moves();
+        if let Some(reason) = self.unusable(&setting.want) {
+            plan.standstill = Standstill::Stopped(reason);
+        } else if is_complete(state) {
+            record.completed_at = Some(draft.now.whole_seconds());
+        } else {
+            self.admit(draft, state, &mut record, plan);
+        }
+        Some(record)
+    }
+
+    /// Takes up a new default. If machines are at work on the one before, they end first: then no operation of a
+    /// forgotten generation can be under way, whoever looks at the record.
+    fn take_up(
+        self,
+        draft: &mut Draft<'_>,
+        setting: &ComponentSetting,
+        before: Option<&RolloutState>,
+        standstill: &mut Standstill,
+    ) -> Option<Rollout> {
+        if let Some(before) = before
+            && before.counts.unresolved > 0
+        {
+            draft.wait(Blocker::Superseding);
+            *standstill = Standstill::Stopped(FleetReason::Superseding);
+            return Some(before.record.clone());
+        }
+        if let Some(reason) = self.unusable(&setting.want) {
+            *standstill = Standstill::Stopped(reason);
+            return before.map(|before| before.record.clone());
+        }
+        standstill.moves();
+        let from = before.and_then(|before| match before.record.completed_at {
+            Some(_) => Some(before.record.to.clone()),
+            None => before.record.from.clone(),
+        });
+        Some(Rollout {
+            component: setting.component,
+            generation: self.object.meta.generation,
+            from,
+            to: setting.want.clone(),
+            admitted_below: 0,
+            started_at: draft.now.whole_seconds(),
+            completed_at: None,
+        })
+    }
+
+    /// A version that does not exist starts nothing.
+    fn unusable(self, want: &Want) -> Option<FleetReason> {
+        let Want::Present { version, .. } = want else { return None };
+        self.world.version_spec(*version).is_none().then_some(FleetReason::UnknownVersion)
+    }
+
+    fn admit(self, draft: &mut Draft<'_>, state: &RolloutState, record: &mut Rollout, plan: &mut Plan) {
+        let limit = self.world.failures_max();
+        if state.counts.failed >= limit {
+            plan.standstill = Standstill::Stopped(FleetReason::TooManyFailures);
+            return draft.wait(Blocker::TooManyFailures { failed: state.counts.failed, limit });
+        }
+        if state.record.admitted_below == Rollout::EVERYBODY {
+            return;
+        }
+        let waited = self
+            .fleet
+            .small_batch_since
+            .is_some_and(|since| since + draft.config.admission_wait <= draft.now);
+        match budget::next_batch(self.world, state, plan.free, waited) {
+            Batch::Admit { below, count } => {
+                record.admitted_below = below;
+                plan.free = plan.free.saturating_sub(count);
+                draft.note(Note::SmallBatch(None));
+            }
+            Batch::TooSmall => {
+                let since = self.fleet.small_batch_since.unwrap_or(draft.now);
+                draft.note(Note::SmallBatch(Some(since)));
+                draft.wake_at(since + draft.config.admission_wait, WakeReason::Admission);
+            }
+            Batch::Full => draft
+                .wait(Blocker::MaxUnavailable { occupied: self.world.occupied(), limit: self.world.slots() }),
+        }
+    }
+
+    /// Components that the spec does not mention any more: nothing is removed, the record goes when nobody is at work.
+    fn unmentioned(self, draft: &mut Draft<'_>, settings: &[ComponentSetting]) -> Vec<Rollout> {
+        let is_mentioned =
+            |record: &Rollout| settings.iter().any(|setting| setting.component == record.component);
+        let kept = self.fleet.rollouts.iter().filter(|state| !is_mentioned(&state.record));
+        let busy: Vec<Rollout> =
+            kept.filter(|state| state.counts.unresolved > 0).map(|state| state.record.clone()).collect();
+        if !busy.is_empty() {
+            draft.wait(Blocker::Superseding);
+        }
+        busy
+    }
+
+    /// The object is going: nothing is removed from any host, and it stays until nobody is at work on its behalf.
+    fn terminate(self, draft: &mut Draft<'_>) {
+        let meta: &Meta = &self.object.meta;
+        if !meta.is_held() {
+            return;
+        }
+        let unresolved: u32 = self.fleet.rollouts.iter().map(|state| state.counts.unresolved).sum();
+        if unresolved > 0 {
+            draft.wait(Blocker::InUse(unresolved));
+            return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::Terminating));
+        }
+        draft.write_finalizers(Target::PackageVersion, meta, meta.finalizers_without_ours());
+    }
+
+    fn recorded(self) -> Vec<Rollout> {
+        self.object.status.rollouts.clone()
+    }
+
+    fn write(self, draft: &mut Draft<'_>, mut rollouts: Vec<Rollout>, standstill: Standstill) {
+        // The spec has its own order; what is recorded comes back in that of the ids.
+        rollouts.sort_by_key(|rollout| rollout.component);
+        let meta = &self.object.meta;
+        let keeps = matches!(
+            standstill,
+            Standstill::Stopped(
+                FleetReason::Superseding | FleetReason::StoreRegressed | FleetReason::InvalidSpec
+            )
+        );
+        let observed_generation =
+            if keeps { self.object.status.observed_generation } else { meta.generation };
+        let status = PackageVersionStatus {
+            observed_generation,
+            conditions: self.conditions(draft, standstill, observed_generation),
+            rollouts,
+        };
+        let recorded = &self.object.status;
+        let same = status.observed_generation == recorded.observed_generation
+            && status.rollouts == recorded.rollouts
+            && told(&status) == told(recorded);
+        if !same {
+            draft.write_package_version_status(meta, status);
+        }
+    }
+
+    /// What there is to say to people besides the reason.
+    fn words(self, reason: FleetReason) -> String {
+        match reason {
+            FleetReason::StoreRegressed => self.world.leadership.describe_regress(),
+            FleetReason::TooManyFailures => {
+                let failed: u32 = self.fleet.rollouts.iter().map(|state| state.counts.failed).sum();
+                format!("{failed} failed, {} may", self.world.failures_max())
+            }
+            FleetReason::MachinesLeftOut => {
+                let counts = self.fleet.rollouts.iter().map(|state| state.counts);
+                let left: u32 = counts.map(|counts| counts.pending() + counts.failed).sum();
+                format!("{left} left")
+            }
+            FleetReason::AllUpdated
+            | FleetReason::RollingOut
+            | FleetReason::Superseding
+            | FleetReason::Paused
+            | FleetReason::InvalidSpec
+            | FleetReason::UnknownVersion
+            | FleetReason::Terminating => String::new(),
+        }
+    }
+
+    fn conditions(
+        self,
+        draft: &Draft<'_>,
+        standstill: Standstill,
+        observed_generation: u64,
+    ) -> Vec<FleetCondition> {
+        let (complete, progressing) = match standstill {
+            Standstill::Complete => {
+                ((Truth::True, FleetReason::AllUpdated), (Truth::True, FleetReason::AllUpdated))
+            }
+            Standstill::LeftOut => {
+                ((Truth::False, FleetReason::MachinesLeftOut), (Truth::True, FleetReason::MachinesLeftOut))
+            }
+            Standstill::Moving => {
+                ((Truth::False, FleetReason::RollingOut), (Truth::True, FleetReason::RollingOut))
+            }
+            Standstill::Stopped(reason) => ((Truth::False, reason), (Truth::False, reason)),
+        };
+        let told = [(FleetConditionKind::Complete, complete), (FleetConditionKind::Progressing, progressing)];
+        let recorded = &self.object.status.conditions;
+        told.into_iter()
+            .map(|(kind, (truth, reason))| {
+                let before = recorded.iter().find(|before| before.kind == kind && before.truth == truth);
+                let since = before.map_or(draft.now.whole_seconds(), |before| before.since);
+                FleetCondition {
+                    kind,
+                    truth,
+                    reason,
+                    message: self.words(reason),
+                    since,
+                    observed_generation,
+                }
+            })
+            .collect()
+    }
+}
+
+/// What a status tells, without words and times; but the epoch that a person has to know is in the words.
+fn told(status: &PackageVersionStatus) -> Vec<(FleetConditionKind, Truth, FleetReason, Option<&str>)> {
+    let words = |told: &FleetCondition| told.reason == FleetReason::StoreRegressed;
+    status
+        .conditions
+        .iter()
+        .map(|told| (told.kind, told.truth, told.reason, words(told).then_some(told.message.as_str())))
+        .collect()
+}
+
+/// Every machine that can be worked on has it.
+const fn is_complete(state: &RolloutState) -> bool {
+    let counts = &state.counts;
+    state.record.admitted_below == Rollout::EVERYBODY
+        && counts.failed == 0
+        && counts.reserved == 0
+        && counts.parked == 0
+        && counts.waiting == 0
+}

@@ -1,0 +1,197 @@
+//! The draft of one subject's decision: what a controller writes into, and the engine then puts into effect.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use seaworthy_model::config::Config;
+use seaworthy_model::draw::Seed;
+use seaworthy_model::effect::{Effect, Fence, Target};
+use seaworthy_model::host::{Change, Connection, HostCommand, HostFence, HostOrder, Operation, OperationId};
+use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::{HostKeyPolicy, Installed, MachineStatus};
+use seaworthy_model::meta::Meta;
+use seaworthy_model::package_version::PackageVersionStatus;
+use seaworthy_model::report::{Blocker, WakeReason};
+use seaworthy_model::time::Timestamp;
+
+use crate::world::{InFlightKind, Machine, World};
+
+/// A decision about one subject. At most one action, since the next one depends on how it ends.
+#[derive(Debug)]
+pub(crate) struct Draft<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) seed: Seed,
+    pub(crate) now: Timestamp,
+    pub(crate) order: Option<Order>,
+    pub(crate) blocker: Option<Blocker>,
+    pub(crate) wake: Option<(Timestamp, WakeReason)>,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// An action that has no number yet.
+#[derive(Debug)]
+pub(crate) struct Order {
+    pub(crate) target: Target,
+    pub(crate) fence: Fence,
+    pub(crate) deadline: Timestamp,
+    pub(crate) effect: Effect,
+    pub(crate) kind: InFlightKind,
+}
+
+/// What the engine is to remember about a machine besides the action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// It gives up its reservation.
+    Park,
+    /// It cannot be worked on until something changes.
+    Block(Blocker),
+    /// Nothing stands in its way any more.
+    Unblock,
+    /// It waits for nothing but a slot.
+    WaitForSlot,
+    /// It waits for nothing but a session.
+    WaitForSession,
+    /// It waits until the fleet's rollouts or its pause change.
+    WaitForFleet,
+    /// Its next audit is due then.
+    Audit(Timestamp),
+    /// A batch could be admitted, but is small; since then, or no longer.
+    SmallBatch(Option<Timestamp>),
+    /// The operator's Lease went away.
+    LeaseLost,
+    /// The write of the Lease that was ordered gives us this epoch.
+    Taking(Epoch),
+    /// What was listed counts no more.
+    Unsync,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) const fn new(config: &'a Config, seed: Seed, now: Timestamp) -> Self {
+        Self { config, seed, now, order: None, blocker: None, wake: None, notes: Vec::new() }
+    }
+
+    pub(crate) const fn wait(&mut self, blocker: Blocker) {
+        self.blocker = Some(blocker);
+    }
+
+    pub(crate) fn note(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+
+    pub(crate) fn wake_at(&mut self, at: Timestamp, reason: WakeReason) {
+        self.wake = Some(self.wake.map_or((at, reason), |present| present.min((at, reason))));
+    }
+
+    /// Waits out a back-off.
+    pub(crate) fn back_off(&mut self, until: Timestamp) {
+        self.wait(Blocker::BackOff { until });
+        self.wake_at(until, WakeReason::BackOff);
+    }
+
+    pub(crate) fn watch(&mut self) {
+        self.note(Note::Unsync);
+        self.order(Target::Driver, Fence::None, Effect::Watch, InFlightKind::Watch);
+    }
+
+    pub(crate) fn write_lease(&mut self, fence: Fence, holder: String, epoch: Epoch) {
+        self.note(Note::Taking(epoch));
+        self.order(Target::Lease, fence, Effect::WriteLease { holder, epoch }, InFlightKind::Write);
+    }
+
+    pub(crate) fn write_finalizers(&mut self, target: Target, meta: &Meta, finalizers: Vec<String>) {
+        self.order(target, unchanged(meta), Effect::WriteFinalizers(finalizers), InFlightKind::Write);
+    }
+
+    pub(crate) fn write_machine_status(&mut self, id: MachineId, meta: &Meta, status: MachineStatus) {
+        let effect = Effect::WriteMachineStatus(Box::new(status));
+        self.order(Target::Machine(id), unchanged(meta), effect, InFlightKind::Write);
+    }
+
+    pub(crate) fn write_package_version_status(&mut self, meta: &Meta, status: PackageVersionStatus) {
+        let effect = Effect::WritePackageVersionStatus(Box::new(status));
+        self.order(Target::PackageVersion, unchanged(meta), effect, InFlightKind::Write);
+    }
+
+    fn order(&mut self, target: Target, fence: Fence, effect: Effect, kind: InFlightKind) {
+        let deadline = self.now + self.config.api_deadline;
+        self.order = Some(Order { target, fence, deadline, effect, kind });
+    }
+
+    /// Orders something from a host, if a session is free.
+    pub(crate) fn order_host(&mut self, world: &World, machine: &Machine, work: HostWork) {
+        let (Some(epoch), Some(uid)) = (world.leadership.epoch, machine.uid()) else {
+            return self.wait(Blocker::NotLeading);
+        };
+        let Some(connection) = connection(machine) else { return self.wait(Blocker::InvalidSpec) };
+        if world.sessions() >= self.config.host_sessions_max {
+            self.note(Note::WaitForSession);
+            return self.wait(Blocker::SessionLimit);
+        }
+        let sequence = world.leadership.sequence + 1;
+        let id = OperationId { epoch, sequence };
+        let (command, kind, allowance) = match work {
+            HostWork::Read => (HostCommand::Facts, InFlightKind::Read, self.config.read_deadline),
+            HostWork::Probe(operation) => {
+                (HostCommand::Status(operation), InFlightKind::Probe(operation), self.config.read_deadline)
+            }
+            HostWork::Disown => (HostCommand::Disown, InFlightKind::Disown, self.config.read_deadline),
+            HostWork::Change { component, change } => {
+                let (installs, allowance) = weigh(&change, self.config);
+                let operation = Operation { id, component, change };
+                let kind = InFlightKind::Change(id, component, installs);
+                (HostCommand::Apply(Box::new(operation)), kind, allowance)
+            }
+        };
+        self.order = Some(Order {
+            target: Target::Host(machine.id),
+            fence: Fence::Host(HostFence { machine: uid, epoch, sequence }),
+            deadline: self.now + allowance,
+            effect: Effect::Host(HostOrder { connection, command }),
+            kind,
+        });
+    }
+}
+
+/// What may be ordered from a host.
+#[derive(Clone, Debug)]
+pub(crate) enum HostWork {
+    Read,
+    Probe(OperationId),
+    Disown,
+    Change { component: ComponentId, change: Change },
+}
+
+/// What a change installs, and how long it may take.
+fn weigh(change: &Change, config: &Config) -> (Option<Installed>, Duration) {
+    match change {
+        Change::Remove => (None, config.apply_deadline),
+        Change::Install(release) => {
+            let probe = release.recipe.content.probe.as_ref();
+            let seconds = probe.map_or(0, |probe| u64::from(probe.deadline_seconds));
+            // Twice: the previous release is probed as well when it has to be restored.
+            let probing = Duration::from_secs(2 * seconds);
+            let installs = Installed { version: release.version, release: release.id };
+            (Some(installs), config.apply_deadline + probing)
+        }
+    }
+}
+
+const fn unchanged(meta: &Meta) -> Fence {
+    Fence::Unchanged { uid: meta.uid, resource_version: meta.resource_version }
+}
+
+/// How to reach a machine: as its spec says, with the key that was trusted on first use.
+fn connection(machine: &Machine) -> Option<Arc<Connection>> {
+    let wanted = &machine.spec()?.connection;
+    let trusts_first =
+        wanted.host_keys.is_empty() && wanted.host_key_policy == HostKeyPolicy::TrustOnFirstUse;
+    let identity = machine.object.as_ref()?.status.identity.as_ref().filter(|_| trusts_first);
+    let Some(trusted) = identity.and_then(|identity| identity.host_key.clone()) else {
+        return Some(Arc::clone(wanted));
+    };
+    Some(Arc::new(Connection { host_keys: [trusted].into(), ..Connection::clone(wanted) }))
+}

@@ -1,0 +1,218 @@
+//! The reconciliation core: `observe` takes facts in, `reconcile` decides.
+//!
+//! No I/O, no clock, no entropy: time is an argument, randomness is a seed. The engine is disposable. After a crash a
+//! new one is rebuilt from observations alone; whatever must survive was written by an action first.
+#![no_std]
+
+extern crate alloc;
+
+mod budget;
+mod by_subject;
+mod controllers;
+mod draft;
+mod queue;
+mod rank;
+mod resolution;
+pub mod sabotage;
+mod world;
+
+use seaworthy_model::config::Config;
+use seaworthy_model::draw::Seed;
+use seaworthy_model::effect::{Action, ActionId};
+use seaworthy_model::event::Event;
+use seaworthy_model::report::{Blocked, Subject, Turn, Wake, WakeReason};
+use seaworthy_model::time::Timestamp;
+
+use draft::{Draft, Note, Order};
+use queue::WorkQueue;
+pub use rank::RankKey;
+pub use resolution::{Aim, Origin, Target, targets};
+use world::Terms;
+pub use world::{
+    Contact, Counts, Failure, Fleet, InFlight, InFlightKind, Leadership, Machine, Retry, RolloutState,
+    Standing, Version, World,
+};
+
+/// The core.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    config: Config,
+    seed: Seed,
+    world: World,
+    queue: WorkQueue,
+    actions: u64,
+}
+
+impl Engine {
+    /// An engine that knows nothing yet.
+    #[must_use]
+    pub fn new(config: Config, seed: Seed) -> Self {
+        let mut world = World::default();
+        world.leadership.holder.clone_from(&config.holder);
+        world.touch(Subject::Leadership, queue::Priority::Urgent);
+        Self { config, seed, world, queue: WorkQueue::default(), actions: 0 }
+    }
+
+    /// Takes in one fact. Cheap, infallible, decides nothing.
+    pub fn observe(&mut self, event: Event) {
+        match event {
+            Event::Observed(observation) => self.world.observe(observation),
+            Event::Finished { action, outcome } => {
+                let terms = Terms { config: &self.config, seed: self.seed };
+                self.world.finish(action, outcome, &terms);
+            }
+        }
+    }
+
+    /// Decides one bounded batch: the only place where actions are born. `now` must not decrease.
+    pub fn reconcile(&mut self, now: Timestamp) -> Turn {
+        debug_assert!(now >= self.world.now(), "time went back");
+        self.world.set_now(now);
+        self.queue.advance(now);
+        self.offer();
+        let mut turn = Turn::default();
+        while turn.actions.len() < self.config.actions_per_turn_max as usize
+            && turn.report.reconciled < self.config.subjects_per_turn_max
+        {
+            let Some(subject) = self.next_subject() else { break };
+            self.decide(subject, now, &mut turn);
+        }
+        self.offer();
+        self.enqueue_touched();
+        turn.wake = self.next_wake(now);
+        turn
+    }
+
+    /// What the engine knows, for checks, reports and tests.
+    #[must_use]
+    pub const fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Breaks the engine on purpose.
+    #[cfg(feature = "sabotage")]
+    pub fn sabotage(&mut self, sabotage: sabotage::Sabotage) {
+        self.world.sabotage(sabotage);
+    }
+
+    /// How many subjects wait to be looked at.
+    #[must_use]
+    pub fn queue_depth(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// What is to be looked at next. When nothing is left, what is still free goes on to those who wait for it: whoever
+    /// it was offered to may not have needed it any more.
+    fn next_subject(&mut self) -> Option<Subject> {
+        self.enqueue_touched();
+        self.queue.pop().or_else(|| {
+            self.offer();
+            self.enqueue_touched();
+            self.queue.pop()
+        })
+    }
+
+    fn offer(&mut self) {
+        self.world.offer_slots();
+        self.world.offer_sessions(self.config.host_sessions_max);
+    }
+
+    fn enqueue_touched(&mut self) {
+        for (subject, priority) in self.world.take_touched() {
+            self.queue.add(subject, priority);
+        }
+    }
+
+    fn decide(&mut self, subject: Subject, now: Timestamp, turn: &mut Turn) {
+        let mut draft = Draft::new(&self.config, self.seed, now);
+        controllers::reconcile(&self.world, subject, &mut draft);
+        let Draft { order, blocker, wake, notes, .. } = draft;
+        turn.report.reconciled += 1;
+        self.world.set_blocker(subject, blocker);
+        if let Some(blocker) = blocker {
+            turn.report.blocked.push(Blocked { subject, blocker });
+        }
+        if let Some((at, _)) = wake {
+            self.queue.add_at(subject, at);
+        }
+        for note in notes {
+            self.remember(subject, note);
+        }
+        if let Some(order) = order {
+            turn.actions.push(self.start(subject, order));
+        }
+    }
+
+    fn remember(&mut self, subject: Subject, note: Note) {
+        match (note, subject) {
+            (Note::SmallBatch(since), _) => self.world.fleet.small_batch_since = since,
+            (Note::LeaseLost, _) => self.world.lose_lease(),
+            (Note::Taking(epoch), _) => self.world.leadership.taking = Some(epoch),
+            (Note::Unsync, _) => {
+                self.world.leadership.watching = true;
+                self.world.unsync();
+            }
+            (Note::WaitForSlot, Subject::Machine(id)) => self.world.wait_for_slot(id),
+            (Note::WaitForSession, Subject::Machine(id)) => self.world.wait_for_session(id),
+            (Note::WaitForFleet, Subject::Machine(id)) => self.world.wait_for_fleet(id),
+            (Note::Park, Subject::Machine(id)) => self.world.change(id, |machine| machine.parked = true),
+            (Note::Block(blocker), Subject::Machine(id)) => self.world.change(id, |machine| {
+                machine.blocked = Some(blocker);
+                machine.parked = true;
+            }),
+            (Note::Unblock, Subject::Machine(id)) => {
+                self.world.change(id, |machine| machine.blocked = None);
+            }
+            (Note::Audit(at), Subject::Machine(id)) => {
+                self.world.change(id, |machine| machine.host.audit_at = Some(at));
+            }
+            (
+                Note::WaitForSlot
+                | Note::WaitForSession
+                | Note::WaitForFleet
+                | Note::Park
+                | Note::Block(_)
+                | Note::Unblock
+                | Note::Audit(_),
+                Subject::Leadership | Subject::PackageVersion | Subject::Version(_),
+            ) => {}
+        }
+    }
+
+    fn start(&mut self, subject: Subject, order: Order) -> Action {
+        self.actions += 1;
+        let id = ActionId(self.actions);
+        let meta = match subject {
+            Subject::Machine(machine) => {
+                self.world.machine(machine).object.as_ref().map(|object| &object.meta)
+            }
+            Subject::Leadership | Subject::PackageVersion | Subject::Version(_) => None,
+        };
+        let (uid, generation) = (meta.map(|meta| meta.uid), meta.map(|meta| meta.generation));
+        let epoch = self.world.epoch();
+        if order.kind.is_session() {
+            self.world.leadership.sequence += 1;
+        }
+        self.world.start(id, InFlight { subject, uid, generation, epoch, kind: order.kind });
+        Action {
+            id,
+            target: order.target,
+            fence: order.fence,
+            deadline: order.deadline,
+            effect: order.effect,
+        }
+    }
+
+    fn next_wake(&self, now: Timestamp) -> Option<Wake> {
+        if !self.queue.is_empty() {
+            return Some(Wake { at: now, reason: WakeReason::MoreWork });
+        }
+        let (at, subject) = self.queue.next_timer()?;
+        let reason = match subject {
+            Subject::PackageVersion => WakeReason::Admission,
+            Subject::Leadership | Subject::Version(_) => WakeReason::BackOff,
+            Subject::Machine(_) => WakeReason::Audit,
+        };
+        Some(Wake { at, reason })
+    }
+}

@@ -1,0 +1,213 @@
+//! The work queue: merges, orders, and is fair.
+//!
+//! A subject is in the queue at most once, however often it is added. Higher classes go first, but a lower class
+//! gets a turn after at most [`FAIRNESS`] subjects of higher ones, so that a storm of changes starves no audit.
+
+use alloc::collections::{BinaryHeap, VecDeque};
+use core::cmp::Reverse;
+
+use seaworthy_model::report::Subject;
+use seaworthy_model::time::Timestamp;
+
+use crate::by_subject::BySubject;
+
+/// How many subjects of higher classes may go before one of a lower class that waits.
+const FAIRNESS: u32 = 8;
+/// So many overtaken timers are not worth clearing away.
+const SPARE_TIMERS: usize = 64;
+
+/// How soon a subject is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Priority {
+    /// What everything else waits for: leadership, rollouts.
+    Urgent,
+    /// Something changed.
+    Normal,
+    /// Nothing is known to have changed.
+    Low,
+}
+
+impl Priority {
+    const ALL: [Self; 3] = [Self::Urgent, Self::Normal, Self::Low];
+
+    const fn lane(self) -> usize {
+        match self {
+            Self::Urgent => 0,
+            Self::Normal => 1,
+            Self::Low => 2,
+        }
+    }
+}
+
+/// The work queue. First in, first out within a class.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkQueue {
+    lanes: [VecDeque<Subject>; 3],
+    /// How many subjects of higher classes went since the lane was last served while it was not empty.
+    skipped: [u32; 3],
+    /// The class in which each queued subject stands. An entry in a lane counts only if it agrees.
+    queued: BySubject<Priority>,
+    /// When to add which subject. An entry counts only if `timer_of` agrees: one that was overtaken by an earlier time
+    /// stays until it comes to the top, or until half of all are such.
+    timers: BinaryHeap<Reverse<(Timestamp, Subject)>>,
+    timer_of: BySubject<Timestamp>,
+}
+
+impl WorkQueue {
+    /// Adds a subject now. If it waits already, it keeps its place unless the new class is higher. A timer of it that
+    /// is still running stays.
+    pub(crate) fn add(&mut self, subject: Subject, priority: Priority) {
+        match self.queued.get(subject) {
+            Some(present) if present <= priority => {}
+            Some(_) | None => {
+                self.queued.insert(subject, priority);
+                self.lanes[priority.lane()].push_back(subject);
+            }
+        }
+    }
+
+    /// Adds a subject at a time. Of several times the earliest holds.
+    pub(crate) fn add_at(&mut self, subject: Subject, at: Timestamp) {
+        if self.timer_of.get(subject).is_some_and(|present| present <= at) {
+            return;
+        }
+        self.timer_of.insert(subject, at);
+        self.timers.push(Reverse((at, subject)));
+        if self.timers.len() > 2 * self.timer_of.len() + SPARE_TIMERS {
+            let Self { timers, timer_of, .. } = self;
+            timers.retain(|Reverse((at, subject))| timer_of.get(*subject) == Some(*at));
+        }
+    }
+
+    /// Moves every subject whose time has come into the queue, as class `Low`.
+    pub(crate) fn advance(&mut self, now: Timestamp) {
+        while let Some(&Reverse((at, subject))) = self.timers.peek() {
+            let holds = self.timer_of.get(subject) == Some(at);
+            if holds && at > now {
+                break;
+            }
+            self.timers.pop();
+            if holds {
+                self.timer_of.remove(subject);
+                self.add(subject, Priority::Low);
+            }
+        }
+    }
+
+    /// The next subject.
+    pub(crate) fn pop(&mut self) -> Option<Subject> {
+        let overdue =
+            (1..3).rev().find(|&lane| self.skipped[lane] >= FAIRNESS && !self.lanes[lane].is_empty());
+        let lanes = overdue.into_iter().chain(0..3);
+        for lane in lanes {
+            while let Some(subject) = self.lanes[lane].pop_front() {
+                if self.queued.get(subject) != Some(Priority::ALL[lane]) {
+                    continue;
+                }
+                self.queued.remove(subject);
+                self.serve(lane);
+                return Some(subject);
+            }
+        }
+        None
+    }
+
+    /// How many subjects wait now.
+    #[must_use]
+    pub(crate) const fn len(&self) -> usize {
+        self.queued.len()
+    }
+
+    /// Whether no subject waits now.
+    #[must_use]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.queued.is_empty()
+    }
+
+    /// When the next timer runs out, and whose it is. The entry at the top counts: `advance` leaves none there that does
+    /// not, and what `add_at` overtakes lies below what overtook it.
+    #[must_use]
+    pub(crate) fn next_timer(&self) -> Option<(Timestamp, Subject)> {
+        self.timers.peek().map(|Reverse(timer)| *timer)
+    }
+
+    fn serve(&mut self, lane: usize) {
+        self.skipped[lane] = 0;
+        for lower in lane + 1..3 {
+            if self.lanes[lower].is_empty() {
+                self.skipped[lower] = 0;
+            } else {
+                self.skipped[lower] += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+
+    use proptest::prelude::*;
+    use seaworthy_model::id::MachineId;
+
+    use super::*;
+
+    fn machine(id: u32) -> Subject {
+        Subject::Machine(MachineId(id))
+    }
+
+    #[test]
+    fn merges_and_raises() {
+        let mut queue = WorkQueue::default();
+        queue.add(machine(1), Priority::Low);
+        queue.add(machine(2), Priority::Low);
+        queue.add(machine(2), Priority::Normal);
+        queue.add(machine(2), Priority::Low);
+        assert_eq!(queue.len(), 2);
+        assert_eq!(queue.pop(), Some(machine(2)));
+        assert_eq!(queue.pop(), Some(machine(1)));
+        assert_eq!(queue.pop(), None);
+    }
+
+    #[test]
+    fn the_earliest_timer_holds() {
+        let mut queue = WorkQueue::default();
+        queue.add_at(machine(1), Timestamp(20));
+        queue.add_at(machine(1), Timestamp(10));
+        queue.add_at(machine(1), Timestamp(30));
+        assert_eq!(queue.next_timer(), Some((Timestamp(10), machine(1))));
+        queue.advance(Timestamp(9));
+        assert!(queue.is_empty());
+        queue.advance(Timestamp(10));
+        assert_eq!(queue.pop(), Some(machine(1)));
+        assert_eq!(queue.next_timer(), None);
+    }
+
+    proptest! {
+        /// However subjects are added, each comes out exactly once, and a waiting subject of class Low comes out
+        /// after at most FAIRNESS subjects of higher classes plus those of its own class that were before it.
+        #[test]
+        fn every_subject_once_and_none_starves(adds in prop::collection::vec((0u32..40, 0usize..3), 1..200)) {
+            let mut queue = WorkQueue::default();
+            let mut expected = BTreeSet::new();
+            for &(id, class) in &adds {
+                queue.add(machine(id), Priority::ALL[class]);
+                expected.insert(machine(id));
+            }
+            let low_waits = queue.lanes[2].iter().any(|subject| queue.queued.get(*subject) == Some(Priority::Low));
+            let mut out = BTreeSet::new();
+            let mut first_low = None;
+            let classes = queue.queued.clone();
+            while let Some(subject) = queue.pop() {
+                if classes.get(subject) == Some(Priority::Low) && first_low.is_none() {
+                    first_low = Some(out.len());
+                }
+                prop_assert!(out.insert(subject), "came out twice");
+            }
+            prop_assert_eq!(out, expected);
+            if low_waits {
+                prop_assert!(first_low.is_some_and(|position| position <= FAIRNESS as usize + 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The ends of actions, taken in.
+
+use alloc::boxed::Box;
+
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::config::Config;
+use seaworthy_model::draw::{Seed, below, mix};
+use seaworthy_model::effect::ActionId;
+use seaworthy_model::event::{Outcome, Receipt};
+use seaworthy_model::host::{HostFacts, OperationReport, OperationState, Owner};
+use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::{FailedRelease, Installed};
+use seaworthy_model::report::Subject;
+use seaworthy_model::time::Timestamp;
+
+use super::{Failure, InFlight, InFlightKind, Machine, Retry, World};
+use crate::queue::Priority;
+
+/// How long a running operation is left alone before it is asked for again.
+const POLL: core::time::Duration = core::time::Duration::from_secs(5);
+
+/// What the handling of an outcome needs besides the world.
+pub(crate) struct Terms<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) seed: Seed,
+}
+
+impl Terms<'_> {
+    /// Notes one more failure: the wait doubles each time up to the longest, and half of it is jitter.
+    fn back_off(&self, retry: &mut Retry, now: Timestamp, key: u64) {
+        let doubled = self.config.backoff_min.saturating_mul(1 << retry.failures.min(16));
+        let span = doubled.min(self.config.backoff_max).as_millis();
+        let half = u64::try_from(span / 2).unwrap_or(u64::MAX);
+        retry.failures = retry.failures.saturating_add(1);
+        let jitter = below(&[self.seed.0, key, now.0, u64::from(retry.failures)], half.max(1));
+        retry.not_before = Timestamp(now.0.saturating_add(half).saturating_add(jitter));
+    }
+}
+
+impl World {
+    pub(crate) fn finish(&mut self, action: ActionId, outcome: Outcome, terms: &Terms<'_>) {
+        let Some(in_flight) = self.in_flight.remove(&action) else { return };
+        if in_flight.kind.is_session() {
+            self.sessions -= 1;
+        }
+        self.touch(in_flight.subject, Priority::Normal);
+        match in_flight.subject {
+            Subject::Leadership => self.finish_leadership(in_flight, outcome, terms),
+            Subject::PackageVersion => {
+                self.fleet.action = None;
+                let now = self.now;
+                let seen = self.fleet.object.as_ref().map(|object| object.meta.resource_version);
+                settle_write(outcome, seen, &mut self.fleet.written, &mut self.fleet.retry, |retry| {
+                    terms.back_off(retry, now, 1);
+                });
+            }
+            Subject::Version(id) => {
+                let now = self.now;
+                let version = self.version_mut(id);
+                version.action = None;
+                let seen = version.object.as_ref().map(|object| object.meta.resource_version);
+                settle_write(outcome, seen, &mut version.written, &mut version.retry, |retry| {
+                    terms.back_off(retry, now, 2 + u64::from(id.0));
+                });
+            }
+            Subject::Machine(id) => self.finish_machine(id, in_flight, outcome, terms),
+        }
+    }
+
+    fn finish_leadership(&mut self, in_flight: InFlight, outcome: Outcome, terms: &Terms<'_>) {
+        let now = self.now;
+        let leadership = &mut self.leadership;
+        leadership.action = None;
+        if in_flight.kind == InFlightKind::Watch {
+            if !matches!(outcome, Outcome::Done(_)) {
+                leadership.watching = false;
+                terms.back_off(&mut leadership.retry, now, 0);
+            }
+            return;
+        }
+        // It is there as long as the Lease has not shown the write; what became of a lost reply it is going to show.
+        let taken = leadership.taking;
+        let done = matches!(outcome, Outcome::Done(_));
+        let is_shown = done && taken.is_none();
+        let seen = leadership.lease.as_ref().map(|lease| lease.meta.resource_version);
+        settle_write(outcome, seen, &mut leadership.written, &mut leadership.retry, |retry| {
+            terms.back_off(retry, now, 0);
+        });
+        if is_shown {
+            leadership.written = None;
+        }
+        if let (true, Some(epoch)) = (done, taken.filter(|epoch| *epoch != Epoch::VACANT)) {
+            self.begin_epoch(epoch);
+        }
+    }
+
+    /// The Lease is ours: whatever was known of hosts was learnt under an older fence.
+    pub(super) fn begin_epoch(&mut self, epoch: Epoch) {
+        let leadership = &mut self.leadership;
+        leadership.epoch = Some(epoch);
+        leadership.taking = None;
+        leadership.sequence = 0;
+        leadership.lost = false;
+        leadership.ahead = None;
+        leadership.watching = false;
+        self.unsync();
+        self.hosts.clear();
+        for index in 0..self.machines.len() {
+            let id = MachineId(u32::try_from(index).unwrap_or(u32::MAX));
+            self.change(id, Machine::forget_contact);
+            let identity =
+                self.machine(id).object.as_ref().and_then(|object| object.status.identity.as_ref());
+            if let Some(host) = identity.map(|identity| identity.host) {
+                self.hosts.entry(host).or_insert(id);
+            }
+        }
+        self.look_for_successor();
+        self.touch(Subject::Leadership, Priority::Urgent);
+    }
+
+    fn finish_machine(&mut self, id: MachineId, in_flight: InFlight, outcome: Outcome, terms: &Terms<'_>) {
+        let now = self.now;
+        if self.machine(id).uid() != in_flight.uid {
+            self.change(id, |machine| machine.action = None);
+            return;
+        }
+        if in_flight.kind == InFlightKind::Write {
+            self.change(id, |machine| {
+                machine.action = None;
+                let seen = machine.object.as_ref().map(|object| object.meta.resource_version);
+                settle_write(outcome, seen, &mut machine.written, &mut machine.write_retry, |retry| {
+                    terms.back_off(retry, now, key(id));
+                });
+            });
+            return;
+        }
+        let ours = self.leadership.epoch.unwrap_or_default();
+        if in_flight.epoch != ours {
+            // It was ordered under an older fence: it says nothing about whom the host obeys now.
+            self.change(id, |machine| {
+                machine.action = None;
+                machine.host.stale = true;
+            });
+            return;
+        }
+        if let Outcome::Done(Receipt::Host(facts)) = &outcome {
+            if is_ahead(facts, ours) {
+                self.leadership.ahead = self.leadership.ahead.max(Some(facts.epoch));
+                self.touch(Subject::Leadership, Priority::Urgent);
+                self.touch(Subject::PackageVersion, Priority::Urgent);
+            }
+            self.claim(id, facts);
+        }
+        self.change(id, |machine| {
+            machine.action = None;
+            settle_host(machine, in_flight.kind, outcome, ours, now);
+            // The spec was changed meanwhile: it may have been another host that answered.
+            let generation = machine.object.as_ref().map(|object| object.meta.generation);
+            machine.host.stale |= generation != in_flight.generation;
+            let poll = machine.uncertain.is_some() && machine.host.trouble.is_none();
+            if poll {
+                machine.host.retry.not_before = now + POLL;
+            } else if machine.host.trouble.is_some() {
+                terms.back_off(&mut machine.host.retry, now, key(id));
+            }
+            if machine.host.failures >= terms.config.unreachable_after
+                && machine.host.unreachable_since.is_none()
+            {
+                machine.host.unreachable_since = Some(now.whole_seconds());
+                machine.parked = true;
+            }
+        });
+    }
+
+    /// Notes whose host it is: the first Machine that reached it, unless the host itself says otherwise. A Machine that
+    /// is known to have another one claims nothing.
+    fn claim(&mut self, id: MachineId, facts: &HostFacts) {
+        let object = self.machine(id).object.as_ref();
+        let identity = object.and_then(|object| object.status.identity.as_ref());
+        if identity.is_some_and(|identity| identity.host != facts.host) {
+            return;
+        }
+        let present = self.hosts.get(&facts.host).copied();
+        let free = present.is_none_or(|owner| self.machine(owner).object.is_none());
+        if free {
+            self.hosts.insert(facts.host, id);
+        }
+    }
+}
+
+/// Whether the host has seen a newer operator of ours. What it has seen of another cluster's says nothing.
+const fn is_ahead(facts: &HostFacts, ours: Epoch) -> bool {
+    !matches!(facts.owner, Owner::Foreign { .. }) && facts.epoch.0 > ours.0
+}
+
+fn key(id: MachineId) -> u64 {
+    mix(&[3, u64::from(id.0)])
+}
+
+/// The end of a write to the API server. After `Stale` and `Unknown` the watch will show what there is; the back-off
+/// is for the case that it does not. The watch may have shown the write before its reply came: then there is nothing
+/// left to wait for.
+fn settle_write(
+    outcome: Outcome,
+    seen: Option<u64>,
+    written: &mut Option<u64>,
+    retry: &mut Retry,
+    back_off: impl FnOnce(&mut Retry),
+) {
+    if let Outcome::Done(receipt) = outcome {
+        *retry = Retry::default();
+        if let Receipt::Written { resource_version } = receipt {
+            *written = (seen < Some(resource_version)).then_some(resource_version);
+        }
+    } else {
+        back_off(retry);
+    }
+}
+
+/// The end of an order to a host.
+fn settle_host(machine: &mut Machine, kind: InFlightKind, outcome: Outcome, ours: Epoch, now: Timestamp) {
+    match outcome {
+        Outcome::Done(Receipt::Host(facts)) => settle_facts(machine, kind, facts, ours, now),
+        Outcome::Done(_) | Outcome::Stale => machine.host.stale = true,
+        Outcome::Retryable(cause) => {
+            if matches!(kind, InFlightKind::Change(..)) {
+                machine.uncertain = None;
+            }
+            settle_trouble(machine, cause);
+        }
+        Outcome::Refused(cause) => {
+            machine.uncertain = None;
+            machine.host.stale = true;
+            settle_refusal(machine, kind, cause);
+        }
+        Outcome::Unknown => {
+            if !matches!(kind, InFlightKind::Change(..)) {
+                let cause = Cause::new(CauseKind::ConnectionFailed, "the session was lost");
+                settle_trouble(machine, cause);
+            }
+        }
+    }
+}
+
+fn settle_facts(
+    machine: &mut Machine,
+    kind: InFlightKind,
+    facts: Box<HostFacts>,
+    ours: Epoch,
+    now: Timestamp,
+) {
+    // A read that works says nothing about the operation that failed before it: its back-off goes on growing.
+    let is_settled = match kind {
+        InFlightKind::Change(_, component, installs) => shows(&facts, component, installs),
+        InFlightKind::Write
+        | InFlightKind::Watch
+        | InFlightKind::Read
+        | InFlightKind::Probe(_)
+        | InFlightKind::Disown => machine.host.trouble.as_ref().is_none_or(|cause| cause.kind.is_contact()),
+    };
+    if is_settled {
+        machine.host.retry = Retry::default();
+    }
+    machine.host.trouble = None;
+    machine.host.failures = 0;
+    machine.host.unreachable_since = None;
+    machine.host.audit_at = None;
+    machine.host.stale = false;
+    machine.host.read_at = now;
+    machine.uncertain = None;
+    if is_ahead(&facts, ours) {
+        // The host obeys somebody newer: it was not fenced, so it counts as not read.
+        machine.host.facts = None;
+        return;
+    }
+    // What another Machine's operation comes to is not about this one.
+    let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
+    if let Some(report) = facts.operation.as_ref().filter(|_| is_ours) {
+        match &report.state {
+            OperationState::Running => {
+                machine.uncertain = Some(report.id);
+                machine.host.stale = true;
+            }
+            OperationState::Failed(cause) => note_failure(machine, kind, report, cause),
+            OperationState::Interrupted | OperationState::Succeeded => {}
+        }
+    }
+    if matches!(kind, InFlightKind::Change(..)) && !is_settled && machine.uncertain.is_none() {
+        // Without a back-off it would be done again at once, and for ever.
+        machine.host.stale = true;
+        let words = "the host reported success, and still is not as it should be";
+        machine.host.trouble = Some(Cause::new(CauseKind::HostFailed, words));
+    }
+    machine.host.facts = Some(facts);
+}
+
+/// Whether a report shows what a change was to bring about.
+fn shows(facts: &HostFacts, component: ComponentId, installs: Option<Installed>) -> bool {
+    let reported = facts.components.iter().find(|reported| reported.component == component);
+    match (installs, reported) {
+        (None, None) => true,
+        (Some(installs), Some(reported)) => reported.release == installs.release && reported.drift.is_none(),
+        (None, Some(_)) | (Some(_), None) => false,
+    }
+}
+
+/// A failure that the host remembers counts like one that was answered, unless a person changed the spec since.
+fn note_failure(machine: &mut Machine, kind: InFlightKind, report: &OperationReport, cause: &Cause) {
+    let Some(release) = report.release else { return };
+    let asked = matches!(kind, InFlightKind::Probe(operation) if operation == report.id);
+    let settled = machine
+        .object
+        .as_ref()
+        .is_some_and(|object| object.meta.generation == object.status.observed_generation);
+    if cause.kind.blames_release() && (asked || settled) {
+        let failed = FailedRelease { version: release.version, release: release.release, cause: cause.kind };
+        blame(machine, report.component, failed, &cause.detail);
+        machine.host.trouble = None;
+    }
+}
+
+fn blame(machine: &mut Machine, component: ComponentId, release: FailedRelease, detail: &str) {
+    machine.failed.retain(|failure| failure.component != component);
+    machine.failed.push(Failure { component, release, detail: detail.into() });
+}
+
+/// The host was not reached, or could not do it now.
+fn settle_trouble(machine: &mut Machine, cause: Cause) {
+    if cause.kind.is_contact() {
+        machine.host.failures = machine.host.failures.saturating_add(1);
+    }
+    machine.host.stale = true;
+    machine.host.trouble = Some(cause);
+}
+
+fn settle_refusal(machine: &mut Machine, kind: InFlightKind, cause: Cause) {
+    if let (InFlightKind::Change(_, component, Some(installed)), true) = (kind, cause.kind.blames_release()) {
+        let failed =
+            FailedRelease { version: installed.version, release: installed.release, cause: cause.kind };
+        blame(machine, component, failed, &cause.detail);
+        machine.host.trouble = None;
+    } else {
+        machine.host.trouble = Some(cause);
+    }
+}

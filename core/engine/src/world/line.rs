@@ -1,0 +1,57 @@
+//! A line of machines that wait for the same thing: first come, first served, and each stands in it once.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use seaworthy_model::id::MachineId;
+
+/// A line.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    order: VecDeque<MachineId>,
+    /// By id: whether the machine stands in it.
+    stands: Vec<bool>,
+}
+
+impl Line {
+    /// Puts a machine at the end, unless it stands in the line already. True if it was put there.
+    pub(super) fn join(&mut self, id: MachineId) -> bool {
+        if self.stands.len() <= id.index() {
+            self.stands.resize(id.index() + 1, false);
+        }
+        let joins = !core::mem::replace(&mut self.stands[id.index()], true);
+        if joins {
+            self.order.push_back(id);
+        }
+        joins
+    }
+
+    /// Takes the first one out.
+    pub(super) fn pop(&mut self) -> Option<MachineId> {
+        let id = self.order.pop_front()?;
+        self.stands[id.index()] = false;
+        Some(id)
+    }
+
+    /// How many stand in it.
+    pub(super) fn len(&self) -> u32 {
+        u32::try_from(self.order.len()).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_come_first_served_and_each_once() {
+        let mut line = Line::default();
+        assert!(line.join(MachineId(7)));
+        assert!(line.join(MachineId(3)));
+        assert!(!line.join(MachineId(7)));
+        assert_eq!(line.len(), 2);
+        assert_eq!(line.pop(), Some(MachineId(7)));
+        assert!(line.join(MachineId(7)));
+        assert_eq!([line.pop(), line.pop(), line.pop()], [Some(MachineId(3)), Some(MachineId(7)), None]);
+    }
+}

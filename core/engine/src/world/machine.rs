@@ -1,0 +1,334 @@
+//! One row of the world: what is known of a machine, first hand and from the API server.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use seaworthy_model::cause::Cause;
+use seaworthy_model::component::Architecture;
+use seaworthy_model::effect::ActionId;
+use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId};
+use seaworthy_model::id::{ComponentId, MachineId, Uid};
+use seaworthy_model::machine::{
+    ConditionKind, FailedRelease, Installed, MachineObject, MachineSpec, Reason, Truth,
+};
+use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::report::Blocker;
+use seaworthy_model::time::Timestamp;
+
+/// What is known of a machine. Everything but `object` and `node` is lost with the engine, and found again by reading
+/// the host.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its id.
+    pub id: MachineId,
+    /// The API server's object, as last seen.
+    pub object: Option<Box<MachineObject>>,
+    /// Its Node, as last seen.
+    pub node: Option<NodeState>,
+    /// What was learnt by talking to the host in this epoch.
+    pub host: Contact,
+    /// The action under way for it: at most one at a time.
+    pub action: Option<ActionId>,
+    /// An operation on the host whose end is not known.
+    pub uncertain: Option<OperationId>,
+    /// Releases that failed and may not be in the status yet; of the present generation of the spec.
+    pub failed: Vec<Failure>,
+    /// `resourceVersion` of our own last write, until it was seen.
+    pub written: Option<u64>,
+    /// Back-off of writes to the API server.
+    pub write_retry: Retry,
+    /// It is admitted but holds no reservation: it has to get a slot before it is started.
+    pub parked: bool,
+    /// Why it cannot be worked on until somebody or something else changes.
+    pub blocked: Option<Blocker>,
+    /// What follows from all this, kept by [`World::refresh`](super::World).
+    pub(super) derived: Derived,
+}
+
+/// What was learnt by talking to a host.
+#[derive(Clone, Debug, Default)]
+pub struct Contact {
+    /// The last report in this epoch. `Some` also means that the host has seen our epoch and obeys no older one.
+    pub facts: Option<Box<HostFacts>>,
+    /// Something may have changed since: read again before acting.
+    pub stale: bool,
+    /// When it was last read.
+    pub read_at: Timestamp,
+    /// When the next audit is due; `None` until it was drawn.
+    pub audit_at: Option<Timestamp>,
+    /// Failed contacts in a row.
+    pub failures: u32,
+    /// Why the last contact or operation failed.
+    pub trouble: Option<Cause>,
+    /// Since when it is given up for unreachable.
+    pub unreachable_since: Option<Timestamp>,
+    /// Back-off of contacts.
+    pub retry: Retry,
+}
+
+/// A release that failed, with the host's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The component that was to change.
+    pub component: ComponentId,
+    /// What failed.
+    pub release: FailedRelease,
+    /// Why, in the host's words.
+    pub detail: String,
+}
+
+/// A back-off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retry {
+    /// Failures in a row.
+    pub failures: u32,
+    /// Not before this time.
+    pub not_before: Timestamp,
+}
+
+/// What follows from a row, cached because counters are built from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Derived {
+    /// The incarnation that this was derived from.
+    pub(super) uid: Option<Uid>,
+    pub(super) live: bool,
+    pub(super) occupies: bool,
+    pub(super) unresolved: bool,
+    /// One per rollout, in the order of the fleet's rollouts.
+    pub(super) standings: Vec<Standing>,
+}
+
+/// Where a machine stands in a rollout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It has no part in it: pinned, being deleted, or unknown.
+    #[default]
+    Outside,
+    /// Not admitted yet.
+    Waiting,
+    /// Admitted, with a reserved slot.
+    Reserved,
+    /// Admitted, but it has to get a slot first.
+    Parked,
+    /// Admitted, but it cannot be worked on: unreachable, paused, blocked.
+    Excused,
+    /// It has the release.
+    Done,
+    /// The release failed on it.
+    Failed,
+}
+
+impl Standing {
+    /// Whether it is admitted and neither done nor failed.
+    #[must_use]
+    pub const fn is_pending(self) -> bool {
+        matches!(self, Self::Reserved | Self::Parked | Self::Excused)
+    }
+}
+
+impl Machine {
+    /// A row of which nothing is known.
+    pub(super) const EMPTY: Self = Self::new(MachineId(u32::MAX));
+
+    /// The row of a machine of which nothing is known yet.
+    pub(super) const fn new(id: MachineId) -> Self {
+        Self {
+            id,
+            object: None,
+            node: None,
+            host: Contact {
+                facts: None,
+                stale: false,
+                read_at: Timestamp::ZERO,
+                audit_at: None,
+                failures: 0,
+                trouble: None,
+                unreachable_since: None,
+                retry: Retry { failures: 0, not_before: Timestamp::ZERO },
+            },
+            action: None,
+            uncertain: None,
+            failed: Vec::new(),
+            written: None,
+            write_retry: Retry { failures: 0, not_before: Timestamp::ZERO },
+            parked: false,
+            blocked: None,
+            derived: Derived {
+                uid: None,
+                live: false,
+                occupies: false,
+                unresolved: false,
+                standings: Vec::new(),
+            },
+        }
+    }
+
+    /// Its uid, while the object exists.
+    #[must_use]
+    pub fn uid(&self) -> Option<Uid> {
+        self.object.as_ref().map(|object| object.meta.uid)
+    }
+
+    /// The object exists and its deletion was not asked for.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| !object.meta.is_terminating())
+    }
+
+    /// Its spec, if it is acceptable.
+    #[must_use]
+    pub fn spec(&self) -> Option<&Arc<MachineSpec>> {
+        self.object.as_ref()?.spec.as_ref().ok()
+    }
+
+    /// The architecture, as the host reported it or as it is recorded.
+    #[must_use]
+    pub fn architecture(&self) -> Option<Architecture> {
+        let reported = self.host.facts.as_ref().map(|facts| facts.architecture);
+        reported.or_else(|| Some(self.object.as_ref()?.status.identity.as_ref()?.architecture))
+    }
+
+    /// What the host reported of `component`.
+    #[must_use]
+    pub fn reported(&self, component: ComponentId) -> Option<&InstalledComponent> {
+        let facts = self.host.facts.as_ref()?;
+        facts.components.iter().find(|installed| installed.component == component)
+    }
+
+    /// What is installed of `component`: first hand if the host was read in this epoch, else as recorded.
+    #[must_use]
+    pub fn installed(&self, component: ComponentId) -> Option<Installed> {
+        if self.host.facts.is_some() {
+            let reported = self.reported(component)?;
+            return Some(Installed { version: reported.version, release: reported.release });
+        }
+        self.object.as_ref()?.status.component(component)?.installed
+    }
+
+    /// The release of `component` that failed here and is not tried again while the spec stays as it is.
+    #[must_use]
+    pub fn failed_release(&self, component: ComponentId) -> Option<FailedRelease> {
+        let fresh =
+            self.failed.iter().find(|failure| failure.component == component).map(|failure| failure.release);
+        fresh.or_else(|| {
+            let object = self.object.as_ref()?;
+            if object.status.observed_generation != object.meta.generation {
+                return None;
+            }
+            object.status.component(component)?.failed
+        })
+    }
+
+    /// Whether it was recorded as unreachable. Such a machine holds no reservation across a restart: it comes back
+    /// through the budget.
+    #[must_use]
+    pub fn is_recorded_unreachable(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| {
+            object
+                .status
+                .condition(ConditionKind::Reachable)
+                .is_some_and(|reachable| reachable.truth == Truth::False)
+        })
+    }
+
+    /// Whether it is recorded that the host differs from what it should be. A repair starts only after that: a new
+    /// operator has to know that one may be under way.
+    #[must_use]
+    pub fn is_recorded_drifted(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| {
+            object
+                .status
+                .condition(ConditionKind::InSync)
+                .is_some_and(|in_sync| in_sync.reason == Reason::Drifted)
+        })
+    }
+
+    /// Whether an operation of ours is under way on the host, as far as is known. A host that is given up frees its slot,
+    /// unless its Node says that it is well: then the operation goes on where we cannot see it.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.uncertain.is_some() && (self.host.unreachable_since.is_none() || self.is_node_healthy())
+    }
+
+    /// Whether its Node says that it is well.
+    #[must_use]
+    pub fn is_node_healthy(&self) -> bool {
+        self.node.is_some_and(|node| node.ready == Health::Healthy)
+    }
+
+    /// Whether an operation is or may be under way on the host.
+    #[must_use]
+    pub const fn is_unresolved(&self) -> bool {
+        self.derived.unresolved
+    }
+
+    /// Since when it has not been available, if it is not. The Node decides; without one, whether the host answers.
+    #[must_use]
+    pub fn unavailable_since(&self) -> Option<Timestamp> {
+        match self.node {
+            Some(node) if node.ready == Health::Healthy => None,
+            Some(node) => Some(node.since),
+            None => self.host.unreachable_since.or_else(|| {
+                let object = self.object.as_ref()?;
+                let reachable = object.status.condition(ConditionKind::Reachable)?;
+                let told_otherwise = self.host.facts.is_some() || reachable.truth != Truth::False;
+                (!told_otherwise).then_some(reachable.since)
+            }),
+        }
+    }
+
+    /// Where it stands in the fleet's rollout of this index.
+    #[must_use]
+    pub fn standing(&self, rollout: usize) -> Standing {
+        self.derived.standings.get(rollout).copied().unwrap_or_default()
+    }
+
+    /// Whether it is counted against `maxUnavailable`.
+    #[must_use]
+    pub const fn occupies(&self) -> bool {
+        self.derived.occupies
+    }
+
+    /// Whether what is recorded leaves open that an operation is under way: by a change of the spec that was not
+    /// finished, an admission, a recorded drift, or the deletion.
+    pub(super) fn is_unsettled(&self, standings: &[Standing]) -> bool {
+        self.object.as_ref().is_some_and(|object| {
+            object.meta.generation != object.status.observed_generation
+                || object.meta.is_terminating()
+                || self.is_recorded_drifted()
+                || standings.iter().any(|standing| standing.is_pending())
+        })
+    }
+
+    /// Whether an operation may be under way that this engine has not ordered: the record leaves it open, and the host
+    /// was not asked yet. Without our finalizer nothing was ever started.
+    pub(super) fn may_be_busy(&self, standings: &[Standing]) -> bool {
+        self.host.facts.is_none()
+            && self.object.as_ref().is_some_and(|object| object.meta.is_held())
+            && !self.is_recorded_unreachable()
+            && self.host.unreachable_since.is_none()
+            && self.is_unsettled(standings)
+    }
+
+    /// Whether a successor that knows nothing but the record reckons with an operation on this host. Nothing is started
+    /// before that.
+    #[must_use]
+    pub fn is_recorded_at_work(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| object.meta.is_held())
+            && !self.is_recorded_unreachable()
+            && self.is_unsettled(&self.derived.standings)
+    }
+
+    /// Forgets everything but the objects: for a new incarnation, or a new epoch.
+    pub(super) fn forget_contact(&mut self) {
+        self.host = Contact::default();
+        self.uncertain = None;
+        self.failed.clear();
+        self.written = None;
+        self.write_retry = Retry::default();
+        self.parked = true;
+        self.blocked = None;
+    }
+}

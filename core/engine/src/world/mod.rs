@@ -1,0 +1,426 @@
+//! What the engine knows: the informer cache with its indexes, and what is under way.
+//!
+//! ```text
+//!   [ ClusterPackageVersion ] -- rollouts --> [ MachineComponent ] <-- pins -- [ Machine ] -- same name -- [ Node ]
+//!                                                                                  |
+//!                                                                               [ Host ]
+//! ```
+//!
+//! Rows are dense tables by id. Every change of a row goes through [`World::change`], which keeps the counters:
+//! nothing here scans the fleet but a change of the fleet's own rollouts.
+
+mod finished;
+mod fleet;
+mod leadership;
+mod line;
+mod machine;
+mod observed;
+mod releases;
+mod standing;
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+use seaworthy_model::component::{VersionObject, VersionSpec};
+use seaworthy_model::effect::ActionId;
+use seaworthy_model::host::OperationId;
+use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::{HostId, Installed, Want};
+use seaworthy_model::report::{Blocker, Subject};
+use seaworthy_model::time::Timestamp;
+
+pub(crate) use finished::Terms;
+pub use fleet::{Counts, Fleet, RolloutState};
+pub use leadership::Leadership;
+use line::Line;
+pub use machine::{Contact, Failure, Machine, Retry, Standing};
+
+use crate::by_subject::BySubject;
+use crate::queue::Priority;
+use crate::sabotage::Sabotage;
+
+/// What the engine knows.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Our own standing.
+    pub leadership: Leadership,
+    /// The fleet's default versions.
+    pub fleet: Fleet,
+    machines: Vec<Machine>,
+    versions: Vec<Version>,
+    machine_names: Vec<String>,
+    component_names: Vec<String>,
+    version_names: Vec<String>,
+    /// Which machine a host belongs to. Never walked through.
+    hosts: HashMap<HostId, MachineId, FxBuildHasher>,
+    in_flight: BTreeMap<ActionId, InFlight>,
+    sessions: u32,
+    live: u32,
+    imported: u32,
+    occupied: u32,
+    /// Machines that wait for nothing but a slot, in the order in which they came.
+    waiting: Line,
+    /// Machines that wait until the fleet's rollouts or its pause change.
+    stopped: BTreeSet<MachineId>,
+    /// Machines that wait for nothing but a session.
+    sessionless: Line,
+    /// What each subject waited for when it was last looked at.
+    blockers: BySubject<Blocker>,
+    /// Memory for the next list of standings: a row is derived anew with every change of it.
+    spare_standings: Vec<Standing>,
+    /// What has to be looked at.
+    touched: Vec<(Subject, Priority)>,
+    now: Timestamp,
+    #[cfg(feature = "sabotage")]
+    sabotaged: Option<Sabotage>,
+}
+
+/// One version of a component.
+#[derive(Clone, Debug, Default)]
+pub struct Version {
+    /// The `MachineComponent`, as last seen.
+    pub object: Option<Box<VersionObject>>,
+    /// The action under way for it.
+    pub action: Option<ActionId>,
+    /// `resourceVersion` of our own last write, until it was seen.
+    pub written: Option<u64>,
+    /// Back-off of writes to the API server.
+    pub retry: Retry,
+}
+
+/// An action that was ordered and has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InFlight {
+    /// Whose it is.
+    pub subject: Subject,
+    /// The incarnation that it was ordered for.
+    pub uid: Option<Uid>,
+    /// The generation of the spec that it was ordered for.
+    pub generation: Option<u64>,
+    /// The epoch in which it was ordered.
+    pub epoch: Epoch,
+    /// What it does.
+    pub kind: InFlightKind,
+}
+
+/// What an action in flight does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InFlightKind {
+    /// Writes to the API server.
+    Write,
+    /// Makes the driver list and watch.
+    Watch,
+    /// Reads a host.
+    Read,
+    /// Asks a host for an operation.
+    Probe(OperationId),
+    /// Changes a component of a host.
+    Change(OperationId, ComponentId, Option<Installed>),
+    /// Gives a host up.
+    Disown,
+}
+
+impl InFlightKind {
+    /// Whether it occupies a session to a host.
+    #[must_use]
+    pub const fn is_session(self) -> bool {
+        matches!(self, Self::Read | Self::Probe(_) | Self::Change(..) | Self::Disown)
+    }
+}
+
+impl World {
+    /// The row of a machine. An id that was never named has an empty one.
+    #[must_use]
+    pub fn machine(&self, id: MachineId) -> &Machine {
+        const EMPTY: &Machine = &Machine::EMPTY;
+        self.machines.get(id.index()).unwrap_or(EMPTY)
+    }
+
+    /// All rows, with their ids.
+    pub fn machines(&self) -> impl Iterator<Item = (MachineId, &Machine)> {
+        (0..).map(MachineId).zip(&self.machines)
+    }
+
+    /// The row of a version.
+    #[must_use]
+    pub fn version(&self, id: VersionId) -> Option<&Version> {
+        self.versions.get(id.index())
+    }
+
+    /// What a version says, if it exists and is acceptable.
+    #[must_use]
+    pub fn version_spec(&self, id: VersionId) -> Option<&VersionSpec> {
+        self.version(id)?.object.as_ref()?.spec.as_ref().ok().map(AsRef::as_ref)
+    }
+
+    /// The name of a machine; empty when it was never named.
+    #[must_use]
+    pub fn machine_name(&self, id: MachineId) -> &str {
+        self.machine_names.get(id.index()).map_or("", String::as_str)
+    }
+
+    /// The name of a component; empty when it was never named.
+    #[must_use]
+    pub fn component_name(&self, id: ComponentId) -> &str {
+        self.component_names.get(id.index()).map_or("", String::as_str)
+    }
+
+    /// The name of a version; empty when it was never named.
+    #[must_use]
+    pub fn version_name(&self, id: VersionId) -> &str {
+        self.version_names.get(id.index()).map_or("", String::as_str)
+    }
+
+    /// Machines that are not being deleted: the total of which percentages are taken.
+    #[must_use]
+    pub const fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// Machines whose host was identified once.
+    #[must_use]
+    pub const fn imported(&self) -> u32 {
+        self.imported
+    }
+
+    /// Slots of the budget that are occupied.
+    #[must_use]
+    pub const fn occupied(&self) -> u32 {
+        self.occupied
+    }
+
+    /// Slots of the budget that there are.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.fleet.max_unavailable().of(self.live)
+    }
+
+    /// Machines that may fail in one rollout.
+    #[must_use]
+    pub fn failures_max(&self) -> u32 {
+        self.fleet.max_failures().of(self.live)
+    }
+
+    /// Orders to hosts that are under way.
+    #[must_use]
+    pub const fn sessions(&self) -> u32 {
+        self.sessions
+    }
+
+    /// Machines that wait for nothing but a slot.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        self.waiting.len()
+    }
+
+    /// The actions that have not ended.
+    #[must_use]
+    pub const fn in_flight(&self) -> &BTreeMap<ActionId, InFlight> {
+        &self.in_flight
+    }
+
+    /// The machine that a host belongs to.
+    #[must_use]
+    pub fn owner_of(&self, host: HostId) -> Option<MachineId> {
+        self.hosts.get(&host).copied()
+    }
+
+    /// What waits, and for what: as of the last time that each subject was looked at.
+    pub fn blockers(&self) -> impl Iterator<Item = (Subject, Blocker)> {
+        self.blockers.iter()
+    }
+
+    /// What a subject waits for.
+    #[must_use]
+    pub fn blocker(&self, subject: Subject) -> Option<Blocker> {
+        self.blockers.get(subject)
+    }
+
+    pub(crate) fn set_blocker(&mut self, subject: Subject, blocker: Option<Blocker>) {
+        match blocker {
+            Some(blocker) => self.blockers.insert(subject, blocker),
+            None => self.blockers.remove(subject),
+        };
+    }
+
+    /// The epoch that we hold; vacant before the Lease was taken.
+    #[must_use]
+    pub fn epoch(&self) -> Epoch {
+        self.leadership.epoch.unwrap_or_default()
+    }
+
+    /// The time of the last `reconcile`.
+    #[must_use]
+    pub const fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    pub(crate) const fn set_now(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
+    pub(crate) fn touch(&mut self, subject: Subject, priority: Priority) {
+        self.touched.push((subject, priority));
+    }
+
+    pub(crate) fn take_touched(&mut self) -> Vec<(Subject, Priority)> {
+        core::mem::take(&mut self.touched)
+    }
+
+    /// Hands out free slots: touches as many of those that wait as there are slots.
+    pub(crate) fn offer_slots(&mut self) {
+        let free = self.slots().saturating_sub(self.occupied);
+        if free > 0 && self.waiting() > 0 {
+            // After them: what they leave may be admitted.
+            self.touch(Subject::PackageVersion, Priority::Low);
+        }
+        for _ in 0..free.min(self.waiting()) {
+            let Some(id) = self.waiting.pop() else { return };
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
+    }
+
+    /// Hands out free sessions: touches as many of those that wait as there are sessions.
+    pub(crate) fn offer_sessions(&mut self, sessions_max: u32) {
+        for _ in 0..sessions_max.saturating_sub(self.sessions) {
+            let Some(id) = self.sessionless.pop() else { return };
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
+    }
+
+    /// Puts a machine among those that wait for nothing but a slot.
+    pub(crate) fn wait_for_slot(&mut self, id: MachineId) {
+        if self.waiting.join(id) {
+            self.touch(Subject::PackageVersion, Priority::Urgent);
+        }
+    }
+
+    /// Puts a machine among those that wait until the fleet's rollouts or its pause change.
+    pub(crate) fn wait_for_fleet(&mut self, id: MachineId) {
+        self.stopped.insert(id);
+    }
+
+    /// Looks again at those that wait for the fleet.
+    pub(crate) fn release_stopped(&mut self) {
+        for id in core::mem::take(&mut self.stopped) {
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
+    }
+
+    /// Puts a machine among those that wait for nothing but a session.
+    pub(crate) fn wait_for_session(&mut self, id: MachineId) {
+        self.sessionless.join(id);
+    }
+
+    /// Changes a row and keeps the counters.
+    pub(crate) fn change(&mut self, id: MachineId, change: impl FnOnce(&mut Machine)) {
+        self.ensure_machine(id);
+        change(&mut self.machines[id.index()]);
+        self.refresh(id);
+    }
+
+    pub(crate) fn ensure_machine(&mut self, id: MachineId) {
+        for missing in self.machines.len()..=id.index() {
+            self.machines.push(Machine::new(MachineId(u32::try_from(missing).unwrap_or(u32::MAX))));
+        }
+    }
+
+    pub(crate) fn version_mut(&mut self, id: VersionId) -> &mut Version {
+        if self.versions.len() <= id.index() {
+            self.versions.resize_with(id.index() + 1, Version::default);
+        }
+        &mut self.versions[id.index()]
+    }
+
+    pub(crate) fn start(&mut self, action: ActionId, in_flight: InFlight) {
+        self.sessions += u32::from(in_flight.kind.is_session());
+        self.in_flight.insert(action, in_flight);
+        match in_flight.subject {
+            Subject::Leadership => self.leadership.action = Some(action),
+            Subject::PackageVersion => self.fleet.action = Some(action),
+            Subject::Version(id) => self.version_mut(id).action = Some(action),
+            Subject::Machine(id) => self.change(id, |machine| {
+                machine.action = Some(action);
+                if let InFlightKind::Change(operation, ..) = in_flight.kind {
+                    machine.uncertain = Some(operation);
+                    machine.parked = false;
+                }
+            }),
+        }
+    }
+
+    /// How many machines and defaults use a version. Looks at every row: for versions that are to go.
+    #[must_use]
+    pub fn users_of(&self, version: VersionId) -> u32 {
+        let uses = |machine: &&Machine| {
+            let pinned =
+                machine.spec().is_some_and(|spec| spec.pins.iter().any(|pin| names(&pin.want, version)));
+            let recorded = machine.object.iter().flat_map(|object| &object.status.components);
+            let installed = recorded.filter_map(|status| status.installed);
+            pinned || installed.into_iter().any(|installed| installed.version == version)
+        };
+        let machines = self.machines.iter().filter(uses).count();
+        u32::try_from(machines).unwrap_or(u32::MAX) + u32::from(self.is_wanted_by_fleet(version))
+    }
+
+    /// Whether the fleet's defaults or their rollouts name a version.
+    #[must_use]
+    pub fn is_wanted_by_fleet(&self, version: VersionId) -> bool {
+        let spec = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
+        let records = self.fleet.rollouts.iter().map(|rollout| &rollout.record);
+        spec.map(|setting| &setting.want)
+            .chain(records.flat_map(|record| record.from.iter().chain([&record.to])))
+            .any(|want| names(want, version))
+    }
+
+    #[cfg(feature = "sabotage")]
+    pub(crate) const fn sabotage(&mut self, sabotage: Sabotage) {
+        self.sabotaged = Some(sabotage);
+    }
+
+    #[cfg(feature = "sabotage")]
+    pub(crate) fn is_sabotaged(&self, sabotage: Sabotage) -> bool {
+        self.sabotaged == Some(sabotage)
+    }
+
+    #[cfg(not(feature = "sabotage"))]
+    #[expect(clippy::unused_self, reason = "with the feature it looks at the switch")]
+    pub(crate) const fn is_sabotaged(&self, _: Sabotage) -> bool {
+        false
+    }
+
+    /// Forgets what was listed. Whatever was written before is in the lists that follow, also in those of a store that
+    /// was set back and that does not know the versions which were waited for.
+    pub(crate) fn unsync(&mut self) {
+        self.leadership.unsync();
+        self.fleet.written = None;
+        for version in &mut self.versions {
+            version.written = None;
+        }
+        for machine in &mut self.machines {
+            machine.written = None;
+        }
+    }
+
+    pub(crate) fn lose_lease(&mut self) {
+        if !self.leadership.lost {
+            self.leadership.lost = true;
+            self.touch_everything();
+        }
+    }
+
+    /// Why nothing may be done at all; `None` when we lead and have seen everything.
+    #[must_use]
+    pub fn gate(&self) -> Option<Blocker> {
+        self.leadership.gate()
+    }
+}
+
+fn names(want: &Want, version: VersionId) -> bool {
+    matches!(want, Want::Present { version: named, .. } if *named == version)
+}

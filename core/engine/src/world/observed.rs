@@ -1,0 +1,393 @@
+//! Facts from the API server, taken in.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use seaworthy_model::component::VersionObject;
+use seaworthy_model::event::Observation;
+use seaworthy_model::id::{Kind, MachineId, Named, NamedId, VersionId};
+use seaworthy_model::lease::LeaseObject;
+use seaworthy_model::machine::{MachineObject, Want};
+use seaworthy_model::meta::Meta;
+use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::package_version::{PackageVersionObject, Rollout};
+use seaworthy_model::report::Subject;
+use seaworthy_model::time::Timestamp;
+
+use super::{Counts, Fleet, Leadership, Retry, RolloutState, World};
+use crate::queue::Priority;
+use crate::rank::RankKey;
+
+impl World {
+    pub(crate) fn observe(&mut self, observation: Observation) {
+        match observation {
+            Observation::Named(named) => self.observe_name(named),
+            Observation::Machine(id, object) => self.observe_machine(id, object),
+            Observation::Version(id, object) => self.observe_version(id, object),
+            Observation::PackageVersion(object) => self.observe_package_version(object),
+            Observation::Node(id, node) => self.observe_node(id, node),
+            Observation::Lease(lease) => self.observe_lease(lease),
+            Observation::Synced(kind) => self.observe_synced(kind),
+            Observation::Stopping => {
+                self.leadership.stopping = true;
+                self.touch(Subject::Leadership, Priority::Urgent);
+            }
+        }
+    }
+
+    fn observe_name(&mut self, Named { id, name }: Named) {
+        let (names, index) = match id {
+            NamedId::Machine(id) => {
+                self.ensure_machine(id);
+                (&mut self.machine_names, id.index())
+            }
+            NamedId::Component(id) => (&mut self.component_names, id.index()),
+            NamedId::Version(id) => (&mut self.version_names, id.index()),
+        };
+        if names.len() <= index {
+            names.resize_with(index + 1, String::new);
+        }
+        names[index] = name;
+    }
+
+    fn observe_machine(&mut self, id: MachineId, object: Option<Box<MachineObject>>) {
+        self.ensure_machine(id);
+        let row = self.machine(id);
+        let seen = row.object.as_ref().map(|object| &object.meta);
+        let meta = object.as_ref().map(|object| &object.meta);
+        if seen.zip(meta).is_some_and(|(seen, meta)| self.is_outdated(meta, seen)) {
+            return;
+        }
+        let was_imported = row.object.as_ref().is_some_and(|object| object.status.identity.is_some());
+        let is_imported = object.as_ref().is_some_and(|object| object.status.identity.is_some());
+        let reborn = seen.map(|seen| seen.uid) != meta.map(|meta| meta.uid);
+        let respecified = seen.map(|seen| seen.generation) != meta.map(|meta| meta.generation);
+        let replaced = reborn && seen.is_some();
+        let spec = object.as_ref().and_then(|object| object.spec.as_ref().ok());
+        let moved = row.spec().zip(spec).is_some_and(|(seen, new)| seen.connection != new.connection);
+        let leaves = meta.is_some_and(Meta::is_terminating) && !seen.is_some_and(Meta::is_terminating);
+        self.imported = self.imported + u32::from(is_imported) - u32::from(was_imported);
+        if replaced {
+            self.give_up_host(id);
+        }
+        if let Some(identity) = object.as_ref().and_then(|object| object.status.identity.as_ref()) {
+            self.hosts.entry(identity.host).or_insert(id);
+        }
+        self.change(id, |machine| {
+            if reborn {
+                machine.forget_contact();
+            } else if respecified {
+                machine.failed.clear();
+                machine.blocked = None;
+                machine.write_retry = Retry::default();
+                machine.host.retry = Retry::default();
+                // Under the new address there may be another host.
+                machine.host.stale |= moved;
+            }
+            // What is believed of a host lets its finalizer go only if it was read since: a successor may have worked there.
+            machine.host.stale |= leaves;
+            if let (Some(written), Some(object)) = (machine.written, &object)
+                && object.meta.resource_version >= written
+            {
+                machine.written = None;
+            }
+            // Whatever made the last write fail, there is something newer to write against.
+            machine.write_retry.not_before = Timestamp::ZERO;
+            machine.object = object;
+        });
+        self.touch_pinned(id);
+        self.touch(Subject::Machine(id), Priority::Normal);
+    }
+
+    /// Forgets whose host it was: the one that is recorded, and the one that was reached before it could be recorded.
+    fn give_up_host(&mut self, id: MachineId) {
+        let machine = self.machine(id);
+        let identity = machine.object.as_ref().and_then(|object| object.status.identity.as_ref());
+        let recorded = identity.map(|identity| identity.host);
+        let reached = machine.host.facts.as_ref().map(|facts| facts.host);
+        for host in [recorded, reached].into_iter().flatten() {
+            if self.hosts.get(&host) == Some(&id) {
+                self.hosts.remove(&host);
+            }
+        }
+    }
+
+    /// Looks at the versions that a machine pins and that nobody holds yet.
+    fn touch_pinned(&mut self, id: MachineId) {
+        let pins = self.machine(id).spec().into_iter().flat_map(|spec| &spec.pins);
+        let unheld = self.unheld(pins.map(|pin| &pin.want));
+        self.touch_versions(unheld);
+    }
+
+    /// Looks at the versions that the fleet's defaults name and that nobody holds yet.
+    fn touch_defaults(&mut self) {
+        let settings = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
+        let unheld = self.unheld(settings.map(|setting| &setting.want));
+        self.touch_versions(unheld);
+    }
+
+    fn unheld<'w>(&self, wants: impl Iterator<Item = &'w Want>) -> Vec<VersionId> {
+        let named = wants.filter_map(|want| match want {
+            Want::Present { version, .. } => Some(*version),
+            Want::Absent => None,
+        });
+        let is_unheld = |version: &VersionId| {
+            let object = self.version(*version).and_then(|version| version.object.as_ref());
+            object.is_some_and(|object| !object.meta.is_held())
+        };
+        named.filter(is_unheld).collect()
+    }
+
+    fn touch_versions(&mut self, versions: Vec<VersionId>) {
+        for version in versions {
+            self.touch(Subject::Version(version), Priority::Normal);
+        }
+    }
+
+    fn observe_version(&mut self, id: VersionId, object: Option<Box<VersionObject>>) {
+        let version = self.version_mut(id);
+        if let (Some(written), Some(object)) = (version.written, &object)
+            && object.meta.resource_version >= written
+        {
+            version.written = None;
+        }
+        let usable = |object: &Option<Box<VersionObject>>| object.as_ref().is_some_and(|o| o.spec.is_ok());
+        let changed = usable(&version.object) != usable(&object)
+            || version.object.as_ref().map(|seen| seen.meta.uid) != object.as_ref().map(|new| new.meta.uid);
+        version.object = object;
+        self.touch(Subject::Version(id), Priority::Normal);
+        if !changed {
+            return;
+        }
+        if self.is_wanted_by_fleet(id) {
+            self.rebuild_rollouts();
+            self.touch(Subject::PackageVersion, Priority::Urgent);
+        }
+        // Before all was listed nobody waits for a version.
+        if self.leadership.unsynced().is_none() {
+            self.touch_blocked();
+        }
+    }
+
+    /// Looks again at machines that wait for something that a version or the fleet may have brought.
+    fn touch_blocked(&mut self) {
+        let blocked: Vec<MachineId> =
+            self.machines().filter(|(_, machine)| machine.blocked.is_some()).map(|(id, _)| id).collect();
+        for id in blocked {
+            self.change(id, |machine| machine.blocked = None);
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
+    }
+
+    fn observe_package_version(&mut self, object: Option<Box<PackageVersionObject>>) {
+        let seen = self.fleet.object.as_ref().map(|object| &object.meta);
+        let meta = object.as_ref().map(|object| &object.meta);
+        if seen.zip(meta).is_some_and(|(seen, meta)| self.is_outdated(meta, seen)) {
+            return;
+        }
+        let fleet = &mut self.fleet;
+        let seen = fleet.object.as_ref().map(|object| &object.meta);
+        if seen.map(|seen| seen.uid) != meta.map(|meta| meta.uid) {
+            fleet.written = None;
+        }
+        if seen.map(|seen| seen.generation) != meta.map(|meta| meta.generation) {
+            fleet.retry = Retry::default();
+        }
+        if let (Some(written), Some(meta)) = (fleet.written, meta)
+            && meta.resource_version >= written
+        {
+            fleet.written = None;
+        }
+        let respecified =
+            fleet.spec() != object.as_ref().and_then(|o| o.spec.as_ref().ok()).map(AsRef::as_ref);
+        let records = |object: &Option<Box<PackageVersionObject>>| {
+            object.as_ref().map(|object| (object.meta.uid, object.status.rollouts.clone()))
+        };
+        let recorded = records(&fleet.object) != records(&object);
+        let only_raised = !respecified && is_only_raised(fleet, object.as_deref());
+        fleet.object = object;
+        if only_raised {
+            self.raise_thresholds();
+        } else if respecified || recorded {
+            self.rebuild_rollouts();
+        }
+        if respecified {
+            self.touch_defaults();
+        }
+        if respecified || recorded {
+            self.release_stopped();
+        }
+        self.touch(Subject::PackageVersion, Priority::Urgent);
+    }
+
+    /// Takes up higher thresholds: touches just the machines that they admit.
+    fn raise_thresholds(&mut self) {
+        let Some(object) = &self.fleet.object else { return };
+        let records: Vec<Rollout> = object.status.rollouts.clone();
+        for record in records {
+            let Some(index) = self.fleet.rollout_of(record.component) else { continue };
+            let rollout = &mut self.fleet.rollouts[index];
+            let below = (record.admitted_below, MachineId(0));
+            let unaffected = rollout.waiting.split_off(&below);
+            let admitted = core::mem::replace(&mut rollout.waiting, unaffected);
+            rollout.record = record;
+            for (_, id) in admitted {
+                self.change(id, |machine| machine.parked = false);
+                self.touch(Subject::Machine(id), Priority::Normal);
+            }
+        }
+    }
+
+    /// Builds the rollouts anew from the record, and touches every machine.
+    pub(super) fn rebuild_rollouts(&mut self) {
+        let Some(object) = &self.fleet.object else {
+            self.fleet = Fleet { action: self.fleet.action, ..Fleet::default() };
+            self.rebuilt();
+            return;
+        };
+        let uid = object.meta.uid;
+        let terminating = object.meta.is_terminating();
+        let records = object.status.rollouts.clone();
+        let rollouts = records.into_iter().map(|record| {
+            let (to_releases, from_releases) = self.prepare(&record);
+            RolloutState {
+                key: RankKey::new(uid, record.generation, self.component_name(record.component)),
+                superseded: terminating || self.fleet.want(record.component) != Some(&record.to),
+                counts: Counts::default(),
+                waiting: Default::default(),
+                to_releases,
+                from_releases,
+                record,
+            }
+        });
+        let mut rollouts: Vec<RolloutState> = rollouts.collect();
+        // In the order in which people wrote them: a runtime comes before what runs on it.
+        rollouts.sort_by_key(|rollout| {
+            let mut settings = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
+            settings.position(|setting| setting.component == rollout.record.component).unwrap_or(usize::MAX)
+        });
+        self.fleet.rollouts = rollouts;
+        self.rebuilt();
+    }
+
+    fn rebuilt(&mut self) {
+        self.refresh_all();
+        for index in 0..self.machines.len() {
+            let id = MachineId(u32::try_from(index).unwrap_or(u32::MAX));
+            if self.machine(id).object.is_some() {
+                self.touch(Subject::Machine(id), Priority::Low);
+            }
+        }
+    }
+
+    fn observe_node(&mut self, id: MachineId, node: Option<NodeState>) {
+        let health = |node: Option<NodeState>| node.map(|node| node.ready);
+        self.ensure_machine(id);
+        let before = self.machine(id).node;
+        self.change(id, |machine| {
+            machine.node = node;
+            if health(before) == health(node) {
+                return;
+            }
+            // A change of its health is a signal: look at the host at once, whatever the back-off says.
+            machine.host.retry.not_before = Timestamp::ZERO;
+            let sick = health(node).is_some_and(|health| health != Health::Healthy);
+            if sick || machine.host.unreachable_since.is_some() {
+                machine.host.stale = true;
+            }
+        });
+        if health(before) != health(node) {
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
+    }
+
+    fn observe_lease(&mut self, lease: Option<Box<LeaseObject>>) {
+        let leadership = &mut self.leadership;
+        if let (Some(written), Some(lease)) = (leadership.written, &lease)
+            && lease.meta.resource_version >= written
+        {
+            leadership.written = None;
+        }
+        let was_there = leadership.lease.is_some() || leadership.written.is_some();
+        if lease.is_none() {
+            // It went after our write. Should this be older than our write after all, the echo says so.
+            leadership.written = None;
+        }
+        // Between our write and its echo the Lease may still show what was before.
+        let fell_back = leadership.written.is_none()
+            && lease.as_ref().is_none_or(|lease| Some(lease.epoch) < leadership.epoch);
+        let confirmed = lease.as_ref().filter(|lease| leadership.confirms(lease)).map(|lease| lease.epoch);
+        let is_ours = lease.as_ref().is_some_and(|lease| leadership.holds(lease));
+        leadership.lease = lease;
+        if let Some(epoch) = confirmed {
+            self.begin_epoch(epoch);
+        } else if is_ours && self.leadership.lost {
+            self.leadership.lost = false;
+            self.touch_everything();
+        } else if was_there && fell_back && self.leadership.epoch.is_some() {
+            self.lose_lease();
+        }
+        self.look_for_successor();
+        self.touch(Subject::Leadership, Priority::Urgent);
+    }
+
+    /// Steps down if the Lease names an epoch after ours.
+    pub(super) fn look_for_successor(&mut self) {
+        let Leadership { lease: Some(lease), epoch: Some(ours), stepped_down, .. } = &mut self.leadership
+        else {
+            return;
+        };
+        if lease.epoch > *ours {
+            *stepped_down = Some(lease.epoch);
+        }
+    }
+
+    fn observe_synced(&mut self, kind: Kind) {
+        if kind == Kind::Lease {
+            self.leadership.lease_seen = true;
+        } else {
+            self.leadership.synced(kind);
+        }
+        self.touch(Subject::Leadership, Priority::Urgent);
+        if self.leadership.unsynced().is_none() {
+            self.touch(Subject::PackageVersion, Priority::Urgent);
+            self.touch_everything();
+        }
+    }
+
+    /// Whether an object is older than what was seen of the same incarnation. While lists are under way nothing is: a
+    /// store that was set back has lower versions.
+    fn is_outdated(&self, new: &Meta, seen: &Meta) -> bool {
+        self.leadership.unsynced().is_none()
+            && new.uid == seen.uid
+            && new.resource_version < seen.resource_version
+    }
+
+    /// Touches every subject: what gates them all has changed.
+    pub(crate) fn touch_everything(&mut self) {
+        for index in 0..self.versions.len() {
+            let id = VersionId(u32::try_from(index).unwrap_or(u32::MAX));
+            self.touch(Subject::Version(id), Priority::Low);
+        }
+        self.rebuilt();
+        self.touch(Subject::PackageVersion, Priority::Urgent);
+    }
+}
+
+/// Whether the record differs from the rollouts only in higher thresholds.
+fn is_only_raised(fleet: &Fleet, object: Option<&PackageVersionObject>) -> bool {
+    let Some(object) = object else { return false };
+    let same_incarnation = fleet.object.as_ref().is_some_and(|seen| seen.meta.uid == object.meta.uid);
+    let was_terminating = fleet.object.as_ref().is_some_and(|seen| seen.meta.is_terminating());
+    let records = &object.status.rollouts;
+    same_incarnation
+        && was_terminating == object.meta.is_terminating()
+        && records.len() == fleet.rollouts.len()
+        && records.iter().all(|new| {
+            let Some(index) = fleet.rollout_of(new.component) else { return false };
+            let old = &fleet.rollouts[index];
+            let raised = Rollout { admitted_below: old.record.admitted_below, ..new.clone() };
+            new.admitted_below >= old.record.admitted_below && raised == old.record
+        })
+}

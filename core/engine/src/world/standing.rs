@@ -1,0 +1,130 @@
+//! What follows from the rows: where each machine stands in each rollout, whether it occupies a slot of the budget, and
+//! the counters over all of them. Kept incrementally: a change of a row moves the counters by the difference.
+
+use alloc::vec::Vec;
+
+use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::report::Subject;
+
+use super::machine::Derived;
+use super::{Counts, Machine, RolloutState, Standing, World};
+use crate::queue::Priority;
+
+impl World {
+    /// Computes anew what follows from a row, and moves the counters by the difference.
+    pub(crate) fn refresh(&mut self, id: MachineId) {
+        let standings = core::mem::take(&mut self.spare_standings);
+        let derived = self.derive(id, standings);
+        let row = &mut self.machines[id.index()];
+        // A reservation ends with what it was made for.
+        row.parked |= !derived.standings.contains(&Standing::Reserved);
+        if row.derived == derived {
+            self.spare_standings = derived.standings;
+            return;
+        }
+        let before = core::mem::replace(&mut row.derived, derived);
+        let uid = row.uid();
+        let failures_before = self.failures_max();
+        let derived = &self.machines[id.index()].derived;
+        self.live = self.live + u32::from(derived.live) - u32::from(before.live);
+        self.occupied = self.occupied + u32::from(derived.occupies) - u32::from(before.occupies);
+        let failures_max = self.failures_max();
+        let mut opens = false;
+        for (index, rollout) in self.fleet.rollouts.iter_mut().enumerate() {
+            let had_room = rollout.counts.room(failures_before) > 0;
+            let old = before.standings.get(index).copied().unwrap_or_default();
+            let new = derived.standings.get(index).copied().unwrap_or_default();
+            rollout.counts.uncount(old, before.unresolved);
+            rollout.counts.count(new, derived.unresolved);
+            opens |= !had_room && rollout.counts.room(failures_max) > 0;
+            if old != new || before.uid != uid {
+                // A new incarnation has another rank.
+                if old == Standing::Waiting {
+                    rollout.leave(id, before.uid);
+                }
+                if let (Standing::Waiting, Some(uid)) = (new, uid) {
+                    rollout.waiting.insert((rollout.key.rank(uid), id));
+                }
+            }
+        }
+        self.spare_standings = before.standings;
+        if opens {
+            self.release_stopped();
+        }
+        self.touch(Subject::PackageVersion, Priority::Urgent);
+    }
+
+    /// Computes anew what follows from every row: the fleet's rollouts themselves have changed.
+    pub(crate) fn refresh_all(&mut self) {
+        for rollout in &mut self.fleet.rollouts {
+            rollout.counts = Counts::default();
+            rollout.waiting.clear();
+        }
+        for machine in &mut self.machines {
+            machine.derived.standings.clear();
+        }
+        for index in 0..self.machines.len() {
+            self.refresh(MachineId(u32::try_from(index).unwrap_or(u32::MAX)));
+        }
+    }
+
+    /// What follows from a row. `standings` is an old list whose memory is used again.
+    fn derive(&self, id: MachineId, mut standings: Vec<Standing>) -> Derived {
+        let machine = self.machine(id);
+        standings.clear();
+        standings.extend(self.fleet.rollouts.iter().map(|rollout| self.stand(machine, rollout)));
+        let live = machine.is_live();
+        let unresolved = machine.is_busy() || machine.may_be_busy(&standings);
+        let fell = live
+            && self
+                .fleet
+                .active_since()
+                .is_some_and(|start| machine.unavailable_since().is_some_and(|since| since > start));
+        let holds =
+            standings.iter().any(|standing| matches!(standing, Standing::Reserved | Standing::Failed));
+        Derived { live, occupies: unresolved || fell || holds, unresolved, standings, uid: machine.uid() }
+    }
+
+    fn stand(&self, machine: &Machine, rollout: &RolloutState) -> Standing {
+        let component = rollout.record.component;
+        let (Some(uid), Some(spec)) = (machine.uid(), machine.spec()) else { return Standing::Outside };
+        if !machine.is_live() || spec.pins.iter().any(|pin| pin.component == component) {
+            return Standing::Outside;
+        }
+        let Ok(wanted) = self.wanted(machine, component, &rollout.record.to) else {
+            return self.stand_unfinished(machine, rollout, uid);
+        };
+        let installed = machine.installed(component).map(|installed| installed.release);
+        if installed == wanted.as_ref().map(|release| release.id) {
+            return Standing::Done;
+        }
+        let failed = machine.failed_release(component).map(|failed| failed.release);
+        if failed.is_some() && failed == wanted.map(|release| release.id) && !rollout.superseded {
+            return Standing::Failed;
+        }
+        self.stand_unfinished(machine, rollout, uid)
+    }
+
+    fn stand_unfinished(&self, machine: &Machine, rollout: &RolloutState, uid: Uid) -> Standing {
+        if !rollout.admits(rollout.key.rank(uid)) {
+            Standing::Waiting
+        } else if machine.host.unreachable_since.is_some()
+            || (machine.host.facts.is_none() && machine.is_recorded_unreachable())
+            || machine.blocked.is_some()
+        {
+            Standing::Excused
+        } else if machine.parked || rollout.superseded || self.fleet.is_paused() {
+            Standing::Parked
+        } else {
+            Standing::Reserved
+        }
+    }
+}
+
+impl RolloutState {
+    fn leave(&mut self, id: MachineId, uid: Option<Uid>) {
+        if let Some(uid) = uid {
+            self.waiting.remove(&(self.key.rank(uid), id));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Admission: whatever the fleet, the limits and the order in which things end, the budget holds, a version that never
+//! works harms few, and everybody is served in the end.
+
+mod fixture;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use fixture::{Fixture, WEB, is_change, want, web};
+use proptest::prelude::*;
+use seaworthy_engine::{Aim, Origin, RankKey, targets};
+use seaworthy_model::effect::{Action, Effect, Fence, Target};
+use seaworthy_model::host::HostCommand;
+use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::machine::Want;
+use seaworthy_model::quantity::CountOrPercent;
+
+fn fleet_on_web_1(machines: u32, limits: (CountOrPercent, CountOrPercent)) -> Fixture {
+    let mut fixture = Fixture::new(machines);
+    fixture.store.edit_fleet(|spec| {
+        spec.components = vec![want(WEB, web(1))];
+        (spec.max_unavailable, spec.max_failures) = limits;
+    });
+    fixture.pass(Duration::from_secs(3600));
+    assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
+    fixture
+}
+
+/// The machines on whose hosts a change is ordered and not executed.
+fn at_work(fixture: &Fixture) -> BTreeSet<MachineId> {
+    let orders = fixture.pending.iter().filter_map(|action| match (&action.effect, action.target) {
+        (Effect::Host(order), Target::Host(id)) if matches!(order.command, HostCommand::Apply(_)) => Some(id),
+        _ => None,
+    });
+    orders.collect()
+}
+
+fn host_of(action: &Action) -> Option<MachineId> {
+    if let Target::Host(id) = action.target { Some(id) } else { None }
+}
+
+/// Whether the host has seen a newer operator, so that it refuses this order whenever it comes.
+fn is_fenced_off(fixture: &Fixture, action: &Action) -> bool {
+    let (Some(id), Fence::Host(fence)) = (host_of(action), action.fence) else { return false };
+    fixture.hosts[&id.0].facts.epoch > fence.epoch
+}
+
+fn limit() -> impl Strategy<Value = CountOrPercent> {
+    prop_oneof![(1u32..9).prop_map(CountOrPercent::Count), (0u8..60).prop_map(CountOrPercent::Percent)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn never_more_at_work_than_slots(
+        machines in 1u32..40,
+        limits in (limit(), limit()),
+        choices in prop::collection::vec(any::<u16>(), 400),
+    ) {
+        let mut fixture = fleet_on_web_1(machines, limits);
+        fixture.store.defaults(vec![want(WEB, web(2))]);
+        fixture.deliver();
+        let slots = limits.0.of(machines) as usize;
+        for choice in choices {
+            let _ = fixture.turn();
+            prop_assert!(at_work(&fixture).len() <= slots);
+            fixture.execute_one(choice.into());
+        }
+        fixture.pass(Duration::from_secs(3600));
+        prop_assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+    }
+
+    /// What a crashed operator has ordered goes on, unheard, until the host has seen its successor. It counts.
+    #[test]
+    fn never_more_at_work_than_slots_whoever_crashes(
+        machines in 1u32..20,
+        limits in (limit(), limit()),
+        choices in prop::collection::vec(any::<u16>(), 300),
+    ) {
+        let mut fixture = fleet_on_web_1(machines, limits);
+        fixture.store.defaults(vec![want(WEB, web(2))]);
+        fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(3))]);
+        fixture.deliver();
+        let slots = limits.0.of(machines) as usize;
+        let mut adrift: Vec<Action> = Vec::new();
+        for choice in choices {
+            match choice % 16 {
+                0 => {
+                    adrift.extend(fixture.pending.drain(..).filter(is_change));
+                    fixture.restart();
+                }
+                1 => fixture.host(u32::from(choice / 16) % machines).drift(WEB),
+                2..5 if !adrift.is_empty() => {
+                    let action = adrift.remove(usize::from(choice / 16) % adrift.len());
+                    let _unheard = fixture.outcome(&action);
+                }
+                _ => {
+                    let _ = fixture.turn();
+                    adrift.retain(|action| !is_fenced_off(&fixture, action));
+                    let mut busy = at_work(&fixture);
+                    busy.extend(adrift.iter().filter_map(host_of));
+                    prop_assert!(busy.len() <= slots, "{busy:?} at work, {slots} slots");
+                    fixture.execute_one((choice / 16).into());
+                }
+            }
+        }
+        fixture.pass(Duration::from_secs(3600));
+        prop_assert!(fixture.web()[1..].iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+        prop_assert_eq!(fixture.web()[0], Some(3));
+    }
+
+    #[test]
+    fn a_version_that_never_works_harms_at_most_max_failures(
+        machines in 1u32..40,
+        limits in (limit(), limit()),
+        choices in prop::collection::vec(any::<u16>(), 300),
+    ) {
+        let mut fixture = fleet_on_web_1(machines, limits);
+        for host in fixture.hosts.values_mut() {
+            host.broken = vec![web(2)];
+        }
+        fixture.store.defaults(vec![want(WEB, web(2))]);
+        fixture.deliver();
+        let mut harmed = BTreeSet::new();
+        for choice in choices {
+            let _ = fixture.turn();
+            harmed.extend(at_work(&fixture));
+            fixture.execute_one(choice.into());
+        }
+        fixture.pass(Duration::from_secs(3600));
+        let allowed = limits.1.of(machines) as usize;
+        prop_assert!(harmed.len() <= allowed, "{} harmed, {} allowed", harmed.len(), allowed);
+        prop_assert!(!harmed.is_empty());
+        prop_assert!(fixture.web().iter().all(|version| *version == Some(1)));
+    }
+
+    /// The same answer, whoever joined or left before: a rank depends on the machine and the rollout alone.
+    #[test]
+    fn a_pin_wins_and_a_threshold_admits_by_rank_alone(
+        machines in 2u32..30,
+        below in any::<u32>(),
+        pinned in 0u32..30,
+        gone in 0u32..30,
+    ) {
+        let mut fixture = fleet_on_web_1(machines, (CountOrPercent::Percent(50), CountOrPercent::Percent(50)));
+        let pinned = pinned % machines;
+        fixture.store.edit_machine(pinned, |spec| spec.pins = vec![want(WEB, web(3))]);
+        fixture.store.edit_fleet(|spec| spec.components = vec![want(WEB, web(2))]);
+        fixture.deliver();
+        // The record of a new rollout, and nothing executed after it.
+        let _ = fixture.turn();
+        fixture.execute();
+        fixture.pending.clear();
+        let fleet = fixture.store.fleet.as_mut().unwrap();
+        fleet.status.rollouts[0].admitted_below = below;
+        fixture.store.revision += 1;
+        fleet.meta.resource_version = fixture.store.revision;
+        let generation = fleet.status.rollouts[0].generation;
+        let key = RankKey::new(fleet.meta.uid, generation, "web");
+        fixture.deliver();
+        if gone % machines != pinned {
+            fixture.store.machines.remove(&(gone % machines));
+            fixture.see(seaworthy_model::event::Observation::Machine(MachineId(gone % machines), None));
+        }
+        let uids: Vec<(u32, Uid)> = fixture.store.machines.iter().map(|(id, o)| (*id, o.meta.uid)).collect();
+        let world = fixture.engine.world();
+        for (id, uid) in uids {
+            let mut targets = targets(world, world.machine(MachineId(id)));
+            let aimed = targets.find(|target| target.component == WEB).map(|target| (target.origin, target.aim));
+            let version = |version| Want::Present { version: web(version), parameters: Default::default() };
+            let (third, second) = (version(3), version(2));
+            let expected = if id == pinned {
+                (Origin::Pin, Aim::Set(&third))
+            } else if key.rank(uid) < below {
+                (Origin::Rollout(0), Aim::Set(&second))
+            } else {
+                (Origin::Rollout(0), Aim::Keep)
+            };
+            prop_assert_eq!(aimed, Some(expected));
+        }
+    }
+}

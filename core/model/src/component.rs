@@ -1,0 +1,356 @@
+//! One version of one component: what a release of it consists of, and the id of such a release.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::{Digest, FieldHasher};
+use crate::id::ComponentId;
+use crate::meta::{Meta, Parsed};
+
+/// A `MachineComponent` as the API server holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionObject {
+    /// Its metadata.
+    pub meta: Meta,
+    /// Its spec.
+    pub spec: Parsed<VersionSpec>,
+}
+
+/// What a `MachineComponent` says. It never changes: a version is an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionSpec {
+    /// The component that this is a version of.
+    pub component: ComponentId,
+    /// The version as its author spells it.
+    pub version: String,
+    /// One artefact per architecture.
+    pub artefacts: Vec<Artefact>,
+    /// What is made out of the artefact on the host.
+    pub content: Content,
+}
+
+impl VersionSpec {
+    /// The artefact for `architecture`, if there is one.
+    #[must_use]
+    pub fn artefact(&self, architecture: Architecture) -> Option<&Artefact> {
+        self.artefacts.iter().find(|artefact| artefact.architecture == architecture)
+    }
+}
+
+/// Where the files of a release come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Artefact {
+    /// The processor architecture that it runs on.
+    pub architecture: Architecture,
+    /// `http://` or `https://`.
+    pub url: String,
+    /// The digest of the file behind `url`.
+    pub sha256: Digest,
+    /// How the file becomes a directory.
+    pub format: ArtefactFormat,
+}
+
+/// How an artefact becomes the directory of a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ArtefactFormat {
+    /// A gzipped tar, unpacked into the directory.
+    TarGz,
+    /// One executable, stored under `path` inside the directory.
+    Binary {
+        /// Relative path, for example `bin/runc`.
+        path: String,
+    },
+}
+
+/// A processor architecture, named as Go and Kubernetes name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Architecture {
+    /// x86-64.
+    Amd64,
+    /// AArch64.
+    Arm64,
+    /// POWER, little endian.
+    Ppc64le,
+    /// RISC-V, 64 bit.
+    Riscv64,
+    /// z/Architecture.
+    S390x,
+}
+
+impl Architecture {
+    /// Every architecture.
+    pub const ALL: [Self; 5] = [Self::Amd64, Self::Arm64, Self::Ppc64le, Self::Riscv64, Self::S390x];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Amd64 => "amd64",
+            Self::Arm64 => "arm64",
+            Self::Ppc64le => "ppc64le",
+            Self::Riscv64 => "riscv64",
+            Self::S390x => "s390x",
+        }
+    }
+}
+
+/// What is made out of an artefact on the host: config files, links, a unit, and how to tell that it is healthy.
+/// All templates are Jinja; they see `parameters`, and those facts that `facts` names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Content {
+    /// Config files, rendered into the release.
+    pub files: Vec<ConfigFile>,
+    /// Fixed links on the host that point through `current/` into the release.
+    pub links: Vec<Link>,
+    /// The systemd unit that runs the component, if it is a service.
+    pub unit: Option<Unit>,
+    /// How to tell that a new release works.
+    pub probe: Option<Probe>,
+    /// The facts that its templates use. A template that names any other fact does not render.
+    pub facts: Vec<Fact>,
+    /// Whether the previous release may be restored.
+    pub rollback: Rollback,
+}
+
+/// A file that is rendered into a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigFile {
+    /// Relative path inside the release, for example `etc/webd.toml`.
+    pub path: String,
+    /// The template.
+    pub template: String,
+    /// Permission bits, at most 0o777.
+    pub mode: u32,
+}
+
+/// A fixed link on the host. Since it leads through `current/`, it never changes with a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Link {
+    /// Absolute path on the host, for example `/usr/local/bin/webd`.
+    pub path: String,
+    /// Relative path inside the release.
+    pub target: String,
+}
+
+/// A systemd service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unit {
+    /// The unit's name, for example `webd.service`.
+    pub name: String,
+    /// The template of the unit file.
+    pub template: String,
+    /// Relative path inside the release of the binary that the running service must consist of.
+    pub executable: String,
+}
+
+/// How to tell that a release works: it must succeed so many times in a row before the deadline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Probe {
+    /// What is tried.
+    pub check: ProbeCheck,
+    /// Seconds between two tries, at least 1.
+    pub period_seconds: u32,
+    /// Seconds after which a single try has failed, at least 1.
+    pub timeout_seconds: u32,
+    /// Successes in a row that make a release healthy, at least 1.
+    pub success_threshold: u32,
+    /// Seconds after which a release that is not healthy has failed, at least 1.
+    pub deadline_seconds: u32,
+}
+
+/// What a probe tries, on the host itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ProbeCheck {
+    /// GET on loopback; healthy is any status from 200 to 399.
+    Http {
+        /// TCP port.
+        port: u16,
+        /// Path, starting with `/`.
+        path: String,
+    },
+    /// A TCP connection to loopback.
+    Tcp {
+        /// TCP port.
+        port: u16,
+    },
+    /// A command; healthy is exit code 0.
+    Exec {
+        /// The program (absolute, or relative to the release) and its arguments. No shell.
+        command: Vec<String>,
+    },
+}
+
+/// Whether a failed release may be replaced by the one before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rollback {
+    /// The host restores the previous release by itself.
+    #[default]
+    Safe,
+    /// The new release may have changed data that the old one cannot read: the host stops and says so.
+    Unsafe,
+}
+
+/// A fact about a machine that templates may use, by this name in lower camel case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Fact {
+    /// `machineName`: the Machine's name.
+    MachineName,
+    /// `ip`: `spec.address.ip`.
+    Ip,
+    /// `hostname`: `spec.address.hostname`.
+    Hostname,
+    /// `idc`: `spec.address.idc`.
+    Idc,
+    /// `rack`: `spec.address.rack`.
+    Rack,
+    /// `architecture`: what the host reported.
+    Architecture,
+}
+
+impl Fact {
+    /// Its name in templates.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MachineName => "machineName",
+            Self::Ip => "ip",
+            Self::Hostname => "hostname",
+            Self::Idc => "idc",
+            Self::Rack => "rack",
+            Self::Architecture => "architecture",
+        }
+    }
+}
+
+/// Parameters for templates, by name.
+pub type Parameters = BTreeMap<String, String>;
+
+/// Which release of a component something is: the digest of everything that goes into it. Two hosts with the same
+/// release id run the same bytes with the same configuration.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ReleaseId(pub Digest);
+
+impl core::fmt::Debug for ReleaseId {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.0.short())
+    }
+}
+
+impl core::fmt::Display for ReleaseId {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        core::fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// A release, complete: a host needs nothing else to make it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recipe {
+    /// The version as its author spells it.
+    pub version: String,
+    /// The artefact for the host's architecture.
+    pub artefact: Artefact,
+    /// What is made out of it.
+    pub content: Content,
+    /// Parameters for the templates.
+    pub parameters: Arc<Parameters>,
+    /// The values of the facts that the templates use.
+    pub facts: BTreeMap<Fact, String>,
+}
+
+impl Recipe {
+    /// The id of the release that this recipe makes: version, artefact (without its URL: bytes count, not where
+    /// they come from), files, links, unit, parameters and facts. The probe and the rollback policy do not go in,
+    /// since they change nothing on the host.
+    #[must_use]
+    pub fn release_id(&self) -> ReleaseId {
+        let mut hasher = FieldHasher::new("seaworthy.dev/release/v1");
+        hasher.field("version", self.version.as_bytes());
+        hasher.field("architecture", self.artefact.architecture.name().as_bytes());
+        hasher.field("artefact", &self.artefact.sha256.0);
+        if let ArtefactFormat::Binary { path } = &self.artefact.format {
+            hasher.field("binary", path.as_bytes());
+        }
+        for file in &self.content.files {
+            hasher.field("file", file.path.as_bytes());
+            hasher.field("mode", &file.mode.to_le_bytes());
+            hasher.field("template", file.template.as_bytes());
+        }
+        for link in &self.content.links {
+            hasher.field("link", link.path.as_bytes());
+            hasher.field("target", link.target.as_bytes());
+        }
+        if let Some(unit) = &self.content.unit {
+            hasher.field("unit", unit.name.as_bytes());
+            hasher.field("template", unit.template.as_bytes());
+            hasher.field("executable", unit.executable.as_bytes());
+        }
+        for (name, value) in self.parameters.iter() {
+            hasher.field("parameter", name.as_bytes());
+            hasher.field("value", value.as_bytes());
+        }
+        for (fact, value) in &self.facts {
+            hasher.field("fact", fact.name().as_bytes());
+            hasher.field("value", value.as_bytes());
+        }
+        ReleaseId(hasher.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    use super::*;
+
+    fn recipe() -> Recipe {
+        Recipe {
+            version: "1.0.0".to_string(),
+            artefact: Artefact {
+                architecture: Architecture::Amd64,
+                url: "http://artefacts/webd.tar.gz".to_string(),
+                sha256: Digest::of(b"webd"),
+                format: ArtefactFormat::TarGz,
+            },
+            content: Content {
+                files: vec![ConfigFile { path: "etc/webd".into(), template: "x".into(), mode: 0o644 }],
+                ..Content::default()
+            },
+            parameters: Arc::default(),
+            facts: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn every_ingredient_changes_the_release_id_and_nothing_else_does() {
+        let id = recipe().release_id();
+        let changed = |change: fn(&mut Recipe)| {
+            let mut recipe = recipe();
+            change(&mut recipe);
+            recipe.release_id() != id
+        };
+        assert!(changed(|r| r.version.push('1')));
+        assert!(changed(|r| r.artefact.sha256 = Digest::of(b"other")));
+        assert!(changed(|r| r.content.files[0].template.push('y')));
+        assert!(changed(|r| r.content.files[0].mode = 0o600));
+        assert!(changed(|r| r.parameters = Arc::new([("a".into(), "b".into())].into())));
+        assert!(changed(|r| r.facts = [(Fact::Ip, "198.18.0.1".into())].into()));
+        assert!(!changed(|r| r.artefact.url.push('2')), "a mirror holds the same bytes");
+        assert!(!changed(|r| r.content.rollback = Rollback::Unsafe));
+    }
+}

@@ -1,0 +1,55 @@
+//! What an engine is told at its start. Changing it means a new engine.
+
+use alloc::string::String;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The engine's configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Config {
+    /// The name of this process in the Lease. No two processes ever have the same.
+    pub holder: String,
+    /// How many actions one turn may contain, at least 1.
+    pub actions_per_turn_max: u32,
+    /// How many subjects one turn may look at, at least 1.
+    pub subjects_per_turn_max: u32,
+    /// How many orders to hosts may be under way at once, at least 1. An SSH connection costs about 70 KiB and a
+    /// connect about 25 ms of CPU.
+    pub host_sessions_max: u32,
+    /// After this time an API request is given up.
+    pub api_deadline: Duration,
+    /// After this time a read of a host is given up.
+    pub read_deadline: Duration,
+    /// After this time, on top of what the probe may take, an operation is given up and probed.
+    pub apply_deadline: Duration,
+    /// The first wait after a failure; it doubles with each.
+    pub backoff_min: Duration,
+    /// The longest wait after failures.
+    pub backoff_max: Duration,
+    /// So many failed contacts in a row make a host unreachable, at least 1.
+    pub unreachable_after: u32,
+    /// How often hosts without a Node are audited, whatever `auditInterval` says.
+    pub audit_without_node: Duration,
+    /// How long a batch may wait to become larger before it is admitted.
+    pub admission_wait: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            holder: String::from("seaworthy"),
+            actions_per_turn_max: 512,
+            subjects_per_turn_max: 4096,
+            host_sessions_max: 512,
+            api_deadline: Duration::from_secs(15),
+            read_deadline: Duration::from_secs(60),
+            apply_deadline: Duration::from_secs(600),
+            backoff_min: Duration::from_secs(5),
+            backoff_max: Duration::from_secs(1800),
+            unreachable_after: 3,
+            audit_without_node: Duration::from_secs(300),
+            admission_wait: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What leaves the core.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::{HostFence, HostOrder};
+use crate::id::{MachineId, Uid, VersionId};
+use crate::lease::Epoch;
+use crate::machine::MachineStatus;
+use crate::package_version::PackageVersionStatus;
+use crate::time::Timestamp;
+
+/// The number of an action, unique within one engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ActionId(pub u64);
+
+/// An order to the outside. Closed and complete: an executor has nothing left to choose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Action {
+    /// Its number.
+    pub id: ActionId,
+    /// What it acts on.
+    pub target: Target,
+    /// What must still be true when it takes effect; otherwise the outcome is `Stale`.
+    pub fence: Fence,
+    /// When the driver must answer at the latest; with `Unknown`, if nothing better is known.
+    pub deadline: Timestamp,
+    /// What to do.
+    pub effect: Effect,
+}
+
+/// What an action acts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Target {
+    /// The driver itself.
+    Driver,
+    /// The operator's Lease.
+    Lease,
+    /// A Machine object.
+    Machine(MachineId),
+    /// A `MachineComponent` object.
+    Version(VersionId),
+    /// The `ClusterPackageVersion`.
+    PackageVersion,
+    /// The host of a machine.
+    Host(MachineId),
+}
+
+/// What must still be true when an action takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fence {
+    /// Nothing.
+    None,
+    /// The object must not exist.
+    Absent,
+    /// The object must be this incarnation, unchanged since this version.
+    Unchanged {
+        /// Its uid.
+        uid: Uid,
+        /// Its `resourceVersion`.
+        resource_version: u64,
+    },
+    /// The host must not have seen anything newer.
+    Host(HostFence),
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Effect {
+    /// List and then watch every kind of [`Kind::WATCHED`](crate::id::Kind::WATCHED) anew, from the store itself and
+    /// not from a cache. Ends with `Done` at once; the lists follow as observations, each closed by `Synced`.
+    Watch,
+    /// Create or update the Lease.
+    WriteLease {
+        /// The process that takes it; empty to leave it vacant.
+        holder: String,
+        /// Its epoch.
+        epoch: Epoch,
+    },
+    /// Replace the list of finalizers.
+    WriteFinalizers(Vec<String>),
+    /// Replace the status of a Machine.
+    WriteMachineStatus(Box<MachineStatus>),
+    /// Replace the status of the `ClusterPackageVersion`.
+    WritePackageVersionStatus(Box<PackageVersionStatus>),
+    /// Work on a host.
+    Host(HostOrder),
+}

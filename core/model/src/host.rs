@@ -1,0 +1,255 @@
+//! Work on a host: what may be ordered, and what a host reports.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cause::Cause;
+use crate::component::{Architecture, Recipe, ReleaseId};
+use crate::id::{ComponentId, Uid, VersionId};
+use crate::lease::Epoch;
+use crate::machine::{Address, HostId, HostKeyPolicy, Installed};
+
+/// The name of an operation. Unique for ever: an epoch belongs to one process, which counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct OperationId {
+    /// The epoch of the operator that ordered it.
+    pub epoch: Epoch,
+    /// Its number within that epoch.
+    pub sequence: u64,
+}
+
+impl fmt::Display for OperationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "e{}-s{}", self.epoch.0, self.sequence)
+    }
+}
+
+impl OperationId {
+    /// Reads what `Display` writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (epoch, sequence) = text.strip_prefix('e')?.split_once("-s")?;
+        Some(Self { epoch: Epoch(epoch.parse().ok()?), sequence: sequence.parse().ok()? })
+    }
+}
+
+/// An order to a host: how to get there, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostOrder {
+    /// How to get there.
+    pub connection: Arc<Connection>,
+    /// What to do.
+    pub command: HostCommand,
+}
+
+/// Everything that is needed to log in, except the key itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Where.
+    pub address: Address,
+    /// TCP port.
+    pub port: u16,
+    /// Account; if it is not root, `sudo -n` must work for it.
+    pub user: String,
+    /// Name of the Secret, in the operator's namespace, that holds the private key.
+    pub secret_name: String,
+    /// Accepted host keys, in the form of a `known_hosts` line without the host: `ssh-ed25519 AAAA...`. In an order also
+    /// the one that was trusted on first use.
+    pub host_keys: Vec<String>,
+    /// What to do when `host_keys` is empty.
+    pub host_key_policy: HostKeyPolicy,
+}
+
+/// What may be ordered from a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HostCommand {
+    /// Report what is there. Changes nothing but the remembered fence.
+    Facts,
+    /// Do one operation, and report once it ended. The host goes on with it when the connection is lost.
+    Apply(Box<Operation>),
+    /// Report what is there, and what became of an operation.
+    Status(OperationId),
+    /// Forget the owner; sent when everything was removed.
+    Disown,
+}
+
+/// One change of one component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// Its name. A host that has ended it answers from its journal and does nothing.
+    pub id: OperationId,
+    /// The component that changes.
+    pub component: ComponentId,
+    /// How.
+    pub change: Change,
+}
+
+/// How a component changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// Make this release the current one, whole and running. The same for a first install, an upgrade, a way back
+    /// and a repair; what is already right is left alone.
+    Install(Arc<Release>),
+    /// Stop it, and remove all of it.
+    Remove,
+}
+
+/// A release to install.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Release {
+    /// Its id: [`Recipe::release_id`] of `recipe`.
+    pub id: ReleaseId,
+    /// Its version.
+    pub version: VersionId,
+    /// How to make it.
+    pub recipe: Recipe,
+}
+
+/// The fence of an order to a host. The host refuses an order of another owner, and one that is older than what it
+/// has seen: (epoch, sequence) must grow. Only a repeated [`HostCommand::Apply`] of the same operation, and
+/// [`HostCommand::Status`], are answered again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFence {
+    /// The Machine in whose name we act.
+    pub machine: Uid,
+    /// Our epoch.
+    pub epoch: Epoch,
+    /// The number of this order within the epoch.
+    pub sequence: u64,
+}
+
+/// What a host reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Its machine-id.
+    pub host: HostId,
+    /// The host key that was seen in this session; `None` when the driver has no such thing.
+    pub host_key: Option<String>,
+    /// Its processor architecture.
+    pub architecture: Architecture,
+    /// The id of its present boot.
+    pub boot: BootId,
+    /// Who manages it.
+    pub owner: Owner,
+    /// The highest epoch that it has seen from its owner's cluster.
+    pub epoch: Epoch,
+    /// What is installed, sorted by component.
+    pub components: Vec<InstalledComponent>,
+    /// The operation that was asked for or, for plain facts, the latest; `None` when the host has never heard of it.
+    pub operation: Option<OperationReport>,
+}
+
+/// The id of one boot of a host; another one proves a reboot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BootId(#[serde(with = "crate::digest::hex128")] pub u128);
+
+/// Who manages a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Owner {
+    /// Nobody.
+    Nobody,
+    /// A Machine of this cluster.
+    Machine(Uid),
+    /// A Machine of another cluster.
+    Foreign {
+        /// That cluster's id.
+        cluster: String,
+        /// That Machine.
+        machine: Uid,
+    },
+}
+
+/// A component that is installed on a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstalledComponent {
+    /// Which component.
+    pub component: ComponentId,
+    /// Its version.
+    pub version: VersionId,
+    /// Its release.
+    pub release: ReleaseId,
+    /// In what it differs from that release.
+    pub drift: Drift,
+}
+
+/// In what an installed component differs from its release. Empty means that every digest is right, links and unit
+/// are in place, and the running binary is the release's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Drift(pub u8);
+
+impl Drift {
+    /// Nothing differs.
+    pub const NONE: Self = Self(0);
+    /// A file of the release was changed or is gone.
+    pub const FILES: Self = Self(1);
+    /// A link on the host was changed or is gone.
+    pub const LINKS: Self = Self(2);
+    /// The unit does not run.
+    pub const NOT_RUNNING: Self = Self(4);
+    /// The running binary is not the release's own.
+    pub const WRONG_BINARY: Self = Self(8);
+
+    /// Whether nothing differs.
+    #[must_use]
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether `other` is part of it.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// What became of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationReport {
+    /// Which.
+    pub id: OperationId,
+    /// The component that it changes.
+    pub component: ComponentId,
+    /// The release that it installs; `None` when it removes.
+    pub release: Option<Installed>,
+    /// What became of it.
+    pub state: OperationState,
+}
+
+/// What became of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OperationState {
+    /// It is under way, or will be resumed by the host itself.
+    Running,
+    /// It was interrupted (the host went down), nothing of it is left half done, and nothing goes on with it.
+    Interrupted,
+    /// It is done.
+    Succeeded,
+    /// It failed; what was there before is there again, unless the cause says otherwise.
+    Failed(Cause),
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn operation_ids_read_what_they_write() {
+        let id = OperationId { epoch: Epoch(7), sequence: 12 };
+        assert_eq!(id.to_string(), "e7-s12");
+        assert_eq!(OperationId::parse("e7-s12"), Some(id));
+        assert_eq!(OperationId::parse("7-12"), None);
+    }
+}

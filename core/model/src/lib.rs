@@ -1,0 +1,31 @@
+//! The vocabulary of Seaworthy: every type that crosses the boundary of the core.
+//!
+//! ```text
+//!            Event                        Turn { actions, report, wake }
+//!  drivers ----------->  Engine  --------------------------------------->  drivers
+//! ```
+//!
+//! Everything here is plain data: `Clone + Debug + Eq + Serialize + Deserialize`. No type holds a channel, a
+//! closure, a handle or an open document, so whatever crosses the boundary can be logged, compared, stored and
+//! replayed.
+#![no_std]
+
+extern crate alloc;
+
+pub mod cause;
+pub mod component;
+pub mod config;
+pub mod digest;
+pub mod draw;
+pub mod effect;
+pub mod event;
+pub mod host;
+pub mod id;
+pub mod lease;
+pub mod machine;
+pub mod meta;
+pub mod node;
+pub mod package_version;
+pub mod quantity;
+pub mod report;
+pub mod time;

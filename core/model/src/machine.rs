@@ -1,0 +1,245 @@
+//! A machine: what people want of it, and what is recorded about it.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cause::CauseKind;
+use crate::component::{Architecture, Parameters, ReleaseId};
+use crate::host::Connection;
+use crate::id::{ComponentId, VersionId};
+use crate::meta::{Meta, Parsed};
+use crate::time::Timestamp;
+
+/// A `Machine` as the API server holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineObject {
+    /// Its metadata.
+    pub meta: Meta,
+    /// What people want.
+    pub spec: Parsed<MachineSpec>,
+    /// What we recorded.
+    pub status: MachineStatus,
+}
+
+/// What people want of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineSpec {
+    /// Where it is and how to log in. Every order to the host shares it.
+    pub connection: Arc<Connection>,
+    /// Pinned components, in the order in which they were written. A pin wins over every default.
+    pub pins: Vec<ComponentSetting>,
+    /// Nothing new is started while it is set.
+    pub paused: bool,
+}
+
+/// Where a machine is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// IP address to connect to.
+    pub ip: String,
+    /// Host name; empty when not given.
+    pub hostname: String,
+    /// Data centre; empty when not given.
+    pub idc: String,
+    /// Rack; empty when not given.
+    pub rack: String,
+}
+
+/// What to do when no host key is pinned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HostKeyPolicy {
+    /// Refuse to connect.
+    #[default]
+    Pinned,
+    /// Accept the first key, record it in the status, and accept no other from then on.
+    TrustOnFirstUse,
+}
+
+/// A component and what is wanted of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComponentSetting {
+    /// Which component.
+    pub component: ComponentId,
+    /// What of it.
+    pub want: Want,
+}
+
+/// What is wanted of a component on a machine. That a component is not mentioned wants nothing: it stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Want {
+    /// This version, with these parameters.
+    Present {
+        /// The version.
+        version: VersionId,
+        /// Parameters for its templates.
+        parameters: Parameters,
+    },
+    /// Not on the machine. The only word that removes software.
+    Absent,
+}
+
+/// What is recorded about a machine. It must suffice for a new operator to go on where the last one stopped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineStatus {
+    /// The generation of the spec up to which everything was done or judged. While `metadata.generation` is higher,
+    /// an operation may be under way.
+    pub observed_generation: u64,
+    /// Who the host is. Set once, at import, and compared at every later contact.
+    pub identity: Option<Identity>,
+    /// What is installed and what failed, sorted by component.
+    pub components: Vec<ComponentStatus>,
+    /// The conditions, in the order of [`ConditionKind::ALL`].
+    pub conditions: Vec<Condition>,
+}
+
+impl MachineStatus {
+    /// The record of `component`.
+    #[must_use]
+    pub fn component(&self, component: ComponentId) -> Option<&ComponentStatus> {
+        self.components.iter().find(|status| status.component == component)
+    }
+
+    /// The condition of `kind`.
+    #[must_use]
+    pub fn condition(&self, kind: ConditionKind) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| condition.kind == kind)
+    }
+}
+
+/// Who a host is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Its machine-id.
+    pub host: HostId,
+    /// The host key that was trusted on first use; `None` when keys are pinned in the spec.
+    pub host_key: Option<String>,
+    /// Its processor architecture.
+    pub architecture: Architecture,
+}
+
+/// A host's machine-id (`/etc/machine-id`): it stays with the installation, whatever its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct HostId(#[serde(with = "crate::digest::hex128")] pub u128);
+
+/// What is recorded about one component of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComponentStatus {
+    /// Which component.
+    pub component: ComponentId,
+    /// What is installed, proven by digests.
+    pub installed: Option<Installed>,
+    /// The release that failed here. It counts only while `observed_generation` is current: any change of the
+    /// Machine's spec allows another try.
+    pub failed: Option<FailedRelease>,
+}
+
+/// An installed release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Installed {
+    /// Its version.
+    pub version: VersionId,
+    /// Its id.
+    pub release: ReleaseId,
+}
+
+/// A release that failed on a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedRelease {
+    /// Its version.
+    pub version: VersionId,
+    /// Its id.
+    pub release: ReleaseId,
+    /// Why.
+    pub cause: CauseKind,
+}
+
+/// The kind of a condition of a Machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ConditionKind {
+    /// Everything wanted is installed, runs, and the host can be reached.
+    Ready,
+    /// The host answers, is who it was, and lets us work.
+    Reachable,
+    /// What is on the host is what is wanted there now.
+    InSync,
+}
+
+impl ConditionKind {
+    /// Every kind, in the order in which they are written.
+    pub const ALL: [Self; 3] = [Self::Ready, Self::Reachable, Self::InSync];
+}
+
+/// A condition of a Machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// Which.
+    pub kind: ConditionKind,
+    /// Whether it holds.
+    pub truth: Truth,
+    /// Why.
+    pub reason: Reason,
+    /// For people; decisions never depend on it.
+    pub message: String,
+    /// When `truth` last changed, in whole seconds.
+    pub since: Timestamp,
+    /// The generation of the spec that this speaks of.
+    pub observed_generation: u64,
+}
+
+/// Three-valued: silence is never health.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Truth {
+    /// It holds.
+    True,
+    /// It does not hold.
+    False,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// Why a condition is as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Reason {
+    /// All is as wanted.
+    AsDesired,
+    /// The host answered.
+    Connected,
+    /// Not looked at yet.
+    NotYetKnown,
+    /// The host was found different from what is recorded; it is to be repaired.
+    Drifted,
+    /// The host has another machine-id than the one recorded.
+    IdentityMismatch,
+    /// Another Machine manages this host.
+    DuplicateHost,
+    /// Paused by a person.
+    Paused,
+    /// The spec is not acceptable.
+    InvalidSpec,
+    /// A version is wanted for which there is no usable `MachineComponent`.
+    UnknownVersion,
+    /// The wanted version has no artefact for the host's architecture.
+    NoArtefact,
+    /// The store was set back: hosts have seen a newer operator than it knows of.
+    StoreRegressed,
+    /// The software is being removed.
+    Terminating,
+    /// Something outside did not work.
+    Cause(CauseKind),
+}
+
+impl From<CauseKind> for Reason {
+    /// Two causes say the same as a reason of our own, under whose name they are written and read back.
+    fn from(cause: CauseKind) -> Self {
+        if cause == CauseKind::OwnedByAnother {
+            Self::DuplicateHost
+        } else if cause == CauseKind::FenceRefused {
+            Self::StoreRegressed
+        } else {
+            Self::Cause(cause)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What one `reconcile` decided, and why it did not decide more.
+
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cause::CauseKind;
+use crate::effect::Action;
+use crate::id::{Kind, MachineId, VersionId};
+use crate::lease::Epoch;
+use crate::time::Timestamp;
+
+/// The result of one `reconcile`.
+#[must_use = "a dropped turn loses its actions"]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// What to do, in this order.
+    pub actions: Vec<Action>,
+    /// What was looked at and not acted on, and why.
+    pub report: Report,
+    /// When to call again, if nothing happens before.
+    pub wake: Option<Wake>,
+}
+
+/// Why nothing (more) was done, for each subject that was looked at in a turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// How many subjects were looked at.
+    pub reconciled: u32,
+    /// Those that wait, with what they wait for.
+    pub blocked: Vec<Blocked>,
+}
+
+/// A subject that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocked {
+    /// Who.
+    pub subject: Subject,
+    /// For what.
+    pub blocker: Blocker,
+}
+
+/// What a reconcile is about: the key of the work queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Subject {
+    /// The operator's own standing: Lease, epoch, watches.
+    Leadership,
+    /// The fleet's default versions and their rollouts.
+    PackageVersion,
+    /// One version of a component.
+    Version(VersionId),
+    /// One machine.
+    Machine(MachineId),
+}
+
+/// Why a subject is not acted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Blocker {
+    /// The Lease is not ours yet.
+    NotLeading,
+    /// A newer operator has taken the Lease. For good: this process is to end.
+    SteppedDown {
+        /// The newer operator's epoch.
+        by: Epoch,
+    },
+    /// The process was asked to stop.
+    Stopping,
+    /// A kind was not seen completely yet.
+    NotSynced(Kind),
+    /// Hosts, or the machines' own records, know of an operator that the store has forgotten. A person has to annotate
+    /// the Lease with the epoch up to which hosts may be taken over.
+    StoreRegressed {
+        /// The highest epoch seen on a host, or our own that was lost; 0 when nobody knows.
+        seen: Epoch,
+    },
+    /// Our own write was not seen back yet.
+    AwaitingOwnWrite,
+    /// An action on it is under way.
+    InFlight,
+    /// After a failure, not before this time.
+    BackOff {
+        /// When it is tried again.
+        until: Timestamp,
+    },
+    /// As many sessions to hosts are open as may be.
+    SessionLimit,
+    /// Starting it would exceed `maxUnavailable`.
+    MaxUnavailable {
+        /// Slots that are occupied.
+        occupied: u32,
+        /// Slots that there are.
+        limit: u32,
+    },
+    /// The rollout has had as many failures as it may.
+    TooManyFailures {
+        /// Machines that failed.
+        failed: u32,
+        /// How many may.
+        limit: u32,
+    },
+    /// The fleet's default was changed while machines were at work on the previous one; they end first.
+    Superseding,
+    /// Paused by a person: on the machine, or on the fleet.
+    Paused,
+    /// The spec is not acceptable.
+    InvalidSpec,
+    /// There is no usable `MachineComponent` for this version.
+    UnknownVersion(VersionId),
+    /// The version has no artefact for the host's architecture.
+    NoArtefact(VersionId),
+    /// The host cannot be reached; it is tried again at this time.
+    Unreachable {
+        /// When it is tried again.
+        until: Timestamp,
+    },
+    /// The host has another machine-id than the recorded one.
+    IdentityMismatch,
+    /// Another Machine manages the host.
+    DuplicateHost,
+    /// This release failed here before; it is not tried again until a spec changes.
+    ReleaseFailed {
+        /// The version.
+        version: VersionId,
+        /// Why it failed.
+        cause: CauseKind,
+    },
+    /// Still in use by this many.
+    InUse(u32),
+}
+
+impl Blocker {
+    /// Its name in metrics, logs and explanations.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotLeading => "NotLeading",
+            Self::SteppedDown { .. } => "SteppedDown",
+            Self::Stopping => "Stopping",
+            Self::NotSynced(_) => "NotSynced",
+            Self::StoreRegressed { .. } => "StoreRegressed",
+            Self::AwaitingOwnWrite => "AwaitingOwnWrite",
+            Self::InFlight => "InFlight",
+            Self::BackOff { .. } => "BackOff",
+            Self::SessionLimit => "SessionLimit",
+            Self::MaxUnavailable { .. } => "MaxUnavailable",
+            Self::TooManyFailures { .. } => "TooManyFailures",
+            Self::Superseding => "Superseding",
+            Self::Paused => "Paused",
+            Self::InvalidSpec => "InvalidSpec",
+            Self::UnknownVersion(_) => "UnknownVersion",
+            Self::NoArtefact(_) => "NoArtefact",
+            Self::Unreachable { .. } => "Unreachable",
+            Self::IdentityMismatch => "IdentityMismatch",
+            Self::DuplicateHost => "DuplicateHost",
+            Self::ReleaseFailed { .. } => "ReleaseFailed",
+            Self::InUse(_) => "InUse",
+        }
+    }
+}
+
+/// When to call `reconcile` again, if nothing happens before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Wake {
+    /// When.
+    pub at: Timestamp,
+    /// What for.
+    pub reason: WakeReason,
+}
+
+/// What a wake-up is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum WakeReason {
+    /// The turn was full: there is more to look at right away.
+    MoreWork,
+    /// A back-off ends.
+    BackOff,
+    /// A host is due for an audit.
+    Audit,
+    /// An action passes its deadline.
+    Deadline,
+    /// A batch is to be admitted although it is small.
+    Admission,
+}
