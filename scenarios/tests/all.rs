@@ -1,0 +1,114 @@
+//! Every scenario file is a test: it converges, breaks no invariant, and what it sets out to show happens.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use seaworthy_fleet::{Broken, Options, Sabotage, Scenario, Summary, run};
+use seaworthy_kernel::Seed;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn files(name: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder(name)).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    assert!(!files.is_empty(), "no scenario in {name}");
+    files
+}
+
+fn read(file: &Path) -> Scenario {
+    let text = std::fs::read_to_string(file).unwrap();
+    let scenario =
+        Scenario::read(&file.display().to_string(), &text).unwrap_or_else(|error| panic!("{error}"));
+    let stem = file.file_stem().unwrap().to_str().unwrap();
+    assert_eq!(scenario.name, stem, "the name of a scenario is that of its file");
+    scenario
+}
+
+fn with_seed(scenario: &Arc<Scenario>, seed: u64) -> Summary {
+    run(scenario, Options { seed: Some(Seed(seed)), ..Options::default() }, |_| {})
+}
+
+#[track_caller]
+fn assert_good(summary: &Summary) {
+    assert!(
+        summary.is_good(),
+        "{} with seed {}: {:#?}\n{:#?}",
+        summary.scenario,
+        summary.seed,
+        summary.violations,
+        summary.missing
+    );
+}
+
+/// Same seed, same history; another seed, another history; and both are good.
+#[test]
+fn fast_scenarios_hold_and_repeat() {
+    for file in files("fast") {
+        let scenario = Arc::new(read(&file));
+        let summary = with_seed(&scenario, scenario.seed);
+        assert_good(&summary);
+        assert!(summary.unseen.is_empty(), "{} shows no {:?}", scenario.name, summary.unseen);
+        assert_eq!(summary, with_seed(&scenario, scenario.seed), "{} does not repeat itself", scenario.name);
+        assert_ne!(
+            summary.trace_hash,
+            with_seed(&scenario, scenario.seed + 1).trace_hash,
+            "{}",
+            scenario.name
+        );
+        println!("{}: {} events, trace {}", scenario.name, summary.events, summary.trace_hash);
+    }
+}
+
+/// The scenario of `make run`, with two hundred seeds on three hundred machines.
+#[test]
+fn upgrade_holds_with_two_hundred_seeds() {
+    let file = folder("scale/upgrade_10k.yaml");
+    let scenario = read(&file).with_machines(&file.display().to_string(), 300).unwrap();
+    // What must happen at least once in ten thousand machines need not happen in three hundred.
+    let scenario = Arc::new(Scenario { sometimes: Vec::new(), ..scenario });
+    for seed in 1..=200 {
+        assert_good(&with_seed(&scenario, seed));
+    }
+}
+
+/// The scenario of `make run` as it is.
+#[test]
+fn ten_thousand_machines_are_upgraded() {
+    let scenario = Arc::new(read(&folder("scale/upgrade_10k.yaml")));
+    let summary = with_seed(&scenario, scenario.seed);
+    assert_good(&summary);
+    assert_eq!(summary.versions_after.get("webd-1.1.0"), Some(&10_000));
+    assert_eq!(summary.versions_after.get("webd-1.0.0"), None);
+    assert!(summary.budget.peak <= summary.budget.limit);
+}
+
+/// Everything at once, with many seeds: what the single scenarios miss.
+#[test]
+fn storms_hold_with_many_seeds() {
+    for (file, seeds) in [("fast/storm.yaml", 100), ("fast/tight_budget.yaml", 300)] {
+        let scenario = Arc::new(Scenario { sometimes: Vec::new(), ..read(&folder(file)) });
+        for seed in 1..=seeds {
+            assert_good(&with_seed(&scenario, seed));
+        }
+    }
+}
+
+/// An invariant bites: with the budget of the engine switched off, the check after each turn reports it, and without
+/// that check the oracle does, which looks at the true state alone.
+#[test]
+fn a_budget_that_is_not_checked_is_found() {
+    let scenario = Arc::new(read(&folder("fast/upgrade.yaml")));
+    for unchecked in [false, true] {
+        let sabotage = Some(Broken { engine: Sabotage::BudgetUnchecked, unchecked });
+        let summary = run(&scenario, Options { seed: Some(Seed(7)), sabotage }, |_| {});
+        assert!(!summary.is_good());
+        assert_eq!(summary.seed, 7);
+        let found: Vec<&str> = summary.violations.iter().map(|breach| breach.invariant).collect();
+        assert!(found.contains(&"budget"), "unchecked {unchecked}: {found:?}");
+    }
+}

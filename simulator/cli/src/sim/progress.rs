@@ -1,0 +1,60 @@
+//! One line on the terminal that says how far a run is. Elsewhere it says nothing.
+
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::time::{Duration, Instant};
+
+use seaworthy_fleet::{Progress, Scenario};
+
+/// No more often than this: eyes are slow.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// The line.
+pub(super) struct ProgressLine {
+    name: String,
+    quiet: Duration,
+    started: Instant,
+    shown: Option<Instant>,
+    visible: bool,
+}
+
+impl ProgressLine {
+    /// A line for a run of `scenario`.
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        Self {
+            name: scenario.name.clone(),
+            quiet: scenario.quiet.after.0,
+            started: Instant::now(),
+            shown: None,
+            visible: stderr().is_terminal(),
+        }
+    }
+
+    /// Shows how far the run is.
+    pub(super) fn show(&mut self, progress: &Progress) {
+        let now = Instant::now();
+        if !self.visible || self.shown.is_some_and(|shown| now.duration_since(shown) < INTERVAL) {
+            return;
+        }
+        self.shown = Some(now);
+        let phase = if progress.chaos { "chaos" } else { "quiet" };
+        let part = progress.simulated.as_secs_f64() / self.quiet.as_secs_f64().max(1.0);
+        let bar: String = (0..20).map(|cell| if f64::from(cell) < part * 20.0 { '#' } else { '.' }).collect();
+        let _ = write!(
+            stderr(),
+            "\r\x1b[K{} [{bar}] {phase}  {} simulated in {:.1} s  {} operations  {} events",
+            self.name,
+            seaworthy_fleet::world::readable(Duration::from_secs(progress.simulated.as_secs())),
+            self.started.elapsed().as_secs_f64(),
+            progress.operations,
+            progress.events,
+        );
+        let _ = stderr().flush();
+    }
+
+    /// Takes the line away.
+    pub(super) fn clear(&mut self) {
+        if self.visible && self.shown.is_some() {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
+}

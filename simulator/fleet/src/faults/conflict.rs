@@ -1,0 +1,23 @@
+//! Another writer changes an object between the operator's reading and its writing: the write is refused as stale.
+
+use serde::Deserialize;
+
+use super::{Chance, Model, RequestFate, Window};
+use crate::scenario::Portion;
+
+/// Writes of the operator that another writer forestalls by changing a label.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Conflict {
+    /// What share of them.
+    pub share: Portion,
+    /// When.
+    #[serde(default)]
+    pub between: Window,
+}
+
+impl Model for Conflict {
+    fn on_request(&self, chance: &Chance<'_>, fate: &mut RequestFate) {
+        fate.raced |= chance.hits(self.between, self.share.0);
+    }
+}

@@ -1,0 +1,79 @@
+//! Somebody changes things on a host by hand: edits a config file, kills the service, replaces its binary.
+
+use seaworthy_model::host::Drift;
+use serde::Deserialize;
+
+use seaworthy_kernel::word;
+
+use super::{Model, Plan, When};
+use crate::scenario::{Length, Portion, Range};
+use crate::world::Injection;
+
+/// Hosts on which something is changed by hand.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HandEdit {
+    /// What share of all hosts.
+    #[serde(default)]
+    pub share: Portion,
+    /// These hosts, by their numbers.
+    #[serde(default)]
+    pub hosts: Vec<u32>,
+    /// At these times since the start.
+    #[serde(default)]
+    pub at: Vec<Length>,
+    /// At some time in here, each host at its own.
+    #[serde(default)]
+    pub between: Option<Range>,
+    /// One of these is changed; any when left out.
+    #[serde(default)]
+    pub what: Vec<What>,
+}
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum What {
+    /// A config file of the release.
+    Files,
+    /// A link on the host.
+    Links,
+    /// The service is stopped.
+    NotRunning,
+    /// Another binary runs.
+    WrongBinary,
+}
+
+impl What {
+    const ALL: [Self; 4] = [Self::Files, Self::Links, Self::NotRunning, Self::WrongBinary];
+
+    const fn drift(self) -> Drift {
+        match self {
+            Self::Files => Drift::FILES,
+            Self::Links => Drift::LINKS,
+            Self::NotRunning => Drift::NOT_RUNNING,
+            Self::WrongBinary => Drift::WRONG_BINARY,
+        }
+    }
+}
+
+impl Model for HandEdit {
+    fn schedule(&self, plan: &mut Plan<'_>) {
+        let when = When { at: self.at.clone(), between: self.between };
+        let what = if self.what.is_empty() { &What::ALL[..] } else { &self.what };
+        let chosen = plan.choose(self.share.0);
+        for &host in self.hosts.iter().chain(&chosen) {
+            for (occurrence, at) in plan.times(&when, u64::from(host)).into_iter().enumerate() {
+                let index = plan.below(u64::from(host), word("what") ^ occurrence as u64, what.len() as u64);
+                if let Some(what) = what.get(usize::try_from(index).unwrap_or_default()) {
+                    plan.at(at, Injection::Spoil(host, what.drift()));
+                }
+            }
+        }
+    }
+
+    fn out_of_range(&self, hosts: u32, _zones: u32) -> Option<String> {
+        let host = self.hosts.iter().find(|&&host| host >= hosts)?;
+        Some(format!("there is no host {host} among {hosts}"))
+    }
+}

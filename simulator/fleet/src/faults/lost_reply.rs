@@ -1,0 +1,26 @@
+//! A write is committed, but its reply is lost: the operator cannot know.
+
+use serde::Deserialize;
+
+use super::{Chance, Model, RequestFate, Window};
+use crate::scenario::Portion;
+use crate::world::Reply;
+
+/// Writes to the API server whose reply never comes.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LostReply {
+    /// What share of them.
+    pub share: Portion,
+    /// When.
+    #[serde(default)]
+    pub between: Window,
+}
+
+impl Model for LostReply {
+    fn on_request(&self, chance: &Chance<'_>, fate: &mut RequestFate) {
+        if fate.reply == Reply::Comes && chance.hits(self.between, self.share.0) {
+            fate.reply = Reply::Lost;
+        }
+    }
+}

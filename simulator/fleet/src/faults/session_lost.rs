@@ -1,0 +1,40 @@
+//! The SSH session to a host breaks: before the order arrived, after it (and the command goes on), or such that the order
+//! arrives when nobody waits for it any more.
+
+use std::time::Duration;
+
+use seaworthy_kernel::Span;
+use serde::Deserialize;
+
+use super::{Chance, Model, OrderFate, SessionFate, Window};
+use crate::scenario::Portion;
+
+/// Sessions to hosts that are lost.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionLost {
+    /// What share of them.
+    pub share: Portion,
+    /// When.
+    #[serde(default)]
+    pub between: Window,
+}
+
+/// How long after the order was sent the loss is noticed: from at once to the end of TCP's patience with keep-alives.
+const NOTICED: Span = Span::millis(500, 45_000);
+/// How much later than that a late order arrives: a stalled connection that comes to life again.
+const LATE: Span = Span::millis(10, 60_000);
+
+impl Model for SessionLost {
+    fn on_order(&self, chance: &Chance<'_>, fate: &mut OrderFate) {
+        if !chance.hits(self.between, self.share.0) {
+            return;
+        }
+        let noticed: Duration = chance.within("noticed", NOTICED);
+        fate.session = match chance.below("kind", 3) {
+            0 => SessionFate::LostBefore(noticed),
+            1 => SessionFate::LostAfter(noticed),
+            _ => SessionFate::Late(noticed, noticed + chance.within("late", LATE)),
+        };
+    }
+}

@@ -1,0 +1,27 @@
+//! The simulated fleet: an API server, hosts, kubelets, operator processes around the real engine, people, and all that
+//! may go wrong.
+//!
+//! ```text
+//!   people ---> [ API server ] <--- requests --- [ operator: the real engine ] --- orders ---> [ hosts ]
+//!                     |  log                              ^                                       |
+//!                     +------- watches that lag ----------+          kubelets, leases <-----------+
+//!
+//!   faults strike at times of their own and at every arrow; the oracle sees the truth and judges it
+//! ```
+//!
+//! One event queue, no thread, no clock: a run is a function of scenario and seed.
+
+pub mod faults;
+pub mod oracle;
+pub mod scenario;
+pub mod world;
+
+mod options;
+mod run;
+mod tally;
+
+pub use options::Options;
+#[cfg(feature = "sabotage")]
+pub use options::{Broken, Sabotage};
+pub use run::{Breach, Budget, Progress, Summary, run};
+pub use scenario::{Scenario, ScenarioError};

@@ -1,0 +1,279 @@
+//! `maxUnavailable`, in truth: whenever one of our operations starts, the hosts at work and those that are unavailable
+//! together may not exceed it.
+//!
+//! Unavailable counts, among machines that are not being deleted, who was lost after the start of the latest rollout that is under way, and so long ago that the
+//! operator could know when it gave the order: the grace of the Node's lease, the lag of watches, and the way of the
+//! order. Without a rollout only hosts at work count. A limit that people lower counts after the same time. A host that resumes an operation by itself after a loss of power counts as
+//! unavailable until its kubelet is ready, not as at work: nobody started that operation.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use seaworthy_api::object::Resource;
+use seaworthy_api::rfc3339;
+use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, IntOrString};
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::quantity::CountOrPercent;
+
+use super::is_terminating;
+use crate::world::api_server::Written;
+use crate::world::{GRACE, host_number};
+
+/// The time an observation takes through watch, decision, connection and login, with no fault at work.
+const WAY: Duration = Duration::from_secs(10);
+/// An order that took longer than this to arrive was given in another situation than it arrives in.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(2);
+
+/// The most of the budget that was ever used when one of our operations started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peak {
+    /// So many machines at work or unavailable.
+    pub used: u32,
+    /// Of so many that may be, at that moment.
+    pub limit: u32,
+    /// So many hosts at work at once, ever.
+    pub at_work: u32,
+}
+
+/// What became of a start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Judged {
+    /// What is wrong, if the budget was overdrawn.
+    pub overdrawn: Option<String>,
+    /// Whether it took the last free place.
+    pub exhausted: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Whether a Machine that is not being deleted stands for it.
+    wanted: bool,
+    at_work: bool,
+    /// Lost, and known for long enough to count.
+    counted: bool,
+    lost: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Budget {
+    places: Vec<Place>,
+    nodes: bool,
+    detection: Duration,
+    at_work: u32,
+    /// Hosts that are at work, or counted as unavailable, or both.
+    used: u32,
+    /// Hosts that were lost, in that order, and do not count yet.
+    lost: VecDeque<(Timestamp, u32)>,
+    counted: BTreeSet<u32>,
+    /// When the latest rollout that is under way was started.
+    rollout_started: Option<Timestamp>,
+    max_unavailable: CountOrPercent,
+    machines: u32,
+    /// Limits of the recent past, with the time until which they held.
+    limits: VecDeque<(Timestamp, u32)>,
+    peak: Peak,
+}
+
+impl Budget {
+    pub(super) fn new(hosts: u32, nodes: bool) -> Self {
+        Self {
+            places: vec![Place::default(); hosts as usize],
+            nodes,
+            detection: GRACE + WAY,
+            at_work: 0,
+            used: 0,
+            lost: VecDeque::new(),
+            counted: BTreeSet::new(),
+            rollout_started: None,
+            max_unavailable: CountOrPercent::default(),
+            machines: 0,
+            limits: VecDeque::new(),
+            peak: Peak::default(),
+        }
+    }
+
+    pub(super) fn watches_lag(&mut self, lag: Duration) {
+        self.detection = self.detection.max(GRACE + WAY + lag);
+    }
+
+    pub(super) const fn detection(&self) -> Duration {
+        self.detection
+    }
+
+    pub(super) const fn peak(&self) -> Peak {
+        self.peak
+    }
+
+    pub(super) fn is_at_work(&self, host: u32) -> bool {
+        self.places[host as usize].at_work
+    }
+
+    fn change(&mut self, host: u32, change: impl FnOnce(&mut Place)) {
+        let place = &mut self.places[host as usize];
+        let before = *place;
+        change(place);
+        let after = *place;
+        let uses = |place: Place| u32::from(place.at_work || (place.counted && place.wanted));
+        self.used = self.used + uses(after) - uses(before);
+        self.at_work = self.at_work + u32::from(after.at_work) - u32::from(before.at_work);
+        match (before.counted, after.counted) {
+            (false, true) => {
+                self.counted.insert(host);
+            }
+            (true, false) => {
+                self.counted.remove(&host);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn began(&mut self, host: u32, sent: Timestamp, now: Timestamp) -> Judged {
+        self.mature(now);
+        self.change(host, |place| {
+            place.at_work = true;
+            place.counted = false;
+            place.lost = None;
+        });
+        let limit = self.limit_since(sent - self.detection);
+        let mut used = self.used;
+        if now.since(sent) > ARRIVES_WITHIN {
+            used -= self.counted_after(sent);
+        }
+        self.peak.at_work = self.peak.at_work.max(self.at_work);
+        if u64::from(used) * u64::from(self.peak.limit.max(1)) >= u64::from(self.peak.used) * u64::from(limit)
+        {
+            self.peak = Peak { used, limit, at_work: self.peak.at_work };
+        }
+        let overdrawn = (used > limit).then(|| {
+            format!(
+                "{} hosts at work and {} unavailable exceed maxUnavailable {limit}",
+                self.at_work,
+                used - self.at_work
+            )
+        });
+        Judged { overdrawn, exhausted: used == limit }
+    }
+
+    pub(super) fn ended(&mut self, host: u32) {
+        self.change(host, |place| place.at_work = false);
+    }
+
+    pub(super) fn lost(&mut self, host: u32, now: Timestamp) {
+        if !self.nodes || self.places[host as usize].lost.is_some() {
+            return;
+        }
+        self.change(host, |place| place.lost = Some(now));
+        self.lost.push_back((now, host));
+    }
+
+    pub(super) fn back(&mut self, host: u32) {
+        self.change(host, |place| {
+            place.lost = None;
+            place.counted = false;
+        });
+    }
+
+    /// Lets those count who were lost long enough ago, unless they were lost before the rollout.
+    fn mature(&mut self, now: Timestamp) {
+        while let Some(&(lost, host)) = self.lost.front() {
+            if lost + self.detection > now {
+                break;
+            }
+            self.lost.pop_front();
+            if self.counts(Some(lost)) && self.places[host as usize].lost == Some(lost) {
+                self.change(host, |place| place.counted = true);
+            }
+        }
+    }
+
+    /// How many of those that count could not be known when an order was sent.
+    fn counted_after(&self, sent: Timestamp) -> u32 {
+        let unknown = |host: &&u32| {
+            let place = self.places[**host as usize];
+            !place.at_work && place.wanted && place.lost.is_some_and(|lost| lost + self.detection > sent)
+        };
+        u32::try_from(self.counted.iter().filter(unknown).count()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn machine_written(&mut self, written: &Written, now: Timestamp) {
+        let counts = |object: &Resource| u32::from(!is_terminating(object));
+        let before = written.before.as_ref().map_or(0, |object| counts(object));
+        let after = if written.removed { 0 } else { counts(&written.object) };
+        if let Some(host) = self.host_of(&written.object) {
+            self.change(host, |place| place.wanted = after > 0);
+        }
+        if before != after {
+            self.set_limit(now, |budget| budget.machines = budget.machines + after - before);
+        }
+    }
+
+    fn host_of(&self, object: &Resource) -> Option<u32> {
+        let Resource::Machine(machine) = object else { return None };
+        host_number(&machine.spec.address.ip).filter(|host| (*host as usize) < self.places.len())
+    }
+
+    pub(super) fn package_version_written(&mut self, written: &Written, now: Timestamp) {
+        let Resource::ClusterPackageVersion(object) = &*written.object else { return };
+        let wanted = if written.removed { CountOrPercent::default() } else { max_unavailable(&object.spec) };
+        self.set_limit(now, |budget| budget.max_unavailable = wanted);
+        let rollouts = object.status.iter().flat_map(|status| &status.rollouts);
+        let active = rollouts.filter(|rollout| rollout.completed_at.is_none());
+        let started = active.filter_map(|rollout| rfc3339::parse(&rollout.started_at)).max();
+        self.rollout_started = if written.removed { None } else { started };
+        for host in self.counted.clone() {
+            if !self.counts(self.places[host as usize].lost) {
+                self.change(host, |place| place.counted = false);
+            }
+        }
+    }
+
+    /// Whether a host that was lost then counts in the rollout that is under way. What it says about its start is cut to
+    /// whole seconds.
+    fn counts(&self, lost: Option<Timestamp>) -> bool {
+        self.rollout_started.zip(lost).is_some_and(|(started, lost)| lost > started + Duration::from_secs(1))
+    }
+
+    fn set_limit(&mut self, now: Timestamp, change: impl FnOnce(&mut Self)) {
+        let before = self.limit();
+        change(self);
+        if self.limit() == before {
+            return;
+        }
+        self.limits.push_back((now, before));
+        let horizon = now - self.detection * 4;
+        while self.limits.front().is_some_and(|(until, _)| *until < horizon) {
+            self.limits.pop_front();
+        }
+    }
+
+    fn limit(&self) -> u32 {
+        self.max_unavailable.of(self.machines)
+    }
+
+    /// The highest limit that held at any time since then.
+    fn limit_since(&self, since: Timestamp) -> u32 {
+        let recent = self.limits.iter().rev().take_while(|(until, _)| *until >= since);
+        recent.map(|(_, limit)| *limit).max().unwrap_or_default().max(self.limit())
+    }
+}
+
+/// What the spec says; what makes no sense counts as the default.
+fn max_unavailable(spec: &ClusterPackageVersionSpec) -> CountOrPercent {
+    count_or_percent(&spec.max_unavailable)
+}
+
+/// A quantity as the model has it.
+pub(super) fn count_or_percent(value: &IntOrString) -> CountOrPercent {
+    match value {
+        IntOrString::Int(count) => {
+            u32::try_from(*count).map_or(CountOrPercent::default(), CountOrPercent::Count)
+        }
+        IntOrString::String(text) => text
+            .strip_suffix('%')
+            .and_then(|number| number.parse().ok())
+            .map_or(CountOrPercent::default(), CountOrPercent::Percent),
+    }
+}
+
+#[cfg(test)]
+mod tests;

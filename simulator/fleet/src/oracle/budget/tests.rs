@@ -1,0 +1,108 @@
+//! The oracle's own counting.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use seaworthy_api::object::Resource;
+use seaworthy_api::rfc3339;
+use seaworthy_kernel::Timestamp;
+
+use super::{ARRIVES_WITHIN, Budget};
+use crate::world::START;
+use crate::world::api_server::Written;
+
+fn written(text: &str) -> Written {
+    let fleet: seaworthy_api::object::ClusterPackageVersion = serde_json::from_str(text).unwrap();
+    let object = Arc::new(Resource::ClusterPackageVersion(Box::new(fleet)));
+    Written { object, before: None, committed: true, removed: false }
+}
+
+fn fleet(max_unavailable: u32, started: Timestamp, completed: bool) -> Written {
+    let started = rfc3339::format(started);
+    let completed = if completed { r#","completedAt":"2026-01-02T00:00:00Z""# } else { "" };
+    written(&format!(
+        r#"{{"metadata":{{"name":"default"}},"spec":{{"maxUnavailable":{max_unavailable}}},"status":{{"rollouts":[
+            {{"component":"webd","generation":1,"to":{{"state":"Present","version":"1"}},"admittedBelow":0,
+              "startedAt":"{started}"{completed}}}]}}}}"#
+    ))
+}
+
+/// A budget over ten hosts with a Machine each.
+fn budget() -> Budget {
+    let mut budget = Budget::new(10, true);
+    for host in 1..=10 {
+        let text = format!(
+            r#"{{"metadata":{{"name":"m"}},"spec":{{"address":{{"ip":"10.0.0.{host}"}},"ssh":{{"secretName":"s"}}}}}}"#
+        );
+        let machine: seaworthy_api::object::Machine = serde_json::from_str(&text).unwrap();
+        let object = Arc::new(Resource::Machine(Box::new(machine)));
+        budget.machine_written(&Written { object, before: None, committed: true, removed: false }, START);
+    }
+    budget
+}
+
+fn at(seconds: u64) -> Timestamp {
+    START + Duration::from_secs(seconds)
+}
+
+#[test]
+fn starts_beyond_the_limit_are_found() {
+    let mut budget = budget();
+    budget.package_version_written(&fleet(2, START, false), at(0));
+    assert_eq!(budget.began(0, at(1000), at(1000)).overdrawn, None);
+    assert!(budget.began(1, at(1000), at(1000)).exhausted);
+    assert!(budget.began(2, at(1000), at(1000)).overdrawn.is_some());
+    budget.ended(0);
+    budget.ended(1);
+    assert_eq!(budget.began(3, at(1001), at(1001)).overdrawn, None);
+    assert_eq!((budget.peak().used, budget.peak().limit, budget.peak().at_work), (3, 2, 3));
+}
+
+#[test]
+fn lost_hosts_count_once_they_could_be_known() {
+    let mut budget = budget();
+    budget.package_version_written(&fleet(2, START, false), at(0));
+    budget.lost(5, at(100));
+    budget.lost(6, at(100));
+    let known = 100 + budget.detection().as_secs();
+    assert_eq!(budget.began(0, at(known - 1), at(known - 1)).overdrawn, None);
+    budget.ended(0);
+    assert!(budget.began(0, at(known), at(known)).overdrawn.is_some());
+    budget.ended(0);
+    budget.back(5);
+    assert_eq!(budget.began(0, at(known + 1), at(known + 1)).overdrawn, None);
+}
+
+#[test]
+fn an_order_is_judged_by_what_could_be_known_when_it_was_sent() {
+    let mut budget = budget();
+    budget.package_version_written(&fleet(1, START, false), at(0));
+    budget.lost(5, at(100));
+    let known = 100 + budget.detection().as_secs();
+    let arrives = at(known + 1) + ARRIVES_WITHIN;
+    assert_eq!(budget.began(0, at(known - 1), arrives).overdrawn, None);
+    budget.ended(0);
+    assert!(budget.began(0, at(known), arrives).overdrawn.is_some());
+}
+
+#[test]
+fn who_was_lost_before_the_rollout_or_without_one_does_not_count() {
+    for (lost, completed, counts) in [(100, false, true), (40, false, false), (100, true, false)] {
+        let mut budget = budget();
+        budget.package_version_written(&fleet(1, at(50), completed), at(50));
+        budget.lost(5, at(lost));
+        assert_eq!(budget.began(0, at(5000), at(5000)).overdrawn.is_some(), counts, "{lost} {completed}");
+    }
+}
+
+#[test]
+fn a_limit_that_was_lowered_holds_after_a_while() {
+    let mut budget = budget();
+    budget.package_version_written(&fleet(2, START, false), at(0));
+    budget.package_version_written(&fleet(1, START, false), at(100));
+    budget.began(0, at(101), at(101));
+    assert_eq!(budget.began(1, at(101), at(101)).overdrawn, None, "it may not be known yet");
+    budget.ended(1);
+    let known = 100 + budget.detection().as_secs() + 1;
+    assert!(budget.began(1, at(known), at(known)).overdrawn.is_some());
+}

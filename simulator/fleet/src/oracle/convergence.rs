@@ -1,0 +1,239 @@
+//! The judgement at the end: every machine that can be reached has exactly what is wanted, nothing differs from it on the
+//! host, and the status says just that.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use seaworthy_api::names::Names;
+use seaworthy_api::object::{ClusterPackageVersion, Machine, Resource};
+use seaworthy_api::parse;
+use seaworthy_api::v1alpha1::{Address, ComponentSetting, Condition, Parameters};
+use seaworthy_model::component::{Architecture, Fact, Recipe, ReleaseId, VersionSpec};
+use seaworthy_model::id::Kind;
+use seaworthy_model::package_version::SINGLETON;
+
+use crate::world::World;
+use crate::world::host::Host;
+
+/// What differs from what is wanted. Empty when the world has converged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Findings {
+    /// The first few, for people.
+    pub examples: Vec<String>,
+    /// How many there are.
+    pub count: u32,
+}
+
+/// So many examples are enough.
+const EXAMPLES_MAX: usize = 8;
+
+impl Findings {
+    fn add(&mut self, finding: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.examples.len() < EXAMPLES_MAX {
+            self.examples.push(finding());
+        }
+    }
+}
+
+/// Compares truth, wish and status.
+#[must_use]
+pub(super) fn findings(world: &World) -> Findings {
+    let mut findings = Findings::default();
+    let fleet = match world.api.get(Kind::ClusterPackageVersion, SINGLETON).map(|object| &**object) {
+        Some(Resource::ClusterPackageVersion(fleet)) => Some(&**fleet),
+        _ => None,
+    };
+    let mut releases =
+        Releases { world, names: Names::new(), specs: BTreeMap::new(), known: BTreeMap::new() };
+    for object in world.api.collection(Kind::Machine).objects() {
+        let Resource::Machine(machine) = &**object else { continue };
+        let Some(host) = world.host_of(machine) else { continue };
+        if machine.metadata.deletion_timestamp.is_some() {
+            findings.add(|| format!("Machine {} is still being deleted", machine.metadata.name));
+        } else if host.is_reachable() {
+            judge_machine(machine, host, fleet, &mut releases, &mut findings);
+        } else if truth(machine, "Ready") == "True" {
+            findings.add(|| format!("Machine {} is Ready, and cannot be reached", machine.metadata.name));
+        }
+    }
+    if let Some(fleet) = fleet {
+        judge_fleet(fleet, &mut findings);
+    }
+    findings
+}
+
+fn judge_machine(
+    machine: &Machine,
+    host: &Host,
+    fleet: Option<&ClusterPackageVersion>,
+    releases: &mut Releases<'_>,
+    findings: &mut Findings,
+) {
+    let name = &machine.metadata.name;
+    for setting in wanted(machine, fleet) {
+        let component = releases.world.catalogue.find_component(&setting.name);
+        let present = component.and_then(|component| host.installed_of(component));
+        let expected = releases.release(setting, machine, host.architecture);
+        match (expected, present) {
+            (None, None) => {}
+            (None, Some(_)) => {
+                findings.add(|| format!("{name}: {} is to be absent and is not", setting.name))
+            }
+            (Some(_), None) => findings.add(|| format!("{name}: {} is missing", setting.name)),
+            (Some(release), Some(present)) if present.release != release => findings.add(|| {
+                let version = releases.world.catalogue.version_name(present.version);
+                format!("{name}: has {version} and should have {}", version_of(setting))
+            }),
+            (Some(_), Some(present)) if !present.drift.is_none() => {
+                findings.add(|| {
+                    format!("{name}: {} differs from its release: {:?}", setting.name, present.drift)
+                });
+            }
+            (Some(_), Some(_)) => {}
+        }
+    }
+    judge_status(machine, host, releases.world, findings);
+}
+
+fn judge_status(machine: &Machine, host: &Host, world: &World, findings: &mut Findings) {
+    let name = &machine.metadata.name;
+    let Some(status) = &machine.status else { return findings.add(|| format!("{name}: has no status")) };
+    if status.observed_generation != machine.metadata.generation {
+        findings.add(|| {
+            let (observed, generation) = (status.observed_generation, machine.metadata.generation);
+            format!("{name}: the status speaks of generation {observed}, the spec is at {generation}")
+        });
+    }
+    for kind in ["Ready", "Reachable", "InSync"] {
+        if truth(machine, kind) != "True" {
+            findings.add(|| {
+                let condition = status.conditions.iter().find(|condition| condition.r#type == kind);
+                let reason = condition.map_or("missing", |condition| &condition.reason);
+                format!("{name}: condition {kind} is not True: {reason}")
+            });
+        }
+    }
+    let recorded: BTreeMap<&str, Option<&str>> = status
+        .components
+        .iter()
+        .filter(|component| component.release.is_some())
+        .map(|component| (component.name.as_str(), component.release.as_deref()))
+        .collect();
+    let same = host.installed().len() == recorded.len()
+        && host.installed().iter().all(|installed| {
+            let component = world.catalogue.component_name(installed.component);
+            let release = installed.release.to_string();
+            recorded.get(component).is_some_and(|recorded| *recorded == Some(release.as_str()))
+        });
+    if !same {
+        findings.add(|| format!("{name}: the status does not say what is installed: {:?}", status.installed));
+    }
+}
+
+fn judge_fleet(fleet: &ClusterPackageVersion, findings: &mut Findings) {
+    let Some(status) = &fleet.status else {
+        return findings.add(|| "the ClusterPackageVersion has no status".to_owned());
+    };
+    if status.observed_generation != fleet.metadata.generation {
+        findings.add(|| "the ClusterPackageVersion's status speaks of an older generation".to_owned());
+    }
+    for rollout in status.rollouts.iter().filter(|rollout| rollout.completed_at.is_none()) {
+        findings.add(|| format!("the rollout of {} is not completed", rollout.component));
+    }
+}
+
+/// Every component that is mentioned for a machine: its own pins, and the fleet's defaults that are not pinned.
+fn wanted<'a>(
+    machine: &'a Machine,
+    fleet: Option<&'a ClusterPackageVersion>,
+) -> impl Iterator<Item = &'a ComponentSetting> {
+    let pins = &machine.spec.components;
+    let defaults = fleet.map_or(&[][..], |fleet| &fleet.spec.components);
+    let unpinned = defaults.iter().filter(|default| pins.iter().all(|pin| pin.name != default.name));
+    pins.iter().chain(unpinned)
+}
+
+fn version_of(setting: &ComponentSetting) -> String {
+    format!("{}-{}", setting.name, setting.version.as_deref().unwrap_or_default())
+}
+
+/// The condition of that type, or nothing.
+fn truth<'a>(machine: &'a Machine, kind: &str) -> &'a str {
+    let conditions: &[Condition] = machine.status.as_ref().map_or(&[], |status| &status.conditions);
+    conditions.iter().find(|condition| condition.r#type == kind).map_or("", |condition| &condition.status)
+}
+
+/// Computes releases anew out of the manifests, as a judge that does not ask the accused.
+struct Releases<'a> {
+    world: &'a World,
+    names: Names,
+    specs: BTreeMap<String, Option<Arc<VersionSpec>>>,
+    /// Those that depend on no fact of a machine.
+    known: BTreeMap<(String, Architecture, Parameters), ReleaseId>,
+}
+
+impl Releases<'_> {
+    /// The release that `setting` asks for; `None` when it asks for absence, or for what does not exist.
+    fn release(
+        &mut self,
+        setting: &ComponentSetting,
+        machine: &Machine,
+        architecture: Architecture,
+    ) -> Option<ReleaseId> {
+        if setting.state == "Absent" {
+            return None;
+        }
+        let version = version_of(setting);
+        let key = (version.clone(), architecture, setting.parameters.clone());
+        if let Some(release) = self.known.get(&key) {
+            return Some(*release);
+        }
+        let spec = self.spec(&version)?;
+        let facts =
+            spec.content.facts.iter().map(|fact| (*fact, fact_of(*fact, machine, architecture))).collect();
+        let recipe = Recipe {
+            version: spec.version.clone(),
+            artefact: spec.artefact(architecture)?.clone(),
+            content: spec.content.clone(),
+            parameters: Arc::new(setting.parameters.clone()),
+            facts,
+        };
+        let release = recipe.release_id();
+        if spec.content.facts.is_empty() {
+            self.known.insert(key, release);
+        }
+        Some(release)
+    }
+
+    fn spec(&mut self, version: &str) -> Option<Arc<VersionSpec>> {
+        if let Some(spec) = self.specs.get(version) {
+            return spec.clone();
+        }
+        let object = self.world.api.get(Kind::MachineComponent, version);
+        let spec = object.and_then(|object| match &**object {
+            Resource::MachineComponent(object) => {
+                parse::version(object, &mut self.names).ok().and_then(|(_, read)| read.spec.ok())
+            }
+            Resource::Machine(_)
+            | Resource::ClusterPackageVersion(_)
+            | Resource::Node(_)
+            | Resource::Lease(_) => None,
+        });
+        self.specs.insert(version.to_owned(), spec.clone());
+        spec
+    }
+}
+
+fn fact_of(fact: Fact, machine: &Machine, architecture: Architecture) -> String {
+    let Address { ip, hostname, idc, rack } = &machine.spec.address;
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    match fact {
+        Fact::MachineName => machine.metadata.name.to_string(),
+        Fact::Ip => ip.clone(),
+        Fact::Hostname => text(hostname),
+        Fact::Idc => text(idc),
+        Fact::Rack => text(rack),
+        Fact::Architecture => architecture.name().to_owned(),
+    }
+}

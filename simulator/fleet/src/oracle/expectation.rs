@@ -1,0 +1,119 @@
+//! What scenarios expect, looked up in the true state.
+
+use std::collections::BTreeMap;
+
+use seaworthy_api::object::Resource;
+use seaworthy_model::id::Kind;
+use seaworthy_model::package_version::SINGLETON;
+
+use super::convergence::findings;
+use crate::scenario::{Check, Occasion};
+use crate::world::World;
+
+impl World {
+    /// What speaks against an expectation. Empty when it holds.
+    #[must_use]
+    pub fn judge(&self, check: &Check) -> Vec<String> {
+        match check {
+            Check::Converged => {
+                let findings = findings(self);
+                let mut problems = findings.examples;
+                let more = findings.count as usize - problems.len();
+                if more > 0 {
+                    problems.push(format!("and {more} more"));
+                }
+                problems
+            }
+            Check::Installed(components) => self.judge_installed(0..self.scenario.fleet.machines, components),
+            Check::InstalledOn(expected) => {
+                self.judge_installed(expected.machines.iter().copied(), &expected.components)
+            }
+            Check::MaxHarmed(most) => {
+                at_most("hosts harmed", u64::from(self.oracle.harmed()), u64::from(*most))
+            }
+            Check::MinHarmed(least) => {
+                at_least("hosts harmed", u64::from(self.oracle.harmed()), u64::from(*least))
+            }
+            Check::MaxAtWork(most) => {
+                at_most("hosts at work at once", u64::from(self.oracle.peak().at_work), u64::from(*most))
+            }
+            Check::NothingRemoved => at_most("removals", self.tally.count(Occasion::Removed), 0),
+            Check::Stopped(reason) => self.judge_stopped(reason),
+            Check::Gone(reference) => match self.api.get(reference.kind.kind(), &reference.name) {
+                Some(_) => vec![format!("{} {} still exists", reference.kind.kind().name(), reference.name)],
+                None => Vec::new(),
+            },
+            Check::MaxOperations(most) => at_most("operations on hosts", self.tally.operations, *most),
+            Check::MaxApiWrites(most) => at_most("writes to the API server", self.tally.api_writes, *most),
+        }
+    }
+
+    fn judge_installed(
+        &self,
+        hosts: impl IntoIterator<Item = u32>,
+        components: &BTreeMap<String, String>,
+    ) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut wrong = 0u32;
+        for number in hosts {
+            let Some(host) = self.hosts.get(number as usize).filter(|host| host.is_reachable()) else {
+                continue;
+            };
+            for (component, version) in components {
+                let known = self.catalogue.find_component(component);
+                let present = known.and_then(|known| host.installed_of(known));
+                let name = present.map(|installed| self.catalogue.version_name(installed.version));
+                let right = match (version.as_str(), present) {
+                    ("none", present) => present.is_none(),
+                    (_, None) => false,
+                    (version, Some(installed)) => {
+                        installed.drift.is_none() && name == Some(format!("{component}-{version}").as_str())
+                    }
+                };
+                if !right {
+                    wrong += 1;
+                    if wrong <= 5 {
+                        problems.push(format!(
+                            "host {number}: expected {component} {version}, found {} {:?}",
+                            name.unwrap_or("nothing"),
+                            present.map(|installed| installed.drift).unwrap_or_default()
+                        ));
+                    }
+                }
+            }
+        }
+        if wrong > 5 {
+            problems.push(format!("and {} more", wrong - 5));
+        }
+        problems
+    }
+
+    fn judge_stopped(&self, reason: &str) -> Vec<String> {
+        let Some(Resource::ClusterPackageVersion(fleet)) =
+            self.api.get(Kind::ClusterPackageVersion, SINGLETON).map(|object| &**object)
+        else {
+            return vec!["there is no ClusterPackageVersion".to_owned()];
+        };
+        let conditions = fleet.status.iter().flat_map(|status| &status.conditions);
+        let found: Vec<String> = conditions
+            .clone()
+            .map(|condition| format!("{}={}/{}", condition.r#type, condition.status, condition.reason))
+            .collect();
+        let stopped = conditions.into_iter().any(|condition| {
+            condition.r#type == "Progressing" && condition.status == "False" && condition.reason == reason
+        });
+        if stopped {
+            Vec::new()
+        } else {
+            vec![format!("expected Progressing=False/{reason}, found {}", found.join(" "))]
+        }
+    }
+}
+
+fn at_most(what: &str, count: u64, most: u64) -> Vec<String> {
+    if count <= most { Vec::new() } else { vec![format!("{count} {what}, expected at most {most}")] }
+}
+
+fn at_least(what: &str, count: u64, least: u64) -> Vec<String> {
+    if count >= least { Vec::new() } else { vec![format!("{count} {what}, expected at least {least}")] }
+}

@@ -1,0 +1,89 @@
+//! `maxFailures`, in truth: how many machines a release that does not work has harmed.
+//!
+//! A release may harm as many machines as `maxFailures` says, and one more for each machine on which it worked: a
+//! release that never works is stopped at the limit. Machines whose own spec asks for the release do not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seaworthy_api::object::Resource;
+use seaworthy_model::component::ReleaseId;
+use seaworthy_model::id::Kind;
+use seaworthy_model::quantity::CountOrPercent;
+
+use super::Over;
+use super::budget::count_or_percent;
+use crate::world::api_server::{ApiServer, Written};
+use crate::world::host::{Change, Ended};
+use crate::world::machine_name;
+
+#[derive(Clone, Debug)]
+pub(super) struct Harm {
+    hosts: u32,
+    /// All hosts on which any release ever failed.
+    harmed: BTreeSet<u32>,
+    generation: i64,
+    /// The highest that it ever was: what is lowered later was allowed before.
+    max_failures: u32,
+    /// By release and generation of the `ClusterPackageVersion`.
+    releases: BTreeMap<(ReleaseId, i64), Record>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Record {
+    failed: BTreeSet<u32>,
+    succeeded: u32,
+}
+
+impl Harm {
+    pub(super) const fn new(hosts: u32) -> Self {
+        Self { hosts, harmed: BTreeSet::new(), generation: 0, max_failures: 1, releases: BTreeMap::new() }
+    }
+
+    pub(super) fn harmed(&self) -> u32 {
+        u32::try_from(self.harmed.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn package_version_written(&mut self, written: &Written) {
+        let Resource::ClusterPackageVersion(object) = &*written.object else { return };
+        self.generation = object.metadata.generation;
+        let limit: CountOrPercent = count_or_percent(&object.spec.max_failures);
+        self.max_failures = self.max_failures.max(limit.of(self.hosts));
+    }
+
+    /// An installation ended. The answer says what is wrong with that.
+    pub(super) fn ended(&mut self, over: &Over<'_>, api: &ApiServer) -> Option<String> {
+        let Change::Install(install) = over.work.change else { return None };
+        let (host, component) = (over.host, over.component);
+        let record = self.releases.entry((install.release, self.generation)).or_default();
+        let cause = match over.ended {
+            Ended::Succeeded => {
+                record.succeeded += 1;
+                return None;
+            }
+            Ended::Failed(cause) if cause.blames_release() => cause,
+            Ended::Failed(_) | Ended::Interrupted => return None,
+        };
+        self.harmed.insert(host);
+        if is_pinned(api, host, component) {
+            return None;
+        }
+        record.failed.insert(host);
+        let failed = u32::try_from(record.failed.len()).unwrap_or(u32::MAX);
+        (failed > self.max_failures.saturating_add(record.succeeded)).then(|| {
+            format!(
+                "release {:?} of {component} failed on {failed} machines ({}), worked on {}, and maxFailures is {}",
+                install.release,
+                cause.name(),
+                record.succeeded,
+                self.max_failures
+            )
+        })
+    }
+}
+
+fn is_pinned(api: &ApiServer, host: u32, component: &str) -> bool {
+    match api.get(Kind::Machine, &machine_name(host)).map(|object| &**object) {
+        Some(Resource::Machine(machine)) => machine.spec.components.iter().any(|pin| pin.name == component),
+        _ => false,
+    }
+}

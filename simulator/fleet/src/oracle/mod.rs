@@ -1,0 +1,227 @@
+//! The oracle: judges the true state of the world. It alone sees harm that was done in good faith, on stale knowledge.
+//!
+//! Everything is incremental: an event costs the oracle the same in a fleet of ten and of a hundred thousand. Only the
+//! judgement at the end, `convergence`, looks at every machine.
+
+mod budget;
+mod convergence;
+mod expectation;
+mod harm;
+mod removal;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use seaworthy_api::object::{Machine, Resource};
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::lease::Epoch;
+
+use budget::Budget;
+use harm::Harm;
+use removal::Removal;
+
+use crate::world::api_server::{ApiServer, Written};
+use crate::world::host::{Change, Command, Ended, Host, Order, Work};
+use crate::world::host_number;
+
+pub use budget::Peak;
+
+/// Something that must never happen, and did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The invariant's name.
+    pub invariant: &'static str,
+    /// When.
+    pub at: Timestamp,
+    /// What happened.
+    pub detail: String,
+}
+
+/// The start of an operation on a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Began<'a> {
+    /// The host.
+    pub host: u32,
+    /// The order that started it.
+    pub order: Order,
+    /// The name of the component that changes.
+    pub component: &'a str,
+    /// When the order was sent.
+    pub sent: Timestamp,
+}
+
+/// The end of an operation on a host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Over<'a> {
+    /// The host.
+    pub host: u32,
+    /// What was done.
+    pub work: &'a Work,
+    /// How it ended.
+    pub ended: Ended,
+    /// The name of the component.
+    pub component: &'a str,
+}
+
+/// After so many violations the rest is not worth writing down.
+const VIOLATIONS_MAX: usize = 100;
+
+/// The judge of a run.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    violations: Vec<Violation>,
+    budget: Budget,
+    harm: Harm,
+    removal: Removal,
+    /// The highest epoch whose operation each host has begun.
+    epochs: Vec<Epoch>,
+    /// Machines that exist, by uid.
+    machines: BTreeMap<Uid, Arc<str>>,
+}
+
+impl Oracle {
+    /// A judge over so many hosts. Without Nodes, nothing tells the operator that a host is down but its own contacts, so
+    /// the budget counts only work.
+    #[must_use]
+    pub fn new(hosts: u32, nodes: bool) -> Self {
+        Self {
+            violations: Vec::new(),
+            budget: Budget::new(hosts, nodes),
+            harm: Harm::new(hosts),
+            removal: Removal::default(),
+            epochs: vec![Epoch::default(); hosts as usize],
+            machines: BTreeMap::new(),
+        }
+    }
+
+    /// What went wrong so far.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    /// How much of the budget was used at worst.
+    #[must_use]
+    pub const fn peak(&self) -> Peak {
+        self.budget.peak()
+    }
+
+    /// How many hosts were ever harmed by a release that failed.
+    #[must_use]
+    pub fn harmed(&self) -> u32 {
+        self.harm.harmed()
+    }
+
+    /// Notes that an invariant was broken.
+    pub fn breach(&mut self, invariant: &'static str, at: Timestamp, detail: String) {
+        if self.violations.len() < VIOLATIONS_MAX {
+            self.violations.push(Violation { invariant, at, detail });
+        }
+    }
+
+    /// Watches may lag so far behind.
+    pub fn watches_lag(&mut self, lag: Duration) {
+        self.budget.watches_lag(lag);
+    }
+
+    /// Something was committed.
+    pub fn committed(&mut self, written: &Written, hosts: &[Host], now: Timestamp) {
+        match (&*written.object, written.removed) {
+            (Resource::Machine(machine), removed) => {
+                let uid = Uid::parse(&machine.metadata.uid).unwrap_or(Uid(0));
+                if removed {
+                    self.machines.remove(&uid);
+                    self.machine_removed(uid, machine, hosts, now);
+                } else if written.before.is_none() {
+                    self.machines.insert(uid, machine.metadata.name.clone());
+                }
+                self.budget.machine_written(written, now);
+                self.removal.written(written, now, self.budget.detection());
+            }
+            (Resource::ClusterPackageVersion(_), _) => {
+                self.budget.package_version_written(written, now);
+                self.harm.package_version_written(written);
+                self.removal.written(written, now, self.budget.detection());
+            }
+            (_, _) => {}
+        }
+    }
+
+    /// An operation has begun on a host. True when it took the last free place of the budget.
+    pub fn began(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) -> bool {
+        let Command::Apply(work) = began.order.command else { return false };
+        let epoch = &mut self.epochs[began.host as usize];
+        let newest = *epoch;
+        *epoch = newest.max(began.order.fence.epoch);
+        if began.order.fence.epoch < newest {
+            let detail = format!(
+                "host {} began an operation of epoch {} after one of epoch {}",
+                began.host, began.order.fence.epoch.0, newest.0
+            );
+            self.breach("hostExclusivity", now, detail);
+        }
+        if self.budget.is_at_work(began.host) {
+            let detail =
+                format!("host {} began {} while another operation was under way", began.host, work.id);
+            self.breach("hostExclusivity", now, detail);
+        }
+        if work.change == Change::Remove {
+            let machine = self.machines.get(&began.order.fence.machine).map(AsRef::as_ref);
+            if !self.removal.is_wanted(machine, began.component, api, now) {
+                let detail = format!(
+                    "host {} began to remove {}, which nobody asked for: no state Absent, no Machine being deleted",
+                    began.host, began.component
+                );
+                self.breach("removalWanted", now, detail);
+            }
+        }
+        let judged = self.budget.began(began.host, began.sent, now);
+        if let Some(detail) = judged.overdrawn {
+            self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));
+        }
+        judged.exhausted
+    }
+
+    /// An operation has ended on a host.
+    pub(crate) fn ended(&mut self, over: &Over<'_>, api: &ApiServer, now: Timestamp) {
+        self.budget.ended(over.host);
+        if let Some(detail) = self.harm.ended(over, api) {
+            self.breach("maxFailures", now, detail);
+        }
+    }
+
+    /// A host has lost its power: what it was at is not under way any more.
+    pub fn powered_off(&mut self, host: u32) {
+        self.budget.ended(host);
+    }
+
+    /// A host cannot be reached any more.
+    pub fn host_lost(&mut self, host: u32, now: Timestamp) {
+        self.budget.lost(host, now);
+    }
+
+    /// A host can be reached again, and is ready.
+    pub fn host_back(&mut self, host: u32) {
+        self.budget.back(host);
+    }
+
+    /// A Machine is gone from the API server. Its software must be gone from its host, unless that cannot be reached.
+    fn machine_removed(&mut self, uid: Uid, machine: &Machine, hosts: &[Host], now: Timestamp) {
+        let host = host_number(&machine.spec.address.ip).and_then(|number| hosts.get(number as usize));
+        let left = host.is_some_and(|host| {
+            host.owner() == Some(uid) && host.is_reachable() && !host.installed().is_empty()
+        });
+        if left {
+            let detail =
+                format!("Machine {} is gone, and its software is still there", machine.metadata.name);
+            self.breach("finalizerOrder", now, detail);
+        }
+    }
+}
+
+/// Whether the object of a write is a Machine that people do not want any more.
+fn is_terminating(object: &Resource) -> bool {
+    object.kind() == Kind::Machine && object.metadata().deletion_timestamp.is_some()
+}

@@ -1,0 +1,81 @@
+//! Nothing is removed because it is absent from somewhere: only `state: Absent`, or the deletion of the Machine, removes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use seaworthy_api::object::Resource;
+use seaworthy_api::v1alpha1::ComponentSetting;
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::Kind;
+use seaworthy_model::package_version::SINGLETON;
+
+use super::is_terminating;
+use crate::world::api_server::{ApiServer, Written};
+
+/// What was to be removed until lately. The operator may not know yet that it is not any more.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Removal {
+    /// By name of the Machine, empty for the fleet, and component: until when.
+    lately: BTreeMap<(String, String), Timestamp>,
+}
+
+impl Removal {
+    pub(super) fn written(&mut self, written: &Written, now: Timestamp, detection: Duration) {
+        let Some(before) = &written.before else { return };
+        let (was, is) = (settings(before), settings(&written.object));
+        for setting in was.iter().filter(|setting| is_absent(setting)) {
+            let still = is.iter().any(|other| other.name == setting.name && is_absent(other));
+            if !still || written.removed {
+                self.lately.insert((owner(before), setting.name.clone()), now + detection * 2);
+            }
+        }
+    }
+
+    /// Whether somebody wants the component gone from the Machine of that name, or did until lately.
+    pub(super) fn is_wanted(
+        &self,
+        machine: Option<&str>,
+        component: &str,
+        api: &ApiServer,
+        now: Timestamp,
+    ) -> bool {
+        // A Machine that is gone had its finalizer removed by people; removing its software is what they asked for.
+        let Some(name) = machine else { return true };
+        let Some(object) = api.get(Kind::Machine, name) else { return true };
+        let lately = |owner: &str| {
+            let until = self.lately.get(&(owner.to_owned(), component.to_owned()));
+            until.is_some_and(|until| *until >= now)
+        };
+        if is_terminating(object) || lately(name) || lately("") {
+            return true;
+        }
+        let wants = |setting: &&ComponentSetting| setting.name == component;
+        if let Some(pin) = settings(object).iter().find(wants) {
+            return is_absent(pin);
+        }
+        let fleet = api.get(Kind::ClusterPackageVersion, SINGLETON);
+        fleet.is_some_and(|fleet| settings(fleet).iter().find(wants).is_some_and(is_absent))
+    }
+}
+
+fn is_absent(setting: &ComponentSetting) -> bool {
+    setting.state == "Absent"
+}
+
+fn settings(object: &Resource) -> &[ComponentSetting] {
+    match object {
+        Resource::Machine(machine) => &machine.spec.components,
+        Resource::ClusterPackageVersion(version) => &version.spec.components,
+        Resource::MachineComponent(_) | Resource::Node(_) | Resource::Lease(_) => &[],
+    }
+}
+
+fn owner(object: &Resource) -> String {
+    match object {
+        Resource::Machine(machine) => machine.metadata.name.to_string(),
+        Resource::ClusterPackageVersion(_)
+        | Resource::MachineComponent(_)
+        | Resource::Node(_)
+        | Resource::Lease(_) => String::new(),
+    }
+}

@@ -1,0 +1,216 @@
+//! A run: chaos, then quiet, in which everything has to converge, then stability, in which nothing is written any more.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use seaworthy_kernel::{Seed, Timestamp};
+use serde::Serialize;
+
+use crate::options::Options;
+use crate::oracle::Violation;
+use crate::scenario::Scenario;
+use crate::world::{START, World, since_start};
+
+/// Between two reports of progress there are so many events.
+const PROGRESS_EVERY: u64 = 1 << 16;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Events so far.
+    pub events: u64,
+    /// Simulated time so far.
+    pub simulated: Duration,
+    /// Whether faults may still act.
+    pub chaos: bool,
+    /// Hosts at work.
+    pub operations: u64,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// The name of the scenario.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// How many machines the fleet had at the beginning.
+    pub machines: u32,
+    /// Whether all that the scenario expects at its end held, and went on to hold without another write.
+    pub converged: bool,
+    /// What was still missing, if not.
+    pub missing: Vec<String>,
+    /// What the scenario means to show and this history did not contain. With the scenario's own seed and fleet it
+    /// makes the scenario worthless; another history may well do without.
+    pub unseen: Vec<&'static str>,
+    /// Invariants that were broken.
+    pub violations: Vec<Breach>,
+    /// Events that were dispatched.
+    pub events: u64,
+    /// How much time passed in the simulation.
+    pub simulated_seconds: u64,
+    /// Writes of operators that the API server committed.
+    pub api_writes: u64,
+    /// Those that changed a Machine, per machine, in hundredths.
+    pub machine_writes: u64,
+    /// Calls of `reconcile`.
+    pub turns: u64,
+    /// Operations that were begun on hosts.
+    pub operations: u64,
+    /// Hosts that were ever harmed by a release that failed.
+    pub harmed: u32,
+    /// Hosts that could be reached at the end.
+    pub reachable: u32,
+    /// The most of the budget that was used when one of our operations started.
+    pub budget: Budget,
+    /// How many hosts had which version when people first acted.
+    pub versions_before: BTreeMap<String, u32>,
+    /// And at the end.
+    pub versions_after: BTreeMap<String, u32>,
+    /// What happened, and how often.
+    pub occasions: BTreeMap<&'static str, u64>,
+    /// The hash of all that could be observed: two runs that did the same have the same.
+    pub trace_hash: String,
+}
+
+/// An invariant that was broken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Breach {
+    /// Its name.
+    pub invariant: &'static str,
+    /// When, since the start.
+    pub at: String,
+    /// What happened.
+    pub detail: String,
+}
+
+/// The most of the budget that was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Budget {
+    /// Machines at work or unavailable.
+    pub peak: u32,
+    /// Of so many that might be, then.
+    pub limit: u32,
+    /// Machines at work at once, at most.
+    pub at_work: u32,
+}
+
+impl Summary {
+    /// Whether the run was good.
+    #[must_use]
+    pub const fn is_good(&self) -> bool {
+        self.converged && self.violations.is_empty()
+    }
+}
+
+/// Runs a scenario to its end.
+pub fn run(scenario: &Arc<Scenario>, options: Options, mut progress: impl FnMut(&Progress)) -> Summary {
+    let mut world = World::new(Arc::clone(scenario), options);
+    let missing = drive(&mut world, &mut progress);
+    summarise(&world, missing)
+}
+
+/// Lets time pass until the run is over. What is then still missing is the answer.
+fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String> {
+    let quiet = world.quiet;
+    let limit = quiet + world.scenario.quiet.limit.0;
+    let stable = world.scenario.quiet.stable.0;
+    let events_max = 50_000_000 + 10_000 * u64::from(world.scenario.fleet.machines);
+    let mut look_at = quiet + stable;
+    let mut missing = vec!["the run was broken off".to_owned()];
+    let mut events = 0u64;
+    while world.oracle.violations().is_empty() {
+        events += 1;
+        if events.is_multiple_of(PROGRESS_EVERY) {
+            progress(&progress_of(world));
+        }
+        if events > events_max {
+            let detail = format!("{events_max} events, and no end");
+            world.oracle.breach("livelock", world.now(), detail);
+        }
+        if world.step_until(look_at.min(limit)) {
+            continue;
+        }
+        let idle = world.last_write.max(world.last_operation).max(quiet) + stable;
+        if world.now() < idle && world.now() < limit {
+            look_at = idle;
+            continue;
+        }
+        missing = judge(world);
+        if missing.is_empty() {
+            return missing;
+        }
+        if world.now() >= limit {
+            break;
+        }
+        let patience = (world.now().since(quiet) / 50).max(Duration::from_secs(60));
+        look_at = world.now() + patience;
+    }
+    progress(&progress_of(world));
+    missing
+}
+
+fn judge(world: &World) -> Vec<String> {
+    world.scenario.expect.iter().flat_map(|check| world.judge(check)).collect()
+}
+
+/// What was to happen at least once, and did not.
+fn unseen(world: &World) -> Vec<&'static str> {
+    let unseen = world.scenario.sometimes.iter().filter(|occasion| world.tally.count(**occasion) == 0);
+    unseen.map(|occasion| occasion.name()).collect()
+}
+
+fn progress_of(world: &World) -> Progress {
+    Progress {
+        events: world.queue.dispatched(),
+        simulated: world.now().since(START),
+        chaos: world.now() < world.quiet,
+        operations: world.tally.operations,
+    }
+}
+
+fn summarise(world: &World, missing: Vec<String>) -> Summary {
+    let peak = world.oracle.peak();
+    let violations: Vec<Breach> = world.oracle.violations().iter().map(breach).collect();
+    let reachable = world.hosts.iter().filter(|host| host.is_reachable()).count();
+    let Seed(seed) = world.seed;
+    Summary {
+        scenario: world.scenario.name.clone(),
+        seed,
+        machines: world.scenario.fleet.machines,
+        converged: missing.is_empty() && violations.is_empty(),
+        missing,
+        unseen: unseen(world),
+        violations,
+        events: world.queue.dispatched(),
+        simulated_seconds: simulated(world.now()),
+        api_writes: world.tally.api_writes,
+        machine_writes: world.tally.machine_writes,
+        turns: world.tally.turns,
+        operations: world.tally.operations,
+        harmed: world.oracle.harmed(),
+        reachable: u32::try_from(reachable).unwrap_or(u32::MAX),
+        budget: Budget { peak: peak.used, limit: peak.limit, at_work: peak.at_work },
+        versions_before: world.tally.versions_before.clone(),
+        versions_after: world.versions(),
+        occasions: world
+            .tally
+            .occasions()
+            .iter()
+            .map(|(occasion, count)| (occasion.name(), *count))
+            .collect(),
+        trace_hash: world.trace.to_string(),
+    }
+}
+
+fn breach(violation: &Violation) -> Breach {
+    let Violation { invariant, at, detail } = violation;
+    Breach { invariant, at: since_start(*at), detail: detail.clone() }
+}
+
+fn simulated(now: Timestamp) -> u64 {
+    now.since(START).as_secs()
+}

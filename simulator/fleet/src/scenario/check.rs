@@ -1,0 +1,109 @@
+//! What a scenario expects.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// Something that must hold, at a moment of the timeline or at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Check {
+    /// Every machine that can be reached has exactly what is wanted, and the status says so.
+    Converged,
+    /// On every host that can be reached exactly this version of each of these components is installed, undamaged. The
+    /// version as its author spells it; `none` for a component that must not be there.
+    Installed(BTreeMap<String, String>),
+    /// On these machines, by number, exactly this version of each of these components is installed.
+    InstalledOn(InstalledOn),
+    /// At most so many hosts were ever harmed by a release that failed.
+    MaxHarmed(u32),
+    /// At least so many were: the scenario bites.
+    MinHarmed(u32),
+    /// At most so many hosts ever had operations of ours at once.
+    MaxAtWork(u32),
+    /// Nothing was ever removed from any host.
+    NothingRemoved,
+    /// The `ClusterPackageVersion` says that its rollouts stopped for this reason.
+    Stopped(String),
+    /// An object of this kind and name does not exist.
+    Gone(super::Reference),
+    /// Operations were started on hosts so often at most, in all.
+    MaxOperations(u64),
+    /// Operator processes wrote so often at most to the API server, in all.
+    MaxApiWrites(u64),
+}
+
+/// What is installed on some machines.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InstalledOn {
+    /// Which machines, by number.
+    pub machines: Vec<u32>,
+    /// Version by component.
+    pub components: BTreeMap<String, String>,
+}
+
+macro_rules! occasions {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// Something that may happen in a run, and is counted. A scenario that never got there shows nothing.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        pub enum Occasion {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Occasion {
+            /// Every occasion.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Its name in Rust's spelling.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
+}
+
+occasions! {
+    /// An operator process crashed.
+    OperatorCrashed,
+    /// An operator process ended because a newer one had taken over.
+    OperatorSteppedDown,
+    /// The reply to a committed write was lost.
+    ReplyLost,
+    /// A write was refused as stale.
+    WriteStale,
+    /// Another writer forestalled ours.
+    WriteRaced,
+    /// A watch held back what it had.
+    WatchHeld,
+    /// A watch had to list again, because what it asked for was compacted away.
+    Relisted,
+    /// A session to a host was lost.
+    SessionLost,
+    /// An order arrived at a host when nobody waited for it any more.
+    OrderLate,
+    /// A host refused an order because it had seen a newer one.
+    FenceRefused,
+    /// A host refused an order because another Machine owns it.
+    OwnerRefused,
+    /// A host lost its power, or the network, in the middle of an operation.
+    HostLostInOperation,
+    /// An operation was undone because the host had been down.
+    OperationInterrupted,
+    /// An operation was finished by the host itself after it had been down.
+    OperationResumed,
+    /// A release failed.
+    ReleaseFailed,
+    /// A host was changed by hand.
+    HostSpoiled,
+    /// An operation repaired what was changed by hand.
+    HostRepaired,
+    /// The budget was used up to its limit.
+    BudgetExhausted,
+    /// Something was removed from a host.
+    Removed,
+}

@@ -1,0 +1,36 @@
+//! What is wrong with a scenario file.
+
+use std::fmt;
+
+/// What is wrong with a scenario file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    file: String,
+    problems: Vec<String>,
+}
+
+impl ScenarioError {
+    pub(super) fn malformed(file: &str, error: &serde_saphyr::Error) -> Self {
+        let text = error.to_string();
+        let text = text.trim_end().trim_start_matches("error: ").replace("<input>", file);
+        Self { file: file.into(), problems: vec![text] }
+    }
+
+    pub(super) fn unacceptable(file: &str, problems: Vec<String>) -> Self {
+        Self { file: file.into(), problems }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problems.as_slice() {
+            [only] => write!(f, "{}: {only}", self.file),
+            problems => {
+                write!(f, "{}: {} problems:", self.file, problems.len())?;
+                problems.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}

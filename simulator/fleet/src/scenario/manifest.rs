@@ -1,0 +1,111 @@
+//! Manifests inside scenario files: the same text that people give to `kubectl apply`.
+
+use seaworthy_api::names::Names;
+use seaworthy_api::object::Resource;
+use seaworthy_api::{manifest, parse};
+use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::meta::SpecError;
+use serde::{Deserialize, Deserializer};
+use serde_saphyr::Spanned;
+
+/// A manifest, and where it stands.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    line: u64,
+    read: Result<Resource, Vec<String>>,
+}
+
+impl Manifest {
+    /// The object; `None` when the manifest is not acceptable, which no scenario that was read contains.
+    #[must_use]
+    pub fn object(&self) -> Option<&Resource> {
+        self.read.as_ref().ok()
+    }
+
+    pub(super) fn judge(&self, field: &str, problems: &mut Vec<String>) {
+        if let Err(found) = &self.read {
+            problems.extend(found.iter().map(|problem| format!("line {}: {field}: {problem}", self.line)));
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Manifest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = Spanned::<serde_json::Value>::deserialize(deserializer)?;
+        Ok(Self { line: spanned.defined.line(), read: read(&spanned.value) })
+    }
+}
+
+/// Reads a manifest as `kubectl apply` and the API server's schemas would: what they refuse is refused here.
+fn read(value: &serde_json::Value) -> Result<Resource, Vec<String>> {
+    let object = manifest::read(value).map_err(|error| vec![error.to_string()])?;
+    let errors = spec_errors(&object);
+    if errors.is_empty() {
+        return Ok(object);
+    }
+    let name = &object.metadata().name;
+    let line =
+        |error: &SpecError| format!("{} {name:?}: {}: {}", object.kind().name(), error.field, error.message);
+    Err(errors.iter().map(line).collect())
+}
+
+fn spec_errors(object: &Resource) -> Vec<SpecError> {
+    let mut stored = object.clone();
+    let metadata = stored.metadata_mut();
+    metadata.uid = Uid(1).to_string().into();
+    metadata.resource_version = "1".into();
+    metadata.generation = 1;
+    let names = &mut Names::new();
+    let spec_errors = match &stored {
+        Resource::Machine(machine) => {
+            parse::machine(machine, names).ok().and_then(|(_, read)| read.spec.err())
+        }
+        Resource::MachineComponent(version) => {
+            parse::version(version, names).ok().and_then(|(_, read)| read.spec.err())
+        }
+        Resource::ClusterPackageVersion(version) => {
+            parse::package_version(version, names).ok().and_then(|read| read.spec.err())
+        }
+        Resource::Node(_) | Resource::Lease(_) => None,
+    };
+    spec_errors.unwrap_or_default()
+}
+
+/// An object, by kind and name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// Its kind, as Kubernetes spells it.
+    pub kind: KindName,
+    /// Its name.
+    pub name: String,
+}
+
+/// A kind, by its name in Kubernetes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[expect(missing_docs, reason = "they are the names of the kinds")]
+pub enum KindName {
+    Machine,
+    MachineComponent,
+    ClusterPackageVersion,
+    Node,
+    Lease,
+}
+
+impl KindName {
+    /// Every kind.
+    pub const ALL: [Self; 5] =
+        [Self::Machine, Self::MachineComponent, Self::ClusterPackageVersion, Self::Node, Self::Lease];
+
+    /// The kind.
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Machine => Kind::Machine,
+            Self::MachineComponent => Kind::MachineComponent,
+            Self::ClusterPackageVersion => Kind::ClusterPackageVersion,
+            Self::Node => Kind::Node,
+            Self::Lease => Kind::Lease,
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Scenario files: a fleet, what people apply to it and when, what goes wrong, and what must come of it.
+
+mod check;
+mod error;
+mod manifest;
+mod quantity;
+
+use std::time::Duration;
+
+use seaworthy_kernel::Seed;
+use seaworthy_model::cause::CauseKind;
+use serde::Deserialize;
+
+pub use check::{Check, InstalledOn, Occasion};
+pub use error::ScenarioError;
+pub use manifest::{KindName, Manifest, Reference};
+pub use quantity::{Length, Portion, Range};
+
+use crate::faults::Fault;
+use crate::world::Pace;
+
+/// A scenario, as its file says it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Scenario {
+    /// Its name: that of the file without its ending.
+    pub name: String,
+    /// What it shows, for people.
+    pub goal: String,
+    /// The seed, unless another is asked for.
+    #[serde(default = "seed_default")]
+    pub seed: u64,
+    /// The machines.
+    pub fleet: Fleet,
+    /// How hosts behave.
+    #[serde(default)]
+    pub hosts: Hosts,
+    /// What is there when the operator starts.
+    #[serde(default)]
+    pub manifests: Vec<Manifest>,
+    /// What people do later.
+    #[serde(default)]
+    pub timeline: Vec<Moment>,
+    /// What goes wrong.
+    #[serde(default)]
+    pub faults: Vec<Fault>,
+    /// When nothing goes wrong any more, and how long it may take from then on.
+    pub quiet: Quiet,
+    /// What must hold at the end.
+    #[serde(default)]
+    pub expect: Vec<Check>,
+    /// What must have happened at least once, or the scenario shows nothing.
+    #[serde(default)]
+    pub sometimes: Vec<Occasion>,
+}
+
+const fn seed_default() -> u64 {
+    1
+}
+
+/// The machines of a fleet: `m-00000`, `m-00001` and so on, each with a host and, normally, a Node.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Fleet {
+    /// How many.
+    pub machines: u32,
+    /// Failure domains. Machine n is in zone n modulo this.
+    #[serde(default = "one")]
+    pub zones: u32,
+    /// Racks per zone.
+    #[serde(default = "one")]
+    pub racks_per_zone: u32,
+    /// What share of the hosts is arm64; the others are amd64.
+    #[serde(default)]
+    pub arm64: Portion,
+    /// Whether each host runs a kubelet, and so has a Node.
+    #[serde(default = "yes")]
+    pub nodes: bool,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// How hosts behave.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Hosts {
+    /// How long fetching an artefact takes.
+    pub download: Option<Range>,
+    /// How long restarting a service takes.
+    pub restart: Option<Range>,
+    /// Versions that do not work.
+    pub failing: Vec<Failing>,
+}
+
+impl Hosts {
+    /// How long steps take.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        let usual = Pace::default();
+        Pace {
+            download: self.download.map_or(usual.download, |range| range.0),
+            restart: self.restart.map_or(usual.restart, |range| range.0),
+            ..usual
+        }
+    }
+}
+
+/// A version that does not work.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Failing {
+    /// The name of its `MachineComponent`.
+    pub version: String,
+    /// On what share of the hosts.
+    pub share: Portion,
+    /// In what way.
+    #[serde(default)]
+    pub cause: FailureCause,
+}
+
+/// In what way a version does not work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum FailureCause {
+    /// It does not become healthy.
+    #[default]
+    ProbeFailed,
+    /// What is downloaded is not what was promised.
+    DigestMismatch,
+    /// A template does not render.
+    TemplateFailed,
+}
+
+impl FailureCause {
+    /// The cause that the host reports.
+    #[must_use]
+    pub const fn kind(self) -> CauseKind {
+        match self {
+            Self::ProbeFailed => CauseKind::ProbeFailed,
+            Self::DigestMismatch => CauseKind::DigestMismatch,
+            Self::TemplateFailed => CauseKind::TemplateFailed,
+        }
+    }
+}
+
+/// What people do at one time, in this order.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Moment {
+    /// When, since the start.
+    pub at: Length,
+    /// They look whether this holds.
+    #[serde(default)]
+    pub expect: Vec<Check>,
+    /// They create or change these objects.
+    #[serde(default)]
+    pub apply: Vec<Manifest>,
+    /// They edit the specs of machines of the fleet.
+    #[serde(default)]
+    pub edit: Vec<Edit>,
+    /// They delete these objects.
+    #[serde(default)]
+    pub delete: Vec<Reference>,
+    /// They record on the Lease that hosts may be taken over, whatever epoch they have seen.
+    #[serde(default)]
+    pub adopt: bool,
+    /// They start one more operator, in this seat (0 is that of the first).
+    #[serde(default)]
+    pub start_operator: Option<u32>,
+}
+
+/// A change to the specs of machines of the fleet.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Edit {
+    /// Which, by their numbers.
+    pub machines: Vec<u32>,
+    /// Their pinned components from now on.
+    #[serde(default)]
+    pub components: Option<Vec<seaworthy_api::v1alpha1::ComponentSetting>>,
+    /// Whether they are paused from now on.
+    #[serde(default)]
+    pub paused: Option<bool>,
+    /// A new word that allows a failed release another try.
+    #[serde(default)]
+    pub retry: Option<String>,
+}
+
+/// The end of the run.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Quiet {
+    /// From then on, since the start, no fault acts, and what is to return has returned.
+    pub after: Length,
+    /// So long after it everything must have converged.
+    #[serde(default = "limit_default")]
+    pub limit: Length,
+    /// And then nothing may be written for so long.
+    #[serde(default = "stable_default")]
+    pub stable: Length,
+}
+
+const fn limit_default() -> Length {
+    Length(Duration::from_secs(48 * 3600))
+}
+
+const fn stable_default() -> Length {
+    Length(Duration::from_secs(15 * 60))
+}
+
+impl Scenario {
+    /// Reads a scenario file.
+    ///
+    /// # Errors
+    /// All that is wrong with it, with file, line and field where there is one.
+    pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self =
+            serde_saphyr::from_str(text).map_err(|error| ScenarioError::malformed(file, &error))?;
+        scenario.judge().map_err(|problems| ScenarioError::unacceptable(file, problems))?;
+        Ok(scenario)
+    }
+
+    /// The same with another number of machines.
+    ///
+    /// # Errors
+    /// When it names a machine that is then not there.
+    pub fn with_machines(mut self, file: &str, machines: u32) -> Result<Self, ScenarioError> {
+        self.fleet.machines = machines;
+        self.judge().map_err(|problems| ScenarioError::unacceptable(file, problems))?;
+        Ok(self)
+    }
+
+    /// The seed that the file names.
+    #[must_use]
+    pub const fn seed(&self) -> Seed {
+        Seed(self.seed)
+    }
+
+    fn judge(&self) -> Result<(), Vec<String>> {
+        let mut problems = Vec::new();
+        self.judge_fleet(&mut problems);
+        for (index, manifest) in self.manifests.iter().enumerate() {
+            manifest.judge(&format!("manifests[{index}]"), &mut problems);
+        }
+        let mut last = Duration::ZERO;
+        for (index, moment) in self.timeline.iter().enumerate() {
+            let field = format!("timeline[{index}]");
+            if moment.at.0 < last {
+                problems.push(format!("{field}.at: earlier than the one before"));
+            }
+            if moment.at.0 > self.quiet.after.0 {
+                problems.push(format!("{field}.at: later than quiet.after"));
+            }
+            last = moment.at.0;
+            for (index, manifest) in moment.apply.iter().enumerate() {
+                manifest.judge(&format!("{field}.apply[{index}]"), &mut problems);
+            }
+            for (index, edit) in moment.edit.iter().enumerate() {
+                if let Some(machine) = edit.machines.iter().find(|machine| **machine >= self.fleet.machines) {
+                    problems.push(format!("{field}.edit[{index}].machines: there is no machine {machine}"));
+                }
+            }
+        }
+        for (index, fault) in self.faults.iter().enumerate() {
+            if let Some(problem) = fault.model().out_of_range(self.fleet.machines, self.fleet.zones) {
+                problems.push(format!("faults[{index}].{}: {problem}", fault.name()));
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    fn judge_fleet(&self, problems: &mut Vec<String>) {
+        /// A host's address is 10.0.0.0 plus its number plus one.
+        const MACHINES_MAX: u32 = 1 << 23;
+        if self.name.is_empty() {
+            problems.push("name: must not be empty".into());
+        }
+        if self.fleet.machines == 0 || self.fleet.machines > MACHINES_MAX {
+            problems.push(format!("fleet.machines: must be 1 to {MACHINES_MAX}"));
+        }
+        if self.fleet.zones == 0 {
+            problems.push("fleet.zones: must be at least 1".into());
+        }
+        if self.fleet.racks_per_zone == 0 {
+            problems.push("fleet.racksPerZone: must be at least 1".into());
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Requests of an operator, as the kube adapter would send them.
+
+use seaworthy_api::object::Resource;
+use seaworthy_api::request::{Precondition, Request};
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::{Kind, Uid};
+
+use super::{ApiServer, Preconditions, Status, WriteResult};
+
+impl ApiServer {
+    /// Executes a request.
+    ///
+    /// # Errors
+    /// As the write that it asks for.
+    pub fn execute(&mut self, request: Request, now: Timestamp) -> WriteResult {
+        match request {
+            Request::CreateLease(lease) => self.create(Resource::Lease(Box::new(lease)), now),
+            Request::PatchLease(patch) => {
+                let object = (Kind::Lease, patch.precondition.name.as_str());
+                self.update(object, preconditions(&patch.precondition), now, |object| {
+                    if let Resource::Lease(lease) = object {
+                        lease.spec.holder_identity = patch.holder;
+                        lease.spec.lease_transitions = Some(i64::from(patch.epoch.0));
+                    }
+                })
+            }
+            Request::PutMachineStatus(update) => {
+                let object = (Kind::Machine, update.metadata.name.as_str());
+                self.update_status(
+                    object,
+                    preconditions(&update.metadata),
+                    now,
+                    Status::Machine(update.status),
+                )
+            }
+            Request::PutPackageVersionStatus(update) => {
+                let object = (Kind::ClusterPackageVersion, update.metadata.name.as_str());
+                let status = Status::PackageVersion(update.status);
+                self.update_status(object, preconditions(&update.metadata), now, status)
+            }
+            Request::PatchFinalizers(patch) => {
+                let object = (patch.kind, patch.precondition.name.as_str());
+                self.update(object, preconditions(&patch.precondition), now, |object| {
+                    object.metadata_mut().finalizers = patch.finalizers;
+                })
+            }
+        }
+    }
+}
+
+/// A uid or a version that cannot be read names no state of any object: it holds for none.
+fn preconditions(stated: &Precondition) -> Preconditions {
+    Preconditions {
+        uid: Some(Uid::parse(&stated.uid).unwrap_or(Uid(0))),
+        resource_version: Some(stated.resource_version.parse().unwrap_or(0)),
+    }
+}

@@ -1,0 +1,276 @@
+//! The API server: takes and gives objects as the real one does.
+//!
+//! One counter of revisions over all kinds; optimistic concurrency by uid and `resourceVersion`; a generation that grows
+//! with the spec only; a status subresource; finalizers; a write that changes nothing is no write. What was
+//! committed is in the log of its kind, from which watches are served.
+
+mod collection;
+mod execute;
+mod log;
+mod rules;
+
+use std::sync::Arc;
+
+use seaworthy_api::object::{Metadata, NodeStatus, Resource};
+use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, MachineStatus};
+use seaworthy_kernel::{Draws, Timestamp, word};
+use seaworthy_model::id::{Kind, Uid};
+
+pub use collection::Collection;
+pub use log::{Change, ChangeKind, Cursor, Gone};
+pub use rules::Invalid;
+
+use crate::world::clock;
+
+/// Every kind that is stored, in the order of their tables.
+pub const KINDS: [Kind; 5] =
+    [Kind::Machine, Kind::MachineComponent, Kind::ClusterPackageVersion, Kind::Node, Kind::Lease];
+
+/// Why the API server did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// 409: an object of this name exists.
+    AlreadyExists,
+    /// 404.
+    NotFound,
+    /// 409: uid or `resourceVersion` is not the present one.
+    Conflict(&'static str),
+    /// 422.
+    Invalid(Invalid),
+}
+
+/// What a write requires of the object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// It is this incarnation.
+    pub uid: Option<Uid>,
+    /// It has this version.
+    pub resource_version: Option<u64>,
+}
+
+impl Preconditions {
+    /// Those that the metadata of a written object states.
+    #[must_use]
+    pub fn of(metadata: &Metadata) -> Self {
+        Self { uid: Uid::parse(&metadata.uid), resource_version: metadata.resource_version.parse().ok() }
+    }
+}
+
+/// A new status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Of a Machine.
+    Machine(MachineStatus),
+    /// Of the `ClusterPackageVersion`.
+    PackageVersion(ClusterPackageVersionStatus),
+    /// Of a Node.
+    Node(NodeStatus),
+}
+
+/// A write that was accepted: what the object is now.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The object; for a deletion, its last state.
+    pub object: Arc<Resource>,
+    /// What it was before.
+    pub before: Option<Arc<Resource>>,
+    /// Whether anything changed. What changed nothing was not committed and has no revision of its own.
+    pub committed: bool,
+    /// Whether the object is gone now.
+    pub removed: bool,
+}
+
+/// The result of a write.
+pub type WriteResult = Result<Written, Refusal>;
+
+/// The API server and its store.
+#[derive(Clone, Debug)]
+pub struct ApiServer {
+    revision: u64,
+    created: u64,
+    draws: Draws,
+    collections: [Collection; 5],
+}
+
+impl ApiServer {
+    /// An empty store.
+    #[must_use]
+    pub fn new(draws: Draws) -> Self {
+        Self { revision: 1, created: 0, draws, collections: Default::default() }
+    }
+
+    /// The revision of the latest commit.
+    #[must_use]
+    pub const fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The objects of a kind, and the log of their changes.
+    #[must_use]
+    pub const fn collection(&self, kind: Kind) -> &Collection {
+        &self.collections[table(kind)]
+    }
+
+    /// The object of this name.
+    #[must_use]
+    pub fn get(&self, kind: Kind, name: &str) -> Option<&Arc<Resource>> {
+        self.collection(kind).get(name)
+    }
+
+    /// Creates an object. A status in it is dropped for kinds that have it as a subresource.
+    ///
+    /// # Errors
+    /// When the name is taken, or the object is not acceptable.
+    pub fn create(&mut self, mut object: Resource, now: Timestamp) -> WriteResult {
+        let kind = object.kind();
+        if self.get(kind, &object.metadata().name).is_some() {
+            return Err(Refusal::AlreadyExists);
+        }
+        rules::admit(None, &object).map_err(Refusal::Invalid)?;
+        rules::drop_status(&mut object);
+        self.created += 1;
+        let high = self.draws.bits(word("uid"), self.created, 0);
+        let low = self.draws.bits(word("uid"), self.created, 1);
+        let metadata = object.metadata_mut();
+        metadata.uid = Uid(u128::from(high) << 64 | u128::from(low)).to_string().into();
+        metadata.generation = i64::from(rules::counts_generations(kind));
+        metadata.creation_timestamp = Some(clock::rfc3339(now).into());
+        metadata.deletion_timestamp = None;
+        Ok(self.commit(None, object, now))
+    }
+
+    /// Changes an object by `change`, as an update of the object itself does: spec, labels, annotations and finalizers,
+    /// but not the status.
+    ///
+    /// # Errors
+    /// When it does not exist, the preconditions do not hold, or the result is not acceptable.
+    pub fn update(
+        &mut self,
+        (kind, name): (Kind, &str),
+        preconditions: Preconditions,
+        now: Timestamp,
+        change: impl FnOnce(&mut Resource),
+    ) -> WriteResult {
+        let before = self.require(kind, name, preconditions)?;
+        let mut object = Resource::clone(&before);
+        change(&mut object);
+        rules::restore_status(&mut object, &before);
+        rules::restore_system_metadata(object.metadata_mut(), before.metadata());
+        rules::admit(Some(&before), &object).map_err(Refusal::Invalid)?;
+        if object == *before {
+            return Ok(Written {
+                object: before.clone(),
+                before: Some(before),
+                committed: false,
+                removed: false,
+            });
+        }
+        if rules::counts_generations(kind) && !rules::same_spec(&object, &before) {
+            object.metadata_mut().generation += 1;
+        }
+        if object.metadata().deletion_timestamp.is_some() && object.metadata().finalizers.is_empty() {
+            return Ok(self.remove(before, object, now));
+        }
+        Ok(self.commit(Some(before), object, now))
+    }
+
+    /// Replaces the status of an object, and nothing else.
+    ///
+    /// # Errors
+    /// When it does not exist, has no such status, or the preconditions do not hold.
+    pub fn update_status(
+        &mut self,
+        (kind, name): (Kind, &str),
+        preconditions: Preconditions,
+        now: Timestamp,
+        status: Status,
+    ) -> WriteResult {
+        let before = self.require(kind, name, preconditions)?;
+        let Some(object) = rules::with_status(&before, status) else { return Err(Refusal::NotFound) };
+        if rules::same_status(&object, &before) {
+            return Ok(Written {
+                object: before.clone(),
+                before: Some(before),
+                committed: false,
+                removed: false,
+            });
+        }
+        Ok(self.commit(Some(before), object, now))
+    }
+
+    /// Deletes an object, or marks it as being deleted while it has finalizers.
+    ///
+    /// # Errors
+    /// When it does not exist, or the preconditions do not hold.
+    pub fn delete(
+        &mut self,
+        (kind, name): (Kind, &str),
+        preconditions: Preconditions,
+        now: Timestamp,
+    ) -> WriteResult {
+        let before = self.require(kind, name, preconditions)?;
+        let mut object = Resource::clone(&before);
+        let metadata = object.metadata_mut();
+        if metadata.finalizers.is_empty() {
+            return Ok(self.remove(before, object, now));
+        }
+        if metadata.deletion_timestamp.is_some() {
+            return Ok(Written {
+                object: before.clone(),
+                before: Some(before),
+                committed: false,
+                removed: false,
+            });
+        }
+        metadata.deletion_timestamp = Some(clock::rfc3339(now));
+        if metadata.generation > 0 {
+            metadata.generation += 1;
+        }
+        Ok(self.commit(Some(before), object, now))
+    }
+
+    fn require(&self, kind: Kind, name: &str, expected: Preconditions) -> Result<Arc<Resource>, Refusal> {
+        let object = self.get(kind, name).ok_or(Refusal::NotFound)?;
+        let present = Preconditions::of(object.metadata());
+        if expected.uid.is_some() && expected.uid != present.uid {
+            return Err(Refusal::Conflict("the uid in the precondition is not the object's"));
+        }
+        if expected.resource_version.is_some() && expected.resource_version != present.resource_version {
+            return Err(Refusal::Conflict("the object has been modified"));
+        }
+        Ok(object.clone())
+    }
+
+    fn commit(&mut self, before: Option<Arc<Resource>>, mut object: Resource, now: Timestamp) -> Written {
+        self.revision += 1;
+        object.metadata_mut().resource_version = self.revision.to_string();
+        let object = Arc::new(object);
+        let kind = if before.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
+        let change = Change { revision: self.revision, at: now, kind, object: object.clone() };
+        self.collections[table(object.kind())].put(change);
+        Written { object, before, committed: true, removed: false }
+    }
+
+    fn remove(&mut self, before: Arc<Resource>, mut object: Resource, now: Timestamp) -> Written {
+        self.revision += 1;
+        object.metadata_mut().resource_version = self.revision.to_string();
+        let object = Arc::new(object);
+        let kind = ChangeKind::Deleted;
+        let change = Change { revision: self.revision, at: now, kind, object: object.clone() };
+        self.collections[table(object.kind())].remove(change);
+        Written { object, before: Some(before), committed: true, removed: true }
+    }
+}
+
+const fn table(kind: Kind) -> usize {
+    match kind {
+        Kind::Machine => 0,
+        Kind::MachineComponent => 1,
+        Kind::ClusterPackageVersion => 2,
+        Kind::Node => 3,
+        Kind::Lease => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! What the API server holds to: which parts of an object a write may change, and what an object may look like.
+
+use seaworthy_api::object::{Metadata, Object, Resource};
+use seaworthy_model::id::Kind;
+use seaworthy_model::package_version::SINGLETON;
+
+use super::Status;
+
+/// A write that is not acceptable: the field, and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// Path of the field.
+    pub field: &'static str,
+    /// What is wrong, as the real API server words it.
+    pub message: &'static str,
+}
+
+/// Whether the generation of this kind is counted. Kubernetes counts it for custom resources, not for Nodes and Leases.
+pub(super) const fn counts_generations(kind: Kind) -> bool {
+    matches!(kind, Kind::Machine | Kind::MachineComponent | Kind::ClusterPackageVersion)
+}
+
+/// Drops the status of a new object: for custom resources it can only be written through its subresource.
+pub(super) fn drop_status(object: &mut Resource) {
+    match object {
+        Resource::Machine(machine) => machine.status = None,
+        Resource::ClusterPackageVersion(version) => version.status = None,
+        Resource::MachineComponent(_) | Resource::Node(_) | Resource::Lease(_) => {}
+    }
+}
+
+/// The object with another status. `None` when its kind has no such status. The old status is not copied for nothing:
+/// nearly all writes are of this sort.
+pub(super) fn with_status(object: &Resource, status: Status) -> Option<Resource> {
+    Some(match (object, status) {
+        (Resource::Machine(object), Status::Machine(status)) => Resource::Machine(replaced(object, status)),
+        (Resource::ClusterPackageVersion(object), Status::PackageVersion(status)) => {
+            Resource::ClusterPackageVersion(replaced(object, status))
+        }
+        (Resource::Node(object), Status::Node(status)) => Resource::Node(replaced(object, status)),
+        (_, _) => return None,
+    })
+}
+
+fn replaced<S: Clone, T>(object: &Object<S, T>, status: T) -> Box<Object<S, T>> {
+    Box::new(Object {
+        api_version: object.api_version.clone(),
+        kind: object.kind.clone(),
+        metadata: object.metadata.clone(),
+        spec: object.spec.clone(),
+        status: Some(status),
+    })
+}
+
+/// Gives `object` the status of `other`, an object of the same kind.
+pub(super) fn restore_status(object: &mut Resource, other: &Resource) {
+    match (object, other) {
+        (Resource::Machine(object), Resource::Machine(other)) => object.status.clone_from(&other.status),
+        (Resource::ClusterPackageVersion(object), Resource::ClusterPackageVersion(other)) => {
+            object.status.clone_from(&other.status);
+        }
+        (Resource::Node(object), Resource::Node(other)) => object.status.clone_from(&other.status),
+        (_, _) => {}
+    }
+}
+
+/// Sets back what only the API server writes.
+pub(super) fn restore_system_metadata(metadata: &mut Metadata, before: &Metadata) {
+    metadata.name.clone_from(&before.name);
+    metadata.namespace.clone_from(&before.namespace);
+    metadata.uid.clone_from(&before.uid);
+    metadata.resource_version.clone_from(&before.resource_version);
+    metadata.generation = before.generation;
+    metadata.creation_timestamp.clone_from(&before.creation_timestamp);
+    metadata.deletion_timestamp.clone_from(&before.deletion_timestamp);
+}
+
+/// Whether both have the same spec.
+pub(super) fn same_spec(one: &Resource, other: &Resource) -> bool {
+    match (one, other) {
+        (Resource::Machine(one), Resource::Machine(other)) => one.spec == other.spec,
+        (Resource::MachineComponent(one), Resource::MachineComponent(other)) => one.spec == other.spec,
+        (Resource::ClusterPackageVersion(one), Resource::ClusterPackageVersion(other)) => {
+            one.spec == other.spec
+        }
+        (Resource::Lease(one), Resource::Lease(other)) => one.spec == other.spec,
+        (_, _) => true,
+    }
+}
+
+/// Whether both have the same status.
+pub(super) fn same_status(one: &Resource, other: &Resource) -> bool {
+    match (one, other) {
+        (Resource::Machine(one), Resource::Machine(other)) => one.status == other.status,
+        (Resource::ClusterPackageVersion(one), Resource::ClusterPackageVersion(other)) => {
+            one.status == other.status
+        }
+        (Resource::Node(one), Resource::Node(other)) => one.status == other.status,
+        (_, _) => true,
+    }
+}
+
+/// Judges an object, and the way from what it was before.
+pub(super) fn admit(before: Option<&Resource>, object: &Resource) -> Result<(), Invalid> {
+    let metadata = object.metadata();
+    if let Some(before) = before {
+        let added = |finalizer| !before.metadata().finalizers.contains(finalizer);
+        if before.metadata().deletion_timestamp.is_some() && metadata.finalizers.iter().any(added) {
+            return Err(Invalid {
+                field: "metadata.finalizers",
+                message: "no new finalizers can be added if the object is being deleted",
+            });
+        }
+    }
+    match object {
+        Resource::MachineComponent(version) => {
+            if before.is_some_and(|before| !same_spec(before, object)) {
+                return Err(Invalid { field: "spec", message: "spec is immutable: a version is an object" });
+            }
+            if *metadata.name != *format!("{}-{}", version.spec.component, version.spec.version) {
+                return Err(Invalid {
+                    field: "metadata.name",
+                    message: "the name must be spec.component, a hyphen, and spec.version",
+                });
+            }
+        }
+        Resource::ClusterPackageVersion(_) if *metadata.name != *SINGLETON => {
+            return Err(Invalid { field: "metadata.name", message: "the only allowed name is default" });
+        }
+        Resource::ClusterPackageVersion(_)
+        | Resource::Machine(_)
+        | Resource::Node(_)
+        | Resource::Lease(_) => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! What arrives at the API server and at hosts, and what follows.
+
+use std::time::Duration;
+
+use seaworthy_api::object::Resource;
+use seaworthy_kernel::{Span, Timestamp, word};
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::event::{Outcome, Receipt};
+use seaworthy_model::id::Kind;
+
+use super::World;
+use super::api_server::{Preconditions, Refusal, WriteResult, Written};
+use super::host::{Answer, Order};
+use super::mail::{Letter, Reply, Sender};
+use crate::faults::Chance;
+use crate::scenario::Occasion;
+
+/// Who writes to the API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// An operator process.
+    Operator,
+    /// People, kubelets, other programs.
+    Other,
+}
+
+/// The way back from the API server or a host.
+const WAY_BACK: Span = Span::millis(1, 10);
+/// An order that arrives later than this after it was sent is late: nobody waits for it any more.
+const LATE: Duration = Duration::from_secs(2);
+
+impl World {
+    /// A letter arrives.
+    pub(super) fn arrive(&mut self, number: u32) {
+        match self.mail.take(number) {
+            Some(Letter::Request { sender, request, reply, raced }) => {
+                if raced {
+                    let (kind, name) = request.object();
+                    self.race(kind, name);
+                }
+                let now = self.queue.now();
+                let result = self.api.execute(*request, now);
+                self.reply(sender, reply, result);
+            }
+            Some(Letter::Order { sender, host, order, sent, reply }) => {
+                self.receive(sender, host, &order, sent);
+                if reply == Reply::SenderCrashes {
+                    self.crash_sender(sender);
+                }
+            }
+            Some(Letter::Outcome { sender, outcome }) => self.finished(sender, outcome),
+            Some(Letter::Session { .. }) | None => self.queue.discount(),
+        }
+    }
+
+    fn reply(&mut self, sender: Sender, reply: Reply, result: WriteResult) {
+        if let Ok(written) = &result {
+            self.committed(written, Writer::Operator);
+        }
+        match reply {
+            Reply::Comes => {
+                let delay = self.way_back(sender);
+                self.answer(sender, delay, outcome(result));
+            }
+            Reply::Lost => self.tally.note(Occasion::ReplyLost),
+            Reply::SenderCrashes => self.crash_sender(sender),
+        }
+    }
+
+    fn crash_sender(&mut self, sender: Sender) {
+        if let Some(process) = self.take_process(sender.process) {
+            self.tally.note(Occasion::OperatorCrashed);
+            self.end_process(&process, true);
+        }
+    }
+
+    pub(super) fn way_back(&self, sender: Sender) -> Duration {
+        self.draws.within(word("way back"), u64::from(sender.process), sender.action.0, WAY_BACK)
+    }
+
+    /// Another writer changes an object: a label, as tools do.
+    fn race(&mut self, kind: Kind, name: &str) {
+        let label = self.api.revision().to_string();
+        let now = self.queue.now();
+        let result = self.api.update((kind, name), Preconditions::default(), now, |object| {
+            object.metadata_mut().labels.insert("example.com/seen".into(), label);
+        });
+        if let Ok(written) = result {
+            self.tally.note(Occasion::WriteRaced);
+            self.committed(&written, Writer::Other);
+        }
+    }
+
+    /// What follows a write: the trace, the oracle, the watches.
+    pub(super) fn committed(&mut self, written: &Written, writer: Writer) {
+        if !written.committed {
+            return;
+        }
+        let now = self.queue.now();
+        let metadata = written.object.metadata();
+        let kind = written.object.kind();
+        let words = [word("commit"), self.api.revision(), word(&metadata.name), u64::from(written.removed)];
+        self.trace.record(&words);
+        if writer == Writer::Operator {
+            self.tally.api_writes += 1;
+            self.last_write = now;
+            if matches!(*written.object, Resource::Machine(_)) {
+                self.tally.machine_writes += 1;
+            }
+        }
+        self.oracle.committed(written, &self.hosts, now);
+        self.notify(kind);
+    }
+
+    /// An order arrives at a host.
+    fn receive(&mut self, sender: Sender, number: u32, order: &Order, sent: Timestamp) {
+        let now = self.queue.now();
+        if now.since(sent) > LATE {
+            self.tally.note(Occasion::OrderLate);
+        }
+        if !self.hosts[number as usize].is_reachable() {
+            return self.answer_unreachable(sender);
+        }
+        let session = self.mail.post(Letter::Session { sender });
+        let setting = setting!(self, number);
+        let answer = self.hosts[number as usize].receive(order, session, &setting);
+        match answer {
+            Answer::Begun(length) => return self.operation_begun(number, order, sent, length),
+            Answer::Attached => return,
+            Answer::Facts(report) => {
+                if let Some(facts) = self.facts(sender.process, number, report) {
+                    let delay = self.way_back(sender);
+                    self.answer(sender, delay, Outcome::Done(Receipt::Host(facts)));
+                }
+            }
+            Answer::Refused(kind) => {
+                self.note_refusal(kind);
+                let delay = self.way_back(sender);
+                self.answer(sender, delay, Outcome::Refused(Cause::new(kind, "refused by the host")));
+            }
+            Answer::Later(kind) => {
+                let delay = self.way_back(sender);
+                self.answer(sender, delay, Outcome::Retryable(Cause::new(kind, "not now")));
+            }
+        }
+        self.mail.take(session);
+    }
+
+    fn note_refusal(&mut self, kind: CauseKind) {
+        if kind == CauseKind::FenceRefused {
+            self.tally.note(Occasion::FenceRefused);
+        } else if kind == CauseKind::OwnedByAnother {
+            self.tally.note(Occasion::OwnerRefused);
+        }
+    }
+
+    /// A point at which the faults may strike an operation of a host.
+    pub(super) fn chance_on_host(&self, key: u64, host: u32, run: u32) -> Chance<'_> {
+        Chance {
+            draws: &self.draws,
+            key,
+            owner: u64::from(host),
+            occurrence: u64::from(run),
+            now: self.queue.now(),
+            quiet: self.quiet,
+        }
+    }
+}
+
+fn outcome(result: WriteResult) -> Outcome {
+    match result {
+        Ok(written) => {
+            let resource_version = written.object.metadata().resource_version.parse().unwrap_or_default();
+            Outcome::Done(Receipt::Written { resource_version })
+        }
+        Err(Refusal::AlreadyExists | Refusal::NotFound | Refusal::Conflict(_)) => Outcome::Stale,
+        Err(Refusal::Invalid(invalid)) => {
+            let detail = format!("{}: {}", invalid.field, invalid.message);
+            Outcome::Refused(Cause::new(CauseKind::ApiRefused, detail))
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Numbers for the names of components and versions, as hosts use them. They hold for a whole run, unlike the ids
+//! that each operator process gives out for itself.
+
+use std::collections::BTreeMap;
+
+use super::host::{ComponentNumber, VersionNumber};
+
+/// The names of components and of `MachineComponent` objects.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    components: Table,
+    versions: Table,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Table {
+    names: Vec<String>,
+    numbers: BTreeMap<String, u32>,
+}
+
+impl Table {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(name.into());
+        self.numbers.insert(name.into(), number);
+        number
+    }
+}
+
+impl Catalogue {
+    /// The number of a component.
+    pub fn component(&mut self, name: &str) -> ComponentNumber {
+        ComponentNumber(self.components.number(name))
+    }
+
+    /// The number of a `MachineComponent` object.
+    pub fn version(&mut self, name: &str) -> VersionNumber {
+        VersionNumber(self.versions.number(name))
+    }
+
+    /// The number of a component that is known already.
+    #[must_use]
+    pub fn find_component(&self, name: &str) -> Option<ComponentNumber> {
+        self.components.numbers.get(name).copied().map(ComponentNumber)
+    }
+
+    /// The number of a `MachineComponent` object that is known already.
+    #[must_use]
+    pub fn find_version(&self, name: &str) -> Option<VersionNumber> {
+        self.versions.numbers.get(name).copied().map(VersionNumber)
+    }
+
+    /// The name of a component.
+    #[must_use]
+    pub fn component_name(&self, number: ComponentNumber) -> &str {
+        self.components.names.get(number.0 as usize).map_or("", String::as_str)
+    }
+
+    /// The name of a `MachineComponent` object.
+    #[must_use]
+    pub fn version_name(&self, number: VersionNumber) -> &str {
+        self.versions.names.get(number.0 as usize).map_or("", String::as_str)
+    }
+}

@@ -1,0 +1,47 @@
+//! Simulated time in the forms that people and Kubernetes write.
+
+use std::time::Duration;
+
+use seaworthy_kernel::Timestamp;
+
+/// When every run begins: 2026-01-01T00:00:00Z.
+pub const START: Timestamp = Timestamp(1_767_225_600_000);
+
+/// `at` as Kubernetes writes it.
+#[must_use]
+pub(super) fn rfc3339(at: Timestamp) -> String {
+    seaworthy_api::rfc3339::format(at)
+}
+
+/// How long after the start `at` is, for people: `1h02m03.004s`.
+#[must_use]
+pub fn since_start(at: Timestamp) -> String {
+    readable(at.since(START))
+}
+
+/// A length of time for people.
+#[must_use]
+pub fn readable(length: Duration) -> String {
+    let (seconds, millis) = (length.as_secs(), length.subsec_millis());
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let fraction = if millis == 0 { String::new() } else { format!(".{millis:03}") };
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}{fraction}s"),
+        (0, _) => format!("{minutes}m{seconds:02}{fraction}s"),
+        _ => format!("{hours}h{minutes:02}m{seconds:02}{fraction}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_readable() {
+        let table = [(0, "0s"), (1_500, "1.500s"), (61_000, "1m01s"), (3_723_004, "1h02m03.004s")];
+        for (millis, text) in table {
+            assert_eq!(readable(Duration::from_millis(millis)), text);
+        }
+        assert_eq!(rfc3339(START), "2026-01-01T00:00:00Z");
+    }
+}

@@ -1,0 +1,83 @@
+//! What may happen next.
+
+use seaworthy_model::host::Drift;
+use seaworthy_model::id::Kind;
+use seaworthy_model::time::Timestamp;
+
+/// An event of the simulated world. Small and plain: what is large waits in the mail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A new operator process starts in a seat.
+    Start {
+        /// The seat: one per replica.
+        seat: u32,
+    },
+    /// A letter arrives.
+    Mail(u32),
+    /// A process receives what its watch has for it.
+    Deliver {
+        /// The process.
+        process: u32,
+        /// The kind it watches.
+        kind: Kind,
+    },
+    /// A process receives the list that it asked for.
+    List {
+        /// The process.
+        process: u32,
+        /// The kind it listed.
+        kind: Kind,
+    },
+    /// A process calls `reconcile`.
+    Turn {
+        /// The process.
+        process: u32,
+        /// Void unless this is the call it waits for.
+        generation: u32,
+    },
+    /// A process gives up the actions whose deadline has come.
+    Deadline {
+        /// The process.
+        process: u32,
+    },
+    /// A step on a host ends.
+    Step {
+        /// The host.
+        host: u32,
+        /// Void unless the host is at this run.
+        run: u32,
+    },
+    /// The Node of a host changes its condition.
+    Node {
+        /// The host.
+        host: u32,
+        /// Void unless nothing happened to the host since.
+        generation: u32,
+    },
+    /// People do the next thing on their list.
+    People(u32),
+    /// A fault strikes or ends.
+    Fault(Injection),
+}
+
+/// What faults do to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Injection {
+    /// A host loses its power.
+    PowerOff(u32),
+    /// A host gets it back.
+    PowerOn(u32),
+    /// A host is cut off from the network.
+    Cut(u32),
+    /// A host is connected again.
+    Mend(u32),
+    /// Something on a host changes by itself.
+    Spoil(u32, Drift),
+    /// Operator processes of a seat crash.
+    Crash {
+        /// The seat.
+        seat: u32,
+    },
+    /// Watches of a kind deliver nothing until then.
+    HoldWatch(Kind, Timestamp),
+}

@@ -1,0 +1,165 @@
+//! Who may order what: owner, epoch, sequence.
+
+use std::time::Duration;
+
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::host::{HostFence, OperationId};
+
+use super::{Ended, Host, Setting, Work};
+
+/// An order as it reaches a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Who orders, and which of all orders it is.
+    pub fence: HostFence,
+    /// What to do.
+    pub command: Command,
+}
+
+/// What is ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Report.
+    Facts,
+    /// Report, and what became of an operation.
+    Status(OperationId),
+    /// Do it.
+    Apply(Work),
+    /// Forget the owner.
+    Disown,
+}
+
+/// What became of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Which.
+    pub work: Work,
+    /// How it ended; `None` while it is under way.
+    pub ended: Option<Ended>,
+}
+
+/// What a host says to an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Done: facts with this operation in them.
+    Facts(Option<Report>),
+    /// The operation has begun; its first step ends after so long. The end will be told.
+    Begun(Duration),
+    /// The operation is under way already. The end will be told.
+    Attached,
+    /// Refused.
+    Refused(CauseKind),
+    /// Not now.
+    Later(CauseKind),
+}
+
+/// What the fence says of an order.
+enum Standing {
+    /// It may be done, and is remembered.
+    Accepted,
+    /// It may be answered, and moves nothing.
+    ReadOnly,
+    Refused(CauseKind),
+}
+
+impl Host {
+    /// Receives an order that came in `session`.
+    pub fn receive(&mut self, order: &Order, session: u32, setting: &Setting<'_>) -> Answer {
+        match self.standing(order) {
+            Standing::Refused(cause) => return Answer::Refused(cause),
+            Standing::Accepted => {
+                self.epoch = order.fence.epoch;
+                self.sequence = order.fence.sequence;
+            }
+            Standing::ReadOnly => {}
+        }
+        match order.command {
+            Command::Facts => Answer::Facts(self.latest()),
+            Command::Status(id) => Answer::Facts(self.report(id)),
+            Command::Disown => {
+                if self.running.is_some() {
+                    return Answer::Later(CauseKind::HostBusy);
+                }
+                self.owner = None;
+                Answer::Facts(self.latest())
+            }
+            Command::Apply(work) => self.apply(work, order.fence, session, setting),
+        }
+    }
+
+    fn apply(&mut self, work: Work, fence: HostFence, session: u32, setting: &Setting<'_>) -> Answer {
+        self.owner = Some(fence.machine);
+        match &mut self.running {
+            Some(running) if running.work.id == work.id => {
+                running.attach(session);
+                return Answer::Attached;
+            }
+            Some(_) => return Answer::Later(CauseKind::HostBusy),
+            None => {}
+        }
+        match self.ended(work.id) {
+            Some(Ended::Succeeded) => Answer::Facts(self.report(work.id)),
+            Some(Ended::Failed(cause)) => Answer::Refused(cause),
+            Some(Ended::Interrupted) => Answer::Later(CauseKind::HostFailed),
+            None => Answer::Begun(self.begin(work, session, setting)),
+        }
+    }
+
+    /// A host answers whoever asks, obeys only its owner (or anybody while it has none), and never somebody older than
+    /// it has seen.
+    fn standing(&self, order: &Order) -> Standing {
+        let fence = order.fence;
+        let reads = matches!(order.command, Command::Facts | Command::Status(_));
+        if self.owner.is_some_and(|owner| owner != fence.machine) {
+            return if reads { Standing::ReadOnly } else { Standing::Refused(CauseKind::OwnedByAnother) };
+        }
+        if fence.epoch < self.epoch {
+            return match order.command {
+                Command::Facts => Standing::ReadOnly,
+                Command::Status(_) | Command::Apply(_) | Command::Disown => {
+                    Standing::Refused(CauseKind::FenceRefused)
+                }
+            };
+        }
+        let present = (self.epoch, self.sequence);
+        let asked = (fence.epoch, fence.sequence);
+        if asked > present {
+            return Standing::Accepted;
+        }
+        match order.command {
+            Command::Facts | Command::Status(_) => Standing::ReadOnly,
+            Command::Apply(work) if asked == present && self.knows(work.id) => Standing::ReadOnly,
+            Command::Apply(_) | Command::Disown => Standing::Refused(CauseKind::FenceRefused),
+        }
+    }
+
+    fn knows(&self, id: OperationId) -> bool {
+        self.report(id).is_some()
+    }
+
+    /// How the operation `id` ended, if the journal has it.
+    #[must_use]
+    pub fn ended(&self, id: OperationId) -> Option<Ended> {
+        self.report(id)?.ended
+    }
+
+    /// What became of the operation `id`.
+    #[must_use]
+    pub fn report(&self, id: OperationId) -> Option<Report> {
+        if let Some(running) = self.running.as_ref().filter(|running| running.work.id == id) {
+            return Some(Report { work: running.work, ended: None });
+        }
+        let (work, ended) = self.journal.iter().rev().find(|(work, _)| work.id == id)?;
+        Some(Report { work: *work, ended: Some(*ended) })
+    }
+
+    /// What became of the latest operation.
+    #[must_use]
+    pub fn latest(&self) -> Option<Report> {
+        if let Some(running) = &self.running {
+            return Some(Report { work: running.work, ended: None });
+        }
+        let (work, ended) = self.journal.last()?;
+        Some(Report { work: *work, ended: Some(*ended) })
+    }
+}

@@ -1,0 +1,222 @@
+//! A host, and the program on it that does what is ordered: the same rules as the real one, step by step.
+//!
+//! What is durable survives [`Host::power_off`]: the owner, the fence, the journal, and every release. An operation
+//! that was cut short before the swap leaves no trace but `Interrupted`; after the swap the host finishes it at its
+//! next start.
+
+mod fence;
+mod operation;
+mod step;
+
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::{Architecture, ReleaseId};
+use seaworthy_model::host::{BootId, Drift};
+use seaworthy_model::id::Uid;
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::HostId;
+
+pub use fence::{Answer, Command, Order, Report};
+pub use operation::{Change, Install, Progress, Running, Setting, Work};
+pub use step::{Pace, Step};
+
+/// A component, by its number in the world's catalogue (process ids mean nothing outside one operator process).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ComponentNumber(pub u32);
+
+/// A version of a component, by its number in the world's catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VersionNumber(pub u32);
+
+/// A release on a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// Of which component.
+    pub component: ComponentNumber,
+    /// Which version.
+    pub version: VersionNumber,
+    /// Which release.
+    pub release: ReleaseId,
+    /// In what it differs from that release.
+    pub drift: Drift,
+}
+
+/// How an operation ended, as the journal has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The host went down before the swap; nothing of it is left.
+    Interrupted,
+    /// Done.
+    Succeeded,
+    /// Failed, for this cause.
+    Failed(CauseKind),
+}
+
+/// How many ended operations a host remembers.
+const JOURNAL_LENGTH: usize = 8;
+
+/// A host.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Its machine-id.
+    pub identity: HostId,
+    /// Its processor.
+    pub architecture: Architecture,
+    /// Causes that keep it powered off. It runs when there is none.
+    outages: u16,
+    /// Causes that cut it off from the network.
+    cuts: u16,
+    /// How often it was started.
+    boots: u32,
+    owner: Option<Uid>,
+    epoch: Epoch,
+    sequence: u64,
+    installed: Vec<Installed>,
+    running: Option<Box<Running>>,
+    journal: Vec<(Work, Ended)>,
+    /// How many operations were begun or resumed: the occurrence of their draws, and the generation of their events.
+    runs: u32,
+}
+
+impl Host {
+    /// A host with nothing on it that was just installed and started.
+    #[must_use]
+    pub const fn new(identity: HostId, architecture: Architecture) -> Self {
+        Self {
+            identity,
+            architecture,
+            outages: 0,
+            cuts: 0,
+            boots: 1,
+            owner: None,
+            epoch: Epoch(0),
+            sequence: 0,
+            installed: Vec::new(),
+            running: None,
+            journal: Vec::new(),
+            runs: 0,
+        }
+    }
+
+    /// Whether it has power.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.outages == 0
+    }
+
+    /// Whether it runs and the network leads to it.
+    #[must_use]
+    pub const fn is_reachable(&self) -> bool {
+        self.outages == 0 && self.cuts == 0
+    }
+
+    /// The id of its present boot.
+    #[must_use]
+    pub const fn boot(&self) -> BootId {
+        BootId(self.identity.0 ^ self.boots as u128)
+    }
+
+    /// The Machine that manages it.
+    #[must_use]
+    pub const fn owner(&self) -> Option<Uid> {
+        self.owner
+    }
+
+    /// The highest epoch that it has seen.
+    #[must_use]
+    pub const fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// What is installed, sorted by component.
+    #[must_use]
+    pub fn installed(&self) -> &[Installed] {
+        &self.installed
+    }
+
+    /// What is installed of `component`.
+    #[must_use]
+    pub fn installed_of(&self, component: ComponentNumber) -> Option<&Installed> {
+        self.installed.iter().find(|installed| installed.component == component)
+    }
+
+    /// The operation that is under way.
+    #[must_use]
+    pub fn running(&self) -> Option<&Running> {
+        self.running.as_deref()
+    }
+
+    /// The journal, oldest first.
+    #[must_use]
+    pub fn journal(&self) -> &[(Work, Ended)] {
+        &self.journal
+    }
+
+    /// Takes its power away, for one more cause. True when it ran until now.
+    pub fn power_off(&mut self) -> bool {
+        self.outages += 1;
+        self.outages == 1
+    }
+
+    /// Cuts off everybody who waits for the end of the operation under way, and says who that is.
+    pub fn take_sessions(&mut self) -> Vec<u32> {
+        self.running.as_mut().map(|running| running.take_sessions()).unwrap_or_default()
+    }
+
+    /// Takes one cause away that keeps it powered off. True when it starts now; then [`Host::recover`] is due.
+    pub fn power_on(&mut self) -> bool {
+        self.outages = self.outages.saturating_sub(1);
+        if self.outages > 0 {
+            return false;
+        }
+        self.boots += 1;
+        true
+    }
+
+    /// Cuts it off from the network, for one more cause. True when it was connected until now. What it does goes on.
+    pub fn cut(&mut self) -> bool {
+        self.cuts += 1;
+        self.cuts == 1
+    }
+
+    /// Takes one cause away that cuts it off. True when it is connected again.
+    pub const fn mend(&mut self) -> bool {
+        self.cuts = self.cuts.saturating_sub(1);
+        self.cuts == 0
+    }
+
+    /// Lets an installed release differ from what it should be. False when there is none, or work goes on at it.
+    pub fn spoil(&mut self, choice: u64, drift: Drift) -> bool {
+        if self.running.is_some() || self.installed.is_empty() {
+            return false;
+        }
+        let index = usize::try_from(choice % self.installed.len() as u64).unwrap_or_default();
+        self.installed[index].drift = self.installed[index].drift.with(drift);
+        true
+    }
+
+    fn record(&mut self, work: Work, ended: Ended) {
+        if self.journal.len() == JOURNAL_LENGTH {
+            self.journal.remove(0);
+        }
+        // Hosts are many and most end few operations: no room for four at once.
+        self.journal.reserve_exact(1);
+        self.journal.push((work, ended));
+    }
+
+    fn put(&mut self, release: Installed) {
+        match self.installed.binary_search_by_key(&release.component, |installed| installed.component) {
+            Ok(index) => self.installed[index] = release,
+            Err(index) => {
+                self.installed.reserve_exact(1);
+                self.installed.insert(index, release);
+            }
+        }
+    }
+
+    fn take(&mut self, component: ComponentNumber) {
+        self.installed.retain(|installed| installed.component != component);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! One operation on a host, from the lock to the journal.
+
+use std::time::Duration;
+
+use seaworthy_kernel::{Draws, Share, word};
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::{ReleaseId, Rollback};
+use seaworthy_model::host::{Drift, OperationId};
+
+use super::{ComponentNumber, Ended, Host, Installed, Pace, Step, VersionNumber};
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// The operation's name.
+    pub id: OperationId,
+    /// The component that changes.
+    pub component: ComponentNumber,
+    /// How.
+    pub change: Change,
+}
+
+/// How a component changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Make this release the current one.
+    Install(Install),
+    /// Remove all of it.
+    Remove,
+}
+
+/// A release to install.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Install {
+    /// Its version.
+    pub version: VersionNumber,
+    /// Its id.
+    pub release: ReleaseId,
+    /// Whether the previous one may be restored.
+    pub rollback: Rollback,
+    /// How long a healthy release is probed, at least.
+    pub probe: Duration,
+    /// When an unhealthy one is given up.
+    pub probe_deadline: Duration,
+}
+
+/// What the surroundings of a host decide: how fast it is, and what fails.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// The draws of the run.
+    pub draws: &'a Draws,
+    /// The host's number.
+    pub number: u32,
+    /// How long steps take.
+    pub pace: &'a Pace,
+    /// For each version by its number: why it fails, and on what share of the hosts.
+    pub failures: &'a [Option<(CauseKind, Share)>],
+}
+
+impl Setting<'_> {
+    fn failure(&self, version: VersionNumber) -> Option<CauseKind> {
+        let (cause, share) = (*self.failures.get(version.0 as usize)?)?;
+        let owner = u64::from(self.number);
+        self.draws.chance(word("release fails"), owner, u64::from(version.0), share).then_some(cause)
+    }
+}
+
+/// An operation that is under way.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// What is done.
+    pub work: Work,
+    /// The step that is being taken.
+    pub step: Step,
+    /// Which run of the host this is: events of an earlier one are void.
+    pub run: u32,
+    /// Whether the host itself resumed it after it had been down.
+    pub resumed: bool,
+    /// Whether it was found that nothing is to be changed.
+    untouched: bool,
+    /// What was there before.
+    previous: Option<Installed>,
+    /// Why it fails, once that is certain.
+    failed: Option<CauseKind>,
+    /// Who waits for its end: the numbers of the letters to be answered.
+    sessions: Vec<u32>,
+}
+
+impl Running {
+    /// Whoever waited does not learn the end.
+    pub(super) fn take_sessions(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.sessions)
+    }
+
+    /// One more waits for the end.
+    pub(super) fn attach(&mut self, session: u32) {
+        self.sessions.push(session);
+    }
+
+    /// Whether the change itself is done, so that it will be finished and not undone.
+    #[must_use]
+    pub const fn is_past_the_swap(&self) -> bool {
+        match self.step {
+            Step::Lock
+            | Step::Journal
+            | Step::Download
+            | Step::Verify
+            | Step::Stage
+            | Step::Render
+            | Step::Swap
+            | Step::Stop
+            | Step::Delete => false,
+            Step::Restart | Step::Probe | Step::Restore | Step::Recover => true,
+            Step::Commit => !self.untouched,
+        }
+    }
+}
+
+/// What follows a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The next step, which ends after so long.
+    Next(Step, Duration),
+    /// The operation has ended.
+    Ended {
+        /// Which.
+        work: Work,
+        /// How.
+        ended: Ended,
+        /// Who waits for it.
+        sessions: Vec<u32>,
+    },
+}
+
+impl Host {
+    /// Begins `work`. The first step ends after the returned time.
+    pub(super) fn begin(&mut self, work: Work, session: u32, setting: &Setting<'_>) -> Duration {
+        self.runs += 1;
+        let previous = self.installed_of(work.component).copied();
+        let untouched = match work.change {
+            Change::Install(install) => {
+                previous.is_some_and(|present| present.release == install.release && present.drift.is_none())
+            }
+            Change::Remove => previous.is_none(),
+        };
+        self.running = Some(Box::new(Running {
+            work,
+            step: Step::Lock,
+            run: self.runs,
+            resumed: false,
+            untouched,
+            previous,
+            failed: None,
+            sessions: vec![session],
+        }));
+        setting.pace.length(setting.draws, u64::from(setting.number), self.runs, Step::Lock)
+    }
+
+    /// The step of run number `run` has ended: takes its effect, and says what follows. `None` when that run is over.
+    pub fn advance(&mut self, run: u32, setting: &Setting<'_>) -> Option<Progress> {
+        if !self.is_on() || self.running.as_ref().is_none_or(|running| running.run != run) {
+            return None;
+        }
+        let mut running = self.running.take()?;
+        self.take_effect(&running);
+        match next(&mut running, setting) {
+            Some(step) => {
+                running.step = step;
+                let length = length(&running, setting);
+                self.running = Some(running);
+                Some(Progress::Next(step, length))
+            }
+            None => {
+                let ended = running.failed.map_or(Ended::Succeeded, Ended::Failed);
+                self.record(running.work, ended);
+                Some(Progress::Ended { work: running.work, ended, sessions: running.sessions })
+            }
+        }
+    }
+
+    /// What the host program does when the host has started: undoes or resumes what was cut short. The returned
+    /// progress is that of the operation that it found.
+    pub fn recover(&mut self, setting: &Setting<'_>) -> Option<Progress> {
+        let mut running = self.running.take()?;
+        if !running.is_past_the_swap() {
+            self.record(running.work, Ended::Interrupted);
+            return Some(Progress::Ended {
+                work: running.work,
+                ended: Ended::Interrupted,
+                sessions: Vec::new(),
+            });
+        }
+        self.runs += 1;
+        running.run = self.runs;
+        running.resumed = true;
+        if running.step == Step::Probe {
+            running.step = Step::Restart;
+        }
+        let progress = Progress::Next(running.step, length(&running, setting));
+        self.running = Some(running);
+        Some(progress)
+    }
+
+    fn take_effect(&mut self, running: &Running) {
+        let component = running.work.component;
+        match (running.step, running.work.change) {
+            (Step::Swap, Change::Install(install)) => {
+                let drift = Drift::NOT_RUNNING.with(Drift::WRONG_BINARY);
+                let Install { version, release, .. } = install;
+                self.put(Installed { component, version, release, drift });
+            }
+            (Step::Restart, Change::Install(install)) => {
+                let Install { version, release, .. } = install;
+                self.put(Installed { component, version, release, drift: Drift::NONE });
+            }
+            (Step::Restore, _) => match running.previous {
+                Some(previous) => self.put(Installed { drift: Drift::NOT_RUNNING, ..previous }),
+                None => self.take(component),
+            },
+            (Step::Recover, _) => {
+                if let Some(previous) = running.previous {
+                    self.put(Installed { drift: Drift::NONE, ..previous });
+                }
+            }
+            (Step::Probe, Change::Install(install)) if running.failed == Some(CauseKind::RollbackFailed) => {
+                let Install { version, release, .. } = install;
+                self.put(Installed { component, version, release, drift: Drift::NOT_RUNNING });
+            }
+            (Step::Delete, _) => self.take(component),
+            _ => {}
+        }
+    }
+}
+
+/// The step after the present one; `None` when the operation has ended.
+fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
+    let Change::Install(install) = running.work.change else {
+        return match running.step {
+            Step::Lock => Some(Step::Journal),
+            Step::Journal if running.untouched => Some(Step::Commit),
+            Step::Journal => Some(Step::Stop),
+            Step::Stop => Some(Step::Delete),
+            Step::Delete => Some(Step::Commit),
+            Step::Commit
+            | Step::Download
+            | Step::Verify
+            | Step::Stage
+            | Step::Render
+            | Step::Swap
+            | Step::Restart
+            | Step::Probe
+            | Step::Restore
+            | Step::Recover => None,
+        };
+    };
+    let failure = setting.failure(install.version);
+    match running.step {
+        Step::Lock => Some(Step::Journal),
+        Step::Journal if running.untouched => Some(Step::Commit),
+        Step::Journal => Some(Step::Download),
+        Step::Download => Some(Step::Verify),
+        Step::Verify => {
+            running.failed = failure.filter(|cause| *cause != CauseKind::ProbeFailed);
+            Some(if running.failed.is_some() { Step::Commit } else { Step::Stage })
+        }
+        Step::Stage => Some(Step::Render),
+        Step::Render => Some(Step::Swap),
+        Step::Swap => Some(Step::Restart),
+        Step::Restart => {
+            if failure == Some(CauseKind::ProbeFailed) {
+                running.failed = Some(match install.rollback {
+                    Rollback::Safe => CauseKind::ProbeFailed,
+                    Rollback::Unsafe => CauseKind::RollbackFailed,
+                });
+            }
+            Some(Step::Probe)
+        }
+        Step::Probe if running.failed == Some(CauseKind::ProbeFailed) => Some(Step::Restore),
+        Step::Probe | Step::Recover => Some(Step::Commit),
+        Step::Restore => Some(Step::Recover),
+        Step::Stop | Step::Delete | Step::Commit => None,
+    }
+}
+
+/// How long the present step takes.
+fn length(running: &Running, setting: &Setting<'_>) -> Duration {
+    let drawn = setting.pace.length(setting.draws, u64::from(setting.number), running.run, running.step);
+    match (running.step, running.work.change) {
+        (Step::Probe, Change::Install(install)) if running.failed.is_some() => install.probe_deadline,
+        (Step::Probe, Change::Install(install)) => install.probe + drawn,
+        _ => drawn,
+    }
+}

@@ -1,0 +1,253 @@
+//! The host's rules: steps, power loss at each of them, fences, owners.
+
+use std::time::Duration;
+
+use seaworthy_kernel::{Draws, Seed, Share};
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::{Architecture, ReleaseId, Rollback};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::host::{Drift, HostFence, OperationId};
+use seaworthy_model::id::Uid;
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::HostId;
+
+use super::*;
+
+const DRAWS: Draws = Draws::new(Seed(3));
+const WEBD: ComponentNumber = ComponentNumber(0);
+const OURS: Uid = Uid(1);
+
+fn host() -> Host {
+    Host::new(HostId(7), Architecture::Amd64)
+}
+
+fn setting(failures: &[Option<(CauseKind, Share)>]) -> Setting<'_> {
+    const PACE: Pace = Pace {
+        download: seaworthy_kernel::Span::millis(5, 5),
+        stage: seaworthy_kernel::Span::millis(5, 5),
+        restart: seaworthy_kernel::Span::millis(5, 5),
+    };
+    Setting { draws: &DRAWS, number: 0, pace: &PACE, failures }
+}
+
+fn release(version: u32) -> ReleaseId {
+    ReleaseId(Digest::of(&version.to_le_bytes()))
+}
+
+fn install(epoch: u32, sequence: u64, version: u32) -> Order {
+    let change = Change::Install(Install {
+        version: VersionNumber(version),
+        release: release(version),
+        rollback: Rollback::Safe,
+        probe: Duration::from_secs(3),
+        probe_deadline: Duration::from_secs(60),
+    });
+    apply(epoch, sequence, change)
+}
+
+fn apply(epoch: u32, sequence: u64, change: Change) -> Order {
+    let id = OperationId { epoch: Epoch(epoch), sequence };
+    order(OURS, epoch, sequence, Command::Apply(Work { id, component: WEBD, change }))
+}
+
+fn order(machine: Uid, epoch: u32, sequence: u64, command: Command) -> Order {
+    Order { fence: HostFence { machine, epoch: Epoch(epoch), sequence }, command }
+}
+
+/// Lets the operation under way go on until it ends, or until `stop` is the step that is being taken.
+fn go_on(host: &mut Host, setting: &Setting<'_>, stop: Option<Step>) -> Option<Ended> {
+    loop {
+        let running = host.running().unwrap();
+        if stop == Some(running.step) {
+            return None;
+        }
+        match host.advance(running.run, setting).unwrap() {
+            Progress::Next(..) => {}
+            Progress::Ended { ended, .. } => return Some(ended),
+        }
+    }
+}
+
+fn with_release(version: u32) -> Host {
+    let mut host = host();
+    assert!(matches!(host.receive(&install(1, 1, version), 0, &setting(&[])), Answer::Begun(_)));
+    assert_eq!(go_on(&mut host, &setting(&[]), None), Some(Ended::Succeeded));
+    host
+}
+
+fn version_of(host: &Host) -> Option<(u32, Drift)> {
+    host.installed_of(WEBD).map(|installed| (installed.version.0, installed.drift))
+}
+
+#[test]
+fn an_installation_takes_every_step_in_order() {
+    let mut host = host();
+    let setting = setting(&[]);
+    host.receive(&install(1, 1, 0), 9, &setting);
+    let mut steps = vec![Step::Lock];
+    let run = host.running().unwrap().run;
+    let sessions = loop {
+        match host.advance(run, &setting).unwrap() {
+            Progress::Next(step, _) => steps.push(step),
+            Progress::Ended { sessions, .. } => break sessions,
+        }
+    };
+    assert_eq!(steps, Step::INSTALL);
+    assert_eq!(sessions, [9]);
+    assert_eq!(version_of(&host), Some((0, Drift::NONE)));
+    assert_eq!(host.advance(run, &setting), None, "an event of a run that is over is void");
+}
+
+#[test]
+fn power_lost_at_any_step_leaves_the_old_or_the_new_release_whole() {
+    for stop in Step::INSTALL {
+        let mut host = with_release(1);
+        let setting = setting(&[]);
+        host.receive(&install(1, 2, 2), 0, &setting);
+        go_on(&mut host, &setting, Some(stop));
+        let id = OperationId { epoch: Epoch(1), sequence: 2 };
+        assert!(host.power_off());
+        assert_eq!(
+            host.advance(host.running().unwrap().run, &setting),
+            None,
+            "nothing goes on without power"
+        );
+        assert!(host.power_on());
+        match host.recover(&setting).unwrap() {
+            Progress::Ended { ended, .. } => {
+                assert!(stop <= Step::Swap, "{stop:?}");
+                assert_eq!(ended, Ended::Interrupted);
+                assert_eq!(version_of(&host), Some((1, Drift::NONE)), "{stop:?}");
+            }
+            Progress::Next(..) => {
+                assert!(stop > Step::Swap, "{stop:?}");
+                assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Succeeded));
+                assert_eq!(version_of(&host), Some((2, Drift::NONE)), "{stop:?}");
+            }
+        }
+        assert!(host.ended(id).is_some(), "the journal knows of it");
+    }
+}
+
+#[test]
+fn a_failed_probe_restores_what_was_there() {
+    let failures = [None, None, Some((CauseKind::ProbeFailed, Share::ALL))];
+    let setting = setting(&failures);
+    let mut old = with_release(1);
+    old.receive(&install(1, 2, 2), 0, &setting);
+    assert_eq!(go_on(&mut old, &setting, None), Some(Ended::Failed(CauseKind::ProbeFailed)));
+    assert_eq!(version_of(&old), Some((1, Drift::NONE)));
+    let mut empty = host();
+    empty.receive(&install(1, 2, 2), 0, &setting);
+    go_on(&mut empty, &setting, None);
+    assert_eq!(version_of(&empty), None);
+}
+
+#[test]
+fn what_cannot_go_back_stops() {
+    let failures = [None, None, Some((CauseKind::ProbeFailed, Share::ALL))];
+    let setting = setting(&failures);
+    let mut host = with_release(1);
+    let mut order = install(1, 2, 2);
+    if let Command::Apply(Work { change: Change::Install(install), .. }) = &mut order.command {
+        install.rollback = Rollback::Unsafe;
+    }
+    host.receive(&order, 0, &setting);
+    assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Failed(CauseKind::RollbackFailed)));
+    assert_eq!(version_of(&host), Some((2, Drift::NOT_RUNNING)));
+}
+
+#[test]
+fn a_wrong_digest_changes_nothing() {
+    let failures = [None, None, Some((CauseKind::DigestMismatch, Share::ALL))];
+    let setting = setting(&failures);
+    let mut host = with_release(1);
+    host.receive(&install(1, 2, 2), 0, &setting);
+    assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Failed(CauseKind::DigestMismatch)));
+    assert_eq!(version_of(&host), Some((1, Drift::NONE)));
+}
+
+#[test]
+fn a_repeated_order_is_answered_and_not_done_again() {
+    let setting = setting(&[]);
+    let mut host = host();
+    let order = install(1, 1, 0);
+    assert!(matches!(host.receive(&order, 0, &setting), Answer::Begun(_)));
+    assert_eq!(host.receive(&order, 1, &setting), Answer::Attached);
+    go_on(&mut host, &setting, None);
+    let runs = host.runs;
+    assert!(matches!(host.receive(&order, 2, &setting), Answer::Facts(Some(_))));
+    assert_eq!(host.runs, runs);
+}
+
+#[test]
+fn what_is_intact_is_left_alone_and_what_drifted_is_made_anew() {
+    let setting = setting(&[]);
+    let mut host = with_release(1);
+    host.receive(&install(1, 2, 1), 0, &setting);
+    go_on(&mut host, &setting, Some(Step::Commit));
+    assert_eq!(host.running().unwrap().step, Step::Commit);
+    go_on(&mut host, &setting, None);
+    assert!(host.spoil(0, Drift::FILES));
+    assert_eq!(version_of(&host), Some((1, Drift::FILES)));
+    host.receive(&install(1, 3, 1), 0, &setting);
+    go_on(&mut host, &setting, Some(Step::Stage));
+    go_on(&mut host, &setting, None);
+    assert_eq!(version_of(&host), Some((1, Drift::NONE)));
+}
+
+#[test]
+fn a_removal_removes_and_forgets_the_owner_only_when_told() {
+    let setting = setting(&[]);
+    let mut host = with_release(1);
+    host.receive(&apply(1, 2, Change::Remove), 0, &setting);
+    assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Succeeded));
+    assert_eq!(host.installed(), []);
+    assert_eq!(host.owner(), Some(OURS));
+    assert!(matches!(host.receive(&order(OURS, 1, 3, Command::Disown), 0, &setting), Answer::Facts(_)));
+    assert_eq!(host.owner(), None);
+}
+
+#[test]
+fn only_the_owner_is_obeyed_and_everybody_is_answered() {
+    let setting = setting(&[]);
+    let mut host = with_release(1);
+    let mut foreign = install(9, 9, 2);
+    foreign.fence.machine = Uid(2);
+    assert_eq!(host.receive(&foreign, 0, &setting), Answer::Refused(CauseKind::OwnedByAnother));
+    assert!(matches!(host.receive(&order(Uid(2), 9, 9, Command::Facts), 0, &setting), Answer::Facts(_)));
+    assert_eq!(host.epoch(), Epoch(1), "a question of a stranger moves nothing");
+}
+
+#[test]
+fn what_is_older_is_refused() {
+    let setting = setting(&[]);
+    let refused = Answer::Refused(CauseKind::FenceRefused);
+    let mut host = with_release(1);
+    host.receive(&order(OURS, 3, 5, Command::Facts), 0, &setting);
+    assert_eq!(host.epoch(), Epoch(3), "reading raises the fence");
+    assert_eq!(host.receive(&install(2, 9, 2), 0, &setting), refused, "an older epoch");
+    assert_eq!(host.receive(&install(3, 4, 2), 0, &setting), refused, "an older order of the same epoch");
+    assert_eq!(host.receive(&install(3, 5, 2), 0, &setting), refused, "another order of the same number");
+    let status = Command::Status(OperationId { epoch: Epoch(1), sequence: 1 });
+    assert_eq!(host.receive(&order(OURS, 2, 10, status), 0, &setting), refused);
+    assert!(matches!(host.receive(&order(OURS, 2, 10, Command::Facts), 0, &setting), Answer::Facts(_)));
+    assert_eq!(host.epoch(), Epoch(3));
+    assert!(matches!(host.receive(&order(OURS, 3, 6, status), 0, &setting), Answer::Facts(Some(_))));
+    assert!(matches!(host.receive(&install(3, 7, 2), 0, &setting), Answer::Begun(_)));
+    assert_eq!(host.receive(&install(3, 8, 2), 0, &setting), Answer::Later(CauseKind::HostBusy));
+}
+
+#[test]
+fn causes_of_an_outage_add_up() {
+    let mut host = host();
+    assert!(host.power_off());
+    assert!(!host.power_off());
+    assert!(!host.power_on());
+    assert!(!host.is_on());
+    assert!(host.power_on());
+    assert!(host.cut());
+    assert!(host.is_on() && !host.is_reachable());
+    assert!(host.mend());
+    assert!(host.is_reachable());
+}

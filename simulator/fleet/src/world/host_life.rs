@@ -1,0 +1,222 @@
+//! What happens on hosts: steps of operations, power, the network, and what people do to them by hand.
+
+use std::time::Duration;
+
+use seaworthy_kernel::{Priority, Span, Timestamp, word};
+use seaworthy_model::cause::Cause;
+use seaworthy_model::event::{Outcome, Receipt};
+use seaworthy_model::host::Drift;
+
+use super::World;
+use super::event::{Event, Injection};
+use super::host::{Change, Command, Ended, Order, Progress, Step, Work};
+use super::mail::{Letter, Sender};
+use crate::faults::OperationFate;
+use crate::oracle::{Began, Over};
+use crate::scenario::Occasion;
+
+/// Until the loss of a connection is noticed: keep-alives that are not answered.
+const KEEP_ALIVE: Span = Span::millis(15_000, 45_000);
+/// Between the power and the host program.
+const BOOT: Span = Span::millis(8_000, 20_000);
+
+impl World {
+    /// A fault strikes or ends.
+    pub(super) fn inject(&mut self, injection: Injection) {
+        match injection {
+            Injection::PowerOff(host) => self.power_off(host),
+            Injection::PowerOn(host) => self.power_on(host),
+            Injection::Cut(host) => self.cut(host),
+            Injection::Mend(host) => self.mend(host),
+            Injection::Spoil(host, drift) => self.spoil(host, drift),
+            Injection::Crash { seat } => self.crash_seat(seat),
+            Injection::HoldWatch(kind, until) => self.hold_watch(kind, until),
+        }
+    }
+
+    /// An operation begins; its first step ends after `length`.
+    pub(super) fn operation_begun(&mut self, number: u32, order: &Order, sent: Timestamp, length: Duration) {
+        let Command::Apply(work) = order.command else { return };
+        let host = &self.hosts[number as usize];
+        let Some(run) = host.running().map(|running| running.run) else { return };
+        self.tally.operations += 1;
+        let repairs = host.installed_of(work.component).is_some_and(|installed| match work.change {
+            Change::Install(install) => installed.release == install.release && !installed.drift.is_none(),
+            Change::Remove => false,
+        });
+        if repairs {
+            self.tally.note(Occasion::HostRepaired);
+        }
+        let mut fate = OperationFate::default();
+        for (key, fault) in &self.faults {
+            fault.model().on_operation(&self.chance_on_host(*key, number, run), &mut fate);
+        }
+        if let Some(breaks) = fate.breaks {
+            self.breaks.insert(number, breaks);
+        }
+        let component = self.catalogue.component_name(work.component).to_owned();
+        let began = Began { host: number, order: *order, component: &component, sent };
+        let exhausted = self.oracle.began(&began, &self.api, self.queue.now());
+        if exhausted {
+            self.tally.note(Occasion::BudgetExhausted);
+        }
+        if work.change == Change::Remove {
+            self.tally.note(Occasion::Removed);
+        }
+        self.step_begun(number, run, Step::Lock, length);
+    }
+
+    fn step_begun(&mut self, number: u32, run: u32, step: Step, length: Duration) {
+        let now = self.queue.now();
+        self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
+        self.queue.after(length, Priority::NORMAL, Event::Step { host: number, run });
+        if let Some(&(at, lasting)) = self.breaks.get(&number)
+            && at == step
+        {
+            self.breaks.remove(&number);
+            let within = Span { least: Duration::ZERO, most: length };
+            let strikes = now + self.draws.within(word("break"), u64::from(number), u64::from(run), within);
+            self.queue.at(strikes, Priority::WORLD, Event::Fault(Injection::PowerOff(number)));
+            self.queue.at(strikes + lasting, Priority::WORLD, Event::Fault(Injection::PowerOn(number)));
+        }
+    }
+
+    /// A step ends.
+    pub(super) fn step(&mut self, number: u32, run: u32) {
+        let setting = setting!(self, number);
+        match self.hosts[number as usize].advance(run, &setting) {
+            None => self.queue.discount(),
+            Some(Progress::Next(step, length)) => self.step_begun(number, run, step, length),
+            Some(Progress::Ended { work, ended, sessions }) => {
+                self.operation_ended(number, &work, ended, sessions)
+            }
+        }
+    }
+
+    fn operation_ended(&mut self, number: u32, work: &Work, ended: Ended, sessions: Vec<u32>) {
+        let now = self.queue.now();
+        self.breaks.remove(&number);
+        let (kind, sequence) = (ended_number(ended), work.id.sequence);
+        self.trace.record(&[word("ended"), u64::from(number), sequence, kind, now.0]);
+        self.last_operation = now;
+        match ended {
+            Ended::Interrupted => self.tally.note(Occasion::OperationInterrupted),
+            Ended::Failed(_) => self.tally.note(Occasion::ReleaseFailed),
+            Ended::Succeeded => {}
+        }
+        let component = self.catalogue.component_name(work.component).to_owned();
+        let over = Over { host: number, work, ended, component: &component };
+        self.oracle.ended(&over, &self.api, now);
+        for session in sessions {
+            let Some(Letter::Session { sender }) = self.mail.take(session) else { continue };
+            let delay = self.way_back(sender);
+            match ended {
+                Ended::Succeeded => {
+                    let report = self.hosts[number as usize].report(work.id);
+                    if let Some(facts) = self.facts(sender.process, number, report) {
+                        self.answer(sender, delay, Outcome::Done(Receipt::Host(facts)));
+                    }
+                }
+                Ended::Failed(kind) => {
+                    self.answer(sender, delay, Outcome::Refused(Cause::new(kind, "the operation failed")));
+                }
+                Ended::Interrupted => self.answer(sender, delay, Outcome::Unknown),
+            }
+        }
+    }
+
+    fn power_off(&mut self, number: u32) {
+        let sessions = self.drop_sessions(number);
+        if !self.hosts[number as usize].power_off() {
+            return;
+        }
+        let now = self.queue.now();
+        self.trace.record(&[word("power off"), u64::from(number), now.0]);
+        self.session_lost(sessions);
+        if self.hosts[number as usize].running().is_some() {
+            self.tally.note(Occasion::HostLostInOperation);
+        }
+        self.oracle.powered_off(number);
+        self.host_lost(number);
+    }
+
+    fn power_on(&mut self, number: u32) {
+        if !self.hosts[number as usize].power_on() {
+            return;
+        }
+        let now = self.queue.now();
+        self.trace.record(&[word("power on"), u64::from(number), now.0]);
+        let boots = self.hosts[number as usize].boot().0;
+        let boot = self.draws.within(word("boot"), u64::from(number), boots as u64, BOOT);
+        let setting = setting!(self, number);
+        match self.hosts[number as usize].recover(&setting) {
+            None => {}
+            Some(Progress::Next(step, length)) => {
+                self.tally.note(Occasion::OperationResumed);
+                if let Some(run) = self.hosts[number as usize].running().map(|running| running.run) {
+                    self.step_begun(number, run, step, boot + length);
+                }
+            }
+            Some(Progress::Ended { work, ended, sessions }) => {
+                self.operation_ended(number, &work, ended, sessions)
+            }
+        }
+        self.host_back(number, boot);
+    }
+
+    fn cut(&mut self, number: u32) {
+        let sessions = self.drop_sessions(number);
+        if !self.hosts[number as usize].cut() {
+            return;
+        }
+        self.trace.record(&[word("cut"), u64::from(number), self.queue.now().0]);
+        self.session_lost(sessions);
+        if self.hosts[number as usize].running().is_some() {
+            self.tally.note(Occasion::HostLostInOperation);
+        }
+        self.host_lost(number);
+    }
+
+    fn mend(&mut self, number: u32) {
+        if self.hosts[number as usize].mend() {
+            self.trace.record(&[word("mend"), u64::from(number), self.queue.now().0]);
+            self.host_back(number, Duration::ZERO);
+        }
+    }
+
+    fn spoil(&mut self, number: u32, drift: Drift) {
+        let choice = self.draws.bits(word("spoil"), u64::from(number), self.queue.now().0);
+        let host = &mut self.hosts[number as usize];
+        if host.is_on() && host.spoil(choice, drift) {
+            self.trace.record(&[word("spoil"), u64::from(number), u64::from(drift.0)]);
+            self.tally.note(Occasion::HostSpoiled);
+            self.last_operation = self.queue.now();
+        }
+    }
+
+    fn drop_sessions(&mut self, number: u32) -> Vec<Sender> {
+        let sessions = self.hosts[number as usize].take_sessions();
+        let senders = sessions.into_iter().filter_map(|session| match self.mail.take(session) {
+            Some(Letter::Session { sender }) => Some(sender),
+            _ => None,
+        });
+        senders.collect()
+    }
+
+    fn session_lost(&mut self, senders: Vec<Sender>) {
+        for sender in senders {
+            let owner = u64::from(sender.process);
+            let delay = self.draws.within(word("keep-alive"), owner, sender.action.0, KEEP_ALIVE);
+            self.tally.note(Occasion::SessionLost);
+            self.answer(sender, delay, Outcome::Unknown);
+        }
+    }
+}
+
+const fn ended_number(ended: Ended) -> u64 {
+    match ended {
+        Ended::Succeeded => 0,
+        Ended::Interrupted => 1,
+        Ended::Failed(kind) => 2 + kind as u64,
+    }
+}

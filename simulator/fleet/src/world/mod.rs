@@ -1,0 +1,216 @@
+//! The simulated world: an API server, hosts with kubelets, operator processes, people, and one queue of events.
+
+#[macro_use]
+mod setting;
+
+pub mod api_server;
+pub mod host;
+
+mod arrival;
+mod catalogue;
+mod clock;
+mod event;
+mod host_life;
+mod kubelet;
+mod mail;
+mod operator;
+mod people;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use seaworthy_api::object::Machine;
+use seaworthy_kernel::{Draws, Priority, Queue, Seed, Share, Timestamp, TraceHash, word};
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::Architecture;
+use seaworthy_model::machine::HostId;
+
+use api_server::{ApiServer, KINDS};
+use event::Event;
+use host::Host;
+use kubelet::NodeLife;
+use mail::Mail;
+use operator::Process;
+
+pub use catalogue::Catalogue;
+pub use clock::{START, readable, since_start};
+pub use event::Injection;
+pub use host::{Pace, Step};
+pub use kubelet::{GRACE, machine_name};
+pub use mail::Reply;
+
+use crate::faults::{Fault, Plan};
+use crate::options::Options;
+use crate::oracle::Oracle;
+use crate::scenario::Scenario;
+use crate::tally::Tally;
+
+/// A simulated world in the middle of a run. A clone goes its own way from here.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) options: Options,
+    pub(crate) seed: Seed,
+    pub(crate) draws: Draws,
+    pub(crate) queue: Queue<Event>,
+    pub(crate) trace: TraceHash,
+    pub(crate) api: ApiServer,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) oracle: Oracle,
+    pub(crate) tally: Tally,
+    /// When the operator last wrote to the API server.
+    pub(crate) last_write: Timestamp,
+    /// When an operation last ended on a host, or something there changed by itself.
+    pub(crate) last_operation: Timestamp,
+    nodes: Vec<NodeLife>,
+    processes: Vec<Option<Box<Process>>>,
+    live: Vec<u32>,
+    mail: Mail,
+    /// Each with the key of its draws.
+    faults: Vec<(u64, Fault)>,
+    holds: [Timestamp; KINDS.len()],
+    /// Hosts that lose their power in a certain step, for so long.
+    breaks: BTreeMap<u32, (Step, std::time::Duration)>,
+    failures: Vec<Option<(CauseKind, Share)>>,
+    pace: Pace,
+    /// From then on no fault acts.
+    pub(crate) quiet: Timestamp,
+}
+
+impl World {
+    /// The world of a scenario at its beginning: everything was applied, and no operator has started yet.
+    #[must_use]
+    pub fn new(scenario: Arc<Scenario>, options: Options) -> Self {
+        let seed = options.seed.unwrap_or_else(|| scenario.seed());
+        let draws = Draws::new(seed);
+        let quiet = START + scenario.quiet.after.0;
+        let hosts = (0..scenario.fleet.machines).map(|number| new_host(&scenario, &draws, number)).collect();
+        let mut world = Self {
+            seed,
+            queue: Queue::new(START),
+            trace: TraceHash::EMPTY,
+            api: ApiServer::new(draws),
+            catalogue: Catalogue::default(),
+            oracle: Oracle::new(scenario.fleet.machines, scenario.fleet.nodes),
+            tally: Tally::default(),
+            last_write: START,
+            last_operation: START,
+            nodes: vec![NodeLife::READY; scenario.fleet.machines as usize],
+            hosts,
+            processes: Vec::new(),
+            live: Vec::new(),
+            mail: Mail::default(),
+            faults: keyed_faults(&scenario),
+            holds: [START; KINDS.len()],
+            breaks: BTreeMap::new(),
+            failures: Vec::new(),
+            pace: scenario.hosts.pace(),
+            quiet,
+            draws,
+            options,
+            scenario,
+        };
+        world.learn_failures();
+        world.populate();
+        world.plan();
+        world
+    }
+
+    /// Lets the next event happen, if one is due at `until` or before. Otherwise the clock moves there, and it is false.
+    pub fn step_until(&mut self, until: Timestamp) -> bool {
+        let Some(event) = self.queue.next_until(until) else { return false };
+        match event {
+            Event::Start { seat } => self.start_process(seat),
+            Event::Mail(number) => self.arrive(number),
+            Event::Deliver { process, kind } => self.deliver(process, kind),
+            Event::List { process, kind } => self.list(process, kind),
+            Event::Turn { process, generation } => self.turn(process, generation),
+            Event::Deadline { process } => self.give_up(process),
+            Event::Step { host, run } => self.step(host, run),
+            Event::Node { host, generation } => self.node_changes(host, generation),
+            Event::People(moment) => self.people_act(moment),
+            Event::Fault(injection) => self.inject(injection),
+        }
+        true
+    }
+
+    /// The time.
+    #[must_use]
+    pub const fn now(&self) -> Timestamp {
+        self.queue.now()
+    }
+
+    /// The host that has this address.
+    fn host_at(&self, address: &str) -> Option<u32> {
+        host_number(address).filter(|number| (*number as usize) < self.hosts.len())
+    }
+
+    /// The host that a Machine means.
+    pub(crate) fn host_of(&self, machine: &Machine) -> Option<&Host> {
+        self.hosts.get(host_number(&machine.spec.address.ip)? as usize)
+    }
+
+    fn learn_failures(&mut self) {
+        for failing in &self.scenario.hosts.failing {
+            let number = self.catalogue.version(&failing.version).0 as usize;
+            if self.failures.len() <= number {
+                self.failures.resize(number + 1, None);
+            }
+            self.failures[number] = Some((failing.cause.kind(), failing.share.0));
+        }
+    }
+
+    /// Schedules what is known beforehand: the operator, people, faults.
+    fn plan(&mut self) {
+        self.queue.after(std::time::Duration::from_secs(1), Priority::NORMAL, Event::Start { seat: 0 });
+        for (index, moment) in (0..).zip(&self.scenario.timeline) {
+            self.queue.at(START + moment.at.0, Priority::WORLD, Event::People(index));
+        }
+        let extent = (self.scenario.fleet.machines, self.scenario.fleet.zones);
+        let mut planned = Vec::new();
+        for (key, fault) in &self.faults {
+            fault.model().schedule(&mut Plan::new(&self.draws, *key, extent, self.quiet, &mut planned));
+        }
+        for (at, injection) in planned {
+            if let Injection::HoldWatch(_, until) = injection {
+                self.oracle.watches_lag(until.since(at));
+            }
+            self.queue.at(at, Priority::WORLD, Event::Fault(injection));
+        }
+    }
+}
+
+/// The address of host 0.
+const FIRST_ADDRESS: std::net::Ipv4Addr = std::net::Ipv4Addr::new(10, 0, 0, 1);
+
+/// The number of the host that has this address, if the fleet is that large.
+pub(crate) fn host_number(address: &str) -> Option<u32> {
+    let address: std::net::Ipv4Addr = address.parse().ok()?;
+    u32::from(address).checked_sub(u32::from(FIRST_ADDRESS))
+}
+
+/// The address of a host.
+fn address(number: u32) -> String {
+    std::net::Ipv4Addr::from(u32::from(FIRST_ADDRESS) + number).to_string()
+}
+
+fn new_host(scenario: &Scenario, draws: &Draws, number: u32) -> Host {
+    let owner = u64::from(number);
+    let identity = u128::from(draws.bits(word("machine-id"), owner, 0)) << 64
+        | u128::from(draws.bits(word("machine-id"), owner, 1));
+    let arm64 = draws.chance(word("architecture"), owner, 0, scenario.fleet.arm64.0);
+    Host::new(HostId(identity), if arm64 { Architecture::Arm64 } else { Architecture::Amd64 })
+}
+
+/// The key of a fault's draws: its name, and its place among those of the same name.
+fn keyed_faults(scenario: &Scenario) -> Vec<(u64, Fault)> {
+    let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut keyed = Vec::new();
+    for fault in &scenario.faults {
+        let place = seen.entry(fault.name()).or_default();
+        keyed.push((word(fault.name()) ^ *place << 32, fault.clone()));
+        *place += 1;
+    }
+    keyed
+}

@@ -1,0 +1,399 @@
+//! The driver's part: calling `reconcile`, sending what was ordered, and giving up what does not end.
+
+use std::time::Duration;
+
+use seaworthy_api::names::Names;
+use seaworthy_api::request;
+use seaworthy_check::check;
+use seaworthy_kernel::{Priority, Span, Timestamp, word};
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::component::{ProbeCheck, Recipe};
+use seaworthy_model::effect::{Action, ActionId, Effect, Fence};
+use seaworthy_model::event::{Event as Input, Outcome, Receipt};
+use seaworthy_model::host::{
+    self, HostCommand, HostFacts, HostOrder, InstalledComponent, OperationReport, OperationState, Owner,
+};
+use seaworthy_model::id::Kind;
+use seaworthy_model::machine::Installed;
+use seaworthy_model::report::{Blocker, Turn};
+
+use super::Process;
+use crate::faults::{Chance, OrderFate, RequestFate, SessionFate};
+use crate::scenario::Occasion;
+use crate::world::Catalogue;
+use crate::world::World;
+use crate::world::api_server::KINDS;
+use crate::world::event::Event;
+use crate::world::host::{Change, Command, Ended, Install, Order, Report, Work};
+use crate::world::mail::{Letter, Reply, Sender};
+
+/// What one `reconcile` with its bookkeeping costs a process.
+const TURN: Duration = Duration::from_millis(1);
+/// One way to the API server, with what it does there.
+const API: Span = Span::millis(1, 8);
+/// Connecting and logging in to a host.
+const CONNECT: Span = Span::millis(30, 400);
+/// Until a host that does not answer is given up.
+const CONNECT_TIMEOUT: Span = Span::millis(5_000, 10_000);
+/// Until a process that ended is started again.
+const RESTART: Span = Span::millis(2_000, 30_000);
+
+/// Whether the process still lives after it sent something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::world) enum Dispatched {
+    Alive,
+    Crashed,
+}
+
+impl World {
+    /// Starts a process in `seat`.
+    pub(in crate::world) fn start_process(&mut self, seat: u32) {
+        let number = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
+        let mut process = Box::new(Process::new(number, seat, self.seed, self.options));
+        self.trace.record(&[word("start"), u64::from(number), self.queue.now().0]);
+        self.processes.push(None);
+        self.live.push(number);
+        self.want_list(&mut process, Kind::Lease);
+        self.put_process(process);
+    }
+
+    /// Ends a process. What it had sent keeps its fate.
+    pub(in crate::world) fn end_process(&mut self, process: &Process, restarts: bool) {
+        self.live.retain(|live| *live != process.number);
+        self.trace.record(&[word("end"), u64::from(process.number), self.queue.now().0]);
+        if restarts {
+            let delay = self.draws.within(word("restart"), u64::from(process.number), 0, RESTART);
+            self.queue.after(delay, Priority::NORMAL, Event::Start { seat: process.seat });
+        }
+    }
+
+    /// Crashes whatever runs in `seat`.
+    pub(in crate::world) fn crash_seat(&mut self, seat: u32) {
+        for number in self.live.clone() {
+            let Some(process) = self.take_process(number) else { continue };
+            if process.seat == seat {
+                self.tally.note(Occasion::OperatorCrashed);
+                self.end_process(&process, true);
+            } else {
+                self.put_process(process);
+            }
+        }
+    }
+
+    pub(in crate::world) fn take_process(&mut self, number: u32) -> Option<Box<Process>> {
+        self.processes.get_mut(number as usize)?.take()
+    }
+
+    pub(in crate::world) fn put_process(&mut self, process: Box<Process>) {
+        let number = process.number as usize;
+        self.processes[number] = Some(process);
+    }
+
+    pub(in crate::world) fn turn_soon(&mut self, process: &mut Process) {
+        let at = self.queue.now() + TURN;
+        process.want_turn(at, &mut self.queue);
+    }
+
+    /// A process decides.
+    pub(in crate::world) fn turn(&mut self, number: u32, generation: u32) {
+        let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
+        if process.turn_generation != generation {
+            self.queue.discount();
+            return self.put_process(process);
+        }
+        process.turn_at = None;
+        let turn = process.engine.reconcile(self.queue.now());
+        self.judge_turn(&process, &turn);
+        if let Some(wake) = turn.wake {
+            process.want_turn(wake.at.max(self.queue.now() + TURN), &mut self.queue);
+        }
+        for action in turn.actions {
+            if self.dispatch(&mut process, action) == Dispatched::Crashed {
+                self.tally.note(Occasion::OperatorCrashed);
+                return self.end_process(&process, true);
+            }
+        }
+        if turn.report.blocked.iter().any(|blocked| matches!(blocked.blocker, Blocker::SteppedDown { .. })) {
+            self.tally.note(Occasion::OperatorSteppedDown);
+            let restarts = self.live.len() == 1;
+            return self.end_process(&process, restarts);
+        }
+        self.put_process(process);
+    }
+
+    fn judge_turn(&mut self, process: &Process, turn: &Turn) {
+        let now = self.queue.now();
+        let actions = turn.actions.len() as u64;
+        let first = turn.actions.first().map_or(0, |action| action.id.0);
+        self.trace.record(&[word("turn"), u64::from(process.number), now.0, actions, first]);
+        self.tally.turns += 1;
+        #[cfg(feature = "sabotage")]
+        if self.options.sabotage.is_some_and(|broken| broken.unchecked) {
+            return;
+        }
+        for breach in check(process.engine.world(), turn) {
+            self.oracle.breach(
+                breach.invariant,
+                now,
+                format!("process {}: {}", process.number, breach.detail),
+            );
+        }
+    }
+
+    /// Sends what was ordered.
+    fn dispatch(&mut self, process: &mut Process, action: Action) -> Dispatched {
+        process.track(action.id, action.deadline, &mut self.queue);
+        let sender = Sender { process: process.number, action: action.id };
+        match &action.effect {
+            Effect::Watch => {
+                for kind in Kind::WATCHED {
+                    self.want_list(process, kind);
+                }
+                self.answer(sender, Duration::ZERO, Outcome::Done(Receipt::Nothing));
+                Dispatched::Alive
+            }
+            Effect::Host(order) => self.send_order(process, sender, &action, order),
+            Effect::WriteLease { .. }
+            | Effect::WriteFinalizers(_)
+            | Effect::WriteMachineStatus(_)
+            | Effect::WritePackageVersionStatus(_) => self.send_request(process, sender, &action),
+        }
+    }
+
+    fn send_request(&mut self, process: &Process, sender: Sender, action: &Action) -> Dispatched {
+        let request = match request::request(action, &process.names) {
+            Ok(request) => request,
+            Err(error) => {
+                self.oracle.breach("soundAction", self.queue.now(), format!("{:?}: {error}", action.target));
+                return Dispatched::Alive;
+            }
+        };
+        let mut fate = RequestFate::default();
+        for (key, fault) in &self.faults {
+            fault.model().on_request(&self.chance(*key, sender), &mut fate);
+        }
+        if fate.crashes_before {
+            return Dispatched::Crashed;
+        }
+        let letter =
+            Letter::Request { sender, request: Box::new(request), reply: fate.reply, raced: fate.raced };
+        let delay = self.draws.within(word("request"), u64::from(sender.process), sender.action.0, API);
+        self.post(delay, letter);
+        Dispatched::Alive
+    }
+
+    fn send_order(
+        &mut self,
+        process: &Process,
+        sender: Sender,
+        action: &Action,
+        order: &HostOrder,
+    ) -> Dispatched {
+        let (Fence::Host(fence), Some(host)) = (action.fence, self.host_at(&order.connection.address.ip))
+        else {
+            let cause = Cause::new(CauseKind::ConnectionFailed, "no route to host");
+            self.answer(sender, Duration::from_secs(3), Outcome::Retryable(cause));
+            return Dispatched::Alive;
+        };
+        let command = match self.command(process, &order.command) {
+            Ok(command) => command,
+            Err(problem) => {
+                self.oracle.breach("soundAction", self.queue.now(), problem);
+                return Dispatched::Alive;
+            }
+        };
+        let mut fate = OrderFate::default();
+        for (key, fault) in &self.faults {
+            fault.model().on_order(&self.chance(*key, sender), &mut fate);
+        }
+        if fate.crashes_before {
+            return Dispatched::Crashed;
+        }
+        let reply = if fate.crashes_after { Reply::SenderCrashes } else { Reply::Comes };
+        let sent = self.queue.now();
+        let letter = Letter::Order { sender, host, order: Order { fence, command }, sent, reply };
+        let delay = self.draws.within(word("connect"), u64::from(sender.process), sender.action.0, CONNECT);
+        match fate.session {
+            SessionFate::Holds => self.post(delay, letter),
+            SessionFate::LostBefore(noticed) => {
+                self.tally.note(Occasion::SessionLost);
+                self.answer(sender, noticed, Outcome::Unknown);
+            }
+            SessionFate::LostAfter(noticed) => {
+                self.tally.note(Occasion::SessionLost);
+                self.post(delay, letter);
+                self.answer(sender, noticed.max(delay), Outcome::Unknown);
+            }
+            SessionFate::Late(noticed, arrives) => {
+                self.tally.note(Occasion::SessionLost);
+                self.answer(sender, noticed, Outcome::Unknown);
+                self.post(arrives, letter);
+            }
+        }
+        Dispatched::Alive
+    }
+
+    fn chance(&self, key: u64, sender: Sender) -> Chance<'_> {
+        Chance {
+            draws: &self.draws,
+            key,
+            owner: u64::from(sender.process),
+            occurrence: sender.action.0,
+            now: self.queue.now(),
+            quiet: self.quiet,
+        }
+    }
+
+    /// Answers a process after `delay`.
+    pub(in crate::world) fn answer(&mut self, sender: Sender, delay: Duration, outcome: Outcome) {
+        self.post(delay, Letter::Outcome { sender, outcome });
+    }
+
+    /// A host did not answer.
+    pub(in crate::world) fn answer_unreachable(&mut self, sender: Sender) {
+        let owner = u64::from(sender.process);
+        let delay = self.draws.within(word("timeout"), owner, sender.action.0, CONNECT_TIMEOUT);
+        let cause = Cause::new(CauseKind::ConnectionFailed, "connection timed out");
+        self.answer(sender, delay, Outcome::Retryable(cause));
+    }
+
+    fn post(&mut self, delay: Duration, letter: Letter) {
+        let number = self.mail.post(letter);
+        self.queue.after(delay, Priority::NORMAL, Event::Mail(number));
+    }
+
+    /// An answer arrives.
+    pub(in crate::world) fn finished(&mut self, sender: Sender, outcome: Outcome) {
+        let Some(mut process) = self.take_process(sender.process) else { return self.queue.discount() };
+        if process.untrack(sender.action) {
+            if outcome == Outcome::Stale {
+                self.tally.note(Occasion::WriteStale);
+            }
+            process.observe(Input::Finished { action: sender.action, outcome });
+            self.turn_soon(&mut process);
+        } else {
+            self.queue.discount();
+        }
+        self.put_process(process);
+    }
+
+    /// A process gives up what has passed its deadline.
+    pub(in crate::world) fn give_up(&mut self, number: u32) {
+        let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
+        let now = self.queue.now();
+        process.deadline_at = None;
+        let mut any = false;
+        while let Some(action) = process.overdue(now) {
+            any |= process.untrack(action);
+            process.observe(Input::Finished { action, outcome: Outcome::Unknown });
+        }
+        if any {
+            self.turn_soon(&mut process);
+        } else {
+            self.queue.discount();
+        }
+        process.want_deadline(&mut self.queue);
+        self.put_process(process);
+    }
+
+    /// A command in the numbers of this world.
+    fn command(&mut self, process: &Process, command: &HostCommand) -> Result<Command, String> {
+        let operation = match command {
+            HostCommand::Facts => return Ok(Command::Facts),
+            HostCommand::Status(id) => return Ok(Command::Status(*id)),
+            HostCommand::Disown => return Ok(Command::Disown),
+            HostCommand::Apply(operation) => operation,
+        };
+        let component =
+            process.names.component_name(operation.component).map_err(|error| error.to_string())?;
+        let change = match &operation.change {
+            host::Change::Remove => Change::Remove,
+            host::Change::Install(release) => {
+                let version =
+                    process.names.version_object_name(release.version).map_err(|error| error.to_string())?;
+                Change::Install(Install {
+                    version: self.catalogue.version(version),
+                    release: release.id,
+                    rollback: release.recipe.content.rollback,
+                    probe: probe_length(&release.recipe),
+                    probe_deadline: probe_deadline(&release.recipe),
+                })
+            }
+        };
+        Ok(Command::Apply(Work { id: operation.id, component: self.catalogue.component(component), change }))
+    }
+
+    /// What a host reports, in the ids of a process. `None` when that is gone.
+    pub(in crate::world) fn facts(
+        &mut self,
+        process: u32,
+        host: u32,
+        report: Option<Report>,
+    ) -> Option<Box<HostFacts>> {
+        let names = &mut self.processes.get_mut(process as usize)?.as_mut()?.names;
+        let host = self.hosts.get(host as usize)?;
+        let operation = report.map(|report| operation_report(report, &self.catalogue, names));
+        let mut components: Vec<InstalledComponent> = host
+            .installed()
+            .iter()
+            .map(|installed| InstalledComponent {
+                component: names.component(self.catalogue.component_name(installed.component)),
+                version: names.version_object(self.catalogue.version_name(installed.version)),
+                release: installed.release,
+                drift: installed.drift,
+            })
+            .collect();
+        components.sort_by_key(|component| component.component);
+        Some(Box::new(HostFacts {
+            host: host.identity,
+            host_key: None,
+            architecture: host.architecture,
+            boot: host.boot(),
+            owner: host.owner().map_or(Owner::Nobody, Owner::Machine),
+            epoch: host.epoch(),
+            components,
+            operation,
+        }))
+    }
+}
+
+impl Process {
+    fn overdue(&self, now: Timestamp) -> Option<ActionId> {
+        self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, action)| *action)
+    }
+}
+
+/// What a host reports of an operation, in the ids of a process.
+fn operation_report(report: Report, catalogue: &Catalogue, names: &mut Names) -> OperationReport {
+    let release = match report.work.change {
+        Change::Install(install) => Some(Installed {
+            version: names.version_object(catalogue.version_name(install.version)),
+            release: install.release,
+        }),
+        Change::Remove => None,
+    };
+    let state = match report.ended {
+        None => OperationState::Running,
+        Some(Ended::Interrupted) => OperationState::Interrupted,
+        Some(Ended::Succeeded) => OperationState::Succeeded,
+        Some(Ended::Failed(kind)) => OperationState::Failed(Cause::new(kind, "the operation failed")),
+    };
+    let component = names.component(catalogue.component_name(report.work.component));
+    OperationReport { id: report.work.id, component, release, state }
+}
+
+/// How long a release that works is probed: one success after the other.
+fn probe_length(recipe: &Recipe) -> Duration {
+    recipe.content.probe.as_ref().map_or(Duration::ZERO, |probe| match probe.check {
+        ProbeCheck::Http { .. } | ProbeCheck::Tcp { .. } | ProbeCheck::Exec { .. } => {
+            Duration::from_secs(u64::from(probe.period_seconds) * u64::from(probe.success_threshold))
+        }
+    })
+}
+
+fn probe_deadline(recipe: &Recipe) -> Duration {
+    let seconds = recipe.content.probe.as_ref().map_or(0, |probe| probe.deadline_seconds);
+    Duration::from_secs(u64::from(seconds))
+}
+
+const _: () = assert!(KINDS.len() == Kind::WATCHED.len() + 1, "the Lease is watched besides");

@@ -1,0 +1,124 @@
+//! An operator process: the real engine, driven as the production binary drives it.
+
+mod driver;
+mod watch;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use seaworthy_api::names::Names;
+use seaworthy_api::v1alpha1;
+use seaworthy_engine::Engine;
+use seaworthy_kernel::{Priority, Queue, Seed, Timestamp};
+use seaworthy_model::config::Config;
+use seaworthy_model::effect::ActionId;
+use seaworthy_model::event::{Event as Input, Observation};
+use seaworthy_model::machine::MachineSpec;
+use seaworthy_model::meta::Parsed;
+
+use super::api_server::KINDS;
+use super::event::Event;
+use crate::options::Options;
+
+use watch::Watch;
+
+/// An operator process. A crash drops it whole; what it had sent lives on in the mail.
+#[derive(Clone, Debug)]
+pub(super) struct Process {
+    /// Its number: no two ever have the same.
+    pub number: u32,
+    /// The replica that it belongs to.
+    pub seat: u32,
+    engine: Engine,
+    names: Names,
+    watches: [Watch; KINDS.len()],
+    /// By machine: the spec that was delivered last, and what was read from it.
+    specs: Vec<Option<(Arc<v1alpha1::MachineSpec>, Parsed<MachineSpec>)>>,
+    in_flight: BTreeMap<ActionId, Timestamp>,
+    deadlines: BTreeSet<(Timestamp, ActionId)>,
+    deadline_at: Option<Timestamp>,
+    turn_at: Option<Timestamp>,
+    turn_generation: u32,
+}
+
+impl Process {
+    /// A process that has just started and knows nothing.
+    #[must_use]
+    pub(super) fn new(number: u32, seat: u32, seed: Seed, options: Options) -> Self {
+        let config = Config { holder: format!("seaworthy-{number}"), ..Config::default() };
+        let engine = new_engine(config, Seed(seed.0 ^ u64::from(number) << 32), options);
+        Self {
+            number,
+            seat,
+            engine,
+            names: Names::new(),
+            watches: Default::default(),
+            specs: Vec::new(),
+            in_flight: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            deadline_at: None,
+            turn_at: None,
+            turn_generation: 0,
+        }
+    }
+
+    /// Hands an input to the engine, after the names that it uses.
+    fn observe(&mut self, input: Input) {
+        for named in self.names.announce() {
+            self.engine.observe(named);
+        }
+        self.engine.observe(input);
+    }
+
+    fn observed(&mut self, observation: Observation) {
+        self.observe(Input::Observed(observation));
+    }
+
+    /// Asks for a turn at `at`, unless one is due before.
+    fn want_turn(&mut self, at: Timestamp, queue: &mut Queue<Event>) {
+        let at = at.max(queue.now());
+        if self.turn_at.is_some_and(|due| due <= at) {
+            return;
+        }
+        self.turn_at = Some(at);
+        self.turn_generation = self.turn_generation.wrapping_add(1);
+        let event = Event::Turn { process: self.number, generation: self.turn_generation };
+        queue.at(at, Priority::DECISION, event);
+    }
+
+    /// Notes that an action is under way.
+    fn track(&mut self, action: ActionId, deadline: Timestamp, queue: &mut Queue<Event>) {
+        self.in_flight.insert(action, deadline);
+        self.deadlines.insert((deadline, action));
+        self.want_deadline(queue);
+    }
+
+    /// Notes that an action has ended. False when it had ended before.
+    fn untrack(&mut self, action: ActionId) -> bool {
+        let Some(deadline) = self.in_flight.remove(&action) else { return false };
+        self.deadlines.remove(&(deadline, action));
+        true
+    }
+
+    fn want_deadline(&mut self, queue: &mut Queue<Event>) {
+        let Some(&(at, _)) = self.deadlines.first() else { return };
+        if self.deadline_at.is_none_or(|due| due > at) {
+            self.deadline_at = Some(at);
+            queue.at(at, Priority::NORMAL, Event::Deadline { process: self.number });
+        }
+    }
+}
+
+#[cfg(not(feature = "sabotage"))]
+fn new_engine(config: Config, seed: Seed, _options: Options) -> Engine {
+    Engine::new(config, seed)
+}
+
+#[cfg(feature = "sabotage")]
+fn new_engine(config: Config, seed: Seed, options: Options) -> Engine {
+    let mut engine = Engine::new(config, seed);
+    if let Some(broken) = options.sabotage {
+        engine.sabotage(broken.engine);
+    }
+    engine
+}

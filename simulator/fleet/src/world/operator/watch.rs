@@ -1,0 +1,200 @@
+//! What a process sees of the API server: lists, and watches that lag behind.
+
+use std::sync::Arc;
+
+use seaworthy_api::object::{Machine, Resource};
+use seaworthy_api::parse::{self, MetadataError};
+use seaworthy_kernel::{Priority, Span, Timestamp, word};
+use seaworthy_model::event::Observation;
+use seaworthy_model::id::{Kind, MachineId, VersionId};
+
+use super::Process;
+use crate::scenario::Occasion;
+use crate::world::World;
+use crate::world::api_server::{Change, ChangeKind, Cursor, Gone, KINDS};
+use crate::world::event::Event;
+
+/// How long the store takes to answer a consistent list of thousands of objects.
+const LIST: Span = Span::millis(20, 150);
+/// How long a change takes to a watcher.
+const DELAY: Span = Span::millis(1, 20);
+
+/// The watch of one kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch {
+    /// Where it is; `None` when it does not run.
+    cursor: Option<Cursor>,
+    /// Whether a delivery is due.
+    due: bool,
+    /// By id: the objects that were delivered and are not known to be gone.
+    present: Vec<bool>,
+}
+
+impl Process {
+    pub(super) fn watch(&mut self, kind: Kind) -> &mut Watch {
+        let table = KINDS.iter().position(|of| *of == kind).unwrap_or_default();
+        &mut self.watches[table]
+    }
+
+    fn take_in(&mut self, change: &Change) {
+        match change.kind {
+            ChangeKind::Added | ChangeKind::Modified => self.take_in_object(&change.object),
+            ChangeKind::Deleted => {
+                let (kind, name) = (change.object.kind(), &*change.object.metadata().name);
+                if let Some(gone) = parse::gone(kind, name, &mut self.names) {
+                    self.mark(kind, &gone, false);
+                    self.observed(gone);
+                }
+            }
+        }
+    }
+
+    fn take_in_object(&mut self, object: &Resource) {
+        let observation = match object {
+            Resource::Machine(machine) => self.read_machine(machine),
+            Resource::MachineComponent(_)
+            | Resource::ClusterPackageVersion(_)
+            | Resource::Node(_)
+            | Resource::Lease(_) => parse::observed(object, &mut self.names),
+        };
+        // An object whose metadata makes no sense cannot come out of the store.
+        if let Ok(observation) = observation {
+            self.mark(object.kind(), &observation, true);
+            self.observed(observation);
+        }
+    }
+
+    /// Reads a Machine, but its spec only if it is not the very one that was read before: most deliveries bring nothing
+    /// but another status.
+    fn read_machine(&mut self, machine: &Machine) -> Result<Observation, MetadataError> {
+        let id = self.names.machine(&machine.metadata.name);
+        let known = self.specs.get(id.index()).and_then(Option::as_ref);
+        let known = known.filter(|(seen, _)| Arc::ptr_eq(seen, &machine.spec)).map(|(_, read)| read.clone());
+        let is_new = known.is_none();
+        let (id, object) = parse::machine_again(machine, known, &mut self.names)?;
+        if is_new {
+            if self.specs.len() <= id.index() {
+                self.specs.resize(id.index() + 1, None);
+            }
+            self.specs[id.index()] = Some((Arc::clone(&machine.spec), object.spec.clone()));
+        }
+        Ok(Observation::Machine(id, Some(Box::new(object))))
+    }
+
+    fn mark(&mut self, kind: Kind, observation: &Observation, is_present: bool) {
+        let index = match observation {
+            Observation::Machine(id, _) | Observation::Node(id, _) => id.index(),
+            Observation::Version(id, _) => id.index(),
+            Observation::PackageVersion(_)
+            | Observation::Lease(_)
+            | Observation::Named(_)
+            | Observation::Synced(_)
+            | Observation::Stopping => 0,
+        };
+        let present = &mut self.watch(kind).present;
+        if present.len() <= index {
+            present.resize(index + 1, false);
+        }
+        present[index] = is_present;
+    }
+
+    /// What is gone since the list before, by the ids that were present then.
+    fn take_in_absences(&mut self, kind: Kind, before: &[bool]) {
+        for (index, _) in before.iter().enumerate().filter(|(_, was)| **was) {
+            if self.watch(kind).present.get(index).copied().unwrap_or_default() {
+                continue;
+            }
+            let id = u32::try_from(index).unwrap_or(u32::MAX);
+            self.observed(match kind {
+                Kind::Machine => Observation::Machine(MachineId(id), None),
+                Kind::Node => Observation::Node(MachineId(id), None),
+                Kind::MachineComponent => Observation::Version(VersionId(id), None),
+                Kind::ClusterPackageVersion => Observation::PackageVersion(None),
+                Kind::Lease => Observation::Lease(None),
+            });
+        }
+    }
+}
+
+impl World {
+    /// A process lists a kind, and watches it from then on.
+    pub(in crate::world) fn want_list(&mut self, process: &mut Process, kind: Kind) {
+        process.watch(kind).cursor = None;
+        let occurrence = self.queue.now().0;
+        let owner = u64::from(process.number);
+        let delay = self.draws.within(word("list") ^ word(kind.name()), owner, occurrence, LIST);
+        self.queue.after(delay, Priority::NORMAL, Event::List { process: process.number, kind });
+    }
+
+    /// The list arrives.
+    pub(in crate::world) fn list(&mut self, process: u32, kind: Kind) {
+        let Some(mut process) = self.take_process(process) else { return self.queue.discount() };
+        let collection = self.api.collection(kind);
+        process.watch(kind).cursor = Some(collection.cursor());
+        let before = std::mem::take(&mut process.watch(kind).present);
+        for object in collection.objects() {
+            process.take_in_object(object);
+        }
+        process.take_in_absences(kind, &before);
+        if kind == Kind::Lease && collection.is_empty() {
+            process.observed(Observation::Lease(None));
+        }
+        process.observed(Observation::Synced(kind));
+        self.turn_soon(&mut process);
+        self.put_process(process);
+    }
+
+    /// Something of a kind was committed: those who watch it will see it.
+    pub(in crate::world) fn notify(&mut self, kind: Kind) {
+        for number in self.live.clone() {
+            let Some(mut process) = self.take_process(number) else { continue };
+            let watch = process.watch(kind);
+            if watch.cursor.is_some() && !watch.due {
+                watch.due = true;
+                let revision = self.api.revision();
+                let purpose = word("watch") ^ word(kind.name());
+                let delay = self.draws.within(purpose, u64::from(number), revision, DELAY);
+                let at = (self.queue.now() + delay).max(self.held_until(kind));
+                self.queue.at(at, Priority::NORMAL, Event::Deliver { process: number, kind });
+            }
+            self.put_process(process);
+        }
+    }
+
+    /// A watch delivers what it has.
+    pub(in crate::world) fn deliver(&mut self, number: u32, kind: Kind) {
+        let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
+        let (now, held) = (self.queue.now(), self.held_until(kind));
+        if held > now {
+            self.tally.note(Occasion::WatchHeld);
+            self.queue.at(held, Priority::NORMAL, Event::Deliver { process: number, kind });
+            return self.put_process(process);
+        }
+        let watch = process.watch(kind);
+        watch.due = false;
+        let Some(mut cursor) = watch.cursor else { return self.put_process(process) };
+        let compacted = match self.api.collection(kind).since(cursor, now) {
+            Ok(changes) => {
+                for change in changes {
+                    process.take_in(change);
+                    cursor = cursor.next();
+                }
+                false
+            }
+            Err(Gone) => true,
+        };
+        if compacted {
+            self.tally.note(Occasion::Relisted);
+            self.want_list(&mut process, kind);
+        } else {
+            process.watch(kind).cursor = Some(cursor);
+            self.turn_soon(&mut process);
+        }
+        self.put_process(process);
+    }
+
+    /// Until when watches of a kind deliver nothing.
+    fn held_until(&self, kind: Kind) -> Timestamp {
+        self.holds[KINDS.iter().position(|of| *of == kind).unwrap_or_default()]
+    }
+}

@@ -1,0 +1,212 @@
+//! People: they apply, edit and delete, and look whether things are as they expect.
+
+use std::sync::Arc;
+
+use seaworthy_api::object::{Endpoint, Lease, LeaseSpec, Machine, Metadata, Resource};
+use seaworthy_api::v1alpha1::{ADOPT_ANNOTATION, Address, LEASE, MachineSpec, NAMESPACE, Ssh};
+use seaworthy_kernel::Priority;
+use seaworthy_model::id::Kind;
+
+use super::api_server::{Preconditions, Refusal, WriteResult};
+use super::arrival::Writer;
+use super::event::Event;
+use super::{World, address, machine_name, since_start};
+use crate::scenario::{Edit, Moment};
+
+impl World {
+    /// Applies what is there at the beginning.
+    pub(super) fn populate(&mut self) {
+        let scenario = Arc::clone(&self.scenario);
+        for number in 0..scenario.fleet.machines {
+            let machine = self.machine(number);
+            self.apply(machine);
+            if scenario.fleet.nodes {
+                let now = self.queue.now();
+                let node = Self::node(&machine_name(number), now);
+                let written = self.api.create(node, now);
+                self.note(written, "Node");
+            }
+        }
+        for manifest in &scenario.manifests {
+            if let Some(object) = manifest.object() {
+                self.apply(object.clone());
+            }
+        }
+    }
+
+    /// People do what the timeline says.
+    pub(super) fn people_act(&mut self, index: u32) {
+        let scenario = Arc::clone(&self.scenario);
+        let Some(moment) = scenario.timeline.get(index as usize) else { return };
+        if index == 0 {
+            self.tally.versions_before = self.versions();
+        }
+        self.look(moment);
+        for manifest in &moment.apply {
+            if let Some(object) = manifest.object() {
+                self.apply(object.clone());
+            }
+        }
+        for edit in &moment.edit {
+            self.edit(edit);
+        }
+        for reference in &moment.delete {
+            let now = self.queue.now();
+            let object = (reference.kind.kind(), reference.name.as_str());
+            let written = self.api.delete(object, Preconditions::default(), now);
+            self.note(written, &reference.name);
+        }
+        if moment.adopt {
+            self.adopt();
+        }
+        if let Some(seat) = moment.start_operator {
+            self.queue.after(std::time::Duration::ZERO, Priority::NORMAL, Event::Start { seat });
+        }
+    }
+
+    fn look(&mut self, moment: &Moment) {
+        let now = self.queue.now();
+        for check in &moment.expect {
+            for problem in self.judge(check) {
+                self.oracle.breach("expected", now, problem);
+            }
+        }
+    }
+
+    /// `kubectl apply`: the object is created, or its spec, labels and annotations become those of the manifest.
+    fn apply(&mut self, object: Resource) {
+        let (kind, name) = (object.kind(), object.metadata().name.clone());
+        let now = self.queue.now();
+        let written = if self.api.get(kind, &name).is_none() {
+            self.api.create(object, now)
+        } else {
+            self.api.update((kind, &name), Preconditions::default(), now, |present| {
+                let metadata = present.metadata_mut();
+                metadata.labels.clone_from(&object.metadata().labels);
+                metadata.annotations.clone_from(&object.metadata().annotations);
+                replace_spec(present, object);
+            })
+        };
+        self.note(written, &name);
+    }
+
+    fn edit(&mut self, edit: &Edit) {
+        for &number in &edit.machines {
+            let name = machine_name(number);
+            let now = self.queue.now();
+            let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
+                let Resource::Machine(machine) = object else { return };
+                let spec = Arc::make_mut(&mut machine.spec);
+                if let Some(components) = &edit.components {
+                    spec.components.clone_from(components);
+                }
+                spec.paused = edit.paused.unwrap_or(spec.paused);
+                if edit.retry.is_some() {
+                    spec.retry.clone_from(&edit.retry);
+                }
+            });
+            self.note(written, &name);
+        }
+    }
+
+    /// Records on the Lease that hosts which have seen operators up to the highest epoch may be taken over.
+    fn adopt(&mut self) {
+        let epoch = self.hosts.iter().map(|host| host.epoch().0).max().unwrap_or_default();
+        let now = self.queue.now();
+        let annotation = (ADOPT_ANNOTATION.to_owned(), epoch.to_string());
+        let written = match self.api.get(Kind::Lease, LEASE) {
+            Some(_) => self.api.update((Kind::Lease, LEASE), Preconditions::default(), now, |object| {
+                object.metadata_mut().annotations.extend([annotation]);
+            }),
+            None => {
+                let mut metadata = Metadata { namespace: Some(NAMESPACE.into()), ..Metadata::named(LEASE) };
+                metadata.annotations.extend([annotation]);
+                let api_version = Endpoint::of(Kind::Lease).api_version.into();
+                let (kind, spec) = (Kind::Lease.name().into(), LeaseSpec::default());
+                let lease = Lease { api_version, kind, metadata, spec, status: None };
+                self.api.create(Resource::Lease(Box::new(lease)), now)
+            }
+        };
+        self.note(written, LEASE);
+    }
+
+    /// What follows a write of people. One that is refused is a fault of the scenario.
+    fn note(&mut self, result: WriteResult, name: &str) {
+        match result {
+            Ok(written) => self.committed(&written, Writer::Other),
+            Err(refusal) => {
+                let why = match refusal {
+                    Refusal::AlreadyExists => "it exists already".to_owned(),
+                    Refusal::NotFound => "there is no such object".to_owned(),
+                    Refusal::Conflict(why) => why.to_owned(),
+                    Refusal::Invalid(invalid) => format!("{}: {}", invalid.field, invalid.message),
+                };
+                let now = self.queue.now();
+                let detail = format!("{name} at {}: {why}", since_start(now));
+                self.oracle.breach("peopleRefused", now, detail);
+            }
+        }
+    }
+
+    /// A machine of the fleet, as people applied it.
+    fn machine(&self, number: u32) -> Resource {
+        let fleet = &self.scenario.fleet;
+        let zone = number % fleet.zones;
+        let rack = number / fleet.zones % fleet.racks_per_zone;
+        let name = machine_name(number);
+        Resource::Machine(Box::new(Machine {
+            api_version: Endpoint::of(Kind::Machine).api_version.into(),
+            kind: Kind::Machine.name().into(),
+            metadata: Metadata::named(name.clone()),
+            spec: Arc::new(MachineSpec {
+                address: Address {
+                    ip: address(number),
+                    hostname: Some(name),
+                    idc: Some(format!("zone-{zone}")),
+                    rack: Some(format!("rack-{zone}-{rack}")),
+                },
+                ssh: Ssh {
+                    port: 22,
+                    user: "root".into(),
+                    secret_name: "fleet-key".into(),
+                    host_keys: vec![HOST_KEY.into()],
+                    host_key_policy: "Pinned".into(),
+                },
+                components: Vec::new(),
+                paused: false,
+                retry: None,
+            }),
+            status: None,
+        }))
+    }
+
+    /// How many hosts have which version of which component.
+    #[must_use]
+    pub fn versions(&self) -> std::collections::BTreeMap<String, u32> {
+        let mut versions = std::collections::BTreeMap::new();
+        for host in &self.hosts {
+            for installed in host.installed() {
+                *versions.entry(installed.version).or_default() += 1;
+            }
+        }
+        let name = |(version, count)| (self.catalogue.version_name(version).to_owned(), count);
+        versions.into_iter().map(name).collect()
+    }
+}
+
+/// All hosts of a simulated fleet show the same key: nobody is there to tell them apart by it.
+const HOST_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
+
+fn replace_spec(present: &mut Resource, object: Resource) {
+    match (present, object) {
+        (Resource::Machine(present), Resource::Machine(object)) => present.spec = object.spec,
+        (Resource::MachineComponent(present), Resource::MachineComponent(object)) => {
+            present.spec = object.spec
+        }
+        (Resource::ClusterPackageVersion(present), Resource::ClusterPackageVersion(object)) => {
+            present.spec = object.spec;
+        }
+        (Resource::Lease(present), Resource::Lease(object)) => present.spec = object.spec,
+        (_, _) => {}
+    }
+}
