@@ -1,0 +1,49 @@
+//! The program that works on a host: it applies one operation at a time, and reports facts.
+//!
+//! ```text
+//! /opt/seaworthy/                                the root
+//!   releases/<component>/<version>-<id>.<n>/     complete releases, never changed once they are there
+//!   manifests/<component>/<same name>.json       what each consists of; there before the release is
+//!   current/<component>  -> ../releases/...      the one link that a change swaps
+//!   previous/<component> -> ../releases/...      where a way back leads
+//!   staging/<operation>/                         a release in the making
+//!   state/memory.json                            owner and fences
+//!   state/operations/<operation>.{json,journal}  the order, and what was done about it
+//! /etc/systemd/system/<unit> -> /opt/seaworthy/current/<component>/.seaworthy/<unit>
+//! ```
+//!
+//! Invariants:
+//! - `current/<component>` leads to a complete release, or does not exist. At no instant, also after a power cut, is it
+//!   anything in between.
+//! - An accepted operation ends, however often its execution is killed: done, or undone. `execution` has the rules.
+//! - A file that is not ours is never changed or removed.
+//! - Nothing that is read is trusted: names, paths, archives, templates and lengths are judged before they are used.
+
+mod archive;
+mod disk;
+mod execution;
+mod facts;
+mod failure;
+mod fetch;
+mod host;
+pub mod journal;
+mod layout;
+mod links;
+mod lock;
+mod manifest;
+pub mod memory;
+mod order;
+mod resume;
+mod stage;
+mod steps;
+mod system;
+mod systemd;
+pub mod template;
+mod tree;
+mod verify;
+
+pub use host::Host;
+pub use layout::{Layout, ROOT};
+pub use steps::{Steps, Unobserved};
+pub use system::{System, UnitState};
+pub use systemd::Systemd;

@@ -1,0 +1,111 @@
+//! Links on the host that lead through `current/` into whatever release is the current one. The unit of a component is
+//! one of them, so swapping the current release changes nothing here.
+
+use std::fs;
+use std::path::Path;
+
+use seaworthy_model::component::Content;
+
+use crate::Host;
+use crate::disk;
+use crate::failure::{self, Result};
+use crate::manifest::{HostLink, Manifest};
+use crate::order;
+
+/// Where systemd looks for units that an administrator made.
+const UNITS: &str = "/etc/systemd/system";
+/// What is linked here is started at boot.
+const WANTED: &str = "/etc/systemd/system/multi-user.target.wants";
+
+/// The links of a component with this content.
+pub(crate) fn of(host: &Host<'_>, component: &str, content: &Content) -> Vec<HostLink> {
+    let current = host.layout.current(component);
+    let through = |inside: &str| current.join(inside).display().to_string();
+    let mut links: Vec<HostLink> = content
+        .links
+        .iter()
+        .map(|link| HostLink { path: link.path.clone(), target: through(&link.target) })
+        .collect();
+    if let Some(unit) = &content.unit {
+        let name = &unit.name;
+        let file = through(&format!("{}/{name}", order::OWN));
+        links.push(HostLink { path: format!("{UNITS}/{name}"), target: file });
+        links.push(HostLink { path: format!("{WANTED}/{name}"), target: format!("../{name}") });
+    }
+    links
+}
+
+/// Makes those of `links` that are missing on the host. Changes nothing that is there; what is there and belongs neither
+/// to this component nor to its release `before` is in the way.
+pub(crate) fn add_missing(host: &Host<'_>, links: &[HostLink], before: Option<&Manifest>) -> Result<()> {
+    for link in links {
+        let place = host.layout.on_host(&link.path);
+        check_above(host, &place)?;
+        host.disk().remove_temporary(&place)?;
+        match fs::symlink_metadata(&place) {
+            Err(error) if disk::is_absent(&error) => {
+                make_parent(host, &place)?;
+                host.disk().create_link(&place, Path::new(&link.target))?;
+                sync_parent(host, &place)?;
+            }
+            Err(error) => return Err(failure::on("look at", &place, &error)),
+            Ok(_) if link.is_intact(&host.layout) => {}
+            Ok(found) => {
+                let ours = before.is_some_and(|manifest| has(&manifest.links, &link.path));
+                if !ours || found.is_dir() {
+                    return Err(failure::invalid(format!(
+                        "{} is in the way: it is there already and not a link of this component",
+                        place.display()
+                    )));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes all of `links` what they should be, whatever is there in their place.
+pub(crate) fn put_right(host: &Host<'_>, links: &[HostLink]) -> Result<()> {
+    for link in links {
+        let place = host.layout.on_host(&link.path);
+        host.disk().remove_temporary(&place)?;
+        if !link.is_intact(&host.layout) {
+            make_parent(host, &place)?;
+            host.disk().point(&place, Path::new(&link.target))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes those of `links` that are not among `kept` and lead to where we made them lead.
+pub(crate) fn remove(host: &Host<'_>, links: &[HostLink], kept: &[HostLink]) -> Result<()> {
+    for link in links.iter().filter(|link| !has(kept, &link.path)) {
+        let place = host.layout.on_host(&link.path);
+        host.disk().remove_temporary(&place)?;
+        if link.is_intact(&host.layout) {
+            host.disk().remove(&place)?;
+        }
+    }
+    Ok(())
+}
+
+fn has(links: &[HostLink], path: &str) -> bool {
+    links.iter().any(|link| link.path == path)
+}
+
+/// Checks the directories above a link, wherever links lead: who may write to one of them could have ours made in any
+/// place, by root.
+fn check_above(host: &Host<'_>, place: &Path) -> Result<()> {
+    let real = |path: &Path| path.canonicalize().map_err(|error| failure::on("look at", path, &error));
+    let prefix = real(host.layout.prefix())?;
+    let Some(above) = place.ancestors().skip(1).find(|above| above.exists()) else { return Ok(()) };
+    real(above)?.ancestors().take_while(|above| above.starts_with(&prefix)).try_for_each(disk::check_access)
+}
+
+fn make_parent(host: &Host<'_>, place: &Path) -> Result<()> {
+    place.parent().map_or(Ok(()), |parent| host.disk().make_dir(parent, 0o755))
+}
+
+fn sync_parent(host: &Host<'_>, place: &Path) -> Result<()> {
+    place.parent().map_or(Ok(()), |parent| host.disk().sync_dir(parent))
+}

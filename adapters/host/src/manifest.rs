@@ -1,0 +1,193 @@
+//! The manifest of a release: what a complete release consists of, with the digest of every file. It is durable before
+//! its release directory appears, so a directory that has a manifest is complete, and one that has none is rubbish.
+//! Kept outside the release, so that what happens inside one cannot change it.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use seaworthy_api::host::wire::{Component, RenderedFile};
+use seaworthy_model::component::{Probe, ReleaseId, Rollback};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::host::Drift;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::disk;
+use crate::failure::{self, Result};
+use crate::layout::Layout;
+use crate::system::{System, UnitState, running_binary};
+
+/// About 300 bytes per entry, for the most entries that an archive may have.
+const LENGTH_MAX: u64 = 64 << 20;
+
+/// What a complete release consists of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Manifest {
+    pub(crate) component: String,
+    pub(crate) version_name: String,
+    pub(crate) version: String,
+    pub(crate) release: ReleaseId,
+    /// The name of its directory.
+    pub(crate) directory: String,
+    /// Files, links and directories inside it, sorted by path.
+    pub(crate) entries: Vec<Entry>,
+    /// Links on the host.
+    pub(crate) links: Vec<HostLink>,
+    pub(crate) unit: Option<ServiceUnit>,
+    pub(crate) probe: Option<Probe>,
+    pub(crate) rollback: Rollback,
+    /// Paths of the entries that were rendered.
+    pub(crate) rendered: Vec<String>,
+}
+
+/// One thing inside a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// Relative path.
+    pub(crate) path: String,
+    pub(crate) kind: EntryKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum EntryKind {
+    File { mode: u32, sha256: Digest },
+    Directory,
+    Link { target: String },
+}
+
+/// A link on the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct HostLink {
+    /// Absolute path, as on the host.
+    pub(crate) path: String,
+    /// What it points to.
+    pub(crate) target: String,
+}
+
+/// The unit of a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ServiceUnit {
+    pub(crate) name: String,
+    /// The digest of the unit file.
+    pub(crate) sha256: Digest,
+    /// Relative path of the binary that the service consists of.
+    pub(crate) executable: String,
+    /// The digest of that binary.
+    pub(crate) binary: Digest,
+}
+
+impl Manifest {
+    /// Reads a manifest; `None` when it does not exist or is not readable as one. A component whose manifest is lost
+    /// counts as not installed, and installing it puts everything right.
+    pub(crate) fn read(layout: &Layout, component: &str, directory: &str) -> Result<Option<Self>> {
+        let Some(bytes) = disk::read(&layout.manifest(component, directory), LENGTH_MAX)? else {
+            return Ok(None);
+        };
+        let manifest: Option<Self> = serde_json::from_slice(&bytes).ok();
+        Ok(manifest.filter(|read| read.component == component && read.directory == directory))
+    }
+
+    /// The manifest of the current release of `component`.
+    pub(crate) fn current(layout: &Layout, component: &str) -> Result<Option<Self>> {
+        match linked_directory(&layout.current(component)) {
+            Some(directory) => Self::read(layout, component, &directory),
+            None => Ok(None),
+        }
+    }
+
+    /// The digest that `path` has in the manifest, if it is a file.
+    pub(crate) fn file(&self, path: &str) -> Option<Digest> {
+        let found = self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok()?;
+        match &self.entries[found].kind {
+            EntryKind::File { sha256, .. } => Some(*sha256),
+            EntryKind::Directory | EntryKind::Link { .. } => None,
+        }
+    }
+
+    /// Whether all files in the directory are as they should be. What was added beside them is not looked at: programs
+    /// may write into their directory.
+    pub(crate) fn files_intact(&self, layout: &Layout) -> bool {
+        let directory = layout.releases(&self.component).join(&self.directory);
+        self.entries.iter().all(|entry| entry.is_intact(&directory))
+    }
+
+    /// What the component looks like now.
+    pub(crate) fn inspect(&self, layout: &Layout, system: &dyn System) -> Result<Component> {
+        let mut drift = Drift::NONE;
+        if !self.files_intact(layout) {
+            drift = drift.with(Drift::FILES);
+        }
+        if !self.links.iter().all(|link| link.is_intact(layout)) {
+            drift = drift.with(Drift::LINKS);
+        }
+        let mut running = None;
+        if let Some(unit) = &self.unit {
+            match system.unit(&unit.name)? {
+                UnitState::Running { pid } => {
+                    running = running_binary(pid);
+                    if running != Some(unit.binary) {
+                        drift = drift.with(Drift::WRONG_BINARY);
+                    }
+                }
+                UnitState::Waiting | UnitState::Stopped => drift = drift.with(Drift::NOT_RUNNING),
+            }
+        }
+        let rendered = self
+            .rendered
+            .iter()
+            .filter_map(|path| Some(RenderedFile { path: path.clone(), sha256: self.file(path)? }));
+        Ok(Component {
+            name: self.component.clone(),
+            version_name: self.version_name.clone(),
+            release: self.release,
+            drift,
+            rendered: rendered.collect(),
+            running,
+        })
+    }
+}
+
+impl Entry {
+    fn is_intact(&self, directory: &Path) -> bool {
+        let path = directory.join(&self.path);
+        let Ok(metadata) = fs::symlink_metadata(&path) else { return false };
+        match &self.kind {
+            EntryKind::Directory => metadata.is_dir(),
+            EntryKind::Link { target } => disk::target(&path).is_some_and(|read| read == Path::new(target)),
+            EntryKind::File { mode, sha256 } => {
+                metadata.is_file()
+                    && metadata.permissions().mode() & 0o7777 == *mode
+                    && digest_of_file(&path).is_ok_and(|digest| digest == *sha256)
+            }
+        }
+    }
+}
+
+impl HostLink {
+    pub(crate) fn is_intact(&self, layout: &Layout) -> bool {
+        disk::target(&layout.on_host(&self.path)).is_some_and(|read| read == Path::new(&self.target))
+    }
+}
+
+/// The name of the directory that a link like `current/<component>` points to.
+pub(crate) fn linked_directory(link: &Path) -> Option<String> {
+    let target = disk::target(link)?;
+    Some(target.file_name()?.to_str()?.to_owned())
+}
+
+/// The digest of a file.
+pub(crate) fn digest_of_file(path: &Path) -> Result<Digest> {
+    let mut file = File::open(path).map_err(|error| failure::on("open", path, &error))?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer).map_err(|error| failure::on("read", path, &error))? {
+            0 => return Ok(Digest(hasher.finalize().into())),
+            length => hasher.update(&buffer[..length]),
+        }
+    }
+}

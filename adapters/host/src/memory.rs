@@ -1,0 +1,271 @@
+//! What a host remembers for ever: who manages it, and the highest fence that it has seen from each cluster.
+
+use std::collections::BTreeMap;
+
+use seaworthy_api::host::wire::{Command, Fence, Owner};
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::host::OperationId;
+use seaworthy_model::lease::Epoch;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::{self, Disk};
+use crate::failure::{self, Result};
+use crate::layout::Layout;
+
+/// Far more than a memory of a thousand clusters needs.
+const LENGTH_MAX: u64 = 1 << 20;
+
+/// What a host remembers. Stored as one small file that is replaced as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    /// Who manages the host.
+    pub owner: Option<Owner>,
+    /// The highest fence per cluster. An entry stays when its owner goes: a late order of an old operator is refused
+    /// also then.
+    pub marks: BTreeMap<String, Mark>,
+    /// The operation that was accepted last.
+    pub latest: Option<OperationId>,
+    /// The cluster whose operations are remembered: those of another may have the same ids.
+    #[serde(default)]
+    pub operations_of: Option<String>,
+}
+
+/// The highest fence that was seen from a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mark {
+    /// The operator's epoch.
+    pub epoch: Epoch,
+    /// The number within it.
+    pub sequence: u64,
+    /// The operation that came with it. Only that one may come with it again.
+    pub operation: Option<OperationId>,
+}
+
+/// Whether an order may be carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Yes, and nothing of it is remembered.
+    Answer,
+    /// Yes, once the memory as it is now is durable.
+    Remember,
+    /// No.
+    Refuse(Cause),
+}
+
+impl Memory {
+    pub(crate) fn read(layout: &Layout) -> Result<Self> {
+        let path = layout.memory();
+        let Some(bytes) = disk::read(&path, LENGTH_MAX)? else { return Ok(Self::default()) };
+        serde_json::from_slice(&bytes).map_err(|error| {
+            failure::host(format!(
+                "{} is damaged ({error}): nobody knows who manages this host; once that is clear, run \
+                 `seaworthy-host disown --force`",
+                path.display()
+            ))
+        })
+    }
+
+    pub(crate) fn write(&self, disk: Disk<'_>, layout: &Layout) -> Result<()> {
+        let text = serde_json::to_vec_pretty(self).map_err(|error| failure::host(error.to_string()))?;
+        disk.replace(&layout.memory(), &text, 0o600)
+    }
+
+    /// The highest epoch seen from `cluster`.
+    #[must_use]
+    pub fn epoch(&self, cluster: &str) -> Epoch {
+        self.marks.get(cluster).map_or(Epoch::VACANT, |mark| mark.epoch)
+    }
+
+    /// Judges an order, and takes in what is to be remembered of it.
+    ///
+    /// - Only the owner changes anything, also the marks. Others may read. While nobody owns the host, whoever reads it
+    ///   moves the marks: a late order of an older operator must not claim it behind the back of the one that read.
+    /// - (epoch, sequence) must grow. What reads is answered again with an equal one; with a lower epoch `Facts` is
+    ///   still answered, so that an operator whose store was set back learns of it.
+    /// - `Apply` claims a host that nobody owns, and comes again only with the operation that it came with.
+    pub fn judge(&mut self, fence: &Fence, command: &Command) -> Verdict {
+        let foreign = self
+            .owner
+            .as_ref()
+            .filter(|owner| owner.cluster != fence.cluster || owner.machine != fence.machine)
+            .cloned();
+        let mark = self.marks.get(&fence.cluster).copied().unwrap_or_default();
+        let seen = (mark.epoch, mark.sequence);
+        let order = (fence.epoch, fence.sequence);
+        let owned = self.owner.is_some();
+        match (command, foreign) {
+            (Command::Facts | Command::Status(_), Some(_)) => Verdict::Answer,
+            (Command::Facts, None) if fence.epoch < mark.epoch => Verdict::Answer,
+            (_, None) if order < seen => Verdict::Refuse(too_old(fence, mark)),
+            (Command::Facts | Command::Status(_), None) if order == seen => Verdict::Answer,
+            (Command::Facts | Command::Status(_), None) => self.remember(fence, None),
+            (Command::Apply(_) | Command::Disown, Some(owner)) => Verdict::Refuse(owned_by(&owner)),
+            (Command::Apply(operation), None) if order == seen => {
+                if mark.operation == Some(operation.id) {
+                    Verdict::Answer
+                } else {
+                    Verdict::Refuse(too_old(fence, mark))
+                }
+            }
+            (Command::Apply(operation), None) => {
+                self.owner = Some(owner(fence));
+                self.remember(fence, Some(operation.id))
+            }
+            (Command::Disown, None) if order == seen && !owned => Verdict::Answer,
+            (Command::Disown, None) if order == seen => Verdict::Refuse(too_old(fence, mark)),
+            (Command::Disown, None) => {
+                self.owner = None;
+                self.remember(fence, None)
+            }
+        }
+    }
+
+    fn remember(&mut self, fence: &Fence, operation: Option<OperationId>) -> Verdict {
+        let mark = Mark { epoch: fence.epoch, sequence: fence.sequence, operation };
+        self.marks.insert(fence.cluster.clone(), mark);
+        Verdict::Remember
+    }
+}
+
+fn owner(fence: &Fence) -> Owner {
+    Owner { cluster: fence.cluster.clone(), machine: fence.machine, machine_name: fence.machine_name.clone() }
+}
+
+fn owned_by(owner: &Owner) -> Cause {
+    let detail = format!(
+        "the host belongs to Machine {} ({}) of cluster {}",
+        owner.machine_name, owner.machine, owner.cluster
+    );
+    Cause::new(CauseKind::OwnedByAnother, detail)
+}
+
+fn too_old(fence: &Fence, mark: Mark) -> Cause {
+    let detail = format!(
+        "the order is epoch {} sequence {}, the host has seen epoch {} sequence {} of cluster {}",
+        fence.epoch.0, fence.sequence, mark.epoch.0, mark.sequence, fence.cluster
+    );
+    Cause::new(CauseKind::FenceRefused, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use seaworthy_api::host::wire::{Change, Operation};
+    use seaworthy_model::id::Uid;
+
+    use super::*;
+
+    fn fence(cluster: &str, machine: u128, epoch: u32, sequence: u64) -> Fence {
+        Fence {
+            cluster: cluster.into(),
+            machine: Uid(machine),
+            machine_name: format!("m{machine}"),
+            epoch: Epoch(epoch),
+            sequence,
+        }
+    }
+
+    fn id(sequence: u64) -> OperationId {
+        OperationId { epoch: Epoch(5), sequence }
+    }
+
+    fn apply(sequence: u64) -> Command {
+        Command::Apply(Box::new(Operation {
+            id: id(sequence),
+            component: "webd".into(),
+            change: Change::Remove,
+        }))
+    }
+
+    /// Owned by Machine 1 of cluster c, which was seen up to epoch 5, sequence 10, with operation 10.
+    fn owned() -> Memory {
+        let mut memory = Memory::default();
+        assert_eq!(memory.judge(&fence("c", 1, 5, 10), &apply(10)), Verdict::Remember);
+        memory
+    }
+
+    #[derive(Debug, PartialEq)]
+    enum Word {
+        Answer,
+        Remember,
+        Old,
+        Foreign,
+    }
+    use Word::{Answer, Foreign, Old, Remember};
+
+    fn word(verdict: &Verdict) -> Word {
+        match verdict {
+            Verdict::Answer => Answer,
+            Verdict::Remember => Remember,
+            Verdict::Refuse(cause) if cause.kind == CauseKind::FenceRefused => Old,
+            Verdict::Refuse(cause) if cause.kind == CauseKind::OwnedByAnother => Foreign,
+            Verdict::Refuse(cause) => panic!("{cause:?}"),
+        }
+    }
+
+    #[test]
+    fn an_owned_host_obeys_its_owner_in_order() {
+        let (facts, status) = (Command::Facts, Command::Status(id(10)));
+        let table = [
+            // (epoch, sequence), then the verdicts on facts, status, apply 10, apply 11, disown
+            ((6, 1), [Remember, Remember, Remember, Remember, Remember]),
+            ((5, 11), [Remember, Remember, Remember, Remember, Remember]),
+            ((5, 10), [Answer, Answer, Answer, Old, Old]),
+            ((5, 9), [Old, Old, Old, Old, Old]),
+            ((4, 99), [Answer, Old, Old, Old, Old]),
+        ];
+        for ((epoch, sequence), verdicts) in table {
+            let commands = [&facts, &status, &apply(10), &apply(11), &Command::Disown];
+            for (command, expected) in commands.into_iter().zip(verdicts) {
+                let mut memory = owned();
+                let verdict = memory.judge(&fence("c", 1, epoch, sequence), command);
+                assert_eq!(word(&verdict), expected, "e{epoch} s{sequence} {command:?}");
+                if verdict != Verdict::Remember {
+                    assert_eq!(memory, owned(), "only what is remembered changes the memory: {command:?}");
+                } else {
+                    assert_eq!(memory.marks["c"].epoch, Epoch(epoch));
+                    assert_eq!(memory.marks["c"].sequence, sequence);
+                    assert_eq!(memory.owner.is_none(), *command == Command::Disown);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn others_may_look_and_nothing_else() {
+        for (cluster, machine) in [("c", 2), ("d", 1)] {
+            let high = fence(cluster, machine, 99, 99);
+            for (command, expected) in [
+                (Command::Facts, Answer),
+                (Command::Status(id(10)), Answer),
+                (apply(11), Foreign),
+                (Command::Disown, Foreign),
+            ] {
+                let mut memory = owned();
+                assert_eq!(word(&memory.judge(&high, &command)), expected, "{cluster} {machine} {command:?}");
+                assert_eq!(memory, owned());
+            }
+        }
+    }
+
+    #[test]
+    fn a_disowned_host_still_refuses_late_orders_of_its_old_cluster() {
+        let mut memory = owned();
+        assert_eq!(memory.judge(&fence("c", 1, 5, 11), &Command::Disown), Verdict::Remember);
+        assert_eq!(memory.owner, None);
+        assert_eq!(word(&memory.judge(&fence("c", 1, 5, 11), &Command::Disown)), Answer);
+        assert_eq!(word(&memory.judge(&fence("c", 1, 5, 10), &apply(10))), Old);
+        assert_eq!(word(&memory.judge(&fence("c", 2, 4, 50), &apply(50))), Old);
+        // Whoever reads a host without an owner is remembered; what is older cannot claim it any more.
+        assert_eq!(word(&memory.judge(&fence("c", 2, 6, 1), &Command::Facts)), Remember);
+        assert_eq!(memory.epoch("c"), Epoch(6));
+        assert_eq!(word(&memory.judge(&fence("c", 3, 5, 99), &apply(99))), Old);
+        assert_eq!(word(&memory.judge(&fence("c", 2, 6, 2), &apply(2))), Remember);
+        assert_eq!(memory.owner.as_ref().map(|owner| owner.machine), Some(Uid(2)));
+        // Another cluster starts with marks of its own.
+        let mut memory = Memory { owner: None, ..memory };
+        assert_eq!(word(&memory.judge(&fence("d", 3, 1, 1), &apply(1))), Remember);
+        assert_eq!(memory.epoch("c"), Epoch(6));
+    }
+}

@@ -1,0 +1,58 @@
+//! The unit that, after a reboot, finishes or undoes what the reboot interrupted, without waiting for an operator.
+
+use std::path::Path;
+
+use crate::Host;
+use crate::disk;
+use crate::failure::Result;
+
+const UNIT: &str = "/etc/systemd/system/seaworthy-resume.service";
+const WANTED: &str = "/etc/systemd/system/multi-user.target.wants/seaworthy-resume.service";
+
+/// Makes sure that the unit is there. systemd reads it at the next boot, which is when it is of use.
+pub(crate) fn arm(host: &Host<'_>) -> Result<()> {
+    let Some(program) = plain(host.program) else { return Ok(()) };
+    let (Some(root), Some(prefix)) = (plain(host.layout.root()), plain(host.layout.prefix())) else {
+        return Ok(());
+    };
+    let text = format!(
+        "[Unit]\n\
+         Description=Seaworthy: finish or undo an operation that was interrupted\n\
+         ConditionPathExists={program}\n\n\
+         [Service]\n\
+         Type=exec\n\
+         ExecStart={program} --root {root} --prefix {prefix} resume\n\n\
+         [Install]\n\
+         WantedBy=multi-user.target\n"
+    );
+    let unit = host.layout.on_host(UNIT);
+    host.disk().remove_temporary(&unit)?;
+    if disk::read(&unit, 1 << 16).ok().flatten().as_deref() != Some(text.as_bytes()) {
+        if let Some(parent) = unit.parent() {
+            host.disk().make_dir(parent, 0o755)?;
+        }
+        host.disk().replace(&unit, text.as_bytes(), 0o644)?;
+    }
+    let wanted = host.layout.on_host(WANTED);
+    host.disk().remove_temporary(&wanted)?;
+    if disk::target(&wanted).as_deref() != Some(Path::new("../seaworthy-resume.service")) {
+        if let Some(parent) = wanted.parent() {
+            host.disk().make_dir(parent, 0o755)?;
+        }
+        host.disk().point(&wanted, Path::new("../seaworthy-resume.service"))?;
+    }
+    Ok(())
+}
+
+/// Removes the unit.
+pub(crate) fn disarm(host: &Host<'_>) -> Result<()> {
+    host.disk().remove(&host.layout.on_host(WANTED))?;
+    host.disk().remove(&host.layout.on_host(UNIT))
+}
+
+/// A path that means the same in a unit file, where spaces, quotes, `%` and `$` mean something else. For any other path
+/// there is no such unit, and the next call resumes.
+fn plain(path: &Path) -> Option<&str> {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'+');
+    path.to_str().filter(|text| text.starts_with('/') && text.bytes().all(fine))
+}

@@ -1,0 +1,212 @@
+//! Making a release: everything up to the moment when it is complete and durable beside the current one. Nothing that
+//! runs is touched.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::statvfs;
+use seaworthy_api::host::wire::Release;
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::component::{ArtefactFormat, ProbeCheck};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::host::OperationId;
+
+use crate::Host;
+use crate::archive;
+use crate::disk;
+use crate::failure::{self, Result};
+use crate::fetch;
+use crate::journal::{Journal, Step};
+use crate::links;
+use crate::manifest::{Entry, EntryKind, Manifest, ServiceUnit};
+use crate::order;
+use crate::template::{self, Template};
+use crate::tree::Tree;
+
+/// So much stays free for everybody else, in bytes and in inodes: a full disk is worse than an old release.
+const BYTES_KEPT: u64 = 64 << 20;
+const INODES_KEPT: u64 = 1024;
+
+/// A release in the making.
+pub(crate) struct Stage<'a> {
+    pub(crate) host: &'a Host<'a>,
+    pub(crate) operation: OperationId,
+    pub(crate) component: &'a str,
+    pub(crate) release: &'a Release,
+}
+
+impl Stage<'_> {
+    /// Makes the release, in a new directory.
+    pub(crate) fn make(&self, journal: &mut Journal) -> Result<Manifest> {
+        let disk = self.host.disk();
+        let staging = self.host.layout.staging().join(self.operation.to_string());
+        disk.remove_tree(&staging)?;
+        disk.make_dir(&staging, 0o700)?;
+        let room = room(&staging)?;
+
+        let recipe = &self.release.recipe;
+        let artefact = staging.join("artefact.part");
+        let bytes = fetch::fetch(disk, &recipe.artefact, &artefact, room)?;
+        journal.write(disk, Step::Fetched { bytes, sha256: recipe.artefact.sha256 })?;
+
+        let root = staging.join("tree");
+        let mut tree = Tree::make(disk, root.clone(), room.saturating_sub(bytes))?;
+        match &recipe.artefact.format {
+            ArtefactFormat::TarGz => archive::unpack(&artefact, &mut tree)?,
+            ArtefactFormat::Binary { path } => {
+                let file = File::open(&artefact).map_err(|error| failure::on("open", &artefact, &error))?;
+                tree.file(path, 0o755, file)?;
+            }
+        }
+        journal.write(disk, Step::Unpacked { entries: tree.len() as u64 })?;
+
+        tree.blame(CauseKind::OperationInvalid);
+        let rendered = self.render(&mut tree)?;
+        journal.write(disk, Step::Rendered { files: rendered.len() as u64 })?;
+        let manifest = self.manifest(tree.settle()?, rendered)?;
+        self.publish(&manifest, &root)?;
+        disk.remove_tree(&staging)?;
+        journal.write(disk, Step::Staged { directory: manifest.directory.clone() })?;
+        Ok(manifest)
+    }
+
+    /// Renders all templates into the tree, and gives the paths of what was rendered.
+    fn render(&self, tree: &mut Tree<'_>) -> Result<Vec<String>> {
+        let content = &self.release.recipe.content;
+        let mut templates: Vec<Template> = content
+            .files
+            .iter()
+            .map(|file| Template { name: file.path.clone(), text: file.template.clone() })
+            .collect();
+        if let Some(unit) = &content.unit {
+            templates.push(Template { name: unit.name.clone(), text: unit.template.clone() });
+        }
+        let current = self.host.layout.current(self.component);
+        let rendered =
+            template::render(self.host.program, &self.release.recipe, self.component, &current, templates)?;
+        let mut paths = Vec::new();
+        for (file, text) in content.files.iter().zip(&rendered) {
+            tree.replace_file(&file.path, file.mode, text.as_bytes())?;
+            paths.push(file.path.clone());
+        }
+        if let (Some(unit), Some(text)) = (&content.unit, rendered.get(content.files.len())) {
+            tree.own_file(&unit.name, text.as_bytes())?;
+            paths.push(format!("{}/{}", order::OWN, unit.name));
+        }
+        paths.sort();
+        Ok(paths)
+    }
+
+    fn manifest(&self, entries: Vec<Entry>, rendered: Vec<String>) -> Result<Manifest> {
+        let recipe = &self.release.recipe;
+        let content = &recipe.content;
+        let mut manifest = Manifest {
+            component: self.component.to_owned(),
+            version_name: self.release.version_name.clone(),
+            version: recipe.version.clone(),
+            release: self.release.id,
+            directory: self.vacant_directory()?,
+            entries,
+            links: links::of(self.host, self.component, content),
+            unit: None,
+            probe: content.probe.clone(),
+            rollback: content.rollback,
+            rendered,
+        };
+        for link in &content.links {
+            if !manifest.entries.iter().any(|entry| entry.path == link.target) {
+                let detail = format!("link {:?}: the release has no {:?}", link.path, link.target);
+                return Err(failure::invalid(detail));
+            }
+        }
+        if let Some(ProbeCheck::Exec { command }) = content.probe.as_ref().map(|probe| &probe.check)
+            && let Some(program) = command.first().filter(|program| !program.starts_with('/'))
+        {
+            executable(&manifest, program)?;
+        }
+        if let Some(unit) = &content.unit {
+            let binary = executable(&manifest, &unit.executable)?;
+            let file = manifest.file(&format!("{}/{}", order::OWN, unit.name));
+            let sha256 = file.ok_or_else(|| failure::host("the unit file was not made"))?;
+            let (name, executable) = (unit.name.clone(), unit.executable.clone());
+            manifest.unit = Some(ServiceUnit { name, sha256, executable, binary });
+        }
+        Ok(manifest)
+    }
+
+    /// A name for the release's directory that was not used yet. The number at its end grows when the same release has to
+    /// be made again because the one that is there was damaged.
+    fn vacant_directory(&self) -> Result<String> {
+        let layout = &self.host.layout;
+        let base = format!("{}-{}", self.release.recipe.version, self.release.id.0.short());
+        let mut taken = disk::names(&layout.releases(self.component))?;
+        taken.extend(disk::names(&layout.manifests(self.component))?);
+        let number = taken
+            .iter()
+            .filter_map(|name| {
+                let number = name.strip_prefix(&base)?.strip_prefix('.')?;
+                number.strip_suffix(".json").unwrap_or(number).parse::<u64>().ok()
+            })
+            .max()
+            .unwrap_or(0);
+        Ok(format!("{base}.{}", number + 1))
+    }
+
+    /// Puts the finished tree in its place, its manifest first.
+    fn publish(&self, manifest: &Manifest, tree: &Path) -> Result<()> {
+        let (disk, layout) = (self.host.disk(), &self.host.layout);
+        disk.make_dir(&layout.manifests(self.component), 0o755)?;
+        let text = serde_json::to_vec_pretty(manifest).map_err(|error| failure::host(error.to_string()))?;
+        disk.replace(&layout.manifest(self.component, &manifest.directory), &text, 0o644)?;
+        let releases = layout.releases(self.component);
+        disk.make_dir(&releases, 0o755)?;
+        disk.rename(tree, &releases.join(&manifest.directory))
+    }
+}
+
+/// The digest of a file of the release that can be executed.
+fn executable(manifest: &Manifest, path: &str) -> Result<Digest> {
+    let entry = manifest.entries.iter().find(|entry| entry.path == path);
+    match entry.map(|entry| &entry.kind) {
+        Some(EntryKind::File { mode, sha256 }) if mode & 0o111 != 0 => Ok(*sha256),
+        Some(EntryKind::File { .. } | EntryKind::Directory | EntryKind::Link { .. }) => {
+            Err(failure::invalid(format!("{path:?} is not an executable file of the release")))
+        }
+        None => Err(failure::invalid(format!("the release has no {path:?}"))),
+    }
+}
+
+/// How many bytes may be written below `directory`.
+fn room(directory: &Path) -> Result<u64> {
+    let free = statvfs(directory).map_err(|error| failure::on("look at", directory, &error.into()))?;
+    let bytes = free.f_bavail.saturating_mul(free.f_frsize);
+    // File systems that make inodes on demand report none at all.
+    if free.f_files > 0 && free.f_favail < INODES_KEPT {
+        let detail = format!("only {} inodes are free at {}", free.f_favail, directory.display());
+        return Err(Cause::new(CauseKind::NoSpace, detail));
+    }
+    bytes.checked_sub(BYTES_KEPT).ok_or_else(|| {
+        let detail = format!("only {bytes} bytes are free at {}", directory.display());
+        Cause::new(CauseKind::NoSpace, detail)
+    })
+}
+
+/// The release `release` of `component` that is complete and intact on this host, if there is one: making it again
+/// would give the same.
+pub(crate) fn find_intact(host: &Host<'_>, component: &str, release: &Release) -> Result<Option<Manifest>> {
+    for name in disk::names(&host.layout.manifests(component))? {
+        let Some(directory) = name.strip_suffix(".json") else { continue };
+        if let Some(manifest) = Manifest::read(&host.layout, component, directory)?
+            && manifest.release == release.id
+            && manifest.files_intact(&host.layout)
+        {
+            return Ok(Some(manifest));
+        }
+    }
+    Ok(None)
+}
+
+/// Where the current release of `component` leads to, for a release in `directory`.
+pub(crate) fn link_target(component: &str, directory: &str) -> PathBuf {
+    Path::new("../releases").join(component).join(directory)
+}

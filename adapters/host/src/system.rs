@@ -1,0 +1,74 @@
+//! What the program needs of the running system, and systemd as its one real provider.
+
+use std::time::Duration;
+
+use seaworthy_model::digest::Digest;
+use seaworthy_model::host::{BootId, OperationId};
+
+use crate::failure::Result;
+use crate::layout::Layout;
+
+/// The running system: its units, its boot, its clock.
+pub trait System {
+    /// The id of the present boot.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    fn boot(&self) -> Result<BootId>;
+
+    /// Makes the system read its unit files anew.
+    ///
+    /// # Errors
+    /// When it refuses.
+    fn reload(&self) -> Result<()>;
+
+    /// Starts a unit, or stops and starts it when it runs. A unit that gave up before gets a fresh chance.
+    ///
+    /// # Errors
+    /// When it does not start.
+    fn restart(&self, unit: &str) -> Result<()>;
+
+    /// Stops a unit. One that does not run, or does not exist, is stopped.
+    ///
+    /// # Errors
+    /// When it goes on.
+    fn stop(&self, unit: &str) -> Result<()>;
+
+    /// How a unit is.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    fn unit(&self, unit: &str) -> Result<UnitState>;
+
+    /// Starts the execution of an accepted operation in a process of its own that outlives this one.
+    ///
+    /// # Errors
+    /// When it could not be started; nothing was done then.
+    fn detach(&self, layout: &Layout, operation: OperationId) -> Result<()>;
+
+    /// A clock that never goes back, from any start.
+    fn now(&self) -> Duration;
+
+    /// Waits.
+    fn wait(&self, span: Duration);
+}
+
+/// How a unit is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnitState {
+    /// It runs, as this process.
+    Running {
+        /// Its main process.
+        pid: u32,
+    },
+    /// It does not run now; it may be starting or waiting to be restarted.
+    Waiting,
+    /// It does not run, and will not by itself.
+    Stopped,
+}
+
+/// The digest of the binary that a process consists of, even if the file was replaced or removed since; `None` when
+/// the process is gone.
+pub(crate) fn running_binary(pid: u32) -> Option<Digest> {
+    crate::manifest::digest_of_file(format!("/proc/{pid}/exe").as_ref()).ok()
+}

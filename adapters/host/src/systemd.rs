@@ -1,0 +1,137 @@
+//! The real system: systemd, through its command line.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use seaworthy_model::host::{BootId, OperationId};
+
+use crate::failure::{self, Result};
+use crate::layout::Layout;
+use crate::system::{System, UnitState};
+use crate::verify::wait_bounded;
+
+/// systemd's own time-outs end a start or stop after 90 s unless the unit says otherwise.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// So much of what a command says goes into a cause.
+const WORDS_MAX: u64 = 2048;
+/// The environment of a command over SSH need not have one.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// systemd on this machine.
+#[derive(Debug)]
+pub struct Systemd {
+    program: PathBuf,
+    start: Instant,
+}
+
+impl Systemd {
+    /// systemd, starting `program` for what is to run detached.
+    #[must_use]
+    pub fn new(program: PathBuf) -> Self {
+        Self { program, start: Instant::now() }
+    }
+
+    /// Runs a command and gives what it printed.
+    fn run<I: AsRef<OsStr>>(&self, program: &str, arguments: impl IntoIterator<Item = I>) -> Result<String> {
+        let mut child = Command::new(program)
+            .args(arguments)
+            .env("PATH", PATH)
+            .env("LC_ALL", "C")
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| failure::on("run", Path::new(program), &error))?;
+        let status = wait_bounded(&mut child, PATIENCE, self)
+            .map_err(|error| failure::on("wait for", Path::new(program), &error))?;
+        let output = words(child.stdout.take());
+        match status {
+            Some(status) if status.success() => Ok(output),
+            Some(status) => {
+                Err(failure::host(format!("{program}: {status}: {}", words(child.stderr.take()).trim())))
+            }
+            None => Err(failure::host(format!("{program}: not done after {} s", PATIENCE.as_secs()))),
+        }
+    }
+}
+
+/// What a command that has ended said, as far as it is of use. It cannot block: a pipe holds more than that, and a command
+/// that said more than a pipe holds was killed.
+fn words(pipe: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        // Half of an explanation is better than none.
+        let _ = pipe.take(WORDS_MAX).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+impl System for Systemd {
+    fn boot(&self) -> Result<BootId> {
+        let path = Path::new("/proc/sys/kernel/random/boot_id");
+        let text = fs::read_to_string(path).map_err(|error| failure::on("read", path, &error))?;
+        u128::from_str_radix(&text.trim().replace('-', ""), 16)
+            .map(BootId)
+            .map_err(|_| failure::host(format!("{}: not a boot id: {text:?}", path.display())))
+    }
+
+    fn reload(&self) -> Result<()> {
+        self.run("systemctl", ["daemon-reload"]).map(drop)
+    }
+
+    fn restart(&self, unit: &str) -> Result<()> {
+        // A unit that crashed too often is not started again before this; one that never did makes it fail.
+        let _ = self.run("systemctl", ["reset-failed", unit]);
+        self.run("systemctl", ["restart", unit]).map(drop)
+    }
+
+    fn stop(&self, unit: &str) -> Result<()> {
+        if self.unit(unit)? == UnitState::Stopped {
+            return Ok(());
+        }
+        self.run("systemctl", ["stop", unit]).map(drop)
+    }
+
+    fn unit(&self, unit: &str) -> Result<UnitState> {
+        let text = self.run("systemctl", ["show", "--property=ActiveState", "--property=MainPID", unit])?;
+        let property = |name: &str| {
+            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default()
+        };
+        let pid = property("MainPID").parse().unwrap_or(0);
+        Ok(match property("ActiveState") {
+            "active" | "reloading" if pid != 0 => UnitState::Running { pid },
+            "inactive" | "failed" => UnitState::Stopped,
+            _ => UnitState::Waiting,
+        })
+    }
+
+    fn detach(&self, layout: &Layout, operation: OperationId) -> Result<()> {
+        let unit = format!("--unit=seaworthy-{operation}.service");
+        let description = format!("--description=Seaworthy operation {operation}");
+        // Collected when it ends: the journal is the truth, and the name must be free should it have to be resumed.
+        let mut arguments: Vec<&OsStr> =
+            ["--quiet", "--collect", "--service-type=exec", &unit, &description, "--"]
+                .map(OsStr::new)
+                .to_vec();
+        let operation = operation.to_string();
+        arguments.extend([self.program.as_os_str(), OsStr::new("--root"), layout.root().as_os_str()]);
+        arguments.extend([OsStr::new("--prefix"), layout.prefix().as_os_str()]);
+        arguments.extend([OsStr::new("execute"), OsStr::new(&operation)]);
+        self.run("systemd-run", arguments).map(drop)
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn wait(&self, span: Duration) {
+        thread::sleep(span);
+    }
+}

@@ -1,0 +1,223 @@
+//! A directory that is filled with contents from outside. It remembers all that it made, and makes nothing through a
+//! link, over something that is there, or outside itself: whatever the contents say.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::digest::Digest;
+use sha2::{Digest as _, Sha256};
+
+use crate::disk::Disk;
+use crate::failure::{self, Result};
+use crate::manifest::{Entry, EntryKind};
+use crate::order;
+
+/// The most things in one release.
+const ENTRIES_MAX: usize = 100_000;
+/// The most bytes in one release.
+const BYTES_MAX: u64 = 8 << 30;
+
+/// A directory that is being filled.
+pub(crate) struct Tree<'a> {
+    disk: Disk<'a>,
+    root: PathBuf,
+    entries: BTreeMap<String, EntryKind>,
+    bytes: u64,
+    /// So many bytes may be written before the disk is too full.
+    room: u64,
+    /// What is to blame for contents that cannot be made.
+    blame: CauseKind,
+}
+
+impl<'a> Tree<'a> {
+    /// Makes the empty directory `root`, which must not exist.
+    pub(crate) fn make(disk: Disk<'a>, root: PathBuf, room: u64) -> Result<Self> {
+        disk.make_dir(&root, 0o755)?;
+        Ok(Self { disk, root, entries: BTreeMap::new(), bytes: 0, room, blame: CauseKind::ArchiveRefused })
+    }
+
+    /// From now on `blame` is to blame.
+    pub(crate) fn blame(&mut self, blame: CauseKind) {
+        self.blame = blame;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Makes a directory, and those above it. One that is there already is fine.
+    pub(crate) fn directory(&mut self, path: &str) -> Result<()> {
+        self.judge(path)?;
+        self.make_directory(path)
+    }
+
+    fn make_directory(&mut self, path: &str) -> Result<()> {
+        match self.entries.get(path) {
+            Some(EntryKind::Directory) => return Ok(()),
+            Some(EntryKind::File { .. } | EntryKind::Link { .. }) => {
+                return Err(self.refuse(format!("{path:?} is a directory and something else as well")));
+            }
+            None => {}
+        }
+        self.prepare(path)?;
+        self.disk.make_dir(&self.root.join(path), 0o755)?;
+        self.entries.insert(path.to_owned(), EntryKind::Directory);
+        Ok(())
+    }
+
+    /// Makes a file out of all that `contents` gives.
+    pub(crate) fn file(&mut self, path: &str, mode: u32, contents: impl Read) -> Result<()> {
+        self.judge(path)?;
+        self.make_file(path, mode, contents)
+    }
+
+    /// Makes a file in the program's own directory inside the release.
+    pub(crate) fn own_file(&mut self, name: &str, contents: &[u8]) -> Result<()> {
+        self.make_file(&format!("{}/{name}", order::OWN), 0o644, contents)
+    }
+
+    fn make_file(&mut self, path: &str, mode: u32, mut contents: impl Read) -> Result<()> {
+        self.vacant(path)?;
+        self.prepare(path)?;
+        let place = self.root.join(path);
+        let mut file = self.disk.create(&place, mode)?;
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let length = match contents.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(length) => length,
+                Err(error) => return Err(self.refuse(format!("{path:?} cannot be read: {error}"))),
+            };
+            self.charge(length as u64)?;
+            hasher.update(&buffer[..length]);
+            file.write_all(&buffer[..length]).map_err(|error| failure::on("write", &place, &error))?;
+        }
+        self.disk.step(&format!("write {}", place.display()));
+        let sha256 = Digest(hasher.finalize().into());
+        self.entries.insert(path.to_owned(), EntryKind::File { mode, sha256 });
+        Ok(())
+    }
+
+    /// Makes a file in place of another one, if there is one.
+    pub(crate) fn replace_file(&mut self, path: &str, mode: u32, contents: &[u8]) -> Result<()> {
+        self.judge(path)?;
+        if matches!(self.entries.get(path), Some(EntryKind::File { .. })) {
+            // Made by this tree, so nothing above it is a link.
+            self.disk.remove(&self.root.join(path))?;
+            self.entries.remove(path);
+        }
+        self.file(path, mode, contents)
+    }
+
+    /// Makes a link. It may only lead to places inside.
+    pub(crate) fn link(&mut self, path: &str, target: &str) -> Result<()> {
+        self.judge(path)?;
+        self.vacant(path)?;
+        if !stays_inside(path, target) {
+            return Err(self.refuse(format!("link {path:?} leads outside, to {target:?}")));
+        }
+        self.prepare(path)?;
+        self.disk.create_link(&self.root.join(path), Path::new(target))?;
+        self.entries.insert(path.to_owned(), EntryKind::Link { target: target.to_owned() });
+        Ok(())
+    }
+
+    /// Makes everything durable, the innermost first, and gives what was made, sorted by path.
+    pub(crate) fn settle(self) -> Result<Vec<Entry>> {
+        for (path, kind) in &self.entries {
+            if matches!(kind, EntryKind::File { .. }) {
+                let place = self.root.join(path);
+                let file = File::open(&place).map_err(|error| failure::on("open", &place, &error))?;
+                self.disk.sync(&file, &place)?;
+            }
+        }
+        // In reverse order what is inside a directory precedes it.
+        for (path, kind) in self.entries.iter().rev() {
+            if *kind == EntryKind::Directory {
+                self.disk.sync_dir(&self.root.join(path))?;
+            }
+        }
+        self.disk.sync_dir(&self.root)?;
+        Ok(self.entries.into_iter().map(|(path, kind)| Entry { path, kind }).collect())
+    }
+
+    fn vacant(&self, path: &str) -> Result<()> {
+        if self.entries.contains_key(path) {
+            return Err(self.refuse(format!("{path:?} is there twice")));
+        }
+        Ok(())
+    }
+
+    fn judge(&self, path: &str) -> Result<()> {
+        order::check_inside("path", path).map_err(|cause| self.refuse(cause.detail))
+    }
+
+    /// Makes the directories above something new.
+    fn prepare(&mut self, path: &str) -> Result<()> {
+        if self.entries.len() >= ENTRIES_MAX {
+            return Err(self.refuse(format!("more than {ENTRIES_MAX} files")));
+        }
+        match path.rsplit_once('/') {
+            Some((above, _)) => self.make_directory(above),
+            None => Ok(()),
+        }
+    }
+
+    fn charge(&mut self, bytes: u64) -> Result<()> {
+        self.bytes += bytes;
+        if self.bytes > BYTES_MAX {
+            return Err(self.refuse(format!("more than {BYTES_MAX} bytes")));
+        }
+        if self.bytes > self.room {
+            let detail = format!("the release is larger than the {} bytes that are free for it", self.room);
+            return Err(Cause::new(CauseKind::NoSpace, detail));
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, detail: String) -> Cause {
+        Cause::new(self.blame, detail)
+    }
+}
+
+/// Whether a link at `path` to `target` leads to a place inside. `..` is taken only at the start: after a name, which
+/// may be another link, nobody knows where it leads. Since that holds for all links, following several of them
+/// stays inside as well.
+fn stays_inside(path: &str, target: &str) -> bool {
+    if target.is_empty() || target.starts_with('/') || target.len() > 1024 || target.contains('\0') {
+        return false;
+    }
+    let parts: Vec<&str> = target.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let ups = parts.iter().take_while(|part| **part == "..").count();
+    let depth = path.split('/').count() - 1;
+    ups <= depth && !parts[ups..].contains(&"..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_stay_inside() {
+        for (path, target) in
+            [("a", "b"), ("a", "b/c"), ("d/a", "../b"), ("d/e/a", "../../b/c"), ("a", "./b"), ("d/a", "..")]
+        {
+            assert!(stays_inside(path, target), "{path} -> {target}");
+        }
+        for (path, target) in [
+            ("a", "/etc"),
+            ("a", ".."),
+            ("d/a", "../.."),
+            ("a", "b/.."),
+            ("d/e/a", "../x/../../.."),
+            ("a", ""),
+            ("a", "./../etc"),
+        ] {
+            assert!(!stays_inside(path, target), "{path} -> {target}");
+        }
+    }
+}

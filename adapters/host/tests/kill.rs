@@ -1,0 +1,93 @@
+//! Kills the program after each of its steps, and looks at what a second call makes of it. A step is every change of the
+//! disk and every order to systemd, as `Steps` is told of them.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
+
+mod world;
+
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{env, fs};
+
+use seaworthy_api::host::wire::{Command as Order, Request};
+use seaworthy_host::Steps;
+
+use world::artefacts::Artefacts;
+use world::scenario::{Scenario, VICTIM, for_each};
+use world::{World, apply, operation_id, request, scratch};
+
+fn main() {
+    let arguments: Vec<String> = env::args().collect();
+    match arguments.iter().position(|argument| argument == "--victim") {
+        Some(at) => victim(&arguments[at + 1..]),
+        None => kill_everywhere(),
+    }
+}
+
+/// Counts steps, and dies at one of them as by `kill -9`: nothing is unwound, nothing flushed.
+struct Death {
+    at: u64,
+    reached: AtomicU64,
+}
+
+impl Steps for Death {
+    fn reached(&self, step: &str) {
+        if self.reached.fetch_add(1, Ordering::Relaxed) + 1 == self.at {
+            eprintln!("dies after: {step}");
+            std::process::abort();
+        }
+    }
+}
+
+/// The process that is killed: carries out a stored request.
+fn victim(arguments: &[String]) {
+    let [base, at] = arguments else { panic!("--victim BASE AT") };
+    let base = Path::new(base);
+    // It lives on in the parent, which stops what it started.
+    let world = std::mem::ManuallyDrop::new(World::make(base, &base.join("volatile")));
+    let order: Request = serde_json::from_slice(&fs::read(base.join("request.json")).unwrap()).unwrap();
+    let death = Death { at: at.parse().unwrap(), reached: AtomicU64::new(0) };
+    let _ = world.handle_with(&order, &death);
+}
+
+fn run_victim(base: &Path, order: &Request, at: u64) -> (ExitStatus, String) {
+    fs::write(base.join("request.json"), serde_json::to_vec(order).unwrap()).unwrap();
+    let output = Command::new(env::current_exe().unwrap())
+        .arg("--victim")
+        .arg(base)
+        .arg(at.to_string())
+        .output()
+        .unwrap();
+    (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn kill_everywhere() {
+    let artefacts = Artefacts::serve();
+    for_each("killed", |scenario| {
+        let mut points = 0;
+        while kill_after(scenario, &artefacts, points + 1, points % 3 == 2) {
+            points += 1;
+        }
+        points
+    });
+}
+
+/// Kills the operation after step `at`; every so often kills the recovery as well. `false` when the operation has no such
+/// step.
+fn kill_after(scenario: &Scenario, artefacts: &Artefacts, at: u64, twice: bool) -> bool {
+    let base = scratch(&format!("kill-{}", scenario.name.replace(' ', "-")));
+    let world = World::make(&base, &base.join("volatile"));
+    scenario.set_up(&world, artefacts);
+    let (status, log) = run_victim(&base, &apply(scenario.operation(artefacts, VICTIM)), at);
+    let killed = !status.success();
+    let what = format!("{} killed after step {at}: {log}", scenario.name);
+    assert!(!killed || log.contains("dies after"), "{what}");
+    if killed && twice {
+        run_victim(&base, &request(VICTIM + 1, Order::Status(operation_id(VICTIM))), 1 + at / 3);
+    }
+    scenario.judge(&world, artefacts, &what);
+    drop(world);
+    fs::remove_dir_all(&base).unwrap();
+    killed
+}

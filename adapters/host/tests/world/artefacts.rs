@@ -1,0 +1,226 @@
+//! A daemon in two editions, and the server that it is fetched from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use seaworthy_api::host::wire::{Change, Operation, Release};
+use seaworthy_model::component::{
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Fact, Link, Probe, ProbeCheck, Recipe,
+    Rollback, Unit,
+};
+use seaworthy_model::digest::Digest;
+use tar::{Builder, EntryType, Header};
+
+use super::operation_id;
+
+/// What is served.
+#[derive(Default)]
+struct Shelf {
+    files: Mutex<BTreeMap<String, Vec<u8>>>,
+    held: Mutex<BTreeSet<String>>,
+    released: Condvar,
+}
+
+/// Serves files over HTTP on loopback as long as the test runs.
+pub struct Artefacts {
+    address: String,
+    shelf: Arc<Shelf>,
+}
+
+impl Artefacts {
+    pub fn serve() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let shelf = Arc::<Shelf>::default();
+        let shared = Arc::clone(&shelf);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&shared);
+                // A client that goes away in the middle is the client's business.
+                thread::spawn(move || drop(respond(&stream, &shared)));
+            }
+        });
+        Self { address, shelf }
+    }
+
+    /// Puts a file there, and gives its URL.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> String {
+        self.shelf.files.lock().unwrap().insert(format!("/{name}"), bytes.to_vec());
+        format!("http://{}/{name}", self.address)
+    }
+
+    /// Takes a file away.
+    pub fn take(&self, name: &str) {
+        self.shelf.files.lock().unwrap().remove(&format!("/{name}"));
+    }
+
+    /// From now on, who asks for this file waits until it is released.
+    pub fn hold(&self, name: &str) {
+        self.shelf.held.lock().unwrap().insert(format!("/{name}"));
+    }
+
+    pub fn release(&self, name: &str) {
+        self.shelf.held.lock().unwrap().remove(&format!("/{name}"));
+        self.shelf.released.notify_all();
+    }
+
+    /// The recipe of an edition whose artefact is served here.
+    pub fn recipe(&self, edition: Edition) -> Recipe {
+        let archive = edition.archive();
+        let url = self.put(&format!("webd-{}.tar.gz", edition.version), &archive);
+        edition.recipe(url, Digest::of(&archive))
+    }
+
+    pub fn install(&self, sequence: u64, edition: Edition) -> Operation {
+        install(sequence, self.recipe(edition))
+    }
+}
+
+fn respond(mut stream: &TcpStream, shelf: &Shelf) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream).lines();
+    let first = lines.next().transpose()?.unwrap_or_default();
+    for line in lines {
+        if line?.is_empty() {
+            break;
+        }
+    }
+    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+    let held = shelf.held.lock().unwrap();
+    drop(shelf.released.wait_while(held, |held| held.contains(&path)).unwrap());
+    let found = shelf.files.lock().unwrap().get(&path).cloned();
+    let (status, body) = found.map_or(("404 Not Found", Vec::new()), |body| ("200 OK", body));
+    write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len())?;
+    stream.write_all(&body)
+}
+
+/// An edition of the daemon.
+#[derive(Clone, Copy, Debug)]
+pub struct Edition {
+    pub version: &'static str,
+    /// Whether its probe succeeds.
+    pub healthy: bool,
+    /// The link that only this edition has.
+    pub link: &'static str,
+    pub rollback: Rollback,
+}
+
+pub const OLD: Edition =
+    Edition { version: "1.0.0", healthy: true, link: "/usr/local/bin/webold", rollback: Rollback::Safe };
+pub const NEW: Edition = Edition { version: "1.1.0", link: "/usr/local/bin/webnew", ..OLD };
+pub const SICK: Edition = Edition { version: "1.2.0", healthy: false, link: "/usr/local/bin/websick", ..OLD };
+
+impl Edition {
+    pub fn archive(self) -> Vec<u8> {
+        let mut binary = std::fs::read("/bin/sleep").unwrap();
+        // What follows an ELF file's own contents does not matter to it, but to its digest.
+        binary.extend(self.version.as_bytes());
+        let check = format!("#!/bin/sh\nexit {}\n", i32::from(!self.healthy));
+        Archive::new()
+            .directory("bin/")
+            .file("./bin/webd", 0o755, &binary)
+            .file("bin/check", 0o755, check.as_bytes())
+            .file("etc/webd.conf", 0o644, b"the default")
+            .file("share/doc/README", 0o644, self.version.as_bytes())
+            .link("share/README", "doc/README")
+            .finish()
+    }
+
+    pub fn recipe(self, url: String, sha256: Digest) -> Recipe {
+        let unit = "[Service]\n# {{ version }}\nExecStart={{ current }}/bin/webd infinity\n";
+        let link = |path: &str, target: &str| Link { path: path.into(), target: target.into() };
+        Recipe {
+            version: self.version.into(),
+            artefact: Artefact {
+                architecture: Architecture::Amd64,
+                url,
+                sha256,
+                format: ArtefactFormat::TarGz,
+            },
+            content: Content {
+                files: vec![ConfigFile {
+                    path: "etc/webd.conf".into(),
+                    template: "greeting = {{ parameters.greeting }}\nmachine = {{ facts.machineName }}\n"
+                        .into(),
+                    mode: 0o640,
+                }],
+                links: vec![link("/usr/local/bin/webd", "bin/webd"), link(self.link, "bin/check")],
+                unit: Some(Unit {
+                    name: "webd.service".into(),
+                    template: unit.into(),
+                    executable: "bin/webd".into(),
+                }),
+                probe: Some(Probe {
+                    check: ProbeCheck::Exec { command: vec!["bin/check".into()] },
+                    period_seconds: 1,
+                    timeout_seconds: 60,
+                    success_threshold: 2,
+                    deadline_seconds: if self.healthy { 300 } else { 2 },
+                }),
+                facts: vec![Fact::MachineName],
+                rollback: self.rollback,
+            },
+            parameters: Arc::new([("greeting".to_owned(), "hello".to_owned())].into()),
+            facts: [(Fact::MachineName, "m1".to_owned())].into(),
+        }
+    }
+}
+
+pub fn install(sequence: u64, recipe: Recipe) -> Operation {
+    let version_name = format!("webd-{}", recipe.version);
+    let release = Release { id: recipe.release_id(), version_name, recipe };
+    Operation {
+        id: operation_id(sequence),
+        component: "webd".into(),
+        change: Change::Install(Box::new(release)),
+    }
+}
+
+pub fn remove(sequence: u64) -> Operation {
+    Operation { id: operation_id(sequence), component: "webd".into(), change: Change::Remove }
+}
+
+/// A gzipped tar that holds whatever one wants, acceptable or not.
+pub struct Archive {
+    builder: Builder<GzEncoder<Vec<u8>>>,
+}
+
+impl Archive {
+    pub fn new() -> Self {
+        Self { builder: Builder::new(GzEncoder::new(Vec::new(), Compression::fast())) }
+    }
+
+    pub fn file(self, path: &str, mode: u32, contents: &[u8]) -> Self {
+        self.entry(EntryType::Regular, (path, ""), mode, contents)
+    }
+
+    pub fn directory(self, path: &str) -> Self {
+        self.entry(EntryType::Directory, (path, ""), 0o755, b"")
+    }
+
+    pub fn link(self, path: &str, target: &str) -> Self {
+        self.entry(EntryType::Symlink, (path, target), 0o777, b"")
+    }
+
+    /// Anything, with a path and a target. The names go into the header as they are: the library's own way of setting them refuses what is to be tested.
+    pub fn entry(mut self, kind: EntryType, names: (&str, &str), mode: u32, contents: &[u8]) -> Self {
+        let (path, target) = names;
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_size(contents.len() as u64);
+        header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
+        header.as_old_mut().linkname[..target.len()].copy_from_slice(target.as_bytes());
+        header.set_cksum();
+        self.builder.append(&header, contents).unwrap();
+        self
+    }
+
+    pub fn finish(self) -> Vec<u8> {
+        self.builder.into_inner().unwrap().finish().unwrap()
+    }
+}

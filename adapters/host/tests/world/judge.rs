@@ -1,0 +1,99 @@
+//! Whether a host is in one of the states that it may be in: one release, whole, running, and nothing else.
+
+use std::fs;
+use std::path::Path;
+
+use seaworthy_api::host::wire::{Answer, Command, Facts, Reply};
+use seaworthy_host::Unobserved;
+use seaworthy_model::host::{Drift, OperationId, OperationState};
+
+use super::artefacts::Edition;
+use super::{World, request};
+
+/// What is reported after a request that was answered.
+pub fn facts(reply: Reply) -> Facts {
+    match reply.answer {
+        Answer::Done(facts) => *facts,
+        other @ (Answer::Later(_) | Answer::Refused(_) | Answer::Pending) => panic!("not done: {other:?}"),
+    }
+}
+
+/// Asks for an operation until it has ended; `None` when the host has never heard of it.
+pub fn outcome(world: &World, sequence: u64, id: OperationId) -> Option<OperationState> {
+    // Only the first answer may say `Running`: asking makes the host go on, here at once.
+    for attempt in 0..2 {
+        let facts = facts(world.handle(&request(sequence + attempt, Command::Status(id))));
+        match facts.operation.map(|operation| operation.state) {
+            Some(OperationState::Running) => {}
+            ended => return ended,
+        }
+    }
+    panic!("{id} runs for ever");
+}
+
+/// Checks everything about a host that should have exactly `installed`; `others` are editions of which nothing may be
+/// left but the files of one previous release.
+pub fn assert_whole(world: &World, installed: Option<Edition>, others: &[Edition], what: &str) {
+    let units = world.units(&Unobserved);
+    let facts = world.with_host(&units, &Unobserved, |host| host.facts()).unwrap();
+    let names: Vec<&str> = facts.components.iter().map(|found| found.version_name.as_str()).collect();
+    let expected: Vec<String> = installed.iter().map(|edition| format!("webd-{}", edition.version)).collect();
+    assert_eq!(names, expected, "{what}: installed");
+    for component in &facts.components {
+        assert_eq!(component.drift, Drift::NONE, "{what}: drift of {}", component.version_name);
+    }
+    let prefix = world.prefix();
+    let is_there = |path: &str| fs::symlink_metadata(prefix.join(&path[1..])).is_ok();
+    for edition in others {
+        assert!(!is_there(edition.link), "{what}: {} is left behind", edition.link);
+    }
+    for path in ["/usr/local/bin/webd", "/etc/systemd/system/webd.service"] {
+        assert_eq!(is_there(path), installed.is_some(), "{what}: {path}");
+    }
+    if let Some(edition) = installed {
+        assert!(is_there(edition.link), "{what}: {}", edition.link);
+        let unit = fs::read_to_string(prefix.join("etc/systemd/system/webd.service")).unwrap();
+        assert!(unit.contains(edition.version), "{what}: the unit is {unit}");
+        assert_eq!(units.loaded("webd.service"), Some(unit), "{what}: systemd runs the unit as it is");
+    }
+    assert_tidy(world, what);
+}
+
+/// Nothing is left that nobody needs.
+fn assert_tidy(world: &World, what: &str) {
+    let root = world.layout().root().to_owned();
+    if !root.exists() {
+        return;
+    }
+    let list = |path: &Path| -> Vec<String> {
+        let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(list(&root.join("staging")), [""; 0], "{what}: staging");
+    let mut kept: Vec<String> = ["current/webd", "previous/webd"]
+        .iter()
+        .filter_map(|link| fs::read_link(root.join(link)).ok())
+        .map(|target| target.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    kept.sort();
+    assert_eq!(list(&root.join("releases/webd")), kept, "{what}: releases");
+    let manifests: Vec<String> = kept.iter().map(|name| format!("{name}.json")).collect();
+    assert_eq!(list(&root.join("manifests/webd")), manifests, "{what}: manifests");
+    let mut directories = vec![world.prefix()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let entry = entry.unwrap();
+            let temporary = entry.file_name().to_string_lossy().ends_with(".seaworthy-new");
+            // The program's own files are put right when they are written next.
+            let own = directory.starts_with(root.join("state"))
+                || entry.file_name().to_string_lossy().contains("seaworthy-resume");
+            assert!(!temporary || own, "{what}: {} is left behind", entry.path().display());
+            if entry.file_type().unwrap().is_dir() {
+                directories.push(entry.path());
+            }
+        }
+    }
+}

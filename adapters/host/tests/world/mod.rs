@@ -1,0 +1,102 @@
+//! A host for tests in a plain directory: real files, real processes, and a small stand-in for systemd.
+#![allow(dead_code, reason = "each test uses its own part of it")]
+
+pub mod artefacts;
+pub mod judge;
+pub mod scenario;
+pub mod units;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use seaworthy_api::host::wire::{Command, Fence, Operation, PROTOCOL, Reply, Request};
+use seaworthy_host::{Host, Layout, Steps, Unobserved};
+use seaworthy_model::host::OperationId;
+use seaworthy_model::id::Uid;
+use seaworthy_model::lease::Epoch;
+
+pub use units::Units;
+
+/// The program under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_seaworthy-host");
+
+/// A host in the directory `base`; what does not survive a power cut is in `volatile`.
+pub struct World {
+    pub base: PathBuf,
+    pub volatile: PathBuf,
+}
+
+impl World {
+    /// A new host.
+    pub fn make(base: &Path, volatile: &Path) -> Self {
+        let world = Self { base: base.to_owned(), volatile: volatile.to_owned() };
+        let units = world.prefix().join("etc/systemd/system");
+        fs::create_dir_all(&units).unwrap();
+        // Whatever the umask of whoever runs the test.
+        for directory in units.ancestors().take_while(|above| above.starts_with(base)) {
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        fs::create_dir_all(&world.volatile).unwrap();
+        fs::write(world.prefix().join("etc/machine-id"), "0123456789abcdef0123456789abcdef\n").unwrap();
+        world
+    }
+
+    pub fn prefix(&self) -> PathBuf {
+        self.base.join("host")
+    }
+
+    pub fn layout(&self) -> Layout {
+        Layout::new(self.prefix().join("opt/seaworthy"), self.prefix())
+    }
+
+    pub fn units<'a>(&self, steps: &'a dyn Steps) -> Units<'a> {
+        Units::new(&self.prefix(), &self.volatile, steps)
+    }
+
+    /// Carries out a request in this process, also what would run detached.
+    pub fn handle(&self, request: &Request) -> Reply {
+        self.handle_with(request, &Unobserved)
+    }
+
+    pub fn handle_with(&self, request: &Request, steps: &dyn Steps) -> Reply {
+        let units = self.units(steps);
+        self.with_host(&units, steps, |host| host.handle(request))
+    }
+
+    pub fn with_host<T>(&self, units: &Units<'_>, steps: &dyn Steps, act: impl FnOnce(&Host<'_>) -> T) -> T {
+        act(&Host { layout: self.layout(), system: units, steps, program: Path::new(PROGRAM) })
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        units::stop_all(&self.volatile);
+    }
+}
+
+/// A directory in memory where there is one: what these tests ask of a disk is order, not durability.
+pub fn scratch(name: &str) -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let path = parent.join(format!("seaworthy-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+pub fn operation_id(sequence: u64) -> OperationId {
+    OperationId { epoch: Epoch(1), sequence }
+}
+
+pub fn fence(sequence: u64) -> Fence {
+    Fence { cluster: "c1".into(), machine: Uid(1), machine_name: "m1".into(), epoch: Epoch(1), sequence }
+}
+
+pub fn request(sequence: u64, command: Command) -> Request {
+    Request { protocol: PROTOCOL, fence: fence(sequence), command }
+}
+
+pub fn apply(operation: Operation) -> Request {
+    request(operation.id.sequence, Command::Apply(Box::new(operation)))
+}

@@ -1,0 +1,156 @@
+//! Operations that are interrupted at every step, and what a host may look like afterwards.
+
+use std::fs;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+use seaworthy_api::host::wire::Operation;
+use seaworthy_model::host::OperationState;
+
+use super::artefacts::{Artefacts, Edition, NEW, OLD, SICK, remove};
+use super::judge::{assert_whole, facts, outcome};
+use super::{World, apply, operation_id};
+
+/// The number of the operation that is interrupted.
+pub const VICTIM: u64 = 10;
+
+/// What is done to the host beforehand, what is ordered, and what may come of it.
+pub struct Scenario {
+    pub name: &'static str,
+    pub before: Option<Edition>,
+    pub damage: fn(&World),
+    pub order: Ordered,
+    /// What is installed when it succeeded.
+    pub after: Option<Edition>,
+    /// Whether it is to fail, with what was there before restored.
+    pub fails: bool,
+}
+
+pub enum Ordered {
+    Install(Edition),
+    Remove,
+}
+
+pub const SCENARIOS: [Scenario; 6] = [
+    Scenario {
+        name: "install",
+        before: None,
+        damage: none,
+        order: Ordered::Install(NEW),
+        after: Some(NEW),
+        fails: false,
+    },
+    Scenario {
+        name: "upgrade",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Install(NEW),
+        after: Some(NEW),
+        fails: false,
+    },
+    Scenario {
+        name: "repair",
+        before: Some(NEW),
+        damage: hand_edit,
+        order: Ordered::Install(NEW),
+        after: Some(NEW),
+        fails: false,
+    },
+    Scenario {
+        name: "failing upgrade",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Install(SICK),
+        after: Some(SICK),
+        fails: true,
+    },
+    Scenario {
+        name: "failing install",
+        before: None,
+        damage: none,
+        order: Ordered::Install(SICK),
+        after: Some(SICK),
+        fails: true,
+    },
+    Scenario {
+        name: "remove",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Remove,
+        after: None,
+        fails: false,
+    },
+];
+
+fn none(_: &World) {}
+
+fn hand_edit(world: &World) {
+    let config = world.layout().current("webd").join("etc/webd.conf");
+    fs::write(config, "greeting = edited by hand\n").unwrap();
+}
+
+/// Goes through all scenarios, two at a time, and says what `interrupt` says of each: at how many steps it was interrupted.
+pub fn for_each(what: &str, interrupt: impl Fn(&Scenario) -> u64 + Sync) {
+    let (next, total) = (AtomicUsize::new(0), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(scenario) = SCENARIOS.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let points = interrupt(scenario);
+                    assert!(points > 20, "{}: {points} steps are too few to be true", scenario.name);
+                    println!("{what} after each of {points} steps: {}", scenario.name);
+                    total.fetch_add(points, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    println!("{what} after each of {} steps in all; recovery was complete each time", total.into_inner());
+}
+
+impl Scenario {
+    /// Brings a new host to where the operation begins.
+    pub fn set_up(&self, world: &World, artefacts: &Artefacts) {
+        if let Some(edition) = self.before {
+            let reply = world.handle(&apply(artefacts.install(1, edition)));
+            assert_eq!(facts(reply).operation.unwrap().state, OperationState::Succeeded);
+        }
+        (self.damage)(world);
+    }
+
+    /// The operation, under some number.
+    pub fn operation(&self, artefacts: &Artefacts, sequence: u64) -> Operation {
+        match self.order {
+            Ordered::Install(edition) => artefacts.install(sequence, edition),
+            Ordered::Remove => remove(sequence),
+        }
+    }
+
+    /// After a second call the host has the old or the new release, and what it says about the operation is true. Then the
+    /// same order succeeds, under a new name.
+    pub fn judge(&self, world: &World, artefacts: &Artefacts, what: &str) {
+        let state = outcome(world, VICTIM + 2, operation_id(VICTIM));
+        let what = format!("{what}\nthen {state:?}");
+        let damaged = self.name == "repair";
+        match &state {
+            Some(OperationState::Succeeded) if !self.fails => self.assert_is(world, self.after, &what),
+            Some(OperationState::Failed(_)) if self.fails => self.assert_is(world, self.before, &what),
+            Some(OperationState::Interrupted) | None if damaged => {}
+            Some(OperationState::Interrupted) | None => self.assert_is(world, self.before, &what),
+            other => panic!("{what}: {other:?}"),
+        }
+        if !self.fails {
+            let again = world.handle(&apply(self.operation(artefacts, VICTIM + 10)));
+            let ended = facts(again).operation.unwrap().state;
+            assert_eq!(ended, OperationState::Succeeded, "{what}, then again");
+            self.assert_is(world, self.after, &what);
+        }
+    }
+
+    fn assert_is(&self, world: &World, edition: Option<Edition>, what: &str) {
+        let others: Vec<Edition> = [OLD, NEW, SICK]
+            .into_iter()
+            .filter(|other| edition.is_none_or(|edition| edition.version != other.version))
+            .collect();
+        assert_whole(world, edition, &others, what);
+    }
+}

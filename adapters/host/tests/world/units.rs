@@ -1,0 +1,176 @@
+//! A stand-in for systemd: it starts the process that a unit file names, knows unit files only as it last read them, and
+//! its clock runs as fast as it is waited for.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use seaworthy_host::{Host, Layout, Steps, System, UnitState, Unobserved};
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::host::{BootId, OperationId};
+
+use super::PROGRAM;
+
+/// Processes that this process started and must collect.
+static CHILDREN: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+/// So long a wait really lasts at most.
+const REAL: Duration = Duration::from_millis(2);
+
+pub struct Units<'a> {
+    files: PathBuf,
+    volatile: PathBuf,
+    steps: &'a dyn Steps,
+    clock: Cell<Duration>,
+    /// Whether what runs detached runs beside this, in a thread, or before this goes on.
+    pub beside: bool,
+}
+
+impl<'a> Units<'a> {
+    pub fn new(prefix: &Path, volatile: &Path, steps: &'a dyn Steps) -> Self {
+        fs::create_dir_all(volatile.join("loaded")).unwrap();
+        let files = prefix.join("etc/systemd/system");
+        let clock = Cell::new(Duration::ZERO);
+        Self { files, volatile: volatile.to_owned(), steps, clock, beside: false }
+    }
+
+    /// What systemd does at a boot: everything that is wanted is read and started.
+    pub fn boot_up(&self) {
+        stop_all(&self.volatile);
+        let _ = fs::remove_dir_all(&self.volatile);
+        fs::create_dir_all(self.volatile.join("loaded")).unwrap();
+        fs::write(self.volatile.join("boot"), "2").unwrap();
+        let Ok(wanted) = fs::read_dir(self.files.join("multi-user.target.wants")) else { return };
+        for entry in wanted {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.starts_with("seaworthy-") || name.starts_with('.') {
+                continue;
+            }
+            // A unit that does not start is found by whoever looks after it.
+            let _ = self.start(&name);
+        }
+    }
+
+    /// The unit file as it was last read.
+    pub fn loaded(&self, unit: &str) -> Option<String> {
+        fs::read_to_string(self.volatile.join("loaded").join(unit)).ok()
+    }
+
+    fn start(&self, unit: &str) -> Result<(), Cause> {
+        let loaded = self.volatile.join("loaded").join(unit);
+        if !loaded.exists() {
+            let text = fs::read(self.files.join(unit)).map_err(|error| failed(unit, &error.to_string()))?;
+            fs::write(&loaded, text).unwrap();
+        }
+        let text = fs::read_to_string(&loaded).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap_or_default();
+        let mut words = line.split_whitespace();
+        let program = words.next().ok_or_else(|| failed(unit, "no ExecStart"))?;
+        let child = Command::new(program)
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| failed(unit, &error.to_string()))?;
+        fs::write(self.volatile.join(format!("{unit}.pid")), child.id().to_string()).unwrap();
+        CHILDREN.lock().unwrap().push(child);
+        Ok(())
+    }
+}
+
+fn failed(unit: &str, why: &str) -> Cause {
+    Cause::new(CauseKind::HostFailed, format!("{unit}: {why}"))
+}
+
+fn pid(volatile: &Path, unit: &str) -> Option<u32> {
+    let pid: u32 = fs::read_to_string(volatile.join(format!("{unit}.pid"))).ok()?.parse().ok()?;
+    is_alive(pid).then_some(pid)
+}
+
+fn is_alive(pid: u32) -> bool {
+    collect();
+    // The state follows the name in parentheses. A zombie does not live.
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(") ").next().unwrap_or("Z").starts_with(['Z', 'X']))
+}
+
+fn collect() {
+    CHILDREN.lock().unwrap().retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
+}
+
+fn kill(pid: u32) {
+    let process = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+    while is_alive(pid) {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Stops all units that were started from here.
+pub fn stop_all(volatile: &Path) {
+    let Ok(entries) = fs::read_dir(volatile) else { return };
+    for entry in entries {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if let Some(pid) = name.strip_suffix(".pid").and_then(|unit| pid(volatile, unit)) {
+            kill(pid);
+        }
+    }
+}
+
+impl System for Units<'_> {
+    fn boot(&self) -> Result<BootId, Cause> {
+        Ok(BootId(if self.volatile.join("boot").exists() { 2 } else { 1 }))
+    }
+
+    fn reload(&self) -> Result<(), Cause> {
+        let loaded = self.volatile.join("loaded");
+        fs::remove_dir_all(&loaded).unwrap();
+        fs::create_dir_all(&loaded).unwrap();
+        Ok(())
+    }
+
+    fn restart(&self, unit: &str) -> Result<(), Cause> {
+        self.stop(unit)?;
+        self.start(unit)
+    }
+
+    fn stop(&self, unit: &str) -> Result<(), Cause> {
+        if let Some(pid) = pid(&self.volatile, unit) {
+            kill(pid);
+        }
+        let _ = fs::remove_file(self.volatile.join(format!("{unit}.pid")));
+        Ok(())
+    }
+
+    fn unit(&self, unit: &str) -> Result<UnitState, Cause> {
+        Ok(pid(&self.volatile, unit).map_or(UnitState::Stopped, |pid| UnitState::Running { pid }))
+    }
+
+    fn detach(&self, layout: &Layout, operation: OperationId) -> Result<(), Cause> {
+        let layout = layout.clone();
+        if self.beside {
+            let (prefix, volatile) = (layout.prefix().to_owned(), self.volatile.clone());
+            thread::spawn(move || {
+                let units = Units::new(&prefix, &volatile, &Unobserved);
+                let program = Path::new(PROGRAM);
+                Host { layout, system: &units, steps: &Unobserved, program }.execute(operation)
+            });
+            return Ok(());
+        }
+        Host { layout, system: self, steps: self.steps, program: Path::new(PROGRAM) }.execute(operation)
+    }
+
+    fn now(&self) -> Duration {
+        self.clock.get()
+    }
+
+    fn wait(&self, span: Duration) {
+        thread::sleep(span.min(REAL));
+        self.clock.set(self.clock.get() + span);
+    }
+}
