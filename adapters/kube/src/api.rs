@@ -1,0 +1,232 @@
+//! One request to the API server and its answer, and what it means when there is none.
+
+use std::error::Error as _;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::AsyncBufRead;
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request};
+use kube::Client;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+/// After this time a read is given up. Writes end with their action's deadline.
+pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The API server, and who counts what is asked of it. Cheap to clone.
+#[derive(Clone)]
+pub struct Api {
+    client: Client,
+    tally: Arc<dyn Tally>,
+}
+
+/// Counts requests. Both words come from short closed lists.
+pub trait Tally: Send + Sync + 'static {
+    /// A request with this verb ended like this.
+    fn request(&self, verb: &'static str, outcome: &'static str);
+}
+
+/// Counts nothing.
+impl Tally for () {
+    fn request(&self, _verb: &'static str, _outcome: &'static str) {}
+}
+
+/// Why an exchange with the API server did not end well.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The request never left.
+    #[error("the API server cannot be reached: {0}")]
+    NotSent(String),
+    /// The request may have arrived; there is no answer.
+    #[error("no answer from the API server: {0}")]
+    Lost(String),
+    /// The API server answered with an error.
+    #[error("the API server answered {code}: {message}")]
+    Answered {
+        /// The HTTP status code.
+        code: u16,
+        /// Its explanation.
+        message: String,
+    },
+    /// The API server answered something that is not what was asked for.
+    #[error("the API server's answer cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl Failure {
+    /// Whether the API server said that there is no such thing.
+    #[must_use]
+    pub const fn is_not_found(&self) -> bool {
+        matches!(self, Self::Answered { code: 404, .. })
+    }
+
+    /// Whether the asked-for version is too old to go on from.
+    pub(crate) const fn is_expired(&self) -> bool {
+        matches!(self, Self::Answered { code: 410, .. })
+    }
+
+    /// The word under which it is counted.
+    const fn label(&self) -> &'static str {
+        match self {
+            Self::NotSent(_) => "not_sent",
+            Self::Lost(_) => "lost",
+            Self::Unreadable(_) => "unreadable",
+            Self::Answered { code, .. } => match code {
+                404 => "not_found",
+                409 => "conflict",
+                410 => "expired",
+                429 => "throttled",
+                400..=499 => "refused",
+                _ => "unavailable",
+            },
+        }
+    }
+}
+
+impl From<kube::Error> for Failure {
+    fn from(error: kube::Error) -> Self {
+        if let kube::Error::Api(status) = &error {
+            return Self::Answered { code: status.code, message: status.message.clone() };
+        }
+        if never_left(&error) { Self::NotSent(chain(&error)) } else { Self::Lost(chain(&error)) }
+    }
+}
+
+/// Whether the request certainly never left this machine. These kinds come from `connect` alone; all else, a
+/// timeout above all, may have happened after the request was written.
+fn never_left(error: &kube::Error) -> bool {
+    if matches!(error, kube::Error::Auth(_) | kube::Error::BuildRequest(_) | kube::Error::HttpError(_)) {
+        return true;
+    }
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let kind = inner.downcast_ref::<io::Error>().map(io::Error::kind);
+        if matches!(
+            kind,
+            Some(
+                io::ErrorKind::ConnectionRefused
+                    | io::ErrorKind::HostUnreachable
+                    | io::ErrorKind::NetworkUnreachable
+                    | io::ErrorKind::AddrNotAvailable
+            )
+        ) {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
+}
+
+/// The causes of an error in one line; the outermost words say only where in the library it arose.
+fn chain(error: &kube::Error) -> String {
+    let mut text = String::new();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let words = inner.to_string();
+        if !text.contains(&words) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(&words);
+        }
+        cause = inner.source();
+    }
+    if text.is_empty() { error.to_string() } else { text }
+}
+
+impl Api {
+    /// The API server behind `client`, with `tally` told of every request.
+    #[must_use]
+    pub fn new(client: Client, tally: Arc<dyn Tally>) -> Self {
+        Self { client, tally }
+    }
+
+    /// Reads one object. Its text never reaches a log, also when it cannot be read: it may be a Secret.
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        verb: &'static str,
+        path: &str,
+    ) -> Result<T, Failure> {
+        let text = self.send(verb, request(Method::GET, path, JSON, Vec::new())?, READ_TIMEOUT).await?;
+        serde_json::from_str(&text).map_err(|error| Failure::Unreadable(error.to_string()))
+    }
+
+    /// Sends one request and returns the body of a 2xx answer, within `limit`.
+    pub(crate) async fn send(
+        &self,
+        verb: &'static str,
+        request: Request<Vec<u8>>,
+        limit: Duration,
+    ) -> Result<String, Failure> {
+        let result = match timeout(limit, self.client.request_text(request)).await {
+            Ok(answer) => answer.map_err(Failure::from),
+            Err(_) => Err(silent(limit)),
+        };
+        self.count(verb, &result);
+        result
+    }
+
+    /// Begins a watch: a stream of lines, for as long as the API server likes.
+    pub(crate) async fn watch(&self, path: &str) -> Result<impl AsyncBufRead + use<>, Failure> {
+        let mut request = request(Method::GET, path, JSON, Vec::new())?;
+        // Newer API servers compress watches event by event, which decoders stop reading after the first.
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let result = match timeout(READ_TIMEOUT, self.client.request_stream(request)).await {
+            Ok(answer) => answer.map_err(Failure::from),
+            Err(_) => Err(silent(READ_TIMEOUT)),
+        };
+        self.count("watch", &result);
+        result
+    }
+
+    fn count<T>(&self, verb: &'static str, result: &Result<T, Failure>) {
+        self.tally.request(verb, result.as_ref().map_or_else(Failure::label, |_| "ok"));
+    }
+}
+
+fn silent(limit: Duration) -> Failure {
+    Failure::Lost(format!("nothing came within {} ms", limit.as_millis()))
+}
+
+/// The media type of whole objects.
+pub(crate) const JSON: &str = "application/json";
+
+/// A request with a body of the media type `content`, or with none.
+pub(crate) fn request(
+    method: Method,
+    path: &str,
+    content: &'static str,
+    body: Vec<u8>,
+) -> Result<Request<Vec<u8>>, Failure> {
+    Request::builder()
+        .method(method)
+        .uri(path)
+        .header(ACCEPT, JSON)
+        .header(CONTENT_TYPE, content)
+        .body(body)
+        .map_err(|error| Failure::NotSent(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(kind: io::ErrorKind) -> Failure {
+        Failure::from(kube::Error::Service(Box::new(io::Error::from(kind))))
+    }
+
+    #[test]
+    fn only_what_comes_from_connect_counts_as_not_sent() {
+        for kind in [io::ErrorKind::ConnectionRefused, io::ErrorKind::HostUnreachable] {
+            assert!(matches!(failed(kind), Failure::NotSent(_)), "{kind}");
+        }
+        for kind in [
+            io::ErrorKind::ConnectionReset,
+            io::ErrorKind::BrokenPipe,
+            io::ErrorKind::TimedOut,
+            io::ErrorKind::UnexpectedEof,
+        ] {
+            assert!(matches!(failed(kind), Failure::Lost(_)), "{kind}");
+        }
+    }
+}

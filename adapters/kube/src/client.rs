@@ -1,0 +1,80 @@
+//! How the API server is reached.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+use serde::Deserialize;
+
+use crate::api::{Api, Failure};
+
+/// After this time a TCP connect with its TLS handshake is given up. Requests have their own, longer deadlines.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The kubeconfig cannot be used.
+    #[error("cannot use the kubeconfig {path}: {source}")]
+    Kubeconfig {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<KubeconfigError>,
+    },
+    /// No kubeconfig was given, and this is not a pod.
+    #[error("no kubeconfig was given (--kubeconfig or KUBECONFIG), and this is not a pod: {0}")]
+    NotInCluster(#[source] InClusterError),
+    /// The settings are readable and contradict themselves, for example in their certificates.
+    #[error("cannot make a client for {url}: {source}")]
+    Client {
+        /// The API server.
+        url: String,
+        /// What is wrong.
+        source: Box<kube::Error>,
+    },
+}
+
+/// A client for the API server that `kubeconfig` names; without one, for the one whose pod this is.
+///
+/// It never repeats a request: when to try again is the engine's decision.
+///
+/// # Errors
+/// When the settings cannot be used. The API server itself is not asked.
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
+    let mut config = match kubeconfig {
+        Some(path) => from_kubeconfig(path)
+            .await
+            .map_err(|source| ConnectError::Kubeconfig { path: path.to_owned(), source: Box::new(source) })?,
+        None => Config::incluster().map_err(ConnectError::NotInCluster)?,
+    };
+    config.default_retry = false;
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
+    // Watches are silent for long; each request has a deadline of its own.
+    config.read_timeout = None;
+    let url = config.cluster_url.to_string();
+    Client::try_from(config).map_err(|source| ConnectError::Client { url, source: Box::new(source) })
+}
+
+async fn from_kubeconfig(path: &Path) -> Result<Config, KubeconfigError> {
+    Config::from_custom_kubeconfig(Kubeconfig::read_from(path)?, &KubeConfigOptions::default()).await
+}
+
+/// The id of the cluster by which hosts tell their owners apart: the uid of its namespace `kube-system`, which no
+/// other cluster shares and which lives as long as the cluster.
+///
+/// # Errors
+/// When the API server does not answer, or does not answer this.
+pub async fn cluster_id(api: &Api) -> Result<String, Failure> {
+    #[derive(Deserialize)]
+    struct Namespace {
+        metadata: Metadata,
+    }
+    #[derive(Deserialize)]
+    struct Metadata {
+        uid: String,
+    }
+    let namespace: Namespace = api.get("get", "/api/v1/namespaces/kube-system").await?;
+    Ok(namespace.metadata.uid)
+}

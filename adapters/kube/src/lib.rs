@@ -1,0 +1,26 @@
+//! Kubernetes: watches to observations, effects to fenced writes. Decides nothing, and keeps no objects.
+//!
+//! ```text
+//!   API server --list, watch--> Watches --Update--> Projection --Observation--> engine
+//!   API server <--one request-- write <-- Request <-- Action -------------------- engine
+//! ```
+//!
+//! Nothing here tries again by itself but a watch: whether a write is sent anew is the engine's decision.
+
+mod api;
+mod client;
+mod collection;
+mod projection;
+mod secret;
+mod update;
+mod watch;
+mod watches;
+mod write;
+
+pub use api::{Api, Failure, Tally};
+pub use client::{ConnectError, cluster_id, connect};
+pub use projection::Projection;
+pub use secret::{SecretError, Secrets};
+pub use update::{Change, Update};
+pub use watches::Watches;
+pub use write::write;

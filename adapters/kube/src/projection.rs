@@ -1,0 +1,244 @@
+//! From what watches tell to what the engine observes.
+//!
+//! Of every kind it is remembered which objects the engine knows, one byte each: when a list is complete, those that
+//! were not in it are reported as gone. That is all that is kept of objects here.
+
+use std::collections::BTreeMap;
+
+use seaworthy_api::names::Names;
+use seaworthy_api::parse::{gone, observed};
+use seaworthy_api::v1alpha1::LEASE;
+use seaworthy_model::event::Observation;
+use seaworthy_model::id::{Kind, MachineId, VersionId};
+use seaworthy_model::package_version::SINGLETON;
+
+use crate::update::{Change, Update};
+
+/// The state between watches and the engine. Owned by whoever drives the engine.
+#[derive(Debug, Default)]
+pub struct Projection {
+    names: Names,
+    generation: u64,
+    /// By the id of the name; kinds with a single object have one entry.
+    known: BTreeMap<Kind, Vec<Seen>>,
+    troubles: BTreeMap<Kind, String>,
+}
+
+/// What is known of one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// It does not exist.
+    Never,
+    /// It was in no list since the last one began.
+    Before,
+    /// It was in the present list, or changed since.
+    Now,
+}
+
+impl Projection {
+    /// Nothing was seen yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The names that ids stand for.
+    #[must_use]
+    pub const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The names that ids stand for, to add some. Whoever does so announces them.
+    pub const fn names_mut(&mut self) -> &mut Names {
+        &mut self.names
+    }
+
+    /// Begins a new round of watches and returns its number: what earlier ones still tell is dropped.
+    pub fn restart(&mut self) -> u64 {
+        self.generation += 1;
+        self.troubles.retain(|kind, _| *kind == Kind::Lease);
+        self.generation
+    }
+
+    /// The kinds that cannot be watched at present, and why.
+    pub fn troubles(&self) -> impl Iterator<Item = (Kind, &str)> {
+        self.troubles.iter().map(|(kind, why)| (*kind, why.as_str()))
+    }
+
+    /// What `update` means to the engine, in this order.
+    pub fn take(&mut self, update: Update) -> Vec<Observation> {
+        let Update { generation, kind, change } = update;
+        if kind != Kind::Lease && generation != self.generation {
+            return Vec::new();
+        }
+        let mut observations = Vec::new();
+        match change {
+            Change::ListBegan => {
+                let seen = self.known.entry(kind).or_default().iter_mut();
+                seen.filter(|seen| **seen == Seen::Now).for_each(|seen| *seen = Seen::Before);
+            }
+            Change::Present(object) => {
+                self.note(kind, &object.metadata().name, |_| Seen::Now);
+                match observed(&object, &mut self.names) {
+                    Ok(observation) => observations.push(observation),
+                    Err(error) => tracing::error!(%error, "an object is passed over"),
+                }
+            }
+            Change::Unreadable { name, why } => {
+                // What was known of it stays: that it cannot be understood does not make it disappear.
+                self.note(kind, &name, |seen| if seen == Seen::Never { seen } else { Seen::Now });
+                tracing::error!(
+                    kind = kind.name(),
+                    name,
+                    why,
+                    "an object cannot be understood and is passed over"
+                );
+            }
+            Change::Gone(name) => {
+                self.note(kind, &name, |_| Seen::Never);
+                observations.extend(gone(kind, &name, &mut self.names));
+            }
+            Change::ListEnded => self.complete(kind, &mut observations),
+            Change::Failing(why) => {
+                self.troubles.insert(kind, why);
+            }
+            Change::Working => {
+                self.troubles.remove(&kind);
+            }
+        }
+        let announced = self.names.take_new().into_iter().map(Observation::Named);
+        announced.chain(observations).collect()
+    }
+
+    /// Reports what a complete list did not contain. Of the kinds with a single object that is said also when it never
+    /// existed.
+    fn complete(&mut self, kind: Kind, observations: &mut Vec<Observation>) {
+        self.troubles.remove(&kind);
+        let seen = self.known.entry(kind).or_default();
+        if single(kind).is_some() && seen.is_empty() {
+            seen.push(Seen::Before);
+        }
+        for (index, seen) in (0..).zip(seen) {
+            let lacking = *seen == Seen::Before || single(kind).is_some() && *seen == Seen::Never;
+            if !lacking {
+                continue;
+            }
+            *seen = Seen::Never;
+            observations.push(match kind {
+                Kind::Machine => Observation::Machine(MachineId(index), None),
+                Kind::MachineComponent => Observation::Version(VersionId(index), None),
+                Kind::ClusterPackageVersion => Observation::PackageVersion(None),
+                Kind::Node => Observation::Node(MachineId(index), None),
+                Kind::Lease => Observation::Lease(None),
+            });
+        }
+        observations.push(Observation::Synced(kind));
+    }
+
+    /// Changes what is known of the object `name`.
+    fn note(&mut self, kind: Kind, name: &str, change: impl FnOnce(Seen) -> Seen) {
+        let index = match kind {
+            Kind::Machine | Kind::Node => self.names.machine(name).index(),
+            Kind::MachineComponent => self.names.version_object(name).index(),
+            // Others of these kinds mean nothing here.
+            Kind::ClusterPackageVersion | Kind::Lease if single(kind) != Some(name) => return,
+            Kind::ClusterPackageVersion | Kind::Lease => 0,
+        };
+        let known = self.known.entry(kind).or_default();
+        if known.len() <= index {
+            known.resize(index + 1, Seen::Never);
+        }
+        known[index] = change(known[index]);
+    }
+}
+
+/// The name of the only object of a kind, if it has only one.
+const fn single(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::ClusterPackageVersion => Some(SINGLETON),
+        Kind::Lease => Some(LEASE),
+        Kind::Machine | Kind::MachineComponent | Kind::Node => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use seaworthy_api::object::{Metadata, Node, Resource};
+    use seaworthy_model::id::{Named, NamedId};
+
+    use super::*;
+
+    fn node(name: &str) -> Change {
+        Change::Present(Resource::Node(Box::new(Node { metadata: Metadata::named(name), ..Node::default() })))
+    }
+
+    fn take(projection: &mut Projection, changes: impl IntoIterator<Item = Change>) -> Vec<String> {
+        let generation = projection.generation;
+        let updates = changes.into_iter().map(|change| Update { generation, kind: Kind::Node, change });
+        let observations: Vec<_> = updates.flat_map(|update| projection.take(update)).collect();
+        let words = observations.iter().map(|observation| match observation {
+            Observation::Named(Named { id: NamedId::Machine(id), name }) => format!("{name} is {}", id.0),
+            Observation::Node(id, object) => format!("{} {}", id.0, object.is_some()),
+            Observation::Synced(kind) => format!("synced {}", kind.name()),
+            Observation::Named(_)
+            | Observation::Machine(..)
+            | Observation::Version(..)
+            | Observation::PackageVersion(_)
+            | Observation::Lease(_)
+            | Observation::Stopping => format!("{observation:?}"),
+        });
+        words.collect()
+    }
+
+    #[test]
+    fn a_name_comes_first_and_once() {
+        let mut projection = Projection::new();
+        let seen = take(&mut projection, [Change::ListBegan, node("a"), node("a"), Change::ListEnded]);
+        assert_eq!(seen, ["a is 0", "0 true", "0 true", "synced Node"]);
+    }
+
+    #[test]
+    fn what_a_complete_list_lacks_is_gone() {
+        let mut projection = Projection::new();
+        take(&mut projection, [Change::ListBegan, node("a"), node("b"), node("c"), Change::ListEnded]);
+        // The first page of a list that breaks off decides nothing.
+        assert_eq!(take(&mut projection, [Change::ListBegan, node("a")]), ["0 true"]);
+        let garbled = Change::Unreadable { name: "c".into(), why: "test".into() };
+        let seen = take(&mut projection, [Change::ListBegan, node("a"), garbled, Change::ListEnded]);
+        assert_eq!(seen, ["0 true", "1 false", "synced Node"]);
+        assert_eq!(take(&mut projection, [Change::Gone("a".into())]), ["0 false"]);
+        assert_eq!(take(&mut projection, [Change::ListBegan, Change::ListEnded]), ["2 false", "synced Node"]);
+    }
+
+    #[test]
+    fn earlier_rounds_are_not_heard_except_of_the_lease() {
+        let mut projection = Projection::new();
+        let generation = projection.restart();
+        let late = Update { generation: generation - 1, kind: Kind::Node, change: node("a") };
+        assert_eq!(projection.take(late), []);
+        let lease = |change| Update { generation: 0, kind: Kind::Lease, change };
+        assert_eq!(projection.take(lease(Change::ListBegan)), []);
+        assert_eq!(
+            projection.take(lease(Change::ListEnded)),
+            [Observation::Lease(None), Observation::Synced(Kind::Lease)]
+        );
+    }
+
+    #[test]
+    fn a_new_round_says_what_vanished_between_the_rounds() {
+        let mut projection = Projection::new();
+        take(&mut projection, [Change::ListBegan, node("a"), Change::ListEnded]);
+        projection.restart();
+        let seen = take(&mut projection, [Change::ListBegan, Change::ListEnded]);
+        assert_eq!(seen, ["0 false", "synced Node"]);
+    }
+
+    #[test]
+    fn troubles_are_remembered_until_it_works() {
+        let mut projection = Projection::new();
+        take(&mut projection, [Change::Failing("refused".into())]);
+        assert_eq!(projection.troubles().collect::<Vec<_>>(), [(Kind::Node, "refused")]);
+        take(&mut projection, [Change::Working]);
+        assert_eq!(projection.troubles().count(), 0);
+    }
+}

@@ -1,0 +1,112 @@
+//! What watches tell.
+
+use seaworthy_api::object::Resource;
+use seaworthy_model::id::Kind;
+use serde::Deserialize;
+
+/// One thing that a watch has to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// The round of watches that it comes from. Rounds are numbered upwards; the Lease's is 0.
+    pub generation: u64,
+    /// The kind that was watched.
+    pub kind: Kind,
+    /// What.
+    pub change: Change,
+}
+
+/// What a watch has to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A complete list begins.
+    ListBegan,
+    /// The object is like this now.
+    Present(Resource),
+    /// The object of this name exists, and cannot be understood.
+    Unreadable {
+        /// Its name.
+        name: String,
+        /// Why, with the place.
+        why: String,
+    },
+    /// The object of this name is gone.
+    Gone(String),
+    /// The list is complete: what was not in it does not exist.
+    ListEnded,
+    /// The kind cannot be watched at present, and why. Told once, not for every attempt.
+    Failing(String),
+    /// The kind is watched.
+    Working,
+}
+
+#[derive(Deserialize)]
+struct Bare {
+    metadata: BareMetadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BareMetadata {
+    // A bookmark has no name.
+    #[serde(default)]
+    name: String,
+    resource_version: String,
+}
+
+impl Change {
+    /// The object of `kind` in `json`. One object that cannot be understood must not hide all others.
+    pub(crate) fn of(kind: Kind, json: &str) -> Self {
+        match read(kind, json) {
+            Ok(resource) => Self::Present(resource),
+            Err(error) => {
+                let name = serde_json::from_str::<Bare>(json).map(|bare| bare.metadata.name);
+                Self::Unreadable { name: name.unwrap_or_default(), why: error.to_string() }
+            }
+        }
+    }
+
+    /// The end of the object in `json`.
+    pub(crate) fn gone(json: &str) -> Result<Self, serde_json::Error> {
+        Ok(Self::Gone(serde_json::from_str::<Bare>(json)?.metadata.name))
+    }
+}
+
+/// The version of the object in `json`.
+pub(crate) fn version(json: &str) -> Result<String, serde_json::Error> {
+    Ok(serde_json::from_str::<Bare>(json)?.metadata.resource_version)
+}
+
+fn read(kind: Kind, json: &str) -> Result<Resource, serde_json::Error> {
+    Ok(match kind {
+        Kind::Machine => Resource::Machine(serde_json::from_str(json)?),
+        Kind::MachineComponent => Resource::MachineComponent(serde_json::from_str(json)?),
+        Kind::ClusterPackageVersion => Resource::ClusterPackageVersion(serde_json::from_str(json)?),
+        Kind::Node => Resource::Node(serde_json::from_str(json)?),
+        Kind::Lease => Resource::Lease(serde_json::from_str(json)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_that_makes_no_sense_keeps_its_name() {
+        let json = r#"{"metadata":{"name":"m1","resourceVersion":"7"},"spec":{"address":7}}"#;
+        let Change::Unreadable { name, why } = Change::of(Kind::Machine, json) else { panic!("readable") };
+        assert_eq!(name, "m1");
+        assert!(why.contains("line 1"), "{why}");
+        assert_eq!(version(json).unwrap(), "7");
+        assert_eq!(Change::gone(json).unwrap(), Change::Gone("m1".into()));
+    }
+
+    #[test]
+    fn a_node_is_read_for_its_condition_alone() {
+        let json = r#"{"metadata":{"name":"m1"},"spec":{"podCIDR":"10.0.0.0/24"},
+            "status":{"images":[{}],"conditions":[{"type":"Ready","status":"True"}]}}"#;
+        let Change::Present(Resource::Node(node)) = Change::of(Kind::Node, json) else {
+            panic!("unreadable")
+        };
+        assert_eq!(node.status.unwrap().conditions[0].r#type, "Ready");
+    }
+}

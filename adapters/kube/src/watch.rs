@@ -1,0 +1,258 @@
+//! One kind, followed for ever: a complete list, then every change after it.
+//!
+//! ```text
+//!             list done              events, bookmarks
+//!   List ------------------> Follow ----+
+//!    ^                         |  ^-----+------ ends or fails: go on from the last version
+//!    +---- version expired ----+
+//! ```
+//!
+//! Lists are read from the store itself and not from a cache, in pages. Before a broken watch goes on, the store's
+//! own version is compared with ours: a store that was set back would stay silent until it has caught up.
+
+use std::time::Duration;
+
+use futures::{AsyncBufReadExt as _, StreamExt as _};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::api::{Api, Failure};
+use crate::collection::Collection;
+use crate::update::{self, Change, Update};
+
+/// Objects in one page of a list; as in client-go, so that the API server's own tuning fits.
+const PAGE: u32 = 500;
+/// How long the API server lets one watch live. Short, so that a connection that died unnoticed costs at most this.
+const WATCH_SPAN: Duration = Duration::from_secs(120);
+/// A watch that is silent for so long after its time has lost its connection.
+const WATCH_GRACE: Duration = Duration::from_secs(10);
+/// The first wait after a failure; it doubles with each.
+const BACKOFF_MIN: Duration = Duration::from_millis(250);
+/// The longest wait after failures: what an operator adds to an outage of the API server.
+const BACKOFF_MAX: Duration = Duration::from_secs(10);
+
+/// Follows one resource and tells `updates`.
+pub(crate) struct Watch {
+    pub(crate) api: Api,
+    pub(crate) collection: Collection,
+    /// Number of the round of watches to which this one belongs.
+    pub(crate) generation: u64,
+    pub(crate) updates: mpsc::Sender<Update>,
+}
+
+/// What was done.
+enum Step {
+    /// A list, to its end.
+    Listed,
+    /// A watch, until the API server ended it.
+    Followed,
+}
+
+/// Why a list or a watch did not come to its end.
+enum End {
+    /// Nobody listens any more.
+    Closed,
+    /// Only a new list helps.
+    Expired,
+    /// It did not work.
+    Failed(Failure),
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        if failure.is_expired() { Self::Expired } else { Self::Failed(failure) }
+    }
+}
+
+#[derive(Deserialize)]
+struct Page {
+    metadata: PageMetadata,
+    // `null` stands for an empty list in what Go programs write.
+    items: Option<Vec<Box<RawValue>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageMetadata {
+    resource_version: String,
+    #[serde(default)]
+    r#continue: String,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    r#type: &'a str,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    #[serde(default)]
+    code: u16,
+    #[serde(default)]
+    message: String,
+}
+
+impl Watch {
+    /// Runs until nobody listens any more.
+    pub(crate) async fn run(self) {
+        let mut version = None;
+        let mut failures = Failures::default();
+        loop {
+            let began = Instant::now();
+            let result = match &mut version {
+                None => self.list().await.map(|listed| {
+                    version = Some(listed);
+                    Step::Listed
+                }),
+                Some(version) => self.follow(version, &mut failures).await.map(|()| Step::Followed),
+            };
+            if began.elapsed() >= BACKOFF_MAX {
+                failures.count = 0;
+            }
+            match result {
+                Err(End::Closed) => return,
+                Ok(Step::Listed) => failures.message = None,
+                // A watch that ends at once, again and again, must not become a busy loop.
+                Ok(Step::Followed) if began.elapsed() < BACKOFF_MIN => failures.pause().await,
+                Ok(Step::Followed) => {}
+                Err(End::Expired) => {
+                    tracing::info!(kind = self.collection.kind.name(), "version expired, listing anew");
+                    version = None;
+                    failures.pause().await;
+                }
+                Err(End::Failed(failure)) => {
+                    if self.report(&mut failures, &failure).await.is_err() {
+                        return;
+                    }
+                    failures.pause().await;
+                }
+            }
+        }
+    }
+
+    /// Says once what does not work, not at every attempt.
+    async fn report(&self, failures: &mut Failures, failure: &Failure) -> Result<(), End> {
+        let kind = self.collection.kind.name();
+        let message = if failure.is_not_found() {
+            format!("the API server does not serve {kind}: apply the CustomResourceDefinitions of Seaworthy")
+        } else {
+            failure.to_string()
+        };
+        if failures.message.as_ref() == Some(&message) {
+            tracing::debug!(kind, why = message, "still cannot watch");
+            return Ok(());
+        }
+        tracing::warn!(kind, why = message, "cannot watch");
+        failures.message = Some(message.clone());
+        self.tell(Change::Failing(message)).await
+    }
+
+    async fn tell(&self, change: Change) -> Result<(), End> {
+        let update = Update { generation: self.generation, kind: self.collection.kind, change };
+        self.updates.send(update).await.map_err(|_| End::Closed)
+    }
+
+    /// Delivers a complete list, page by page, and returns its version.
+    async fn list(&self) -> Result<String, End> {
+        let mut token = String::new();
+        let mut began = false;
+        loop {
+            let page = self.page(&self.collection.list(PAGE, &token)).await?;
+            if !began {
+                // Only now: a list that fails at once is not the beginning of anything.
+                self.tell(Change::ListBegan).await?;
+                began = true;
+            }
+            for item in page.items.iter().flatten() {
+                self.tell(Change::of(self.collection.kind, item.get())).await?;
+            }
+            if page.metadata.r#continue.is_empty() {
+                self.tell(Change::ListEnded).await?;
+                return Ok(page.metadata.resource_version);
+            }
+            token = page.metadata.r#continue;
+        }
+    }
+
+    async fn page(&self, path: &str) -> Result<Page, Failure> {
+        self.api.get("list", path).await
+    }
+
+    /// Delivers changes after `version`, which it carries forward, until the watch ends.
+    async fn follow(&self, version: &mut String, failures: &mut Failures) -> Result<(), End> {
+        self.compare(version).await?;
+        let path = self.collection.watch(version, WATCH_SPAN.as_secs());
+        let stream = self.api.watch(&path).await?;
+        self.tell(Change::Working).await?;
+        // What fails from here on is news, also when it is what failed before.
+        failures.message = None;
+        let deadline = Instant::now() + WATCH_SPAN + WATCH_GRACE;
+        let mut lines = Box::pin(stream).lines();
+        loop {
+            let rest = deadline.saturating_duration_since(Instant::now());
+            match timeout(rest, lines.next()).await {
+                Ok(Some(Ok(line))) => self.event(&line, version).await?,
+                Ok(None) => return Ok(()),
+                Ok(Some(Err(error))) => return Err(Failure::Lost(error.to_string()).into()),
+                Err(_) => return Err(Failure::Lost("the watch fell silent".into()).into()),
+            }
+        }
+    }
+
+    /// Fails with `Expired` when the store is behind `version`: it was restored from an older copy.
+    async fn compare(&self, version: &str) -> Result<(), End> {
+        let page = self.page(&self.collection.list(1, "")).await?;
+        let (ours, theirs) = (version.parse::<u64>(), page.metadata.resource_version.parse::<u64>());
+        match (ours, theirs) {
+            (Ok(ours), Ok(theirs)) if theirs < ours => {
+                tracing::warn!(kind = self.collection.kind.name(), ours, theirs, "the store was set back");
+                Err(End::Expired)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn event(&self, line: &str, version: &mut String) -> Result<(), End> {
+        if line.is_empty() {
+            return Ok(());
+        }
+        let unreadable = |error: serde_json::Error| Failure::Unreadable(error.to_string());
+        let event: Event<'_> = serde_json::from_str(line).map_err(unreadable)?;
+        let kind = self.collection.kind;
+        let change = match event.r#type {
+            "ADDED" | "MODIFIED" => Some(Change::of(kind, event.object.get())),
+            "DELETED" => Some(Change::gone(event.object.get()).map_err(unreadable)?),
+            "BOOKMARK" => None,
+            "ERROR" => {
+                let status: Status = serde_json::from_str(event.object.get()).map_err(unreadable)?;
+                return Err(Failure::Answered { code: status.code, message: status.message }.into());
+            }
+            other => return Err(Failure::Unreadable(format!("a watch event of type {other}")).into()),
+        };
+        // Delivered first: a version is only gone on from when all before it has arrived.
+        if let Some(change) = change {
+            self.tell(change).await?;
+        }
+        *version = update::version(event.object.get()).map_err(unreadable)?;
+        Ok(())
+    }
+}
+
+/// The failures in a row of one watch.
+#[derive(Default)]
+struct Failures {
+    count: u32,
+    message: Option<String>,
+}
+
+impl Failures {
+    async fn pause(&mut self) {
+        let factor = 1u32.checked_shl(self.count.min(16)).unwrap_or(u32::MAX);
+        self.count += 1;
+        sleep(BACKOFF_MIN.saturating_mul(factor).min(BACKOFF_MAX)).await;
+    }
+}

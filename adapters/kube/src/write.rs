@@ -1,0 +1,159 @@
+//! Fenced writes, and what their ends mean.
+
+use std::time::Duration;
+
+use http::Method;
+use seaworthy_api::request::Request;
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::event::{Outcome, Receipt};
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::api::{Api, Failure, request};
+
+/// The name under which the API server notes who owns the fields.
+const MANAGER: &str = "seaworthy-operator";
+
+/// Words in a 5xx answer of an API server whose store did not answer in time: the write may have been committed.
+const AMBIGUOUS: [&str; 3] = ["etcdserver:", "timed out", "timeout"];
+
+/// Sends `write`, once, and waits for the answer until `deadline`.
+pub async fn write(api: &Api, write: &Request, deadline: Instant) -> Outcome {
+    match attempt(api, write, deadline).await {
+        Ok(resource_version) => Outcome::Done(Receipt::Written { resource_version }),
+        Err(failure) => {
+            let outcome = classify(failure.clone(), matches!(write, Request::CreateLease(_)));
+            if outcome == Outcome::Unknown {
+                let (kind, name) = write.object();
+                tracing::warn!(kind = kind.name(), name, %failure, "it is not known whether a write was committed");
+            }
+            outcome
+        }
+    }
+}
+
+async fn attempt(api: &Api, write: &Request, deadline: Instant) -> Result<u64, Failure> {
+    #[derive(Deserialize)]
+    struct Written {
+        metadata: Metadata,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Metadata {
+        resource_version: String,
+    }
+    let http = write.http(MANAGER);
+    let (method, verb) = match http.method {
+        "POST" => (Method::POST, "create"),
+        "PUT" => (Method::PUT, "update"),
+        "PATCH" => (Method::PATCH, "patch"),
+        other => return Err(Failure::NotSent(format!("{other} is no method of a write"))),
+    };
+    let unsent = |error: serde_json::Error| Failure::NotSent(error.to_string());
+    let body = serde_json::to_vec(&http.body).map_err(unsent)?;
+    let request = request(method, &http.path, http.content_type, body)?;
+    let limit = deadline.saturating_duration_since(Instant::now());
+    if limit == Duration::ZERO {
+        return Err(Failure::NotSent("there was no time left to send it".into()));
+    }
+    let text = api.send(verb, request, limit).await?;
+    let unreadable = |why: String| Failure::Unreadable(why);
+    let written: Written = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+    let version = written.metadata.resource_version;
+    version.parse().map_err(|_| unreadable(format!("resourceVersion {version:?} is not a number")))
+}
+
+/// What it means that a write did not end well. Where the write may have been committed, nothing else is said.
+/// `creates` tells whether it was to create an object.
+fn classify(failure: Failure, creates: bool) -> Outcome {
+    let words = failure.to_string();
+    let unavailable = |detail| Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, detail));
+    match failure {
+        Failure::NotSent(_) => unavailable(words),
+        Failure::Lost(_) | Failure::Unreadable(_) => Outcome::Unknown,
+        Failure::Answered { code, message } => match code {
+            // What a creation does not find is its namespace.
+            404 if creates => Outcome::Refused(Cause::new(CauseKind::ApiRefused, message)),
+            // Not there any more, not there as it was, or there already.
+            404 | 409 | 410 => Outcome::Stale,
+            // 401: our credentials are being renewed.
+            401 | 408 | 429 => unavailable(words),
+            400..=499 => Outcome::Refused(Cause::new(CauseKind::ApiRefused, message)),
+            // A gateway lost the answer, or the API server gave up waiting for its store.
+            502 | 504 => Outcome::Unknown,
+            500..=599 if AMBIGUOUS.iter().any(|words| message.contains(words)) => Outcome::Unknown,
+            500..=599 => unavailable(words),
+            // Neither success nor error: a proxy in between.
+            _ => Outcome::Unknown,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(code: u16, message: &str) -> Outcome {
+        classify(Failure::Answered { code, message: message.into() }, false)
+    }
+
+    fn kind(outcome: Outcome) -> Option<CauseKind> {
+        match outcome {
+            Outcome::Retryable(cause) | Outcome::Refused(cause) => Some(cause.kind),
+            Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => None,
+        }
+    }
+
+    #[test]
+    fn a_fence_that_does_not_hold_is_stale() {
+        for code in [404, 409] {
+            assert_eq!(answered(code, "the object has been modified"), Outcome::Stale);
+        }
+    }
+
+    #[test]
+    fn a_namespace_that_does_not_exist_is_named() {
+        let message = "namespaces \"seaworthy-system\" not found";
+        let outcome = classify(Failure::Answered { code: 404, message: message.into() }, true);
+        assert_eq!(outcome, Outcome::Refused(Cause::new(CauseKind::ApiRefused, message)));
+        assert_eq!(classify(Failure::Answered { code: 409, message: "exists".into() }, true), Outcome::Stale);
+    }
+
+    #[test]
+    fn what_will_never_work_is_refused() {
+        for code in [400, 403, 405, 413, 415, 422] {
+            assert_eq!(kind(answered(code, "no")), Some(CauseKind::ApiRefused), "{code}");
+            assert!(matches!(answered(code, "no"), Outcome::Refused(_)), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_did_not_happen_and_may_later_is_retryable() {
+        let outcomes = [
+            answered(401, "expired"),
+            answered(429, "too many requests"),
+            answered(500, "failed calling webhook"),
+            answered(503, "apiserver is shutting down"),
+            classify(Failure::NotSent("connection refused".into()), false),
+        ];
+        for outcome in outcomes {
+            assert!(matches!(outcome, Outcome::Retryable(_)), "{outcome:?}");
+            assert_eq!(kind(outcome), Some(CauseKind::ApiUnavailable));
+        }
+    }
+
+    #[test]
+    fn what_may_have_happened_is_unknown() {
+        let outcomes = [
+            answered(500, "etcdserver: request timed out"),
+            answered(503, "etcdserver: leader changed"),
+            answered(504, "Timeout: request did not complete within the allotted duration"),
+            answered(502, "bad gateway"),
+            classify(Failure::Lost("connection reset".into()), false),
+            classify(Failure::Unreadable("expected value".into()), false),
+        ];
+        for outcome in outcomes {
+            assert_eq!(outcome, Outcome::Unknown);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Carries out actions. Nothing is decided here: what an order leaves open is a bug of the order.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use seaworthy_api::host::wire;
+use seaworthy_api::request::Request;
+use seaworthy_kube::{Api, SecretError, Secrets, Watches, write};
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::event::Outcome;
+use seaworthy_model::host::Connection;
+use seaworthy_model::id::Kind;
+use seaworthy_ssh::{Hosts, KeyError, Keys, PrivateKeyText, Replied};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+use crate::flight::Answer;
+
+/// Whoever carries out actions.
+pub(crate) trait Execute: Send + Sync + 'static {
+    /// Lists and watches everything anew.
+    fn watch(&self, generation: u64);
+    /// Sends a request to the API server.
+    fn write(&self, request: Request, deadline: Instant) -> BoxFuture<'static, Answer>;
+    /// Sends an order to a host.
+    fn work(
+        &self,
+        connection: Arc<Connection>,
+        request: wire::Request,
+        deadline: Instant,
+    ) -> BoxFuture<'static, Answer>;
+}
+
+/// The real ones.
+pub(crate) struct Executors {
+    api: Api,
+    watches: Mutex<Watches>,
+    requests: Arc<Semaphore>,
+    hosts: Arc<Hosts<SecretKeys>>,
+}
+
+impl Executors {
+    /// Executors that keep at most `requests` requests to the API server under way.
+    pub(crate) fn new(api: Api, watches: Watches, hosts: Hosts<SecretKeys>, requests: u32) -> Self {
+        let requests = usize::try_from(requests).unwrap_or(usize::MAX).clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            api,
+            watches: Mutex::new(watches),
+            requests: Arc::new(Semaphore::new(requests)),
+            hosts: Arc::new(hosts),
+        }
+    }
+}
+
+impl Execute for Executors {
+    fn watch(&self, generation: u64) {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner).restart(generation);
+    }
+
+    fn write(&self, request: Request, deadline: Instant) -> BoxFuture<'static, Answer> {
+        let (api, requests) = (self.api.clone(), Arc::clone(&self.requests));
+        Box::pin(async move {
+            // The Lease does not wait behind thousands of statuses: with it the operator stands and falls.
+            let outcome = if request.object().0 == Kind::Lease {
+                write(&api, &request, deadline).await
+            } else {
+                match timeout_at(deadline, requests.acquire()).await {
+                    Ok(_permit) => write(&api, &request, deadline).await,
+                    Err(_) => {
+                        let detail = "the request was not sent: too many others are under way";
+                        Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, detail))
+                    }
+                }
+            };
+            Answer::Outcome(outcome)
+        })
+    }
+
+    fn work(
+        &self,
+        connection: Arc<Connection>,
+        request: wire::Request,
+        deadline: Instant,
+    ) -> BoxFuture<'static, Answer> {
+        let hosts = Arc::clone(&self.hosts);
+        Box::pin(async move {
+            match hosts.execute(&connection, &request, deadline).await {
+                Ok(Replied { reply, host_key }) => Answer::Reply { reply: Box::new(reply), host_key },
+                Err(outcome) => Answer::Outcome(outcome),
+            }
+        })
+    }
+}
+
+/// SSH keys out of Secrets.
+pub(crate) struct SecretKeys(pub(crate) Secrets);
+
+impl Keys for SecretKeys {
+    async fn private_key(&self, secret_name: &str) -> Result<PrivateKeyText, KeyError> {
+        match self.0.private_key(secret_name).await {
+            Ok(key) => Ok(PrivateKeyText::new(key)),
+            Err(error @ SecretError::Missing(_)) => Err(KeyError::Missing(error.to_string())),
+            Err(error @ SecretError::Invalid { .. }) => Err(KeyError::Invalid(error.to_string())),
+            Err(error @ SecretError::Unavailable { .. }) => Err(KeyError::Unavailable(error.to_string())),
+        }
+    }
+}

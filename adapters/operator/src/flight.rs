@@ -1,0 +1,208 @@
+//! Actions under way. Each one is answered exactly once, at the latest at its deadline, whatever becomes of the task
+//! that carries it out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seaworthy_api::host::wire;
+use seaworthy_model::effect::ActionId;
+use seaworthy_model::event::Outcome;
+use seaworthy_model::time::Timestamp;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+/// What an executor brings back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// An outcome.
+    Outcome(Outcome),
+    /// A host's reply, whose names have yet to be understood.
+    Reply {
+        /// What it said.
+        reply: Box<wire::Reply>,
+        /// The key that the host has shown.
+        host_key: String,
+    },
+}
+
+/// An answer with the action that it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Landed {
+    pub(crate) action: ActionId,
+    pub(crate) answer: Answer,
+}
+
+/// An action under way.
+#[derive(Debug)]
+pub(crate) struct Flown {
+    /// What is done, for logs and metrics.
+    pub(crate) label: Label,
+    /// When it began.
+    pub(crate) began: Instant,
+    deadline: Timestamp,
+    task: AbortHandle,
+}
+
+/// What an action is, for logs and metrics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    /// A word of a closed list.
+    pub(crate) effect: &'static str,
+    /// On what, for people.
+    pub(crate) object: String,
+    /// Whether it is the routine kind that nobody wants to read of.
+    pub(crate) quiet: bool,
+}
+
+/// All actions under way.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    flown: BTreeMap<ActionId, Flown>,
+    deadlines: BTreeSet<(Timestamp, ActionId)>,
+    landing: mpsc::UnboundedSender<Landed>,
+}
+
+impl Flight {
+    /// None yet. Answers come out of the receiver.
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Landed>) {
+        // Unbounded, and yet bounded: at most one message for each action under way.
+        let (landing, landed) = mpsc::unbounded_channel();
+        (Self { flown: BTreeMap::new(), deadlines: BTreeSet::new(), landing }, landed)
+    }
+
+    /// Starts `work` for the action, as a task of its own.
+    pub(crate) fn launch(
+        &mut self,
+        action: ActionId,
+        deadline: Timestamp,
+        label: Label,
+        work: impl Future<Output = Answer> + Send + 'static,
+    ) {
+        let slot = Slot { action, landing: self.landing.clone(), given: false };
+        let task = tokio::spawn(async move { slot.give(work.await) }).abort_handle();
+        self.deadlines.insert((deadline, action));
+        let replaced = self.flown.insert(action, Flown { label, began: Instant::now(), deadline, task });
+        debug_assert!(replaced.is_none(), "action {action:?} was ordered twice");
+    }
+
+    /// Takes the action out, unless it was answered already.
+    pub(crate) fn land(&mut self, action: ActionId) -> Option<Flown> {
+        let flown = self.flown.remove(&action)?;
+        self.deadlines.remove(&(flown.deadline, action));
+        Some(flown)
+    }
+
+    /// Takes out the next action whose deadline has come, and ends its task.
+    pub(crate) fn expire(&mut self, now: Timestamp) -> Option<(ActionId, Flown)> {
+        let &(_, action) = self.deadlines.first().filter(|(deadline, _)| *deadline <= now)?;
+        let flown = self.land(action)?;
+        flown.task.abort();
+        Some((action, flown))
+    }
+
+    /// The nearest deadline.
+    pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// How many are under way.
+    pub(crate) fn len(&self) -> usize {
+        self.flown.len()
+    }
+
+    /// What is under way.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &Label> {
+        self.flown.values().map(|flown| &flown.label)
+    }
+}
+
+impl Drop for Flight {
+    /// Nobody would hear the answers.
+    fn drop(&mut self) {
+        for flown in self.flown.values() {
+            flown.task.abort();
+        }
+    }
+}
+
+/// The one answer that a task owes. A task that panics or is ended owes it no less: then nobody knows what it did.
+struct Slot {
+    action: ActionId,
+    landing: mpsc::UnboundedSender<Landed>,
+    given: bool,
+}
+
+impl Slot {
+    fn give(mut self, answer: Answer) {
+        self.given = true;
+        self.send(answer);
+    }
+
+    fn send(&self, answer: Answer) {
+        // Without a receiver the operator has ended, and so has its interest.
+        let _ = self.landing.send(Landed { action: self.action, answer });
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if !self.given {
+            self.send(Answer::Outcome(Outcome::Unknown));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use seaworthy_model::event::Receipt;
+
+    use super::*;
+
+    const ID: ActionId = ActionId(7);
+    const DONE: Answer = Answer::Outcome(Outcome::Done(Receipt::Nothing));
+    const UNKNOWN: Answer = Answer::Outcome(Outcome::Unknown);
+
+    fn label() -> Label {
+        Label { effect: "test", object: "m1".into(), quiet: true }
+    }
+
+    #[tokio::test]
+    async fn an_answer_lands_once() {
+        let (mut flight, mut landed) = Flight::new();
+        flight.launch(ID, Timestamp(100), label(), async { DONE });
+        assert_eq!(landed.recv().await, Some(Landed { action: ID, answer: DONE }));
+        assert!(flight.land(ID).is_some());
+        assert!(flight.land(ID).is_none());
+        assert!(flight.expire(Timestamp::MAX).is_none(), "it was answered");
+        assert_eq!((flight.len(), flight.next_deadline()), (0, None));
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_unknown_outcome() {
+        let (mut flight, mut landed) = Flight::new();
+        flight.launch(ID, Timestamp(100), label(), async { panic!("a bug in an executor") });
+        assert_eq!(landed.recv().await, Some(Landed { action: ID, answer: UNKNOWN }));
+    }
+
+    #[tokio::test]
+    async fn deadlines_expire_in_order_and_end_their_tasks() {
+        let (mut flight, mut landed) = Flight::new();
+        flight.launch(ActionId(1), Timestamp(200), label(), pending());
+        flight.launch(ActionId(2), Timestamp(100), label(), pending());
+        flight.launch(ActionId(3), Timestamp(300), label(), pending());
+        assert_eq!(flight.next_deadline(), Some(Timestamp(100)));
+        assert!(flight.expire(Timestamp(99)).is_none());
+        let expired: Vec<_> =
+            std::iter::from_fn(|| flight.expire(Timestamp(200))).map(|(action, _)| action).collect();
+        assert_eq!(expired, [ActionId(2), ActionId(1)]);
+        // The ended tasks still say that they do not know; nobody asks any more.
+        for _ in 0..2 {
+            let late = landed.recv().await.unwrap();
+            assert_eq!(late.answer, UNKNOWN);
+            assert!(flight.land(late.action).is_none());
+        }
+        assert_eq!(flight.len(), 1);
+    }
+}

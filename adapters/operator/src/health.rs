@@ -1,0 +1,82 @@
+//! What the operator says about itself over HTTP, kept where the drive loop never waits for a reader.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A drive loop that has not turned for so long hangs. It turns at least every [`PULSE`]; before it, the cluster's id is
+/// asked for, and an API server that does not answer is given up after 30 s.
+const ALIVE: Duration = Duration::from_secs(45);
+
+/// How often the drive loop turns when nothing happens.
+pub(crate) const PULSE: Duration = Duration::from_secs(5);
+
+/// Whether the operator is alive and ready.
+pub(crate) struct Health {
+    state: Mutex<State>,
+}
+
+struct State {
+    beat: Instant,
+    obstacles: BTreeSet<String>,
+}
+
+impl Health {
+    /// Alive, and not ready yet.
+    pub(crate) fn new() -> Self {
+        let obstacles = BTreeSet::from(["starting".to_owned()]);
+        Self { state: Mutex::new(State { beat: Instant::now(), obstacles }) }
+    }
+
+    /// The drive loop turns.
+    pub(crate) fn beat(&self) {
+        self.lock().beat = Instant::now();
+    }
+
+    /// What keeps the operator from doing its work; nothing means that it is ready.
+    pub(crate) fn set_obstacles(&self, obstacles: BTreeSet<String>) {
+        let mut state = self.lock();
+        if state.obstacles == obstacles {
+            return;
+        }
+        let why = obstacles.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
+        match (state.obstacles.is_empty(), obstacles.is_empty()) {
+            (false, true) => tracing::info!("ready"),
+            (true, false) => tracing::warn!(why, "not ready any more"),
+            _ => tracing::info!(why, "not ready yet"),
+        }
+        state.obstacles = obstacles;
+    }
+
+    /// How long ago the drive loop last turned, if that is too long.
+    pub(crate) fn hangs(&self) -> Option<Duration> {
+        Some(self.lock().beat.elapsed()).filter(|age| *age > ALIVE)
+    }
+
+    /// What keeps the operator from doing its work.
+    pub(crate) fn obstacles(&self) -> BTreeSet<String> {
+        self.lock().obstacles.clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_loop_that_does_not_turn_hangs() {
+        let health = Health::new();
+        tokio::time::advance(ALIVE).await;
+        assert_eq!(health.hangs(), None);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(health.hangs().is_some());
+        health.beat();
+        assert_eq!(health.hangs(), None);
+    }
+}

@@ -1,0 +1,55 @@
+//! The words by which actions and outcomes go in logs and metrics: closed lists, all of them.
+
+use seaworthy_api::names::Names;
+use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::event::Outcome;
+use seaworthy_model::host::HostCommand;
+use seaworthy_model::machine::Truth;
+
+use crate::flight::Label;
+
+/// What `action` is.
+pub(crate) fn action(action: &Action, names: &Names) -> Label {
+    let effect = match &action.effect {
+        Effect::Watch => "watch",
+        Effect::WriteLease { .. } => "write_lease",
+        Effect::WriteFinalizers(_) => "write_finalizers",
+        Effect::WriteMachineStatus(_) => "write_machine_status",
+        Effect::WritePackageVersionStatus(_) => "write_package_version_status",
+        Effect::Host(order) => match order.command {
+            HostCommand::Facts => "host_facts",
+            HostCommand::Status(_) => "host_status",
+            HostCommand::Apply(_) => "host_apply",
+            HostCommand::Disown => "host_disown",
+        },
+    };
+    let object = match action.target {
+        Target::Driver => "watches",
+        Target::Lease => "Lease",
+        Target::PackageVersion => "ClusterPackageVersion",
+        Target::Machine(id) | Target::Host(id) => names.machine_name(id).unwrap_or("unknown machine"),
+        Target::Version(id) => names.version_object_name(id).unwrap_or("unknown version"),
+    };
+    let loud = matches!(effect, "write_lease" | "host_apply" | "host_disown");
+    Label { effect, object: object.to_owned(), quiet: !loud }
+}
+
+/// How an action ended.
+pub(crate) const fn outcome(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done(_) => "done",
+        Outcome::Stale => "stale",
+        Outcome::Retryable(_) => "retryable",
+        Outcome::Refused(_) => "refused",
+        Outcome::Unknown => "unknown",
+    }
+}
+
+/// Whether a condition holds.
+pub(crate) const fn truth(truth: Truth) -> &'static str {
+    match truth {
+        Truth::True => "True",
+        Truth::False => "False",
+        Truth::Unknown => "Unknown",
+    }
+}

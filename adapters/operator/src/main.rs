@@ -1,0 +1,24 @@
+//! The production binary: drives the engine with a real API server and real hosts.
+
+mod args;
+mod clock;
+mod descriptors;
+mod drive;
+mod executors;
+mod flight;
+mod health;
+mod http;
+mod identity;
+mod labels;
+mod logs;
+mod metrics;
+mod operator;
+mod programs;
+mod status;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = args::Args::read();
+    operator::main(&args)
+}

@@ -1,0 +1,131 @@
+//! Puts the operator together from its arguments, and takes it apart at the end.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use seaworthy_engine::Engine;
+use seaworthy_kube::{Api, Failure, Secrets, Watches, cluster_id, connect};
+use seaworthy_ssh::{Hosts, Limits};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use crate::args::Args;
+use crate::drive::{Drive, Exit, Parts};
+use crate::executors::{Executors, SecretKeys};
+use crate::health::Health;
+use crate::http::{Pages, serve};
+use crate::identity::Identity;
+use crate::metrics::Metrics;
+use crate::status::Status;
+use crate::{descriptors, logs, programs};
+
+/// The exit code after a newer operator has taken over: starting again would take the Lease back from it.
+const STEPPED_DOWN: u8 = 3;
+
+/// Updates that may wait for the loop; watches wait when there are more.
+const UPDATES_WAITING: usize = 4096;
+
+/// How long to wait before the API server is asked again for the cluster's id.
+const ASK_AGAIN: Duration = Duration::from_secs(2);
+
+/// Runs the operator until it is told to stop, or has to.
+pub(crate) fn main(args: &Args) -> ExitCode {
+    if let Err(error) = logs::start(args.log_format, &args.log_level) {
+        eprintln!("error: {error:#}");
+        return ExitCode::from(2);
+    }
+    descriptors::raise_limit();
+    let ended = runtime().and_then(|runtime| {
+        let ended = runtime.block_on(run(args));
+        // What still runs was abandoned on purpose; hosts finish their work without us.
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        ended
+    });
+    match ended {
+        Ok(Exit::Stopped) => ExitCode::SUCCESS,
+        Ok(Exit::SteppedDown { .. }) => ExitCode::from(STEPPED_DOWN),
+        Err(error) => {
+            tracing::error!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")
+}
+
+async fn run(args: &Args) -> anyhow::Result<Exit> {
+    let identity = Identity::new(args.identity.as_deref())?;
+    let Identity { holder, seed } = identity;
+    let version = env!("CARGO_PKG_VERSION");
+    tracing::info!(version, holder, seed = seed.0, "seaworthy-operator starts");
+    let programs = programs::load(args.host_program.as_deref())?;
+    let metrics = Arc::new(Metrics::new());
+    let health = Arc::new(Health::new());
+    let client = connect(args.kubeconfig.as_deref()).await?;
+    let api = Api::new(client, Arc::clone(&metrics) as _);
+    let pages = Pages { health: Arc::clone(&health), metrics: Arc::clone(&metrics) };
+    let server = serve(args.listen, pages).await?;
+
+    let stop = stop_signal()?;
+    tokio::pin!(stop);
+    let cluster = tokio::select! {
+        cluster = find_cluster(&api, &health) => cluster?,
+        () = &mut stop => return Ok(Exit::Stopped),
+    };
+    tracing::info!(cluster, "connected");
+    let (sender, updates) = mpsc::channel(UPDATES_WAITING);
+    let watches = Watches::start(api.clone(), sender);
+    let keys = SecretKeys(Secrets::new(api.clone()));
+    let hosts = Hosts::new(keys, programs, Limits::default());
+    let drive = Drive::new(Parts {
+        engine: Engine::new(args.pace.config(holder), seed),
+        judge: seaworthy_check::check,
+        cluster,
+        executors: Executors::new(api, watches, hosts, args.pace.api_requests),
+        status: Status::new(health, metrics),
+        stop_grace: args.stop_grace,
+    });
+    let exit = drive.run(updates, stop).await;
+    server.abort();
+    Ok(exit)
+}
+
+/// The id of the cluster, as soon as the API server tells it. An API server that is still starting is waited for;
+/// one that refuses us is not.
+async fn find_cluster(api: &Api, health: &Health) -> anyhow::Result<String> {
+    let mut told = None;
+    loop {
+        health.beat();
+        let failure = match cluster_id(api).await {
+            Ok(cluster) => return Ok(cluster),
+            Err(failure @ Failure::Answered { code: 401 | 403 | 404, .. }) => {
+                return Err(failure)
+                    .context("cannot read the namespace kube-system, whose uid names the cluster");
+            }
+            Err(failure) => failure.to_string(),
+        };
+        health.set_obstacles([failure.clone()].into());
+        if told.as_ref() != Some(&failure) {
+            tracing::warn!("{failure}");
+            told = Some(failure);
+        }
+        sleep(ASK_AGAIN).await;
+    }
+}
+
+/// Completes when the process is asked to end.
+fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => tracing::info!("SIGTERM"),
+            _ = interrupt.recv() => tracing::info!("SIGINT"),
+        }
+    })
+}

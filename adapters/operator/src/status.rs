@@ -1,0 +1,164 @@
+//! What the loop lets others know: health, metrics, logs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use seaworthy_api::names::Names;
+use seaworthy_api::render;
+use seaworthy_engine::{Engine, World};
+use seaworthy_kube::Projection;
+use seaworthy_model::effect::ActionId;
+use seaworthy_model::event::Outcome;
+use seaworthy_model::machine::{ConditionKind, Reason, Truth};
+use tokio::time::Instant;
+
+use crate::flight::{Flown, Label};
+use crate::health::Health;
+use crate::labels;
+use crate::metrics::{Labels, Metrics};
+
+/// How often values that need a look at every machine are taken from the engine.
+const SURVEY: Duration = Duration::from_secs(5);
+/// For so long after a refused turn the operator does not count as ready.
+const REFUSAL_REMEMBERED: Duration = Duration::from_secs(60);
+
+/// Where the loop reports to.
+pub(crate) struct Status {
+    health: Arc<Health>,
+    metrics: Arc<Metrics>,
+    surveyed: Option<Instant>,
+    refused: Option<Instant>,
+    /// The series of the last surveys. None is ever taken away, so that no page lacks one for a moment.
+    machines: BTreeMap<Labels<2>, i64>,
+    blocked: BTreeMap<Labels<1>, i64>,
+}
+
+impl Status {
+    pub(crate) const fn new(health: Arc<Health>, metrics: Arc<Metrics>) -> Self {
+        Self {
+            health,
+            metrics,
+            surveyed: None,
+            refused: None,
+            machines: BTreeMap::new(),
+            blocked: BTreeMap::new(),
+        }
+    }
+
+    /// The loop turns.
+    pub(crate) fn beat(&self) {
+        self.health.beat();
+    }
+
+    /// A turn took so long.
+    pub(crate) fn turned(&self, took: Duration) {
+        self.metrics.turned(took);
+    }
+
+    /// A turn was refused.
+    pub(crate) fn guarded(&mut self) {
+        self.metrics.guard_refusals.inc();
+        self.refused = Some(Instant::now());
+    }
+
+    /// An action was refused with its turn.
+    pub(crate) fn refused(&self, label: &Label) {
+        self.metrics.ended(label.effect, "guarded");
+    }
+
+    /// An action has ended.
+    pub(crate) fn ended(&self, action: ActionId, flown: &Flown, outcome: &Outcome) {
+        let Label { effect, object, quiet } = &flown.label;
+        let (word, took) = (labels::outcome(outcome), flown.began.elapsed());
+        self.metrics.ended(effect, word);
+        if let Some(command) = effect.strip_prefix("host_") {
+            self.metrics.worked(command, word, took);
+        }
+        let (cause, detail) = match outcome {
+            Outcome::Retryable(cause) | Outcome::Refused(cause) => (cause.kind.name(), cause.detail.as_str()),
+            Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => ("", ""),
+        };
+        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let action = action.0;
+        match outcome {
+            Outcome::Done(_) | Outcome::Stale if *quiet => {
+                tracing::debug!(action, effect, object, outcome = word, ms, "ended");
+            }
+            Outcome::Done(_) | Outcome::Stale => {
+                tracing::info!(action, effect, object, outcome = word, ms, "ended");
+            }
+            Outcome::Retryable(_) | Outcome::Refused(_) | Outcome::Unknown => {
+                tracing::info!(action, effect, object, outcome = word, cause, detail, ms, "ended");
+            }
+        }
+    }
+
+    /// Takes the present state from the engine.
+    pub(crate) fn refresh(&mut self, engine: &Engine, projection: &Projection, in_flight: usize) {
+        let (world, metrics) = (engine.world(), &self.metrics);
+        let obstacles = self.obstacles(world, projection);
+        metrics.ready.set(i64::from(obstacles.is_empty()));
+        self.health.set_obstacles(obstacles);
+        metrics.in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
+        metrics.epoch.set(world.leadership.epoch.map_or(0, |epoch| i64::from(epoch.0)));
+        metrics.occupied.set(i64::from(world.occupied()));
+        metrics.slots.set(i64::from(world.slots()));
+        metrics.queued.set(i64::try_from(engine.queue_depth()).unwrap_or(i64::MAX));
+        if self.surveyed.is_none_or(|last| last.elapsed() >= SURVEY) {
+            self.survey(world, projection.names());
+            self.surveyed = Some(Instant::now());
+        }
+    }
+
+    /// Why the operator cannot do its work, in words for people.
+    fn obstacles(&self, world: &World, projection: &Projection) -> BTreeSet<String> {
+        let mut obstacles = BTreeSet::new();
+        if let Some(gate) = world.leadership.gate() {
+            let render::Explanation { reason, message } = render::blocker(&gate, projection.names());
+            obstacles.insert(format!("{reason}: {message}"));
+        }
+        for (kind, why) in projection.troubles() {
+            obstacles.insert(format!("cannot watch {}: {why}", kind.name()));
+        }
+        if self.refused.is_some_and(|last| last.elapsed() < REFUSAL_REMEMBERED) {
+            obstacles.insert(
+                "orders were refused because they would have broken an invariant: see the log".into(),
+            );
+        }
+        obstacles
+    }
+
+    /// Counts what only a look at everything can count.
+    fn survey(&mut self, world: &World, names: &Names) {
+        let Self { metrics, machines, blocked, .. } = self;
+        machines.values_mut().chain(blocked.values_mut()).for_each(|count| *count = 0);
+        for object in world.machines().filter_map(|(_, machine)| machine.object.as_ref()) {
+            let condition = object.status.condition(ConditionKind::Ready);
+            let (truth, reason) =
+                condition.map_or((Truth::Unknown, Reason::NotYetKnown), |ready| (ready.truth, ready.reason));
+            let labels = [("ready", labels::truth(truth)), ("reason", render::reason(reason))];
+            *machines.entry(labels).or_default() += 1;
+        }
+        for (_, blocker) in world.blockers() {
+            let labels = [("blocker", render::blocker(&blocker, names).reason)];
+            *blocked.entry(labels).or_default() += 1;
+        }
+        for (labels, count) in machines {
+            metrics.machines.get_or_create(labels).set(*count);
+        }
+        for (labels, count) in blocked {
+            metrics.blocked.get_or_create(labels).set(*count);
+        }
+    }
+}
+
+/// An action is carried out.
+pub(crate) fn began(action: ActionId, label: &Label) {
+    let Label { effect, object, quiet } = label;
+    if *quiet {
+        tracing::debug!(action = action.0, effect, object, "begins");
+    } else {
+        tracing::info!(action = action.0, effect, object, "begins");
+    }
+}

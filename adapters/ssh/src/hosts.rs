@@ -1,0 +1,269 @@
+//! Orders to hosts: the one way in.
+
+use seaworthy_api::host::frame::{self, HEADER};
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::host::Connection;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+use tracing::{Instrument as _, debug, info_span};
+
+use crate::classify::Failure;
+use crate::delivery;
+use crate::exec::{Broken, Command, Ended, Exit, Flow, Sink, Why};
+use crate::host_keys::HostKeys;
+use crate::keys::{Keys, usable_key};
+use crate::limits::Limits;
+use crate::pool::{Endpoint, Pool};
+use crate::program::Programs;
+use crate::session::Session;
+use crate::stream::{Dial, Tcp};
+
+/// What a shell answers for a program that it cannot execute, and for one that it cannot find.
+const NOT_EXECUTED: [u32; 2] = [126, 127];
+
+/// Signals that end a program because the host goes down or is short of memory, and not because it is broken.
+const ENDED_FROM_OUTSIDE: [&str; 4] = ["TERM", "KILL", "HUP", "PIPE"];
+
+/// All hosts, through SSH.
+///
+/// One order at a time goes to each host; others wait for their turn, up to their deadline. Sessions are kept for
+/// a while after use; a replaced Secret counts from the next login. Dropping the future of an order cuts its
+/// connection.
+pub struct Hosts<K, D = Tcp> {
+    keys: K,
+    dial: D,
+    programs: Programs,
+    limits: Limits,
+    pool: Pool<Session>,
+    connecting: Semaphore,
+}
+
+/// A reply, and who gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// The body of the reply's frame.
+    pub body: Vec<u8>,
+    /// The key that the host has shown, as it would be pinned: `ssh-ed25519 AAAA...`.
+    pub host_key: String,
+}
+
+impl<K: Keys> Hosts<K> {
+    /// Hosts that are reached through TCP.
+    pub fn new(keys: K, programs: Programs, limits: Limits) -> Self {
+        Self::through(Tcp, keys, programs, limits)
+    }
+}
+
+impl<K: Keys, D: Dial> Hosts<K, D> {
+    /// Hosts that are reached through `dial`.
+    pub fn through(dial: D, keys: K, programs: Programs, limits: Limits) -> Self {
+        let pool = Pool::new(limits.idle, limits.idle_time);
+        let connecting = Semaphore::new(limits.connecting.clamp(1, Semaphore::MAX_PERMITS));
+        Self { keys, dial, programs, limits, pool, connecting }
+    }
+
+    /// Connections that are kept open while nobody uses them.
+    pub fn idle(&self) -> usize {
+        self.pool.idle()
+    }
+
+    /// Hands the frame `request` to the program on the host, and returns the body of its reply.
+    ///
+    /// # Errors
+    /// [`Failure::Before`] when nothing can have happened, [`Failure::After`] when the host may have received the
+    /// request.
+    pub async fn exchange(
+        &self,
+        connection: &Connection,
+        request: &[u8],
+        deadline: Instant,
+    ) -> Result<Exchange, Failure> {
+        let span = info_span!("ssh", host = connection.address.ip, port = connection.port);
+        self.exchange_in_turn(connection, request, deadline).instrument(span).await
+    }
+
+    async fn exchange_in_turn(
+        &self,
+        connection: &Connection,
+        request: &[u8],
+        deadline: Instant,
+    ) -> Result<Exchange, Failure> {
+        let host_keys = HostKeys::of(connection).map_err(Failure::Before)?;
+        let endpoint: Endpoint = (connection.address.ip.clone(), connection.port);
+        let lane = self.pool.enter(endpoint, deadline).await.ok_or_else(|| {
+            let detail = "another order to the same host did not end in time";
+            Failure::Before(Cause::new(CauseKind::HostBusy, detail))
+        })?;
+        let kept = lane.take().filter(|session| session.serves(connection, &host_keys));
+        if let Some(mut session) = kept {
+            match self.call(&mut session, request, deadline).await {
+                // What a kept session cannot do may only mean that the host was restarted meanwhile.
+                Err(Failure::Before(cause)) => debug!(?cause, "kept session is of no use, connecting anew"),
+                end => return end.inspect(|_| keep_settled(&lane, session)),
+            }
+        }
+        let mut session = self.connect(connection, host_keys, deadline).await.map_err(Failure::Before)?;
+        let end = self.call(&mut session, request, deadline).await;
+        end.inspect(|_| keep_settled(&lane, session))
+    }
+
+    async fn connect(
+        &self,
+        connection: &Connection,
+        host_keys: HostKeys,
+        deadline: Instant,
+    ) -> Result<Session, Cause> {
+        let unread = |_| Cause::new(CauseKind::ApiUnavailable, "the Secret was not read in time");
+        let key =
+            timeout_at(deadline, usable_key(&self.keys, &connection.secret_name)).await.map_err(unread)??;
+        let crowded = |_| {
+            Cause::new(CauseKind::ConnectionFailed, "too many other connections are being made at present")
+        };
+        let _permit = timeout_at(deadline, self.connecting.acquire()).await.map_err(crowded)?;
+        Session::open(&self.dial, connection, host_keys, key, (&self.limits, deadline)).await
+    }
+
+    /// Calls the program on the host, after making sure that it is there.
+    async fn call(
+        &self,
+        session: &mut Session,
+        request: &[u8],
+        deadline: Instant,
+    ) -> Result<Exchange, Failure> {
+        let place = match session.place.take() {
+            Some(place) => place,
+            None => delivery::place(session, &self.programs, &self.limits, deadline)
+                .await
+                .map_err(Failure::Before)?,
+        };
+        let mut reply = Reply::default();
+        let command = Command { line: &place.line, input: request };
+        let ended = session.run(command, &mut reply, &self.limits, deadline).await;
+        let ended = ended.map_err(|broken| unanswered(session, &broken))?;
+        let body = reply.read(&ended)?;
+        session.place = Some(place);
+        Ok(Exchange { body, host_key: session.host_key() })
+    }
+}
+
+fn keep_settled(lane: &crate::pool::Lane<'_, Session>, session: Session) {
+    if session.settled {
+        lane.keep(session);
+    }
+}
+
+/// A call whose end is not known.
+fn unanswered(session: &Session, broken: &Broken) -> Failure {
+    if !broken.fed {
+        return Failure::Before(delivery::not_run(session, broken));
+    }
+    let detail = match broken.why {
+        Why::Deadline => "no reply before the deadline".to_owned(),
+        Why::NotStarted | Why::Refused | Why::Lost => session.loss(),
+    };
+    Failure::After(Cause::new(CauseKind::ConnectionFailed, detail))
+}
+
+/// Collects one frame.
+#[derive(Default)]
+struct Reply {
+    header: Vec<u8>,
+    body: Vec<u8>,
+    length: Option<usize>,
+    refused: Option<String>,
+}
+
+impl Sink for Reply {
+    fn take(&mut self, piece: &[u8]) -> Flow {
+        let split = piece.len().min(HEADER - self.header.len());
+        let (header, rest) = piece.split_at(split);
+        self.header.extend_from_slice(header);
+        let Ok(header) = <[u8; HEADER]>::try_from(self.header.as_slice()) else { return Flow::More };
+        match frame::body_length(header) {
+            Ok(length) => {
+                self.length = Some(length);
+                self.body.extend_from_slice(&rest[..rest.len().min(length - self.body.len())]);
+                if self.body.len() == length { Flow::Enough } else { Flow::More }
+            }
+            Err(error) => {
+                let start = [&self.header, &rest[..rest.len().min(64)]].concat();
+                self.refused = Some(format!("{error}; it begins `{}`", start.escape_ascii()));
+                Flow::Abandon
+            }
+        }
+    }
+}
+
+impl Reply {
+    /// The body, or why there is none.
+    fn read(self, ended: &Ended) -> Result<Vec<u8>, Failure> {
+        if let Some(why) = self.refused {
+            let detail = format!("the reply is not a frame: {why}");
+            return Err(Failure::After(Cause::new(CauseKind::ProtocolError, detail)));
+        }
+        if self.length == Some(self.body.len()) {
+            return Ok(self.body);
+        }
+        let why = ended.describe();
+        let failed = |kind, what| Cause::new(kind, format!("the host program {what} ({why})"));
+        Err(match &ended.exit {
+            Exit::Code(code) if NOT_EXECUTED.contains(code) && self.header.is_empty() => {
+                Failure::Before(failed(CauseKind::DeliveryFailed, "does not run there"))
+            }
+            Exit::Code(_) => Failure::After(failed(CauseKind::DeliveryFailed, "ended without a reply")),
+            Exit::Signal(signal) if !ENDED_FROM_OUTSIDE.contains(&signal.as_str()) => {
+                Failure::After(failed(CauseKind::DeliveryFailed, "broke down without a reply"))
+            }
+            Exit::Signal(_) | Exit::Untold => {
+                Failure::After(failed(CauseKind::ConnectionFailed, "was ended before it could reply"))
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(exit: Exit) -> Ended {
+        Ended { exit, stderr: String::new() }
+    }
+
+    #[test]
+    fn a_reply_is_read_in_pieces_of_any_size_and_no_further() {
+        let frame = b"\0\0\0\x05helloworld";
+        for size in 1..frame.len() {
+            let mut reply = Reply::default();
+            let last = frame.chunks(size).map(|piece| reply.take(piece)).find(|flow| *flow != Flow::More);
+            assert_eq!(last, Some(Flow::Enough), "pieces of {size}");
+            assert_eq!(reply.read(&ended(Exit::Untold)).unwrap(), b"hello");
+        }
+        let mut empty = Reply::default();
+        assert_eq!(empty.take(&[0; 4]), Flow::Enough);
+    }
+
+    #[test]
+    fn what_is_no_frame_is_refused_and_quoted() {
+        let mut reply = Reply::default();
+        assert_eq!(reply.take(b"Last login: \x1b[0m"), Flow::Abandon);
+        let Err(Failure::After(cause)) = reply.read(&ended(Exit::Code(0))) else { panic!("accepted") };
+        assert_eq!(cause.kind, CauseKind::ProtocolError);
+        assert!(cause.detail.contains("Last login: \\x1b[0m"), "{}", cause.detail);
+    }
+
+    #[test]
+    fn an_end_without_a_reply_is_told_apart_by_its_exit() {
+        let failure = |bytes: &[u8], exit| {
+            let mut reply = Reply::default();
+            reply.take(bytes);
+            reply.read(&ended(exit)).unwrap_err()
+        };
+        let after = |failure: Failure| matches!(failure, Failure::After(_));
+        assert!(matches!(failure(b"", Exit::Code(127)), Failure::Before(_)));
+        assert!(after(failure(b"\0", Exit::Code(127))), "it has run: it has said something");
+        assert_eq!(failure(b"", Exit::Code(1)).cause().kind, CauseKind::DeliveryFailed);
+        assert_eq!(failure(b"", Exit::Signal("SEGV".into())).cause().kind, CauseKind::DeliveryFailed);
+        assert_eq!(failure(b"", Exit::Signal("TERM".into())).cause().kind, CauseKind::ConnectionFailed);
+        assert_eq!(failure(b"\0\0\0\x09half", Exit::Untold).cause().kind, CauseKind::ConnectionFailed);
+    }
+}

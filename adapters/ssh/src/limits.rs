@@ -1,0 +1,59 @@
+//! How long and how many.
+
+use std::time::Duration;
+
+/// Bounds of the transport. Each wait also ends at the deadline of the order that it is part of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// For a TCP connection.
+    pub connect: Duration,
+    /// For the SSH handshake and the login.
+    pub login: Duration,
+    /// For the host to open a channel and start a command on it. On a kept connection it bounds how long a host
+    /// that vanished meanwhile goes unnoticed.
+    pub start: Duration,
+    /// For looking at a host: privileges, architecture, and whether the host program is there.
+    pub survey: Duration,
+    /// For sending the host program.
+    pub delivery: Duration,
+    /// For a command to end once it has said all that is wanted of it.
+    pub drain: Duration,
+    /// Silence after which the host is asked for a sign of life.
+    pub keepalive: Duration,
+    /// Signs of life that may be missing before the session counts as lost.
+    pub keepalives_missed: usize,
+    /// Connections that may be in the making at the same time.
+    pub connecting: usize,
+    /// Connections that are kept open while nobody uses them. One costs about 70 KB and a file descriptor.
+    pub idle: usize,
+    /// How long an unused connection is kept.
+    pub idle_time: Duration,
+}
+
+impl Default for Limits {
+    /// Connecting anew costs less than a millisecond of our processor, so few connections are kept, and briefly.
+    /// `connecting` keeps handshakes of a returning zone from starving each other on a small machine.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            login: Duration::from_secs(15),
+            start: Duration::from_secs(5),
+            survey: Duration::from_secs(15),
+            delivery: Duration::from_secs(120),
+            drain: Duration::from_secs(2),
+            keepalive: Duration::from_secs(15),
+            keepalives_missed: 3,
+            connecting: 64,
+            idle: 1000,
+            idle_time: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Limits {
+    /// When a session is given up whose peer takes nothing and says nothing, even in the middle of a handshake.
+    pub(crate) fn silence(&self) -> Duration {
+        let keepalives = u32::try_from(self.keepalives_missed).unwrap_or(u32::MAX).saturating_add(1);
+        self.keepalive.saturating_mul(keepalives).max(self.login)
+    }
+}

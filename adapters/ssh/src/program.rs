@@ -1,0 +1,129 @@
+//! The host program: one static binary per architecture, and where it lies on a host.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use seaworthy_model::component::Architecture;
+use seaworthy_model::digest::Digest;
+
+/// Where the host program is kept on hosts unless told otherwise.
+pub const DIRECTORY: &str = "/opt/seaworthy/bin";
+
+/// The host programs that can be delivered.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    directory: String,
+    by_architecture: BTreeMap<Architecture, Program>,
+}
+
+impl Programs {
+    /// No program yet, to be kept in [`DIRECTORY`].
+    #[must_use]
+    pub fn new() -> Self {
+        Self { directory: DIRECTORY.to_owned(), by_architecture: BTreeMap::new() }
+    }
+
+    /// Keeps them in another directory on hosts. It and everything above it must belong to root there.
+    ///
+    /// # Errors
+    /// When `directory` is not an absolute path of plain characters (letters, digits, `.`, `_`, `-`) without `..`.
+    pub fn in_directory(mut self, directory: &str) -> Result<Self, String> {
+        let plain = |name: &str| {
+            !matches!(name, "" | "." | "..")
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        };
+        match directory.strip_prefix('/') {
+            Some(rest) if rest.split('/').all(plain) => {
+                directory.clone_into(&mut self.directory);
+                Ok(self)
+            }
+            _ => Err(format!("directory of the host program `{directory}` is not a plain absolute path")),
+        }
+    }
+
+    /// Adds the program for hosts of `architecture`.
+    #[must_use]
+    pub fn with(mut self, architecture: Architecture, binary: Vec<u8>) -> Self {
+        let program = Program { digest: Digest::of(&binary), binary: binary.into() };
+        self.by_architecture.insert(architecture, program);
+        self
+    }
+
+    pub(crate) fn get(&self, architecture: Architecture) -> Option<&Program> {
+        self.by_architecture.get(&architecture)
+    }
+
+    pub(crate) fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// Where `program` lies on a host.
+    pub(crate) fn path(&self, program: &Program) -> String {
+        format!("{}/seaworthy-host-{}", self.directory, program.digest.short())
+    }
+}
+
+impl Default for Programs {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One build of the host program.
+#[derive(Clone)]
+pub(crate) struct Program {
+    pub(crate) binary: Arc<[u8]>,
+    pub(crate) digest: Digest,
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Program({}, {} bytes)", self.digest.short(), self.binary.len())
+    }
+}
+
+/// A host program that was found whole on a host: how to call it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The line for the account's shell.
+    pub(crate) line: String,
+}
+
+/// The architecture that `uname -m` calls `machine`.
+pub(crate) fn architecture(machine: &str) -> Option<Architecture> {
+    match machine {
+        "x86_64" => Some(Architecture::Amd64),
+        "aarch64" => Some(Architecture::Arm64),
+        "ppc64le" => Some(Architecture::Ppc64le),
+        "riscv64" => Some(Architecture::Riscv64),
+        "s390x" => Some(Architecture::S390x),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_lies_under_its_digest() {
+        let programs = Programs::new().with(Architecture::Amd64, b"binary".to_vec());
+        let program = programs.get(Architecture::Amd64).unwrap();
+        assert_eq!(
+            programs.path(program),
+            format!("/opt/seaworthy/bin/seaworthy-host-{}", Digest::of(b"binary").short())
+        );
+        assert!(programs.get(Architecture::Arm64).is_none());
+    }
+
+    #[test]
+    fn a_directory_that_a_shell_could_misread_is_refused() {
+        for bad in ["", "opt", "/", "/opt/", "/opt/../etc", "/opt/a b", "/opt/$x", "/opt/'", "/opt//x"] {
+            assert!(Programs::new().in_directory(bad).is_err(), "{bad}");
+        }
+        assert_eq!(
+            Programs::new().in_directory("/srv/.sea-worthy_1.0").unwrap().directory(),
+            "/srv/.sea-worthy_1.0"
+        );
+    }
+}
