@@ -1,0 +1,72 @@
+//! A real control plane and real hosts, started on this machine for tests and for people to play in.
+//!
+//! [`World`] holds an etcd, a kube-apiserver, an artefact server and any number of hosts. A host is a Debian
+//! system with its own systemd and sshd, in a network namespace of its own. Nothing touches the network of the
+//! machine: all traffic stays inside namespaces that carry the run's id. Everything is removed when the `World`
+//! is dropped, also after a panic; what a killed run left behind is removed by the next one.
+//!
+//! A [`Fleet`] is a world in which the project itself runs: its CRDs are applied, the operator works beside the API
+//! server, and there are versions of a small service to be installed.
+//!
+//! It needs root on Linux ([`unsupported`] says why not) and the packages that `requirements.sh` installs.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `SEAWORTHY_CACHE` | folder for what is slow to make; default `$XDG_CACHE_HOME/seaworthy` |
+//! | `SEAWORTHY_E2E_LOGS` | folder that receives one folder of logs per run; default `e2e-logs` in the target folder |
+//! | `SEAWORTHY_E2E_KEEP` | `1` leaves everything running at the end, for inspection |
+//! | `SEAWORTHY_OPERATOR` | the operator to test; default `debug/seaworthy-operator` in the target folder |
+//! | `SEAWORTHY_HOST_PROGRAM` | the static host program; default the one in the target folder |
+//!
+//! ```no_run
+//! # fn main() -> anyhow::Result<()> {
+//! let world = seaworthy_e2e::World::start(2)?;
+//! println!("{}", world.kubectl(["get", "namespaces"])?);
+//! world.host("host-1")?.power_off()?;
+//! # Ok(()) }
+//! ```
+
+mod artefacts;
+mod cache;
+mod certificates;
+mod cgroups;
+mod control_plane;
+mod deadline;
+mod fleet;
+mod host;
+mod image;
+mod journal;
+mod leftovers;
+mod listing;
+mod logs;
+pub mod manifests;
+mod mounts;
+mod network;
+mod parts;
+mod power_loss;
+mod process;
+mod programs;
+mod run;
+mod ssh;
+mod wire;
+mod world;
+
+pub use artefacts::{Artefact, ArtefactServer, Download, Pace};
+pub use cache::folder as cache_folder;
+pub use control_plane::ControlPlane;
+pub use deadline::{eventually, eventually_every};
+pub use fleet::{Fleet, PATIENCE, Webd, apply_crds, find_condition};
+pub use host::Host;
+pub use image::ensure as ensure_image;
+pub use journal::{Line, Operation, overlapping};
+pub use leftovers::{Sweep, sweep};
+pub use listing::Listing;
+pub use network::{Endpoint, Namespace, Network};
+pub use parts::{Health, Parts, ensure as ensure_parts, ensure_webd};
+pub use power_loss::LossyDisk;
+pub use process::{Process, run_to_end};
+pub use programs::Programs;
+pub use run::{Run, unsupported};
+pub use ssh::SshKey;
+pub use wire::{ask, refusal};
+pub use world::{World, scenario};

@@ -1,0 +1,95 @@
+//! The project's own programs that run in a world. They are built before, not here: a test that compiles the
+//! operator would take minutes nobody can explain.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// The operator, and the program that it brings to hosts.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// `seaworthy-operator`.
+    pub operator: PathBuf,
+    /// `seaworthy-host`, linked statically.
+    pub host: PathBuf,
+}
+
+impl Programs {
+    /// Finds them where `SEAWORTHY_OPERATOR` and `SEAWORTHY_HOST_PROGRAM` say, else in the target folder that this
+    /// program was built into.
+    ///
+    /// # Errors
+    /// One is not there; the error says how to build it.
+    pub fn find() -> Result<Self> {
+        let target = target()?;
+        Ok(Self { operator: operator(&target)?, host: host(&target)? })
+    }
+}
+
+fn operator(target: &Path) -> Result<PathBuf> {
+    const BUILD: &str = "cargo build --package seaworthy-operator";
+    match env::var_os("SEAWORTHY_OPERATOR") {
+        Some(path) => given("SEAWORTHY_OPERATOR", path.into(), BUILD),
+        None => {
+            let path = target.join("debug/seaworthy-operator");
+            built(&path, BUILD).with_context(|| "SEAWORTHY_OPERATOR is not set")
+        }
+    }
+}
+
+fn host(target: &Path) -> Result<PathBuf> {
+    let triple = format!("{}-unknown-linux-gnu", env::consts::ARCH);
+    let build = format!(
+        "RUSTFLAGS='-C target-feature=+crt-static' cargo build --release --target {triple} --package seaworthy-host"
+    );
+    match env::var_os("SEAWORTHY_HOST_PROGRAM") {
+        Some(path) => given("SEAWORTHY_HOST_PROGRAM", path.into(), &build),
+        None => {
+            let path = target.join(triple).join("release/seaworthy-host");
+            built(&path, &build).with_context(|| "SEAWORTHY_HOST_PROGRAM is not set")
+        }
+    }
+}
+
+fn given(variable: &str, path: PathBuf, build: &str) -> Result<PathBuf> {
+    built(&path, build).with_context(|| format!("{variable} is set to {}", path.display()))
+}
+
+fn built(path: &Path, build: &str) -> Result<PathBuf> {
+    if !path.is_file() {
+        bail!("there is no {}: run `make programs`, or `{build}`", path.display());
+    }
+    path.canonicalize().with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// The target folder: programs are in `debug` below it, tests in `debug/deps`.
+fn target() -> Result<PathBuf> {
+    let own = env::current_exe().context("cannot tell which program this is")?;
+    let profile = own.ancestors().skip(1).find(|folder| !folder.ends_with("deps"));
+    let target = profile.and_then(Path::parent);
+    Ok(target.context("the program does not lie in a target folder")?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_built_is_named_with_the_way_to_build_it() {
+        let nowhere = Path::new("/nonexistent/target");
+        let error =
+            format!("{:#}", built(&nowhere.join("debug/seaworthy-operator"), "cargo build").unwrap_err());
+        assert!(error.contains("/nonexistent/target/debug/seaworthy-operator"), "{error}");
+        assert!(error.contains("make programs") && error.contains("cargo build"), "{error}");
+        let error = format!("{:#}", given("VARIABLE", nowhere.into(), "cargo build").unwrap_err());
+        assert!(error.contains("VARIABLE is set to /nonexistent/target"), "{error}");
+    }
+
+    #[test]
+    fn the_target_folder_holds_this_test() {
+        let own = env::current_exe().unwrap();
+        assert!(own.starts_with(target().unwrap()));
+        assert!(!target().unwrap().ends_with("deps") && !target().unwrap().ends_with("debug"));
+    }
+}

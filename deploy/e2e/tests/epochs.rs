@@ -1,0 +1,136 @@
+//! One operator at a time: a newer one takes over, an older one is refused, and a forgotten Lease stops everything.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use seaworthy_e2e::{Fleet, Health, Listing, PATIENCE, ask, eventually, manifests, refusal, scenario};
+use serde_json::{Value, json};
+
+const BOTH: [&str; 2] = ["host-1", "host-2"];
+
+/// The exit code of an operator that a newer one has replaced.
+const STEPPED_DOWN: i32 = 3;
+
+/// A sequence that no operator reaches here.
+const LATE: u64 = 1_000_000;
+
+#[test]
+fn one_operator_leads_and_a_lost_lease_stops_it() -> Result<()> {
+    scenario(2, |world| {
+        let mut fleet = Fleet::start(world)?;
+        ["1.0.0", "1.1.0"].into_iter().try_for_each(|version| fleet.publish(version, Health::Healthy))?;
+        fleet.add_machines()?;
+        fleet.set_default("1.0.0", "ahoy", 2)?;
+        fleet.settles(&BOTH, "1.0.0", "ahoy")?;
+        fleet.rollout_completes()?;
+        fleet.scene("(m) a second operator is started beside the first", succession)?;
+        fleet.scene("(l) the Lease is deleted", lost_lease)
+    })
+}
+
+fn succession(fleet: &mut Fleet<'_>) -> Result<()> {
+    let host = fleet.world().host("host-1")?;
+    let old = host.epoch()?;
+    let before = (contents(fleet)?, fleet.webd("host-1")?);
+    let mut second = fleet.spawn_operator("operator-beside", 8081)?;
+    let status = fleet.operator()?.wait(PATIENCE)?;
+    ensure!(status.code() == Some(STEPPED_DOWN), "the older operator ended with {status}");
+    fleet.note(&format!("the older operator has stepped down: {status}"))?;
+    eventually("contact with the second operator", PATIENCE, || {
+        second.must_run()?;
+        ensure!(host.epoch()? > old, "still epoch {old}");
+        Ok(())
+    })?;
+    fleet.note(&format!("host-1 has seen epoch {}, the older operator had {old}", host.epoch()?))?;
+    let operation = json!({
+        "id": {"epoch": old, "sequence": LATE},
+        "component": "webd",
+        "change": "remove",
+    });
+    for command in [json!({"apply": operation}), json!("disown")] {
+        let answer = ask(fleet.world(), "host-1", (old, LATE), &command)?;
+        fleet.note(&format!("an order of epoch {old}: {answer}"))?;
+        ensure!(refusal(&answer) == Some("FenceRefused"), "{command}: {answer}");
+    }
+    // The very same order is understood: looking is allowed, and tells the higher epoch.
+    let facts = ask(fleet.world(), "host-1", (old, LATE), &json!("facts"))?;
+    ensure!(facts["done"]["epoch"].as_u64() > Some(old), "{facts}");
+    ensure!(before == (contents(fleet)?, fleet.webd("host-1")?), "something was changed");
+    fleet.set_default("1.1.0", "ahoy", 2)?;
+    fleet.settles(&BOTH, "1.1.0", "ahoy")?;
+    ensure!(second.terminate(Duration::from_secs(60))?.success());
+    fleet.forget_operator();
+    fleet.start_operator()?;
+    fleet.wait_until_ready()
+}
+
+fn lost_lease(fleet: &mut Fleet<'_>) -> Result<()> {
+    let world = fleet.world();
+    fleet.settles(&BOTH, "1.1.0", "ahoy")?;
+    let epoch = eventually("contact in the present epoch", PATIENCE, || {
+        let held = lease(fleet)?["spec"]["leaseTransitions"].as_u64();
+        let seen = world.hosts().map(|host| host.epoch()).collect::<Result<Vec<_>>>()?;
+        ensure!(seen.iter().all(|seen| Some(*seen) == held), "{seen:?}, the Lease says {held:?}");
+        Ok(seen[0])
+    })?;
+    let before = contents(fleet)?;
+    world.kubectl(["delete", "lease", "seaworthy", "--namespace", manifests::NAMESPACE])?;
+    // What people ask for now is not done, and they are told why.
+    fleet.set_default("1.0.0", "forbidden", 2)?;
+    let pinned = json!({"spec": {"components": [manifests::webd_setting("1.0.0", "forbidden")]}}).to_string();
+    world.kubectl(["patch", "machine", "host-1", "--type=merge", "--patch", &pinned])?;
+    let told = |fleet: &Fleet<'_>| {
+        let machine = fleet.await_condition(("machine", "host-1"), ["Ready", "False", "StoreRegressed"])?;
+        let fleet_wide = ("clusterpackageversion", "default");
+        let rollout = fleet.await_condition(fleet_wide, ["Progressing", "False", "StoreRegressed"])?;
+        ensure!(machine.contains("adopt-epoch") && rollout.contains("adopt-epoch"), "{machine} {rollout}");
+        fleet.note(&format!("StoreRegressed: {machine}"))
+    };
+    told(fleet)?;
+    fleet.note(&world.kubectl(["get", "machines"])?)?;
+    // A new process knows no more than the old one.
+    fleet.kill_operator()?;
+    fleet.start_operator()?;
+    eventually("the new operator", PATIENCE, || {
+        let (status, text) = fleet.readyz()?;
+        ensure!(status == 503 && text.contains("StoreRegressed"), "{status} {text}");
+        Ok(())
+    })?;
+    told(fleet)?;
+    ensure!(contents(fleet)? == before, "something was done without a Lease");
+    // Adopting too little is harmless: the hosts tell how far operators had come.
+    adopt(fleet, epoch - 2)?;
+    eventually("what the hosts tell", PATIENCE, || {
+        let (status, text) = fleet.readyz()?;
+        let told = text.contains("StoreRegressed") && text.contains(&format!("epoch {epoch}"));
+        ensure!(status == 503 && told, "{status} {text}");
+        Ok(())
+    })?;
+    ensure!(contents(fleet)? == before, "something was done with too low an epoch");
+    adopt(fleet, epoch)?;
+    fleet.wait_until_ready()?;
+    fleet.settles(&BOTH, "1.0.0", "forbidden")?;
+    let after = lease(fleet)?["spec"]["leaseTransitions"].as_u64();
+    ensure!(after > Some(epoch), "epoch {after:?} after {epoch}");
+    fleet.note(&format!("adopted: epoch {after:?} follows {epoch}"))
+}
+
+/// Records, as a person would, that hosts which have seen operators up to this epoch may be taken over.
+fn adopt(fleet: &Fleet<'_>, epoch: u64) -> Result<()> {
+    let adopted = format!("seaworthy.dev/adopt-epoch={epoch}");
+    let lease =
+        ["annotate", "--overwrite", "lease", "seaworthy", "--namespace", manifests::NAMESPACE, &adopted];
+    fleet.world().kubectl(lease).map(drop)
+}
+
+fn lease(fleet: &Fleet<'_>) -> Result<Value> {
+    let lease = ["get", "lease", "seaworthy", "--namespace", manifests::NAMESPACE, "-o", "json"];
+    Ok(serde_json::from_str(&fleet.world().kubectl(lease)?)?)
+}
+
+/// Everything on the hosts that an operation would change, and the record of all operations.
+fn contents(fleet: &Fleet<'_>) -> Result<Vec<Listing>> {
+    let places = ["/opt/seaworthy", "/etc/systemd", "/usr/local"];
+    let notes = ["/opt/seaworthy/state/memory.json"];
+    fleet.world().hosts().map(|host| Listing::of(host, &places, &notes)).collect()
+}

@@ -1,0 +1,154 @@
+//! What a real API server says about our kinds: it refuses bad fields by name, and explains good ones.
+
+use anyhow::{Context, Result, ensure};
+use seaworthy_e2e::{PATIENCE, World, apply_crds, eventually, scenario};
+use serde_json::{Value, json};
+
+const KINDS: [&str; 3] = ["machine", "machinecomponent", "clusterpackageversion"];
+
+#[test]
+fn a_bad_field_is_refused_with_a_message_that_names_it() -> Result<()> {
+    scenario(0, |world| {
+        apply_crds(world)?;
+        let machine = json!({
+            "apiVersion": "seaworthy.dev/v1alpha1",
+            "kind": "Machine",
+            "metadata": {"name": "one"},
+            "spec": {
+                "address": {"ip": "198.18.0.9"},
+                "ssh": {"secretName": "hosts", "hostKeyPolicy": "TrustOnFirstUse"},
+            },
+        });
+        for (pointer, value, words) in [
+            ("/spec/address/ip", json!("198.18.0.999"), "spec.address.ip"),
+            ("/spec/ssh/port", json!(70000), "spec.ssh.port"),
+            ("/spec/ssh/hostKeys", json!(["nonsense"]), "spec.ssh.hostKeys[0]"),
+            ("/spec/ssh/hostKeyPolicy", json!("Never"), "spec.ssh.hostKeyPolicy"),
+            ("/spec/ssh/hostKeyPolicy", json!("Pinned"), "spec.ssh.hostKeys: Invalid value"),
+            ("/spec/ssh/sekretName", json!("hosts"), "spec.ssh.sekretName"),
+            ("/spec/ssh/secretName", Value::Null, "spec.ssh.secretName"),
+            ("/spec/components", json!([{"name": "webd"}]), "spec.components[0]"),
+            ("/spec/components", json!([{"name": "Webd", "version": "1"}]), "spec.components[0].name"),
+        ] {
+            refused(world, &changed(&machine, pointer, value)?, words)?;
+        }
+        // The same object without a fault is accepted: what was refused above was refused for its one fault.
+        world.control_plane().apply(&machine.to_string())?;
+        let defaults = json!({
+            "apiVersion": "seaworthy.dev/v1alpha1",
+            "kind": "ClusterPackageVersion",
+            "metadata": {"name": "default"},
+            "spec": {"maxUnavailable": "10%"},
+        });
+        refused(world, &changed(&defaults, "/metadata/name", json!("other"))?, "default")?;
+        refused(world, &changed(&defaults, "/spec/maxUnavailable", json!("110%"))?, "spec.maxUnavailable")?;
+        refused(world, &changed(&defaults, "/spec/auditInterval", json!("soon"))?, "spec.auditInterval")?;
+        world.control_plane().apply(&defaults.to_string()).map(drop)
+    })
+}
+
+#[test]
+fn a_version_cannot_be_changed() -> Result<()> {
+    scenario(0, |world| {
+        apply_crds(world)?;
+        let component = json!({
+            "apiVersion": "seaworthy.dev/v1alpha1",
+            "kind": "MachineComponent",
+            "metadata": {"name": "webd-1.0.0"},
+            "spec": {
+                "component": "webd",
+                "version": "1.0.0",
+                "artefacts": [{
+                    "architecture": "amd64",
+                    "url": "http://198.18.0.1/webd.tar.gz",
+                    "sha256": "0".repeat(64),
+                    "format": "TarGz",
+                }],
+            },
+        });
+        refused(world, &changed(&component, "/metadata/name", json!("webd"))?, "metadata.name")?;
+        refused(
+            world,
+            &changed(&component, "/spec/artefacts/0/sha256", json!("0"))?,
+            "spec.artefacts[0].sha256",
+        )?;
+        world.control_plane().apply(&component.to_string())?;
+        refused(
+            world,
+            &changed(&component, "/spec/artefacts/0/sha256", json!("1".repeat(64)))?,
+            "cannot be changed",
+        )
+    })
+}
+
+#[test]
+fn kubectl_explains_every_field() -> Result<()> {
+    scenario(0, |world| {
+        apply_crds(world)?;
+        for kind in KINDS {
+            let definition =
+                world.kubectl(["get", "crd", &format!("{kind}s.seaworthy.dev"), "-o", "json"])?;
+            let definition: Value = serde_json::from_str(&definition)?;
+            let schema =
+                &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+            let fields = schema["properties"].as_object().context("a schema has properties")?;
+            // The API server serves a new kind a moment before it publishes its schema for kubectl.
+            let path = format!("{kind}.spec");
+            let text =
+                eventually(format!("schema of {kind}"), PATIENCE, || world.kubectl(["explain", &path]))?;
+            eprintln!("$ kubectl explain {kind}.spec\n{text}");
+            let described = described_fields(&text);
+            for field in fields.keys() {
+                ensure!(described.contains(&field.as_str()), "{kind}.spec.{field} is not described:\n{text}");
+            }
+        }
+        let nested = world.kubectl(["explain", "machine.spec.ssh.hostKeyPolicy"])?;
+        ensure!(nested.contains("TrustOnFirstUse") && nested.contains("DESCRIPTION"), "{nested}");
+        for (short, kind) in
+            [("mc", "machines"), ("mcomp", "machinecomponents"), ("cpv", "clusterpackageversions")]
+        {
+            let listed = world.kubectl(["get", short, "-o", "name"])?;
+            ensure!(listed.is_empty(), "{short} ({kind}): {listed}");
+        }
+        Ok(())
+    })
+}
+
+/// Applies an object that must be refused with these words.
+fn refused(world: &World, object: &Value, words: &str) -> Result<()> {
+    let output = world.control_plane().kubectl_output(["apply", "-f", "-"], &object.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(!output.status.success(), "accepted: {object}");
+    ensure!(said.contains(words), "refused without {words:?}: {said}");
+    eprintln!("refused as it should be: {}", said.trim());
+    Ok(())
+}
+
+/// The object with another value at `pointer`; null removes what is there.
+fn changed(object: &Value, pointer: &str, value: Value) -> Result<Value> {
+    let mut object = object.clone();
+    let (parent, name) = pointer.rsplit_once('/').context("a pointer starts with a slash")?;
+    let parent = object.pointer_mut(parent).and_then(Value::as_object_mut).context("no such place")?;
+    if value.is_null() {
+        parent.remove(name);
+    } else {
+        parent.insert(name.to_owned(), value);
+    }
+    Ok(object)
+}
+
+/// The fields that `kubectl explain` describes. Under `FIELDS:` a tab parts a field from its type, and the lines that
+/// follow are about it: the words that it may hold, then its description.
+fn described_fields(text: &str) -> Vec<&str> {
+    let mut described = Vec::new();
+    let mut field = None;
+    for line in text.lines().skip_while(|line| *line != "FIELDS:").skip(1) {
+        let words = line.trim();
+        if let Some((name, _)) = line.split_once('\t') {
+            field = Some(name.trim());
+        } else if !(words.is_empty() || words.starts_with("enum: ") || words == "<no description>") {
+            described.extend(field.take());
+        }
+    }
+    described
+}

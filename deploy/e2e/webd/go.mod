@@ -1,0 +1,3 @@
+module seaworthy.dev/e2e/webd
+
+go 1.26.0
