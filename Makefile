@@ -1,0 +1,88 @@
+# Every command that people and machines use. `make` alone lists them.
+#
+# CARGO_TARGET_DIR   where cargo builds (default: target)
+# SEAWORTHY_CACHE    what is slow to make for the real part: etcd, kube-apiserver, the hosts' system
+
+TARGET   := $(or $(CARGO_TARGET_DIR),target)
+STEP     := .ci/step
+TRIPLE    = $(shell rustc -vV | sed -n 's/^host: //p')
+HOST      = $(TARGET)/$(TRIPLE)/release/seaworthy-host
+OPERATOR := $(TARGET)/debug/seaworthy-operator
+# The features that change what is compiled; the rest of a crate's features are on by default.
+FEATURES := --features seaworthy-api/crd
+export STEPS := $(TARGET)/steps
+
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+##@ For a newcomer
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN { FS = ":.*## " } /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Upgrade 10,000 simulated machines, with crashes and broken hosts
+	@.ci/requirements build
+	cargo run --release --locked --package seaworthy -- sim run scenarios/scale/upgrade_10k.yaml
+
+.PHONY: test
+test: ## Everything: unit tests, scenarios, tidy, and the real part (root, Linux, Go)
+	@.ci/requirements test
+	@mkdir -p $(TARGET) && : > $(STEPS)
+	@$(MAKE) --no-print-directory tidy unit scenarios real
+	@echo && echo "everything passed:" && cat $(STEPS)
+
+##@ While working
+
+.PHONY: check
+check: ## The quick local gate: format, lints, unit tests, documentation
+	@.ci/requirements build
+	@$(STEP) "format" cargo fmt --all --check
+	@$(STEP) "lints" cargo clippy --locked --workspace --all-targets $(FEATURES) -- -D warnings
+	@$(MAKE) --no-print-directory tidy unit
+	@$(STEP) "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps $(FEATURES)
+
+.PHONY: unit
+unit: ## Unit tests of every crate
+	@$(STEP) "unit tests" cargo test --locked --workspace $(FEATURES) \
+		--exclude seaworthy-scenarios --exclude seaworthy-e2e --exclude seaworthy-benches
+
+.PHONY: scenarios
+scenarios: ## Every scenario file
+	@$(STEP) "scenarios" cargo test --locked --release --package seaworthy-scenarios
+
+.PHONY: tidy
+tidy: ## The house rules; prints the longest files and functions
+	@$(STEP) "tidy" cargo test --locked --package seaworthy-check --test tidy
+
+.PHONY: bench
+bench: ## Benchmarks of observe, reconcile and the simulated upgrade
+	@.ci/requirements build
+	cargo bench --locked --package seaworthy-benches
+
+.PHONY: crds
+crds: ## Write deploy/crds from the types in core/api
+	cargo run --locked --package seaworthy-api --features crd --bin crdgen
+
+##@ The real part: a real API server, real hosts, real SSH
+
+.PHONY: real
+real: programs ## Its tests
+	@$(STEP) "real parts" cargo run --locked --package seaworthy-e2e --bin e2e-prepare
+	@$(STEP) "real API server, real hosts" env $(PROGRAMS) cargo test --locked --package seaworthy-e2e -- --test-threads=1 --nocapture
+
+.PHONY: e2e-up
+e2e-up: ## Start it to play in; Ctrl-C removes it
+	@.ci/requirements test
+	@$(MAKE) --no-print-directory programs
+	env $(PROGRAMS) cargo run --locked --package seaworthy-e2e --bin e2e-up
+
+.PHONY: programs
+programs: ## Build the operator and the static host program
+	@$(STEP) "static host program" env RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" \
+		cargo build --locked --release --package seaworthy-host --target $(TRIPLE)
+	@$(STEP) "operator" cargo build --locked --package seaworthy-operator
+
+PROGRAMS = SEAWORTHY_HOST_PROGRAM=$(abspath $(HOST)) SEAWORTHY_OPERATOR=$(abspath $(OPERATOR))

@@ -1,0 +1,64 @@
+//! A host that does at once what it is told.
+
+use seaworthy_model::component::Architecture;
+use seaworthy_model::event::{Outcome, Receipt};
+use seaworthy_model::host::{
+    BootId, Change, Drift, HostCommand, HostFacts, HostFence, InstalledComponent, Operation, OperationReport,
+    OperationState, Owner,
+};
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::{HostId, Installed};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    facts: HostFacts,
+}
+
+impl Host {
+    pub(crate) fn new(number: u32) -> Self {
+        let facts = HostFacts {
+            host: HostId(u128::from(number) + 1),
+            host_key: None,
+            architecture: Architecture::Amd64,
+            boot: BootId(1),
+            owner: Owner::Nobody,
+            epoch: Epoch::VACANT,
+            components: Vec::new(),
+            operation: None,
+        };
+        Self { facts }
+    }
+
+    pub(crate) fn obey(&mut self, fence: &HostFence, command: &HostCommand) -> Outcome {
+        match command {
+            HostCommand::Facts | HostCommand::Status(_) => {}
+            HostCommand::Apply(operation) => {
+                self.facts.owner = Owner::Machine(fence.machine);
+                self.facts.epoch = fence.epoch;
+                self.apply(operation);
+            }
+            HostCommand::Disown => self.facts.owner = Owner::Nobody,
+        }
+        Outcome::Done(Receipt::Host(Box::new(self.facts.clone())))
+    }
+
+    fn apply(&mut self, operation: &Operation) {
+        let component = operation.component;
+        self.facts.components.retain(|installed| installed.component != component);
+        let release = match &operation.change {
+            Change::Install(release) => {
+                let (version, release) = (release.version, release.id);
+                self.facts.components.push(InstalledComponent {
+                    component,
+                    version,
+                    release,
+                    drift: Drift::NONE,
+                });
+                Some(Installed { version, release })
+            }
+            Change::Remove => None,
+        };
+        let state = OperationState::Succeeded;
+        self.facts.operation = Some(OperationReport { id: operation.id, component, release, state });
+    }
+}
