@@ -201,18 +201,18 @@ impl Fleet {
             }
             (Effect::WriteFinalizers(finalizers), Target::Machine(id)) => {
                 let meta = &mut self.machines[id.index()].meta;
-                meta.finalizers.clone_from(finalizers);
+                meta.finalizers = finalizers.clone().into();
                 meta.resource_version = resource_version;
                 self.machine(id)
             }
             (Effect::WriteFinalizers(finalizers), Target::Version(id)) => {
                 let meta = &mut self.versions[id.index()].meta;
-                meta.finalizers.clone_from(finalizers);
+                meta.finalizers = finalizers.clone().into();
                 meta.resource_version = resource_version;
                 self.version(id)
             }
             (Effect::WriteFinalizers(finalizers), Target::PackageVersion) => {
-                self.package_version.meta.finalizers.clone_from(finalizers);
+                self.package_version.meta.finalizers = finalizers.clone().into();
                 self.package_version.meta.resource_version = resource_version;
                 self.package_version()
             }
@@ -252,7 +252,7 @@ impl Fleet {
 }
 
 fn named(id: NamedId, name: String) -> Event {
-    Event::Observed(Observation::Named(Named { id, name }))
+    Event::Observed(Observation::Named(Named { id, name: name.into() }))
 }
 
 fn machine_id(number: usize) -> MachineId {

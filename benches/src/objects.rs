@@ -21,7 +21,7 @@ use seaworthy_model::quantity::CountOrPercent;
 pub(crate) const COMPONENT: ComponentId = ComponentId(0);
 
 pub(crate) fn meta(uid: u128) -> Meta {
-    Meta { uid: Uid(uid), resource_version: 1, generation: 1, deleted_at: None, finalizers: Vec::new() }
+    Meta { uid: Uid(uid), resource_version: 1, generation: 1, deleted_at: None, finalizers: Arc::default() }
 }
 
 pub(crate) fn machine(number: u32) -> MachineObject {
@@ -29,15 +29,15 @@ pub(crate) fn machine(number: u32) -> MachineObject {
     let spec = MachineSpec {
         connection: Arc::new(Connection {
             address: Address {
-                ip: format!("10.{a}.{b}.{c}"),
-                hostname: format!("machine-{number}"),
-                idc: format!("idc-{}", number % 3),
-                rack: format!("rack-{}", number / 40),
+                ip: format!("10.{a}.{b}.{c}").into(),
+                hostname: format!("machine-{number}").into(),
+                idc: format!("idc-{}", number % 3).into(),
+                rack: format!("rack-{}", number / 40).into(),
             },
             port: 22,
             user: "root".into(),
             secret_name: "fleet".into(),
-            host_keys: vec![format!("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{number:043}")],
+            host_keys: [format!("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{number:043}").into()].into(),
             host_key_policy: HostKeyPolicy::Pinned,
         }),
         pins: Vec::new(),

@@ -1,5 +1,7 @@
 //! Which host key is accepted.
 
+use std::sync::Arc;
+
 use russh::Preferred;
 use russh::keys::ssh_key::EcdsaCurve;
 use russh::keys::{Algorithm, HashAlg, PublicKey};
@@ -36,7 +38,7 @@ impl HostKeys {
                 )),
             };
         }
-        let read = |line: &String| {
+        let read = |line: &Arc<str>| {
             PublicKey::from_openssh(line.trim()).map_err(|error| {
                 unknown(format!("pinned host key `{}` is not readable: {error}", line.trim()))
             })
@@ -116,7 +118,7 @@ mod tests {
             port: 22,
             user: "root".into(),
             secret_name: "key".into(),
-            host_keys,
+            host_keys: host_keys.into_iter().map(Arc::from).collect(),
             host_key_policy,
         }
     }

@@ -78,7 +78,7 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         request: &[u8],
         deadline: Instant,
     ) -> Result<Exchange, Failure> {
-        let span = info_span!("ssh", host = connection.address.ip, port = connection.port);
+        let span = info_span!("ssh", host = &*connection.address.ip, port = connection.port);
         self.exchange_in_turn(connection, request, deadline).instrument(span).await
     }
 

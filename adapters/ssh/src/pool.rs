@@ -8,7 +8,7 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// Address and port of a host: what may be talked to by one order at a time.
-pub(crate) type Endpoint = (String, u16);
+pub(crate) type Endpoint = (Arc<str>, u16);
 
 /// The lanes of all hosts that are in use, and the sessions that are not.
 pub(crate) struct Pool<S> {

@@ -29,8 +29,8 @@ const CHANNEL_MESSAGES: usize = 16;
 pub(crate) struct Session {
     pub(crate) handle: Handle<Peer>,
     record: Record,
-    user: String,
-    secret_name: String,
+    user: Arc<str>,
+    secret_name: Arc<str>,
     host_key: PublicKey,
     /// Whether the last command has ended in order. Otherwise something may still occupy the session.
     pub(crate) settled: bool,

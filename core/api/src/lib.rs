@@ -18,4 +18,5 @@ pub mod parse;
 pub mod render;
 pub mod request;
 pub mod rfc3339;
+pub mod scalar;
 pub mod v1alpha1;

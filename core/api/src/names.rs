@@ -4,12 +4,16 @@
 //! driver delivers what [`Names::take_new`] returns, so an id is always announced before its first use.
 
 use std::fmt::Write as _;
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use seaworthy_model::event::{Event, Observation};
 use seaworthy_model::id::{ComponentId, MachineId, Named, NamedId, VersionId};
+use seaworthy_model::machine::ComponentStatus;
+
+use crate::v1alpha1;
 
 /// Interned names of machines, components and versions.
 #[derive(Clone, Debug, Default)]
@@ -19,31 +23,78 @@ pub struct Names {
     versions: Table,
     new: Vec<Named>,
     scratch: String,
+    /// What the last lists of components meant that were read with these names.
+    pub(crate) component_lists: Recent<[v1alpha1::ComponentStatus], [ComponentStatus]>,
+}
+
+/// What was made of the last few shared values, by identity: while it is kept here, a value's place in memory means no
+/// other value.
+#[derive(Debug)]
+pub(crate) struct Recent<K: ?Sized, V: ?Sized> {
+    kept: [Option<(Arc<K>, Arc<V>)>; 4],
+    next: usize,
+}
+
+impl<K: ?Sized, V: ?Sized> Recent<K, V> {
+    /// What was made of this very value.
+    pub(crate) fn get(&self, key: &Arc<K>) -> Option<Arc<V>> {
+        let mut kept = self.kept.iter().flatten();
+        kept.find(|(known, _)| Arc::ptr_eq(known, key)).map(|(_, value)| Arc::clone(value))
+    }
+
+    /// Remembers what was made of a value, and forgets the oldest.
+    pub(crate) fn put(&mut self, key: Arc<K>, value: Arc<V>) {
+        self.kept[self.next] = Some((key, value));
+        self.next = (self.next + 1) % self.kept.len();
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> Clone for Recent<K, V> {
+    fn clone(&self) -> Self {
+        Self { kept: self.kept.clone(), next: self.next }
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { kept: [const { None }; 4], next: 0 }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
 struct Table {
     names: Vec<Arc<str>>,
-    ids: HashMap<Arc<str>, u32, FxBuildHasher>,
+    /// Each id with the hash of its name.
+    ids: HashTable<(u32, u64)>,
 }
 
 impl Table {
-    /// The id of `name`, and whether it is new.
-    fn intern(&mut self, name: &str) -> (u32, bool) {
-        if let Some(&id) = self.ids.get(name) {
-            return (id, false);
+    fn find(&self, name: &str) -> Option<u32> {
+        let found = self.ids.find(hash(name), |(id, _)| self.name(*id as usize) == Some(name));
+        found.map(|(id, _)| *id)
+    }
+
+    /// The id of `name`, and the name if it is new.
+    fn intern<N: AsRef<str> + Into<Arc<str>>>(&mut self, name: N) -> (u32, Option<Arc<str>>) {
+        if let Some(id) = self.find(name.as_ref()) {
+            return (id, None);
         }
         // 2^32 names do not fit into memory, so the number never reaches the limit.
         let id = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
         let name: Arc<str> = name.into();
+        let hashed = hash(&name);
+        self.ids.insert_unique(hashed, (id, hashed), |(_, hashed)| *hashed);
         self.names.push(Arc::clone(&name));
-        self.ids.insert(name, id);
-        (id, true)
+        (id, Some(name))
     }
 
     fn name(&self, index: usize) -> Option<&str> {
         self.names.get(index).map(AsRef::as_ref)
     }
+}
+
+fn hash(name: &str) -> u64 {
+    FxBuildHasher.hash_one(name)
 }
 
 impl Names {
@@ -56,21 +107,29 @@ impl Names {
     /// The id of the machine `name`.
     pub fn machine(&mut self, name: &str) -> MachineId {
         let (id, new) = self.machines.intern(name);
-        self.note(NamedId::Machine(MachineId(id)), name, new);
+        self.note(NamedId::Machine(MachineId(id)), new);
+        MachineId(id)
+    }
+
+    /// The same, and a new name is shared with the object that has it.
+    pub(crate) fn machine_of(&mut self, name: &Arc<str>) -> MachineId {
+        let found = self.machines.find(name).map(|id| (id, None));
+        let (id, new) = found.unwrap_or_else(|| self.machines.intern(Arc::clone(name)));
+        self.note(NamedId::Machine(MachineId(id)), new);
         MachineId(id)
     }
 
     /// The id of the component `name`.
     pub fn component(&mut self, name: &str) -> ComponentId {
         let (id, new) = self.components.intern(name);
-        self.note(NamedId::Component(ComponentId(id)), name, new);
+        self.note(NamedId::Component(ComponentId(id)), new);
         ComponentId(id)
     }
 
     /// The id of the `MachineComponent` object `name`, which is `<component>-<version>`.
     pub fn version_object(&mut self, name: &str) -> VersionId {
         let (id, new) = self.versions.intern(name);
-        self.note(NamedId::Version(VersionId(id)), name, new);
+        self.note(NamedId::Version(VersionId(id)), new);
         VersionId(id)
     }
 
@@ -85,10 +144,8 @@ impl Names {
         id
     }
 
-    fn note(&mut self, id: NamedId, name: &str, new: bool) {
-        if new {
-            self.new.push(Named { id, name: name.into() });
-        }
+    fn note(&mut self, id: NamedId, new: Option<Arc<str>>) {
+        self.new.extend(new.map(|name| Named { id, name }));
     }
 
     /// What was interned since the last call, in that order: to be delivered before anything that uses it.
@@ -105,7 +162,7 @@ impl Names {
     /// The id of the machine `name`, if it has one. Interns nothing.
     #[must_use]
     pub fn find_machine(&self, name: &str) -> Option<MachineId> {
-        self.machines.ids.get(name).copied().map(MachineId)
+        self.machines.find(name).map(MachineId)
     }
 
     /// The name of a machine.
@@ -163,8 +220,8 @@ mod tests {
         assert_eq!(names.component("webd"), webd);
         let announced: Vec<_> = names.take_new().into_iter().map(|named| (named.id, named.name)).collect();
         let expected = [
-            (NamedId::Component(webd), String::from("webd")),
-            (NamedId::Version(version), String::from("webd-1.0.0")),
+            (NamedId::Component(webd), Arc::from("webd")),
+            (NamedId::Version(version), Arc::from("webd-1.0.0")),
         ];
         assert_eq!(announced, expected);
         assert_eq!(names.take_new(), []);

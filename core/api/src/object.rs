@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use seaworthy_model::id::Kind;
+use seaworthy_model::id::{Kind, Uid};
 use serde::{Deserialize, Serialize};
 
+use crate::scalar::{Scalar, Time};
 use crate::v1alpha1;
 
 /// The part of `metadata` that is used here.
@@ -21,23 +22,23 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// A UUID, assigned by the API server; empty before.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub uid: Arc<str>,
+    #[serde(skip_serializing_if = "Scalar::is_empty")]
+    pub uid: Scalar<Uid>,
     /// A decimal number, assigned by the API server; empty before.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub resource_version: String,
+    #[serde(skip_serializing_if = "Scalar::is_empty")]
+    pub resource_version: Scalar<u64>,
     /// Grows with every change of the spec; 0 for kinds that do not count it.
     #[serde(skip_serializing_if = "is_zero")]
     pub generation: i64,
     /// RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub creation_timestamp: Option<Arc<str>>,
+    pub creation_timestamp: Option<Time>,
     /// RFC 3339; set while the object is being deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub deletion_timestamp: Option<String>,
+    pub deletion_timestamp: Option<Time>,
     /// What must be removed before the object goes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub finalizers: Vec<String>,
+    #[serde(skip_serializing_if = "no_finalizers")]
+    pub finalizers: Arc<Vec<String>>,
     /// Labels.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -52,6 +53,10 @@ impl Metadata {
     pub fn named(name: impl Into<Arc<str>>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
+}
+
+fn no_finalizers(finalizers: &Arc<Vec<String>>) -> bool {
+    finalizers.is_empty()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -128,7 +133,7 @@ pub struct NodeCondition {
     pub status: Cow<'static, str>,
     /// RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_transition_time: Option<String>,
+    pub last_transition_time: Option<Time>,
 }
 
 /// An object of any kind that is used here.

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use crate::names::{Names, UnknownId};
 use crate::object::{Endpoint, Lease, LeaseSpec, Metadata};
 use crate::render;
+use crate::scalar::Scalar;
 use crate::v1alpha1::{self, API_VERSION, LEASE, NAMESPACE};
 
 /// A request to the API server.
@@ -109,9 +110,9 @@ pub struct Precondition {
     /// Its name.
     pub name: String,
     /// Its uid: another object of the same name is not meant.
-    pub uid: String,
+    pub uid: Scalar<Uid>,
     /// Its version: nobody has written it since.
-    pub resource_version: String,
+    pub resource_version: Scalar<u64>,
 }
 
 /// A new status. The API server leaves everything but the status as it is.
@@ -224,7 +225,7 @@ fn finalized(target: Target, names: &Names) -> Result<Option<(Kind, &str)>, Unkn
 }
 
 fn precondition(name: &str, uid: Uid, resource_version: u64) -> Precondition {
-    Precondition { name: name.into(), uid: uid.to_string(), resource_version: resource_version.to_string() }
+    Precondition { name: name.into(), uid: uid.into(), resource_version: resource_version.into() }
 }
 
 fn new_lease(holder: Option<String>, epoch: Epoch) -> Lease {

@@ -1,6 +1,10 @@
 //! Time as Kubernetes writes it: RFC 3339 in UTC, to the second.
 
+use std::fmt;
+
 use seaworthy_model::time::Timestamp;
+
+use crate::scalar::Time;
 
 const SECONDS_PER_DAY: u64 = 86_400;
 /// 9999-12-31T23:59:59Z, the last second that four digits of a year can say.
@@ -10,11 +14,19 @@ const LAST_SECOND: u64 = 253_402_300_799;
 /// its last second.
 #[must_use]
 pub fn format(at: Timestamp) -> String {
+    Time::Read(at).to_string()
+}
+
+/// Writes what [`format`] returns.
+///
+/// # Errors
+/// Those of the formatter.
+pub fn write(at: Timestamp, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let seconds = (at.0 / 1000).min(LAST_SECOND);
     let (year, month, day) = civil_from_days(seconds / SECONDS_PER_DAY);
     let of_day = seconds % SECONDS_PER_DAY;
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// Reads an RFC 3339 time from 1970 to 9999, with any offset. Fractions of a second are cut off; a leap second is

@@ -21,7 +21,7 @@ fn stored(text: &str) -> Vec<Resource> {
     let mut resources: Vec<_> = documents.iter().map(|document| manifest::read(document).unwrap()).collect();
     for (index, resource) in resources.iter_mut().enumerate() {
         let metadata: &mut Metadata = resource.metadata_mut();
-        metadata.uid = format!("00000000-0000-4000-8000-{index:012}").into();
+        metadata.uid = format!("00000000-0000-4000-8000-{index:012}").as_str().into();
         metadata.resource_version = "7".into();
         metadata.generation = 1;
     }
@@ -42,10 +42,10 @@ fn machines() {
     let [(id, first), (_, second)] = machines.as_slice() else { panic!("two machines") };
     assert_eq!(names.machine_name(*id), Ok("rack1-node1"));
     let spec = first.spec.as_ref().unwrap();
-    assert_eq!((spec.connection.port, spec.connection.user.as_str()), (22, "root"));
+    assert_eq!((spec.connection.port, &*spec.connection.user), (22, "root"));
     assert_eq!(
         spec.connection.host_keys,
-        ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHiTGknTdSI/4LTzgN9/MIMzz1uI2bUk0uJZgqWFskQ1"]
+        ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHiTGknTdSI/4LTzgN9/MIMzz1uI2bUk0uJZgqWFskQ1".into()].into()
     );
     assert!(spec.pins.is_empty() && !spec.paused);
     let spec = second.spec.as_ref().unwrap();
@@ -102,5 +102,5 @@ fn names_are_announced() {
         parse::observed(&object, &mut names).unwrap();
     }
     let announced: Vec<_> = names.take_new().into_iter().map(|named| named.name).collect();
-    assert_eq!(announced, ["rack1-node1", "rack1-node2", "webd", "webd-1.1.0", "runc"]);
+    assert_eq!(announced, ["rack1-node1", "rack1-node2", "webd", "webd-1.1.0", "runc"].map(Into::into));
 }

@@ -70,14 +70,16 @@ fn a_lease_is_created_or_patched_and_annotations_stay() {
 fn a_status_is_put_under_uid_and_resource_version() {
     let status = MachineStatus {
         observed_generation: 3,
-        conditions: vec![Condition {
+        conditions: [Condition {
             kind: ConditionKind::Reachable,
             truth: Truth::True,
             reason: Reason::Connected,
-            message: String::new(),
+            message: Box::default(),
             since: Timestamp(1_795_162_200_000),
             observed_generation: 3,
-        }],
+        }]
+        .into_iter()
+        .collect(),
         ..MachineStatus::default()
     };
     let body = json!({

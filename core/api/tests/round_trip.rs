@@ -1,6 +1,8 @@
 //! What is written into a status is read back as it was, and nothing that stands there makes reading fail.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::sync::Arc;
+
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -11,8 +13,8 @@ use seaworthy_model::component::{Architecture, ReleaseId};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{
-    ComponentStatus, Condition, ConditionKind, FailedRelease, HostId, Identity, Installed, MachineStatus,
-    Reason, Truth, Want,
+    ComponentStatus, Condition, ConditionKind, Conditions, FailedRelease, HostId, Identity, Installed,
+    MachineStatus, Reason, Truth, Want,
 };
 use seaworthy_model::package_version::{
     FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus, Rollout,
@@ -95,11 +97,13 @@ fn fleet_reason() -> impl Strategy<Value = FleetReason> {
 
 fn identity() -> impl Strategy<Value = Identity> {
     let architecture = (0..Architecture::ALL.len()).prop_map(|index| Architecture::ALL[index]);
-    (any::<u128>(), option::of("\\PC{1,80}"), architecture)
-        .prop_map(|(host, host_key, architecture)| Identity { host: HostId(host), host_key, architecture })
+    (any::<u128>(), option::of("\\PC{1,80}"), architecture).prop_map(|(host, key, architecture)| {
+        let host_key = key.map(|key: String| key.into());
+        Identity { host: HostId(host), host_key, architecture }
+    })
 }
 
-fn component_statuses() -> impl Strategy<Value = Vec<ComponentStatus>> {
+fn component_statuses() -> impl Strategy<Value = Arc<[ComponentStatus]>> {
     let installed = option::of((0..VERSIONS.len(), release()));
     let failed = option::of((0..VERSIONS.len(), release(), cause()));
     btree_map(0..COMPONENTS.len(), (installed, failed), 0..=COMPONENTS.len()).prop_map(|statuses| {
@@ -118,7 +122,7 @@ fn component_statuses() -> impl Strategy<Value = Vec<ComponentStatus>> {
     })
 }
 
-fn conditions() -> impl Strategy<Value = Vec<Condition>> {
+fn conditions() -> impl Strategy<Value = Conditions> {
     let condition = (truth(), reason(), "\\PC{0,80}", instant(), generation());
     btree_map(0..ConditionKind::ALL.len(), condition, 0..=3).prop_map(|conditions| {
         let conditions =
@@ -127,7 +131,7 @@ fn conditions() -> impl Strategy<Value = Vec<Condition>> {
                     kind: ConditionKind::ALL[kind],
                     truth,
                     reason,
-                    message,
+                    message: message.into(),
                     since,
                     observed_generation,
                 }
@@ -244,20 +248,21 @@ proptest! {
         let word = |index: usize| words[index].clone();
         let status = v1alpha1::MachineStatus {
             observed_generation: numbers[0],
-            identity: Some(v1alpha1::Identity { machine_id: word(0), host_key: None, architecture: word(1).into() }),
-            components: vec![v1alpha1::ComponentStatus {
-                name: word(2),
-                version: Some(word(3)),
-                release: Some(word(4)),
-                failed: Some(v1alpha1::FailedRelease { version: word(5), release: word(6), reason: word(7).into() }),
-            }],
-            installed: word(8),
+            identity: Some(v1alpha1::Identity { machine_id: (*word(0)).into(), host_key: None, architecture: word(1).into() }),
+            components: [v1alpha1::ComponentStatus {
+                name: word(2).into(),
+                version: Some(word(3).into()),
+                release: Some((*word(4)).into()),
+                failed: Some(v1alpha1::FailedRelease { version: word(5).into(), release: (*word(6)).into(), reason: word(7).into() }),
+            }]
+            .into(),
+            installed: word(8).into(),
             conditions: vec![v1alpha1::Condition {
                 r#type: word(9).into(),
                 status: word(10).into(),
                 reason: word(11).into(),
                 message: word(0).into(),
-                last_transition_time: word(1),
+                last_transition_time: (*word(1)).into(),
                 observed_generation: numbers[1],
             }],
         };
@@ -272,8 +277,8 @@ proptest! {
             from: Some(want.clone()),
             to: want,
             admitted_below: numbers[3],
-            started_at: word(5),
-            completed_at: Some(word(6)),
+            started_at: (*word(5)).into(),
+            completed_at: Some((*word(6)).into()),
         };
         let status = v1alpha1::ClusterPackageVersionStatus {
             observed_generation: numbers[1],
@@ -312,18 +317,19 @@ fn half_a_rollout_is_none() {
     assert_eq!(read(&|rollout| rollout.to = want("Gone", None)), 0);
     assert_eq!(read(&|rollout| rollout.admitted_below = 1 << 32), 0);
     assert_eq!(read(&|rollout| rollout.started_at = "soon".into()), 0);
-    assert_eq!(read(&|rollout| rollout.completed_at = Some(String::new())), 0);
+    assert_eq!(read(&|rollout| rollout.completed_at = Some("".into())), 0);
 }
 
 #[test]
 fn installed_is_one_line_in_the_order_of_names() {
     let mut names = Names::new();
-    let mut status = MachineStatus::default();
+    let mut components = Vec::new();
     for (name, text) in [("webd", "1.1.0"), ("runc", "1.3.0")] {
         let installed = Installed { version: names.version(name, text), release: ReleaseId(Digest([7; 32])) };
         let component: ComponentId = names.component(name);
-        status.components.push(ComponentStatus { component, installed: Some(installed), failed: None });
+        components.push(ComponentStatus { component, installed: Some(installed), failed: None });
     }
+    let status = MachineStatus { components: components.into(), ..MachineStatus::default() };
     let rendered = render::machine_status(&status, &names).unwrap();
-    assert_eq!(rendered.installed, "runc=1.3.0,webd=1.1.0");
+    assert_eq!(*rendered.installed, *"runc=1.3.0,webd=1.1.0");
 }

@@ -117,8 +117,11 @@ fn a_version_that_fails_stops_and_is_not_tried_again() {
         fleet.status.conditions
     );
 
-    let told = fixture.store.machines.values().flat_map(|machine| &machine.status.conditions);
-    assert!(told.clone().any(|condition| condition.message == "503"), "the host's words are lost");
+    let statuses = fixture.store.machines.values().map(|machine| &machine.status);
+    let told =
+        statuses.flat_map(|status| status.conditions.iter().map(|condition| condition.message.clone()));
+    let told: Vec<Box<str>> = told.collect();
+    assert!(told.iter().any(|told| **told == *"503"), "the host's words are lost");
 
     // The next edit starts afresh.
     fixture.store.defaults(vec![want(WEB, web(3))]);

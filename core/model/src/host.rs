@@ -1,7 +1,6 @@
 //! Work on a host: what may be ordered, and what a host reports.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -55,12 +54,12 @@ pub struct Connection {
     /// TCP port.
     pub port: u16,
     /// Account; if it is not root, `sudo -n` must work for it.
-    pub user: String,
+    pub user: Arc<str>,
     /// Name of the Secret, in the operator's namespace, that holds the private key.
-    pub secret_name: String,
+    pub secret_name: Arc<str>,
     /// Accepted host keys, in the form of a `known_hosts` line without the host: `ssh-ed25519 AAAA...`. In an order also
     /// the one that was trusted on first use.
-    pub host_keys: Vec<String>,
+    pub host_keys: Arc<[Arc<str>]>,
     /// What to do when `host_keys` is empty.
     pub host_key_policy: HostKeyPolicy,
 }
@@ -129,7 +128,7 @@ pub struct HostFacts {
     /// Its machine-id.
     pub host: HostId,
     /// The host key that was seen in this session; `None` when the driver has no such thing.
-    pub host_key: Option<String>,
+    pub host_key: Option<Arc<str>>,
     /// Its processor architecture.
     pub architecture: Architecture,
     /// The id of its present boot.
@@ -158,7 +157,7 @@ pub enum Owner {
     /// A Machine of another cluster.
     Foreign {
         /// That cluster's id.
-        cluster: String,
+        cluster: Box<str>,
         /// That Machine.
         machine: Uid,
     },

@@ -3,7 +3,7 @@
 //!
 //! Ids are not stable across processes: nothing durable may be derived from one (use the uid or the name).
 
-use alloc::string::String;
+use alloc::sync::Arc;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct Named {
     /// The id that now stands for `name`.
     pub id: NamedId,
     /// The name as Kubernetes spells it.
-    pub name: String,
+    pub name: Arc<str>,
 }
 
 /// An id together with its kind.

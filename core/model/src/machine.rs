@@ -1,6 +1,6 @@
 //! A machine: what people want of it, and what is recorded about it.
 
-use alloc::string::String;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -39,13 +39,13 @@ pub struct MachineSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
     /// IP address to connect to.
-    pub ip: String,
+    pub ip: Arc<str>,
     /// Host name; empty when not given.
-    pub hostname: String,
+    pub hostname: Arc<str>,
     /// Data centre; empty when not given.
-    pub idc: String,
+    pub idc: Arc<str>,
     /// Rack; empty when not given.
-    pub rack: String,
+    pub rack: Arc<str>,
 }
 
 /// What to do when no host key is pinned.
@@ -89,10 +89,10 @@ pub struct MachineStatus {
     pub observed_generation: u64,
     /// Who the host is. Set once, at import, and compared at every later contact.
     pub identity: Option<Identity>,
-    /// What is installed and what failed, sorted by component.
-    pub components: Vec<ComponentStatus>,
-    /// The conditions, in the order of [`ConditionKind::ALL`].
-    pub conditions: Vec<Condition>,
+    /// What is installed and what failed, sorted by component. Machines of one version share it.
+    pub components: Arc<[ComponentStatus]>,
+    /// The conditions.
+    pub conditions: Conditions,
 }
 
 impl MachineStatus {
@@ -105,7 +105,7 @@ impl MachineStatus {
     /// The condition of `kind`.
     #[must_use]
     pub fn condition(&self, kind: ConditionKind) -> Option<&Condition> {
-        self.conditions.iter().find(|condition| condition.kind == kind)
+        self.conditions.get(kind)
     }
 }
 
@@ -115,7 +115,7 @@ pub struct Identity {
     /// Its machine-id.
     pub host: HostId,
     /// The host key that was trusted on first use; `None` when keys are pinned in the spec.
-    pub host_key: Option<String>,
+    pub host_key: Option<Arc<str>>,
     /// Its processor architecture.
     pub architecture: Architecture,
 }
@@ -182,11 +182,40 @@ pub struct Condition {
     /// Why.
     pub reason: Reason,
     /// For people; decisions never depend on it.
-    pub message: String,
+    pub message: Box<str>,
     /// When `truth` last changed, in whole seconds.
     pub since: Timestamp,
     /// The generation of the spec that this speaks of.
     pub observed_generation: u64,
+}
+
+/// The conditions of a Machine, at most one of each kind, in the order of [`ConditionKind::ALL`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions([Option<Condition>; 3]);
+
+impl Conditions {
+    /// The condition of `kind`.
+    #[must_use]
+    pub fn get(&self, kind: ConditionKind) -> Option<&Condition> {
+        self.0[kind as usize].as_ref()
+    }
+
+    /// Those that there are.
+    pub fn iter(&self) -> impl Iterator<Item = &Condition> + Clone {
+        self.0.iter().flatten()
+    }
+}
+
+impl FromIterator<Condition> for Conditions {
+    /// Of several conditions of one kind the last one counts.
+    fn from_iter<I: IntoIterator<Item = Condition>>(conditions: I) -> Self {
+        let mut all = Self::default();
+        for condition in conditions {
+            let kind = condition.kind as usize;
+            all.0[kind] = Some(condition);
+        }
+        all
+    }
 }
 
 /// Three-valued: silence is never health.

@@ -24,8 +24,9 @@ pub struct Meta {
     pub generation: u64,
     /// When its deletion was asked for.
     pub deleted_at: Option<Timestamp>,
-    /// All finalizers in order, ours and others': a write replaces the whole list.
-    pub finalizers: Vec<String>,
+    /// All finalizers in order, ours and others': a write replaces the whole list. Most objects of a
+    /// kind have the same and share it.
+    pub finalizers: Arc<Vec<String>>,
 }
 
 impl Meta {

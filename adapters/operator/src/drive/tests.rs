@@ -43,7 +43,7 @@ impl Server {
 fn lease(epoch: u32, version: u64) -> Change {
     let metadata = Metadata {
         uid: "0f3c1d2e-4b5a-6978-8796-a5b4c3d2e1f0".into(),
-        resource_version: version.to_string(),
+        resource_version: version.into(),
         ..Metadata::named("seaworthy")
     };
     let spec = LeaseSpec { holder_identity: Some("somebody".into()), lease_transitions: Some(epoch.into()) };
@@ -165,7 +165,7 @@ async fn what_is_counted_no_more_is_zero_and_not_missing() {
         port: 22,
         user: "root".into(),
         secret_name: "key".into(),
-        host_keys: Vec::new(),
+        host_keys: [].into(),
         host_key_policy: "TrustOnFirstUse".into(),
     };
     let (address, components) = (Address::default(), Vec::new());

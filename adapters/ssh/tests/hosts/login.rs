@@ -46,7 +46,7 @@ async fn without_a_pin_nobody_is_even_dialed() {
     let setting = Setting::new();
     setting.net.put(&address(1), setting.host(replying()));
     let mut connection = setting.connection(1);
-    connection.host_keys.clear();
+    connection.host_keys = [].into();
     let detail = before(ask(&setting.hosts(), &connection).await, CauseKind::HostKeyUnknown);
     assert!(detail.contains("hostKeyPolicy"), "{detail}");
     assert_eq!(setting.net.dialed(), 0);
@@ -57,15 +57,15 @@ async fn the_first_key_is_trusted_when_asked_for_and_then_no_other() {
     let setting = Setting::new();
     let host = setting.net.put(&address(1), setting.host(replying()));
     let mut connection = setting.connection(1);
-    connection.host_keys.clear();
+    connection.host_keys = [].into();
     connection.host_key_policy = HostKeyPolicy::TrustOnFirstUse;
     let hosts = setting.hosts();
     let first = ask(&hosts, &connection).await.unwrap();
     assert_eq!(first.host_key, pin(&setting.host_key));
-    connection.host_keys = vec![first.host_key];
+    connection.host_keys = [first.host_key.into()].into();
     ask(&hosts, &connection).await.unwrap();
     assert_eq!(host.connections.load(SeqCst), 1, "recording the key costs no connection");
-    connection.host_keys = vec![pin(&fresh_key(Algorithm::Ed25519))];
+    connection.host_keys = [pin(&fresh_key(Algorithm::Ed25519)).into()].into();
     before(ask(&hosts, &connection).await, CauseKind::HostKeyMismatch);
     assert_eq!(host.connections.load(SeqCst), 2, "a kept session does not outlive its pin");
 }
@@ -77,7 +77,7 @@ async fn a_host_with_several_keys_shows_the_pinned_one() {
     let keys = vec![setting.host_key.clone(), ecdsa.clone()];
     setting.net.put(&address(1), FakeHost::new(keys, "root", &setting.operator_key, replying()));
     let mut connection = setting.connection(1);
-    connection.host_keys = vec![pin(&ecdsa)];
+    connection.host_keys = [pin(&ecdsa).into()].into();
     let exchange = ask(&setting.hosts(), &connection).await.unwrap();
     assert_eq!(exchange.host_key, pin(&ecdsa));
 }

@@ -160,7 +160,7 @@ fn over_tcp(setting: &Setting) -> Hosts<OneKey> {
 
 fn at(setting: &Setting, address: SocketAddr) -> seaworthy_model::host::Connection {
     let mut connection = setting.connection(1);
-    connection.address.ip = address.ip().to_string();
+    connection.address.ip = address.ip().to_string().into();
     connection.port = address.port();
     connection
 }

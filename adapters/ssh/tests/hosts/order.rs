@@ -63,7 +63,7 @@ async fn an_order_that_cannot_arrive_is_retryable() {
     let setting = Setting::new();
     setting.net.put(&address(1), setting.host(Shell::replying(PROGRAM, b"{}")));
     let mut connection = setting.connection(1);
-    connection.host_keys = vec![pin(&fresh_key(russh::keys::Algorithm::Ed25519))];
+    connection.host_keys = [pin(&fresh_key(russh::keys::Algorithm::Ed25519)).into()].into();
     let end = setting.hosts().execute(&connection, &request(Command::Disown), later()).await;
     let Err(Outcome::Retryable(cause)) = end else { panic!("not retryable: {end:?}") };
     assert_eq!(cause.kind, CauseKind::HostKeyMismatch);

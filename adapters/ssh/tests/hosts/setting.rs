@@ -67,11 +67,11 @@ impl Setting {
     /// How to get to host `number`, whose key is pinned.
     pub(crate) fn connection(&self, number: u8) -> Connection {
         Connection {
-            address: Address { ip: format!("198.18.0.{number}"), ..Address::default() },
+            address: Address { ip: format!("198.18.0.{number}").into(), ..Address::default() },
             port: 22,
             user: "root".into(),
             secret_name: "fleet-key".into(),
-            host_keys: vec![pin(&self.host_key)],
+            host_keys: [pin(&self.host_key).into()].into(),
             host_key_policy: HostKeyPolicy::Pinned,
         }
     }

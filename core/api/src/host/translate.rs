@@ -130,7 +130,7 @@ fn facts_of(
     }
     Ok(HostFacts {
         host: facts.host,
-        host_key,
+        host_key: host_key.map(Into::into),
         architecture: facts.architecture,
         boot: facts.boot,
         owner: owner(facts.owner, cluster),
@@ -157,7 +157,7 @@ fn owner(owner: Option<wire::Owner>, cluster: &str) -> host::Owner {
     match owner {
         None => host::Owner::Nobody,
         Some(owner) if owner.cluster == cluster => host::Owner::Machine(owner.machine),
-        Some(owner) => host::Owner::Foreign { cluster: owner.cluster, machine: owner.machine },
+        Some(owner) => host::Owner::Foreign { cluster: owner.cluster.into(), machine: owner.machine },
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
                     port: 22,
                     user: "root".into(),
                     secret_name: "key".into(),
-                    host_keys: Vec::new(),
+                    host_keys: Arc::default(),
                     host_key_policy: HostKeyPolicy::Pinned,
                 }),
                 command: HostCommand::Apply(Box::new(Operation {

@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn defaults_are_filled_in() {
         let Ok(Resource::Machine(machine)) = machine(|_| ()) else { panic!("a Machine") };
-        assert_eq!((machine.spec.ssh.port, machine.spec.ssh.user.as_str()), (22, "root"));
+        assert_eq!((machine.spec.ssh.port, &*machine.spec.ssh.user), (22, "root"));
         assert_eq!(machine.spec.components[0].state, "Present");
     }
 

@@ -20,21 +20,22 @@ use crate::v1alpha1;
 /// # Errors
 /// When the metadata makes no sense. Faults of the spec are part of the result.
 pub fn machine(object: &Machine, names: &mut Names) -> Result<(MachineId, MachineObject), MetadataError> {
-    machine_again(object, None, names)
+    machine_again(object, |_| None, names)
 }
 
-/// Reads a Machine whose spec may have been read before, with the same `names`: then that is what it says.
+/// Reads a Machine whose spec may have been read before: `known` answers what was read. A spec that names no component
+/// means the same with any names.
 ///
 /// # Errors
 /// When the metadata makes no sense.
 pub fn machine_again(
     object: &Machine,
-    known: Option<Parsed<MachineSpec>>,
+    known: impl FnOnce(MachineId) -> Option<Parsed<MachineSpec>>,
     names: &mut Names,
 ) -> Result<(MachineId, MachineObject), MetadataError> {
     let meta = metadata(Kind::Machine, &object.metadata)?;
-    let id = names.machine(&object.metadata.name);
-    let spec = known.unwrap_or_else(|| spec(&object.spec, names));
+    let id = names.machine_of(&object.metadata.name);
+    let spec = known(id).unwrap_or_else(|| spec(&object.spec, names));
     let status =
         object.status.as_ref().map(|status| status::machine_status(status, names)).unwrap_or_default();
     Ok((id, MachineObject { meta, spec, status }))
@@ -83,7 +84,7 @@ fn connection(
     faults.require(field.name("user"), text::is_user(&ssh.user), text::USER);
     faults.require(field.name("secretName"), text::is_subdomain(&ssh.secret_name, 253), text::SUBDOMAIN);
     let host_keys = host_keys(field.name("hostKeys"), &ssh.host_keys, faults);
-    let host_key_policy = match ssh.host_key_policy.as_str() {
+    let host_key_policy = match &*ssh.host_key_policy {
         "Pinned" => HostKeyPolicy::Pinned,
         "TrustOnFirstUse" => HostKeyPolicy::TrustOnFirstUse,
         _ => {
@@ -99,15 +100,19 @@ fn connection(
     Some(Connection { address, port: port?, user, secret_name, host_keys, host_key_policy })
 }
 
-fn host_keys(field: Field<'_>, keys: &[String], faults: &mut Faults) -> Vec<String> {
+fn host_keys(field: Field<'_>, keys: &Arc<[Arc<str>]>, faults: &mut Faults) -> Arc<[Arc<str>]> {
     faults.at_most(field, keys.len(), 8);
-    faults.unique(field, "", keys.iter().map(String::as_str));
-    let mut read = Vec::with_capacity(keys.len());
+    faults.unique(field, "", keys.iter().map(AsRef::as_ref));
+    let mut any_comment = false;
     for (index, key) in keys.iter().enumerate() {
         match text::host_key(key) {
-            Some(key) => read.push(key),
+            Some(plain) => any_comment |= plain.len() != key.len(),
             None => faults.add(field.index(index), text::HOST_KEY),
         }
     }
-    read
+    if any_comment {
+        keys.iter().filter_map(|key| text::host_key(key)).map(Arc::from).collect()
+    } else {
+        Arc::clone(keys)
+    }
 }

@@ -1,13 +1,14 @@
 //! `metadata`: the same for every kind.
 
 use std::fmt;
+use std::sync::Arc;
 
-use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::id::Kind;
 use seaworthy_model::meta::{Meta, SpecError};
 
 use super::faults::{Faults, Field};
 use crate::object::Metadata;
-use crate::rfc3339;
+use crate::scalar::Scalar;
 
 /// The metadata of an object makes no sense, so nothing can be said or done about it. No API server makes such.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,13 +41,13 @@ pub(super) fn metadata(kind: Kind, metadata: &Metadata) -> Result<Meta, Metadata
     let mut faults = Faults::default();
     let root = Field::root("metadata");
     faults.require(root.name("name"), !metadata.name.is_empty(), "must not be empty");
-    let uid = Uid::parse(&metadata.uid);
+    let uid = metadata.uid.get();
     faults.require(root.name("uid"), uid.is_some(), "must be a UUID");
-    let resource_version = metadata.resource_version.parse().ok();
+    let resource_version = metadata.resource_version.get();
     faults.require(root.name("resourceVersion"), resource_version.is_some(), "must be a decimal number");
     let generation = u64::try_from(metadata.generation).ok();
     faults.require(root.name("generation"), generation.is_some(), "must not be negative");
-    let deleted_at = metadata.deletion_timestamp.as_deref().map(rfc3339::parse);
+    let deleted_at = metadata.deletion_timestamp.as_ref().map(Scalar::get);
     faults.require(root.name("deletionTimestamp"), deleted_at != Some(None), "must be a time as in RFC 3339");
     match (uid, resource_version, generation) {
         (Some(uid), Some(resource_version), Some(generation)) if faults.count() == 0 => Ok(Meta {
@@ -54,7 +55,7 @@ pub(super) fn metadata(kind: Kind, metadata: &Metadata) -> Result<Meta, Metadata
             resource_version,
             generation,
             deleted_at: deleted_at.flatten(),
-            finalizers: metadata.finalizers.clone(),
+            finalizers: Arc::clone(&metadata.finalizers),
         }),
         _ => Err(MetadataError::new(kind, metadata, faults)),
     }

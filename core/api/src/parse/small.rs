@@ -9,7 +9,6 @@ use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
 use crate::names::Names;
 use crate::object::{Lease, Node};
-use crate::rfc3339;
 use crate::v1alpha1::ADOPT_ANNOTATION;
 
 /// Reads the operator's Lease. An adoption that is not a number is none: the condition `StoreRegressed` stays, and
@@ -52,17 +51,17 @@ pub fn node(object: &Node, names: &mut Names) -> Result<(MachineId, NodeState), 
         _ => Health::Unknown,
     };
     let since = condition
-        .and_then(|condition| condition.last_transition_time.as_deref())
-        .and_then(rfc3339::parse)
-        .or_else(|| object.metadata.creation_timestamp.as_deref().and_then(rfc3339::parse))
+        .and_then(|condition| condition.last_transition_time.as_ref()?.get())
+        .or_else(|| object.metadata.creation_timestamp.as_ref()?.get())
         .unwrap_or(Timestamp::ZERO);
-    Ok((names.machine(&object.metadata.name), NodeState { ready, since }))
+    Ok((names.machine_of(&object.metadata.name), NodeState { ready, since }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::object::{LeaseSpec, Metadata, NodeCondition, NodeSpec, NodeStatus};
+    use crate::rfc3339;
 
     fn seen(name: &str) -> Metadata {
         Metadata {

@@ -2,35 +2,43 @@
 //! at the host again, which is always safe, and writes the status anew.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Architecture, ReleaseId};
-use seaworthy_model::digest::Digest;
 use seaworthy_model::machine::{
-    ComponentStatus, Condition, FailedRelease, HostId, Identity, Installed, MachineStatus, Truth, Want,
+    ComponentStatus, Condition, FailedRelease, Identity, Installed, MachineStatus, Truth, Want,
 };
 use seaworthy_model::package_version::{FleetCondition, PackageVersionStatus, Rollout};
 
 use crate::names::Names;
 use crate::render::{fleet_words, words};
-use crate::rfc3339;
+use crate::scalar::Scalar;
 use crate::v1alpha1;
 
 /// Reads the status of a Machine.
 #[must_use]
 pub fn machine_status(status: &v1alpha1::MachineStatus, names: &mut Names) -> MachineStatus {
-    // To the size that is needed: these lists stay in memory as long as the machine.
-    let mut components = Vec::with_capacity(status.components.len());
-    let named = status.components.iter().filter(|component| !component.name.is_empty());
-    components.extend(named.map(|component| component_status(component, names)));
-    let mut conditions = Vec::with_capacity(status.conditions.len());
-    conditions.extend(status.conditions.iter().filter_map(condition));
+    let components = component_statuses(&status.components, names);
     MachineStatus {
         observed_generation: unsigned(status.observed_generation),
         identity: status.identity.as_ref().and_then(identity),
-        components: in_order(components, |component| component.component),
-        conditions: in_order(conditions, |condition| condition.kind),
+        components,
+        conditions: status.conditions.iter().filter_map(condition).collect(),
     }
+}
+
+/// Reads what is recorded of the components. Most machines of a fleet have the same list: what was read of the last
+/// ones is remembered.
+fn component_statuses(list: &Arc<[v1alpha1::ComponentStatus]>, names: &mut Names) -> Arc<[ComponentStatus]> {
+    if let Some(known) = names.component_lists.get(list) {
+        return known;
+    }
+    let named = list.iter().filter(|component| !component.name.is_empty());
+    let read = named.map(|component| component_status(component, names)).collect();
+    let read: Arc<[ComponentStatus]> = in_order(read, |component| component.component).into();
+    names.component_lists.put(Arc::clone(list), Arc::clone(&read));
+    read
 }
 
 /// Sorts by key; of several entries with the same key the last one counts. Lists are short and nearly always in order
@@ -50,22 +58,21 @@ fn unsigned(number: i64) -> u64 {
 }
 
 fn identity(identity: &v1alpha1::Identity) -> Option<Identity> {
-    let host =
-        u128::from_str_radix(&identity.machine_id, 16).ok().filter(|_| identity.machine_id.len() == 32)?;
+    let host = identity.machine_id.get()?;
     let architecture = Architecture::ALL.into_iter().find(|known| known.name() == identity.architecture)?;
-    Some(Identity { host: HostId(host), host_key: identity.host_key.clone(), architecture })
+    Some(Identity { host, host_key: identity.host_key.clone(), architecture })
 }
 
 fn component_status(status: &v1alpha1::ComponentStatus, names: &mut Names) -> ComponentStatus {
     let component = names.component(&status.name);
-    let installed = match (&status.version, status.release.as_deref().and_then(Digest::parse)) {
+    let installed = match (&status.version, status.release.as_ref().and_then(Scalar::get)) {
         (Some(version), Some(release)) => {
             Some(Installed { version: names.version(&status.name, version), release: ReleaseId(release) })
         }
         _ => None,
     };
     let failed = status.failed.as_ref().and_then(|failed| {
-        let release = ReleaseId(Digest::parse(&failed.release)?);
+        let release = ReleaseId(failed.release.get()?);
         let cause = CauseKind::from_name(&failed.reason)?;
         Some(FailedRelease { version: names.version(&status.name, &failed.version), release, cause })
     });
@@ -82,8 +89,8 @@ fn condition(condition: &v1alpha1::Condition) -> Option<Condition> {
         kind: words::kind_from(&condition.r#type)?,
         truth: truth(&condition.status)?,
         reason,
-        message: words::detail(words::explanation(reason), &condition.message),
-        since: rfc3339::parse(&condition.last_transition_time)?,
+        message: words::detail(words::explanation(reason), &condition.message).into(),
+        since: condition.last_transition_time.get()?,
         observed_generation: unsigned(condition.observed_generation),
     })
 }
@@ -123,7 +130,7 @@ fn rollout(status: &v1alpha1::RolloutStatus, names: &mut Names) -> Option<Rollou
         None => None,
     };
     let completed_at = match &status.completed_at {
-        Some(at) => Some(rfc3339::parse(at)?),
+        Some(at) => Some(at.get()?),
         None => None,
     };
     Some(Rollout {
@@ -132,7 +139,7 @@ fn rollout(status: &v1alpha1::RolloutStatus, names: &mut Names) -> Option<Rollou
         from,
         to: want(&status.component, &status.to, names)?,
         admitted_below: u32::try_from(status.admitted_below).ok()?,
-        started_at: rfc3339::parse(&status.started_at)?,
+        started_at: status.started_at.get()?,
         completed_at,
     })
 }
@@ -155,7 +162,7 @@ fn fleet_condition(condition: &v1alpha1::Condition) -> Option<FleetCondition> {
         truth: truth(&condition.status)?,
         reason,
         message: words::detail(fleet_words::explanation(reason), &condition.message),
-        since: rfc3339::parse(&condition.last_transition_time)?,
+        since: condition.last_transition_time.get()?,
         observed_generation: unsigned(condition.observed_generation),
     })
 }

@@ -124,15 +124,16 @@ const HOST_KEYS: [(&str, &str); 5] = [
 ];
 
 /// A host key as `type base64`, without the comment that may follow; `None` when it is not one.
-pub(super) fn host_key(text: &str) -> Option<String> {
-    let mut words = text.split(' ');
-    let (kind, blob) = (words.next()?, words.next()?);
+pub(super) fn host_key(text: &str) -> Option<&str> {
+    let (kind, rest) = text.split_once(' ')?;
+    let blob = rest.split(' ').next()?;
     let (_, start) = HOST_KEYS.into_iter().find(|(name, _)| *name == kind)?;
     let body = blob.trim_end_matches('=');
     let complete = blob.len().is_multiple_of(4) && blob.len() - body.len() <= 2;
     let readable = body.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'));
     let long_enough = blob.len() >= 68 && text.len() <= 2048;
-    (complete && readable && long_enough && body.starts_with(start)).then(|| format!("{kind} {blob}"))
+    (complete && readable && long_enough && body.starts_with(start))
+        .then(|| &text[..kind.len() + 1 + blob.len()])
 }
 
 /// Permission bits in octal, three digits with or without a zero before them.
@@ -252,8 +253,8 @@ mod tests {
     fn host_keys() {
         let blob = format!("AAAAC3NzaC1lZDI1NTE5{}", "A".repeat(48));
         let key = format!("ssh-ed25519 {blob}");
-        assert_eq!(host_key(&format!("{key} root@host")), Some(key.clone()));
-        assert_eq!(host_key(&key), Some(key.clone()));
+        assert_eq!(host_key(&format!("{key} root@host")), Some(&*key));
+        assert_eq!(host_key(&key), Some(&*key));
         for bad in [
             "",
             "ssh-ed25519",

@@ -1,11 +1,12 @@
 //! Statuses. Lists are sorted by name, so that the same state is the same text, whichever process writes it.
 
+use std::sync::Arc;
+
 use seaworthy_model::machine::{ComponentStatus, Condition, MachineStatus, Want};
 use seaworthy_model::package_version::{FleetCondition, PackageVersionStatus, Rollout};
 
 use super::{fleet_words, words};
 use crate::names::{Names, UnknownId};
-use crate::rfc3339;
 use crate::v1alpha1;
 
 /// Longest text of `status.installed`, in bytes.
@@ -22,12 +23,12 @@ pub fn machine_status(status: &MachineStatus, names: &Names) -> Result<v1alpha1:
     Ok(v1alpha1::MachineStatus {
         observed_generation: signed(status.observed_generation),
         identity: status.identity.as_ref().map(|identity| v1alpha1::Identity {
-            machine_id: format!("{:032x}", identity.host.0),
+            machine_id: identity.host.into(),
             host_key: identity.host_key.clone(),
             architecture: identity.architecture.name().into(),
         }),
-        installed: installed(&components),
-        components,
+        installed: installed(&components).into(),
+        components: components.into(),
         conditions: status.conditions.iter().map(condition).collect(),
     })
 }
@@ -38,18 +39,18 @@ fn signed(number: u64) -> i64 {
 }
 
 fn component_status(status: &ComponentStatus, names: &Names) -> Result<v1alpha1::ComponentStatus, UnknownId> {
-    let version = |id| names.version_text(status.component, id).map(String::from);
+    let version = |id| names.version_text(status.component, id).map(Arc::from);
     let failed = status.failed.as_ref().map(|failed| {
         Ok(v1alpha1::FailedRelease {
             version: version(failed.version)?,
-            release: failed.release.to_string(),
+            release: failed.release.0.into(),
             reason: failed.cause.name().into(),
         })
     });
     Ok(v1alpha1::ComponentStatus {
         name: names.component_name(status.component)?.into(),
         version: status.installed.map(|installed| version(installed.version)).transpose()?,
-        release: status.installed.map(|installed| installed.release.to_string()),
+        release: status.installed.map(|installed| installed.release.0.into()),
         failed: failed.transpose()?,
     })
 }
@@ -72,7 +73,7 @@ fn condition(condition: &Condition) -> v1alpha1::Condition {
         status: words::truth(condition.truth).into(),
         reason: words::reason(condition.reason).into(),
         message: words::message(words::explanation(condition.reason), &condition.message),
-        last_transition_time: rfc3339::format(condition.since),
+        last_transition_time: condition.since.whole_seconds().into(),
         observed_generation: signed(condition.observed_generation),
     }
 }
@@ -110,8 +111,8 @@ fn rollout(rollout: &Rollout, names: &Names) -> Result<v1alpha1::RolloutStatus, 
         from: rollout.from.as_ref().map(want).transpose()?,
         to: want(&rollout.to)?,
         admitted_below: i64::from(rollout.admitted_below),
-        started_at: rfc3339::format(rollout.started_at),
-        completed_at: rollout.completed_at.map(rfc3339::format),
+        started_at: rollout.started_at.whole_seconds().into(),
+        completed_at: rollout.completed_at.map(|at| at.whole_seconds().into()),
     })
 }
 
@@ -121,7 +122,7 @@ fn fleet_condition(condition: &FleetCondition) -> v1alpha1::Condition {
         status: words::truth(condition.truth).into(),
         reason: fleet_words::reason(condition.reason).into(),
         message: words::message(fleet_words::explanation(condition.reason), &condition.message),
-        last_transition_time: rfc3339::format(condition.since),
+        last_transition_time: condition.since.whole_seconds().into(),
         observed_generation: signed(condition.observed_generation),
     }
 }

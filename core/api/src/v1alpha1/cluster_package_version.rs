@@ -6,6 +6,7 @@ use super::component_setting::Parameters;
 #[cfg(feature = "crd")]
 use super::schema::rule;
 use super::{ComponentSetting, Condition, IntOrString};
+use crate::scalar::Time;
 
 /// What the fleet's machines run by default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,11 +112,11 @@ pub struct RolloutStatus {
     pub admitted_below: i64,
     /// When the rollout started.
     #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
-    pub started_at: String,
+    pub started_at: Time,
     /// When every machine that could be reached had it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
-    pub completed_at: Option<String>,
+    pub completed_at: Option<Time>,
 }
 
 /// A default, as it was recorded.

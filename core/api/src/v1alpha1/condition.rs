@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::scalar::Time;
+
 // Its words are nearly always our own, so they are borrowed: a fleet holds hundreds of thousands of conditions.
 /// One aspect of the state of the object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +30,7 @@ pub struct Condition {
     pub message: Cow<'static, str>,
     /// When `status` last changed.
     #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
-    pub last_transition_time: String,
+    pub last_transition_time: Time,
     /// The `metadata.generation` that this speaks of.
     #[serde(default)]
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]

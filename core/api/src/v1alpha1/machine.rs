@@ -1,12 +1,16 @@
 //! `Machine`: what people want of one machine, and what is recorded about it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use seaworthy_model::digest::Digest;
+use seaworthy_model::machine::HostId;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "crd")]
 use super::schema::{self, Rule, rule, rules};
 use super::{ComponentSetting, Condition};
+use crate::scalar::Scalar;
 
 /// What is wanted of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,19 +57,19 @@ pub struct Address {
             ))
         )
     )]
-    pub ip: String,
+    pub ip: Arc<str>,
     /// The host name. Templates see it as the fact `hostname`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253), extend("pattern" = schema::SUBDOMAIN)))]
-    pub hostname: Option<String>,
+    pub hostname: Option<Arc<str>>,
     /// The data centre. Templates see it as the fact `idc`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63), extend("pattern" = schema::LABEL_VALUE)))]
-    pub idc: Option<String>,
+    pub idc: Option<Arc<str>>,
     /// The rack. Templates see it as the fact `rack`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63), extend("pattern" = schema::LABEL_VALUE)))]
-    pub rack: Option<String>,
+    pub rack: Option<Arc<str>>,
 }
 
 /// How to log in to a machine.
@@ -89,21 +93,21 @@ pub struct Ssh {
         feature = "crd",
         schemars(length(min = 1, max = 32), extend("pattern" = "^[A-Za-z_][A-Za-z0-9_.-]*$"))
     )]
-    pub user: String,
+    pub user: Arc<str>,
     /// The name of the Secret with the private key. It is read only from the operator's own namespace,
     /// `seaworthy-system`; its type is `kubernetes.io/ssh-auth`.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253), extend("pattern" = schema::SUBDOMAIN)))]
-    pub secret_name: String,
+    pub secret_name: Arc<str>,
     /// The host keys to accept, each as in `/etc/ssh/ssh_host_*_key.pub`: a type and a key, with or without
     /// a comment. At least one, unless `hostKeyPolicy` is `TrustOnFirstUse`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "<[Arc<str>]>::is_empty")]
     #[cfg_attr(feature = "crd", schemars(length(max = 8), schema_with = "host_keys_schema"))]
-    pub host_keys: Vec<String>,
+    pub host_keys: Arc<[Arc<str>]>,
     /// What to do when `hostKeys` is empty. `Pinned` refuses to connect. `TrustOnFirstUse` accepts the first key,
     /// records it in `status.identity.hostKey`, and accepts no other from then on.
     #[serde(default = "policy_default")]
     #[cfg_attr(feature = "crd", schemars(extend("enum" = ["Pinned", "TrustOnFirstUse"])))]
-    pub host_key_policy: String,
+    pub host_key_policy: Cow<'static, str>,
 }
 
 /// The default of `port`.
@@ -112,13 +116,13 @@ const fn port_default() -> i64 {
 }
 
 /// The default of `user`.
-fn user_default() -> String {
+fn user_default() -> Arc<str> {
     "root".into()
 }
 
 /// The default of `hostKeyPolicy`.
-fn policy_default() -> String {
-    "Pinned".into()
+const fn policy_default() -> Cow<'static, str> {
+    Cow::Borrowed("Pinned")
 }
 
 #[cfg(feature = "crd")]
@@ -138,6 +142,7 @@ fn host_keys_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     })
 }
 
+// Machines of one version record the same components: those lists are shared.
 /// What is recorded about the machine. It changes when something was done or found, not as a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
@@ -150,7 +155,7 @@ pub struct MachineStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
     /// What is installed and what failed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "<[ComponentStatus]>::is_empty")]
     #[cfg_attr(
         feature = "crd",
         schemars(
@@ -158,11 +163,11 @@ pub struct MachineStatus {
             extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
         )
     )]
-    pub components: Vec<ComponentStatus>,
+    pub components: Arc<[ComponentStatus]>,
     /// What is installed, in one line: `webd=1.1.0,runc=1.3.0`.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "str::is_empty")]
     #[cfg_attr(feature = "crd", schemars(length(max = 32768)))]
-    pub installed: String,
+    pub installed: Arc<str>,
     /// Ready: everything wanted is installed and runs, and the host can be reached. Reachable: the host answers, is
     /// who it was, and lets us work. InSync: what is on the host is what is wanted there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -184,11 +189,11 @@ pub struct Identity {
     /// The machine-id of the host (`/etc/machine-id`): 32 hexadecimal digits.
     #[serde(rename = "machineID")]
     #[cfg_attr(feature = "crd", schemars(length(max = 32)))]
-    pub machine_id: String,
+    pub machine_id: Scalar<HostId>,
     /// The host key that was trusted on first use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 2048)))]
-    pub host_key: Option<String>,
+    pub host_key: Option<Arc<str>>,
     /// The processor architecture, for example `amd64`.
     #[cfg_attr(feature = "crd", schemars(length(max = 32)))]
     pub architecture: Cow<'static, str>,
@@ -201,15 +206,15 @@ pub struct Identity {
 pub struct ComponentStatus {
     /// The name of the component.
     #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
-    pub name: String,
+    pub name: Arc<str>,
     /// The version that is installed, proven by digests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
-    pub version: Option<String>,
+    pub version: Option<Arc<str>>,
     /// The release that is installed: the SHA-256 digest of everything that went into it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 64)))]
-    pub release: Option<String>,
+    pub release: Option<Scalar<Digest>>,
     /// The release that failed here. It is tried again when a spec changes; `spec.retry` is there for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailedRelease>,
@@ -222,10 +227,10 @@ pub struct ComponentStatus {
 pub struct FailedRelease {
     /// Its version.
     #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
-    pub version: String,
+    pub version: Arc<str>,
     /// Its digest.
     #[cfg_attr(feature = "crd", schemars(length(max = 64)))]
-    pub release: String,
+    pub release: Scalar<Digest>,
     /// Why it failed, in one word.
     #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
     pub reason: Cow<'static, str>,

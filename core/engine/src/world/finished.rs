@@ -290,7 +290,7 @@ fn settle_facts(
         // Without a back-off it would be done again at once, and for ever.
         machine.host.stale = true;
         let words = "the host reported success, and still is not as it should be";
-        machine.host.trouble = Some(Cause::new(CauseKind::HostFailed, words));
+        machine.host.trouble = Some(Box::new(Cause::new(CauseKind::HostFailed, words)));
     }
     machine.host.facts = Some(facts);
 }
@@ -331,7 +331,7 @@ fn settle_trouble(machine: &mut Machine, cause: Cause) {
         machine.host.failures = machine.host.failures.saturating_add(1);
     }
     machine.host.stale = true;
-    machine.host.trouble = Some(cause);
+    machine.host.trouble = Some(Box::new(cause));
 }
 
 fn settle_refusal(machine: &mut Machine, kind: InFlightKind, cause: Cause) {
@@ -341,6 +341,6 @@ fn settle_refusal(machine: &mut Machine, kind: InFlightKind, cause: Cause) {
         blame(machine, component, failed, &cause.detail);
         machine.host.trouble = None;
     } else {
-        machine.host.trouble = Some(cause);
+        machine.host.trouble = Some(Box::new(cause));
     }
 }

@@ -17,6 +17,8 @@ use seaworthy_model::node::{Health, NodeState};
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
+use super::standings::Standings;
+
 /// What is known of a machine. Everything but `object` and `node` is lost with the engine, and found again by reading
 /// the host.
 #[derive(Clone, Debug)]
@@ -61,7 +63,7 @@ pub struct Contact {
     /// Failed contacts in a row.
     pub failures: u32,
     /// Why the last contact or operation failed.
-    pub trouble: Option<Cause>,
+    pub trouble: Option<Box<Cause>>,
     /// Since when it is given up for unreachable.
     pub unreachable_since: Option<Timestamp>,
     /// Back-off of contacts.
@@ -97,7 +99,7 @@ pub(super) struct Derived {
     pub(super) occupies: bool,
     pub(super) unresolved: bool,
     /// One per rollout, in the order of the fleet's rollouts.
-    pub(super) standings: Vec<Standing>,
+    pub(super) standings: Standings,
 }
 
 /// Where a machine stands in a rollout.
@@ -160,7 +162,7 @@ impl Machine {
                 live: false,
                 occupies: false,
                 unresolved: false,
-                standings: Vec::new(),
+                standings: Standings::NONE,
             },
         }
     }
@@ -282,7 +284,7 @@ impl Machine {
     /// Where it stands in the fleet's rollout of this index.
     #[must_use]
     pub fn standing(&self, rollout: usize) -> Standing {
-        self.derived.standings.get(rollout).copied().unwrap_or_default()
+        self.derived.standings.get(rollout).unwrap_or_default()
     }
 
     /// Whether it is counted against `maxUnavailable`.
@@ -293,18 +295,18 @@ impl Machine {
 
     /// Whether what is recorded leaves open that an operation is under way: by a change of the spec that was not
     /// finished, an admission, a recorded drift, or the deletion.
-    pub(super) fn is_unsettled(&self, standings: &[Standing]) -> bool {
+    pub(super) fn is_unsettled(&self, standings: &Standings) -> bool {
         self.object.as_ref().is_some_and(|object| {
             object.meta.generation != object.status.observed_generation
                 || object.meta.is_terminating()
                 || self.is_recorded_drifted()
-                || standings.iter().any(|standing| standing.is_pending())
+                || standings.iter().any(Standing::is_pending)
         })
     }
 
     /// Whether an operation may be under way that this engine has not ordered: the record leaves it open, and the host
     /// was not asked yet. Without our finalizer nothing was ever started.
-    pub(super) fn may_be_busy(&self, standings: &[Standing]) -> bool {
+    pub(super) fn may_be_busy(&self, standings: &Standings) -> bool {
         self.host.facts.is_none()
             && self.object.as_ref().is_some_and(|object| object.meta.is_held())
             && !self.is_recorded_unreachable()

@@ -16,11 +16,13 @@ mod line;
 mod machine;
 mod observed;
 mod releases;
+mod rows;
 mod standing;
+mod standings;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hashbrown::HashMap;
@@ -39,6 +41,7 @@ pub use fleet::{Counts, Fleet, RolloutState};
 pub use leadership::Leadership;
 use line::Line;
 pub use machine::{Contact, Failure, Machine, Retry, Standing};
+use rows::Rows;
 
 use crate::by_subject::BySubject;
 use crate::queue::Priority;
@@ -51,11 +54,11 @@ pub struct World {
     pub leadership: Leadership,
     /// The fleet's default versions.
     pub fleet: Fleet,
-    machines: Vec<Machine>,
+    machines: Rows,
     versions: Vec<Version>,
-    machine_names: Vec<String>,
-    component_names: Vec<String>,
-    version_names: Vec<String>,
+    machine_names: Vec<Arc<str>>,
+    component_names: Vec<Arc<str>>,
+    version_names: Vec<Arc<str>>,
     /// Which machine a host belongs to. Never walked through.
     hosts: HashMap<HostId, MachineId, FxBuildHasher>,
     in_flight: BTreeMap<ActionId, InFlight>,
@@ -71,8 +74,6 @@ pub struct World {
     sessionless: Line,
     /// What each subject waited for when it was last looked at.
     blockers: BySubject<Blocker>,
-    /// Memory for the next list of standings: a row is derived anew with every change of it.
-    spare_standings: Vec<Standing>,
     /// What has to be looked at.
     touched: Vec<(Subject, Priority)>,
     now: Timestamp,
@@ -138,12 +139,12 @@ impl World {
     #[must_use]
     pub fn machine(&self, id: MachineId) -> &Machine {
         const EMPTY: &Machine = &Machine::EMPTY;
-        self.machines.get(id.index()).unwrap_or(EMPTY)
+        self.machines.get(id).unwrap_or(EMPTY)
     }
 
     /// All rows, with their ids.
     pub fn machines(&self) -> impl Iterator<Item = (MachineId, &Machine)> {
-        (0..).map(MachineId).zip(&self.machines)
+        (0..).map(MachineId).zip(self.machines.iter())
     }
 
     /// The row of a version.
@@ -161,19 +162,19 @@ impl World {
     /// The name of a machine; empty when it was never named.
     #[must_use]
     pub fn machine_name(&self, id: MachineId) -> &str {
-        self.machine_names.get(id.index()).map_or("", String::as_str)
+        self.machine_names.get(id.index()).map_or("", AsRef::as_ref)
     }
 
     /// The name of a component; empty when it was never named.
     #[must_use]
     pub fn component_name(&self, id: ComponentId) -> &str {
-        self.component_names.get(id.index()).map_or("", String::as_str)
+        self.component_names.get(id.index()).map_or("", AsRef::as_ref)
     }
 
     /// The name of a version; empty when it was never named.
     #[must_use]
     pub fn version_name(&self, id: VersionId) -> &str {
-        self.version_names.get(id.index()).map_or("", String::as_str)
+        self.version_names.get(id.index()).map_or("", AsRef::as_ref)
     }
 
     /// Machines that are not being deleted: the total of which percentages are taken.
@@ -319,15 +320,13 @@ impl World {
 
     /// Changes a row and keeps the counters.
     pub(crate) fn change(&mut self, id: MachineId, change: impl FnOnce(&mut Machine)) {
-        self.ensure_machine(id);
-        change(&mut self.machines[id.index()]);
+        self.machines.ensure(id);
+        change(&mut self.machines[id]);
         self.refresh(id);
     }
 
     pub(crate) fn ensure_machine(&mut self, id: MachineId) {
-        for missing in self.machines.len()..=id.index() {
-            self.machines.push(Machine::new(MachineId(u32::try_from(missing).unwrap_or(u32::MAX))));
-        }
+        self.machines.ensure(id);
     }
 
     pub(crate) fn version_mut(&mut self, id: VersionId) -> &mut Version {
@@ -360,7 +359,7 @@ impl World {
         let uses = |machine: &&Machine| {
             let pinned =
                 machine.spec().is_some_and(|spec| spec.pins.iter().any(|pin| names(&pin.want, version)));
-            let recorded = machine.object.iter().flat_map(|object| &object.status.components);
+            let recorded = machine.object.iter().flat_map(|object| &*object.status.components);
             let installed = recorded.filter_map(|status| status.installed);
             pinned || installed.into_iter().any(|installed| installed.version == version)
         };
@@ -402,7 +401,7 @@ impl World {
         for version in &mut self.versions {
             version.written = None;
         }
-        for machine in &mut self.machines {
+        for machine in self.machines.iter_mut() {
             machine.written = None;
         }
     }

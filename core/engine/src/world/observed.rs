@@ -1,7 +1,6 @@
 //! Facts from the API server, taken in.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use seaworthy_model::component::VersionObject;
@@ -46,7 +45,7 @@ impl World {
             NamedId::Version(id) => (&mut self.version_names, id.index()),
         };
         if names.len() <= index {
-            names.resize_with(index + 1, String::new);
+            names.resize_with(index + 1, Default::default);
         }
         names[index] = name;
     }

@@ -91,15 +91,14 @@ impl World {
         spec: &VersionSpec,
         architecture: Architecture,
     ) -> BTreeMap<Fact, String> {
-        const NOWHERE: &Address =
-            &Address { ip: String::new(), hostname: String::new(), idc: String::new(), rack: String::new() };
-        let address = machine.spec().map_or(NOWHERE, |spec| &spec.connection.address);
+        let address = machine.spec().map(|spec| &spec.connection.address);
+        let of_address = |part: fn(&Address) -> &str| address.map_or("", part).to_string();
         let value = |fact| match fact {
             Fact::MachineName => self.machine_name(machine.id).to_string(),
-            Fact::Ip => address.ip.clone(),
-            Fact::Hostname => address.hostname.clone(),
-            Fact::Idc => address.idc.clone(),
-            Fact::Rack => address.rack.clone(),
+            Fact::Ip => of_address(|address| &address.ip),
+            Fact::Hostname => of_address(|address| &address.hostname),
+            Fact::Idc => of_address(|address| &address.idc),
+            Fact::Rack => of_address(|address| &address.rack),
             Fact::Architecture => architecture.name().to_string(),
         };
         spec.content.facts.iter().map(|&fact| (fact, value(fact))).collect()

@@ -1,39 +1,36 @@
 //! What follows from the rows: where each machine stands in each rollout, whether it occupies a slot of the budget, and
 //! the counters over all of them. Kept incrementally: a change of a row moves the counters by the difference.
 
-use alloc::vec::Vec;
-
 use seaworthy_model::id::{MachineId, Uid};
 use seaworthy_model::report::Subject;
 
 use super::machine::Derived;
+use super::standings::Standings;
 use super::{Counts, Machine, RolloutState, Standing, World};
 use crate::queue::Priority;
 
 impl World {
     /// Computes anew what follows from a row, and moves the counters by the difference.
     pub(crate) fn refresh(&mut self, id: MachineId) {
-        let standings = core::mem::take(&mut self.spare_standings);
-        let derived = self.derive(id, standings);
-        let row = &mut self.machines[id.index()];
+        let derived = self.derive(id);
+        let row = &mut self.machines[id];
         // A reservation ends with what it was made for.
-        row.parked |= !derived.standings.contains(&Standing::Reserved);
+        row.parked |= derived.standings.iter().all(|standing| standing != Standing::Reserved);
         if row.derived == derived {
-            self.spare_standings = derived.standings;
             return;
         }
         let before = core::mem::replace(&mut row.derived, derived);
         let uid = row.uid();
         let failures_before = self.failures_max();
-        let derived = &self.machines[id.index()].derived;
+        let derived = &self.machines[id].derived;
         self.live = self.live + u32::from(derived.live) - u32::from(before.live);
         self.occupied = self.occupied + u32::from(derived.occupies) - u32::from(before.occupies);
         let failures_max = self.failures_max();
         let mut opens = false;
         for (index, rollout) in self.fleet.rollouts.iter_mut().enumerate() {
             let had_room = rollout.counts.room(failures_before) > 0;
-            let old = before.standings.get(index).copied().unwrap_or_default();
-            let new = derived.standings.get(index).copied().unwrap_or_default();
+            let old = before.standings.get(index).unwrap_or_default();
+            let new = derived.standings.get(index).unwrap_or_default();
             rollout.counts.uncount(old, before.unresolved);
             rollout.counts.count(new, derived.unresolved);
             opens |= !had_room && rollout.counts.room(failures_max) > 0;
@@ -47,7 +44,6 @@ impl World {
                 }
             }
         }
-        self.spare_standings = before.standings;
         if opens {
             self.release_stopped();
         }
@@ -60,7 +56,7 @@ impl World {
             rollout.counts = Counts::default();
             rollout.waiting.clear();
         }
-        for machine in &mut self.machines {
+        for machine in self.machines.iter_mut() {
             machine.derived.standings.clear();
         }
         for index in 0..self.machines.len() {
@@ -68,11 +64,11 @@ impl World {
         }
     }
 
-    /// What follows from a row. `standings` is an old list whose memory is used again.
-    fn derive(&self, id: MachineId, mut standings: Vec<Standing>) -> Derived {
+    /// What follows from a row.
+    fn derive(&self, id: MachineId) -> Derived {
         let machine = self.machine(id);
-        standings.clear();
-        standings.extend(self.fleet.rollouts.iter().map(|rollout| self.stand(machine, rollout)));
+        let standings: Standings =
+            self.fleet.rollouts.iter().map(|rollout| self.stand(machine, rollout)).collect();
         let live = machine.is_live();
         let unresolved = machine.is_busy() || machine.may_be_busy(&standings);
         let fell = live

@@ -9,14 +9,11 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use seaworthy_api::object::Resource;
-use seaworthy_api::rfc3339;
 use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, IntOrString};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::quantity::CountOrPercent;
 
-use super::is_terminating;
-use crate::world::api_server::Written;
+use crate::world::api_server::{Stored, Written};
 use crate::world::{GRACE, host_number};
 
 /// The time an observation takes through watch, decision, connection and login, with no fault at work.
@@ -196,7 +193,7 @@ impl Budget {
     }
 
     pub(super) fn machine_written(&mut self, written: &Written, now: Timestamp) {
-        let counts = |object: &Resource| u32::from(!is_terminating(object));
+        let counts = |object: &Stored| u32::from(!object.is_terminating());
         let before = written.before.as_ref().map_or(0, |object| counts(object));
         let after = if written.removed { 0 } else { counts(&written.object) };
         if let Some(host) = self.host_of(&written.object) {
@@ -207,18 +204,17 @@ impl Budget {
         }
     }
 
-    fn host_of(&self, object: &Resource) -> Option<u32> {
-        let Resource::Machine(machine) = object else { return None };
-        host_number(&machine.spec.address.ip).filter(|host| (*host as usize) < self.places.len())
+    fn host_of(&self, object: &Stored) -> Option<u32> {
+        host_number(&object.machine_spec()?.address.ip).filter(|host| (*host as usize) < self.places.len())
     }
 
     pub(super) fn package_version_written(&mut self, written: &Written, now: Timestamp) {
-        let Resource::ClusterPackageVersion(object) = &*written.object else { return };
+        let Some(object) = written.object.package_version() else { return };
         let wanted = if written.removed { CountOrPercent::default() } else { max_unavailable(&object.spec) };
         self.set_limit(now, |budget| budget.max_unavailable = wanted);
         let rollouts = object.status.iter().flat_map(|status| &status.rollouts);
         let active = rollouts.filter(|rollout| rollout.completed_at.is_none());
-        let started = active.filter_map(|rollout| rfc3339::parse(&rollout.started_at)).max();
+        let started = active.filter_map(|rollout| rollout.started_at.get()).max();
         self.rollout_started = if written.removed { None } else { started };
         for host in self.counted.clone() {
             if !self.counts(self.places[host as usize].lost) {

@@ -40,14 +40,12 @@ impl Findings {
 #[must_use]
 pub(super) fn findings(world: &World) -> Findings {
     let mut findings = Findings::default();
-    let fleet = match world.api.get(Kind::ClusterPackageVersion, SINGLETON).map(|object| &**object) {
-        Some(Resource::ClusterPackageVersion(fleet)) => Some(&**fleet),
-        _ => None,
-    };
+    let fleet = world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+    let fleet = fleet.and_then(|object| object.package_version());
     let mut releases =
         Releases { world, names: Names::new(), specs: BTreeMap::new(), known: BTreeMap::new() };
     for object in world.api.collection(Kind::Machine).objects() {
-        let Resource::Machine(machine) = &**object else { continue };
+        let Resource::Machine(machine) = &object.resource() else { continue };
         let Some(host) = world.host_of(machine) else { continue };
         if machine.metadata.deletion_timestamp.is_some() {
             findings.add(|| format!("Machine {} is still being deleted", machine.metadata.name));
@@ -114,17 +112,13 @@ fn judge_status(machine: &Machine, host: &Host, world: &World, findings: &mut Fi
             });
         }
     }
-    let recorded: BTreeMap<&str, Option<&str>> = status
-        .components
-        .iter()
-        .filter(|component| component.release.is_some())
-        .map(|component| (component.name.as_str(), component.release.as_deref()))
-        .collect();
-    let same = host.installed().len() == recorded.len()
+    let recorded = || status.components.iter().filter(|component| component.release.is_some());
+    let same = host.installed().len() == recorded().count()
         && host.installed().iter().all(|installed| {
-            let component = world.catalogue.component_name(installed.component);
-            let release = installed.release.to_string();
-            recorded.get(component).is_some_and(|recorded| *recorded == Some(release.as_str()))
+            let name = world.catalogue.component_name(installed.component);
+            recorded().any(|component| {
+                *component.name == *name && component.release == Some(installed.release.0.into())
+            })
         });
     if !same {
         findings.add(|| format!("{name}: the status does not say what is installed: {:?}", status.installed));
@@ -211,7 +205,7 @@ impl Releases<'_> {
             return spec.clone();
         }
         let object = self.world.api.get(Kind::MachineComponent, version);
-        let spec = object.and_then(|object| match &**object {
+        let spec = object.and_then(|object| match &object.resource() {
             Resource::MachineComponent(object) => {
                 parse::version(object, &mut self.names).ok().and_then(|(_, read)| read.spec.ok())
             }
@@ -227,10 +221,10 @@ impl Releases<'_> {
 
 fn fact_of(fact: Fact, machine: &Machine, architecture: Architecture) -> String {
     let Address { ip, hostname, idc, rack } = &machine.spec.address;
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let text = |value: &Option<Arc<str>>| value.as_deref().unwrap_or_default().to_owned();
     match fact {
         Fact::MachineName => machine.metadata.name.to_string(),
-        Fact::Ip => ip.clone(),
+        Fact::Ip => ip.to_string(),
         Fact::Hostname => text(hostname),
         Fact::Idc => text(idc),
         Fact::Rack => text(rack),

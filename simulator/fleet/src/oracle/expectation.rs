@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use seaworthy_api::object::Resource;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 
@@ -89,9 +88,8 @@ impl World {
     }
 
     fn judge_stopped(&self, reason: &str) -> Vec<String> {
-        let Some(Resource::ClusterPackageVersion(fleet)) =
-            self.api.get(Kind::ClusterPackageVersion, SINGLETON).map(|object| &**object)
-        else {
+        let fleet = self.api.get(Kind::ClusterPackageVersion, SINGLETON);
+        let Some(fleet) = fleet.and_then(|object| object.package_version()) else {
             return vec!["there is no ClusterPackageVersion".to_owned()];
         };
         let conditions = fleet.status.iter().flat_map(|status| &status.conditions);

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seaworthy_api::object::Resource;
 use seaworthy_model::component::ReleaseId;
 use seaworthy_model::id::Kind;
 use seaworthy_model::quantity::CountOrPercent;
@@ -44,7 +43,7 @@ impl Harm {
     }
 
     pub(super) fn package_version_written(&mut self, written: &Written) {
-        let Resource::ClusterPackageVersion(object) = &*written.object else { return };
+        let Some(object) = written.object.package_version() else { return };
         self.generation = object.metadata.generation;
         let limit: CountOrPercent = count_or_percent(&object.spec.max_failures);
         self.max_failures = self.max_failures.max(limit.of(self.hosts));
@@ -82,8 +81,6 @@ impl Harm {
 }
 
 fn is_pinned(api: &ApiServer, host: u32, component: &str) -> bool {
-    match api.get(Kind::Machine, &machine_name(host)).map(|object| &**object) {
-        Some(Resource::Machine(machine)) => machine.spec.components.iter().any(|pin| pin.name == component),
-        _ => false,
-    }
+    let spec = api.get(Kind::Machine, &machine_name(host)).and_then(|object| object.machine_spec());
+    spec.is_some_and(|spec| spec.components.iter().any(|pin| pin.name == component))
 }

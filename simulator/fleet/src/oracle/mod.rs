@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use seaworthy_api::object::{Machine, Resource};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::lease::Epoch;
@@ -22,7 +21,7 @@ use budget::Budget;
 use harm::Harm;
 use removal::Removal;
 
-use crate::world::api_server::{ApiServer, Written};
+use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Command, Ended, Host, Order, Work};
 use crate::world::host_number;
 
@@ -128,24 +127,24 @@ impl Oracle {
 
     /// Something was committed.
     pub fn committed(&mut self, written: &Written, hosts: &[Host], now: Timestamp) {
-        match (&*written.object, written.removed) {
-            (Resource::Machine(machine), removed) => {
-                let uid = Uid::parse(&machine.metadata.uid).unwrap_or(Uid(0));
-                if removed {
-                    self.machines.remove(&uid);
-                    self.machine_removed(uid, machine, hosts, now);
+        let object = &*written.object;
+        match object.kind() {
+            Kind::Machine => {
+                if written.removed {
+                    self.machines.remove(&object.uid());
+                    self.machine_removed(object, hosts, now);
                 } else if written.before.is_none() {
-                    self.machines.insert(uid, machine.metadata.name.clone());
+                    self.machines.insert(object.uid(), Arc::clone(object.name()));
                 }
                 self.budget.machine_written(written, now);
                 self.removal.written(written, now, self.budget.detection());
             }
-            (Resource::ClusterPackageVersion(_), _) => {
+            Kind::ClusterPackageVersion => {
                 self.budget.package_version_written(written, now);
                 self.harm.package_version_written(written);
                 self.removal.written(written, now, self.budget.detection());
             }
-            (_, _) => {}
+            Kind::MachineComponent | Kind::Node | Kind::Lease => {}
         }
     }
 
@@ -208,20 +207,15 @@ impl Oracle {
     }
 
     /// A Machine is gone from the API server. Its software must be gone from its host, unless that cannot be reached.
-    fn machine_removed(&mut self, uid: Uid, machine: &Machine, hosts: &[Host], now: Timestamp) {
-        let host = host_number(&machine.spec.address.ip).and_then(|number| hosts.get(number as usize));
+    fn machine_removed(&mut self, machine: &Stored, hosts: &[Host], now: Timestamp) {
+        let number = machine.machine_spec().and_then(|spec| host_number(&spec.address.ip));
+        let host = number.and_then(|number| hosts.get(number as usize));
         let left = host.is_some_and(|host| {
-            host.owner() == Some(uid) && host.is_reachable() && !host.installed().is_empty()
+            host.owner() == Some(machine.uid()) && host.is_reachable() && !host.installed().is_empty()
         });
         if left {
-            let detail =
-                format!("Machine {} is gone, and its software is still there", machine.metadata.name);
+            let detail = format!("Machine {} is gone, and its software is still there", machine.name());
             self.breach("finalizerOrder", now, detail);
         }
     }
-}
-
-/// Whether the object of a write is a Machine that people do not want any more.
-fn is_terminating(object: &Resource) -> bool {
-    object.kind() == Kind::Machine && object.metadata().deletion_timestamp.is_some()
 }

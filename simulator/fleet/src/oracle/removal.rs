@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use seaworthy_api::object::Resource;
 use seaworthy_api::v1alpha1::ComponentSetting;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 
-use super::is_terminating;
-use crate::world::api_server::{ApiServer, Written};
+use crate::world::api_server::{ApiServer, Stored, Written};
 
 /// What was to be removed until lately. The operator may not know yet that it is not any more.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +44,7 @@ impl Removal {
             let until = self.lately.get(&(owner.to_owned(), component.to_owned()));
             until.is_some_and(|until| *until >= now)
         };
-        if is_terminating(object) || lately(name) || lately("") {
+        if object.is_terminating() || lately(name) || lately("") {
             return true;
         }
         let wants = |setting: &&ComponentSetting| setting.name == component;
@@ -62,20 +60,12 @@ fn is_absent(setting: &ComponentSetting) -> bool {
     setting.state == "Absent"
 }
 
-fn settings(object: &Resource) -> &[ComponentSetting] {
-    match object {
-        Resource::Machine(machine) => &machine.spec.components,
-        Resource::ClusterPackageVersion(version) => &version.spec.components,
-        Resource::MachineComponent(_) | Resource::Node(_) | Resource::Lease(_) => &[],
-    }
+fn settings(object: &Stored) -> &[ComponentSetting] {
+    let of_machine = object.machine_spec().map(|spec| &spec.components);
+    let of_fleet = || object.package_version().map(|version| &version.spec.components);
+    of_machine.or_else(of_fleet).map_or(&[], |list| list)
 }
 
-fn owner(object: &Resource) -> String {
-    match object {
-        Resource::Machine(machine) => machine.metadata.name.to_string(),
-        Resource::ClusterPackageVersion(_)
-        | Resource::MachineComponent(_)
-        | Resource::Node(_)
-        | Resource::Lease(_) => String::new(),
-    }
+fn owner(object: &Stored) -> String {
+    if object.kind() == Kind::Machine { object.name().to_string() } else { String::new() }
 }

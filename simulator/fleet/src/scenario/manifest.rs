@@ -52,7 +52,7 @@ fn read(value: &serde_json::Value) -> Result<Resource, Vec<String>> {
 fn spec_errors(object: &Resource) -> Vec<SpecError> {
     let mut stored = object.clone();
     let metadata = stored.metadata_mut();
-    metadata.uid = Uid(1).to_string().into();
+    metadata.uid = Uid(1).into();
     metadata.resource_version = "1".into();
     metadata.generation = 1;
     let names = &mut Names::new();

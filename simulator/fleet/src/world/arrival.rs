@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use seaworthy_api::object::Resource;
 use seaworthy_kernel::{Span, Timestamp, word};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::event::{Outcome, Receipt};
@@ -97,14 +96,14 @@ impl World {
             return;
         }
         let now = self.queue.now();
-        let metadata = written.object.metadata();
         let kind = written.object.kind();
-        let words = [word("commit"), self.api.revision(), word(&metadata.name), u64::from(written.removed)];
+        let name = word(written.object.name());
+        let words = [word("commit"), self.api.revision(), name, u64::from(written.removed)];
         self.trace.record(&words);
         if writer == Writer::Operator {
             self.tally.api_writes += 1;
             self.last_write = now;
-            if matches!(*written.object, Resource::Machine(_)) {
+            if kind == Kind::Machine {
                 self.tally.machine_writes += 1;
             }
         }
@@ -170,7 +169,7 @@ impl World {
 fn outcome(result: WriteResult) -> Outcome {
     match result {
         Ok(written) => {
-            let resource_version = written.object.metadata().resource_version.parse().unwrap_or_default();
+            let resource_version = written.object.resource_version();
             Outcome::Done(Receipt::Written { resource_version })
         }
         Err(Refusal::AlreadyExists | Refusal::NotFound | Refusal::Conflict(_)) => Outcome::Stale,

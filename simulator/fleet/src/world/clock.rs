@@ -7,12 +7,6 @@ use seaworthy_kernel::Timestamp;
 /// When every run begins: 2026-01-01T00:00:00Z.
 pub const START: Timestamp = Timestamp(1_767_225_600_000);
 
-/// `at` as Kubernetes writes it.
-#[must_use]
-pub(super) fn rfc3339(at: Timestamp) -> String {
-    seaworthy_api::rfc3339::format(at)
-}
-
 /// How long after the start `at` is, for people: `1h02m03.004s`.
 #[must_use]
 pub fn since_start(at: Timestamp) -> String {
@@ -42,6 +36,6 @@ mod tests {
         for (millis, text) in table {
             assert_eq!(readable(Duration::from_millis(millis)), text);
         }
-        assert_eq!(rfc3339(START), "2026-01-01T00:00:00Z");
+        assert_eq!(seaworthy_api::rfc3339::format(START), "2026-01-01T00:00:00Z");
     }
 }

@@ -8,10 +8,10 @@ use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::id::Kind;
 use seaworthy_model::node::Health;
 
+use super::World;
 use super::api_server::{Preconditions, Status};
 use super::arrival::Writer;
 use super::event::Event;
-use super::{World, clock};
 use crate::scenario::Occasion;
 
 /// A Node whose lease was not renewed for so long is `Unknown`: kube-controller-manager's
@@ -123,7 +123,7 @@ fn status(health: Health, now: Timestamp) -> NodeStatus {
     let condition = NodeCondition {
         r#type: "Ready".into(),
         status: word.into(),
-        last_transition_time: Some(clock::rfc3339(now)),
+        last_transition_time: Some(now.whole_seconds().into()),
     };
     NodeStatus { conditions: vec![condition] }
 }

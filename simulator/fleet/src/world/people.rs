@@ -1,5 +1,6 @@
 //! People: they apply, edit and delete, and look whether things are as they expect.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_api::object::{Endpoint, Lease, LeaseSpec, Machine, Metadata, Resource};
@@ -11,14 +12,15 @@ use super::api_server::{Preconditions, Refusal, WriteResult};
 use super::arrival::Writer;
 use super::event::Event;
 use super::{World, address, machine_name, since_start};
-use crate::scenario::{Edit, Moment};
+use crate::scenario::{Edit, Fleet, Moment};
 
 impl World {
     /// Applies what is there at the beginning.
     pub(super) fn populate(&mut self) {
         let scenario = Arc::clone(&self.scenario);
+        let mut racks = Racks::default();
         for number in 0..scenario.fleet.machines {
-            let machine = self.machine(number);
+            let machine = racks.machine(&scenario.fleet, number);
             self.apply(machine);
             if scenario.fleet.nodes {
                 let now = self.queue.now();
@@ -148,42 +150,10 @@ impl World {
         }
     }
 
-    /// A machine of the fleet, as people applied it.
-    fn machine(&self, number: u32) -> Resource {
-        let fleet = &self.scenario.fleet;
-        let zone = number % fleet.zones;
-        let rack = number / fleet.zones % fleet.racks_per_zone;
-        let name = machine_name(number);
-        Resource::Machine(Box::new(Machine {
-            api_version: Endpoint::of(Kind::Machine).api_version.into(),
-            kind: Kind::Machine.name().into(),
-            metadata: Metadata::named(name.clone()),
-            spec: Arc::new(MachineSpec {
-                address: Address {
-                    ip: address(number),
-                    hostname: Some(name),
-                    idc: Some(format!("zone-{zone}")),
-                    rack: Some(format!("rack-{zone}-{rack}")),
-                },
-                ssh: Ssh {
-                    port: 22,
-                    user: "root".into(),
-                    secret_name: "fleet-key".into(),
-                    host_keys: vec![HOST_KEY.into()],
-                    host_key_policy: "Pinned".into(),
-                },
-                components: Vec::new(),
-                paused: false,
-                retry: None,
-            }),
-            status: None,
-        }))
-    }
-
     /// How many hosts have which version of which component.
     #[must_use]
-    pub fn versions(&self) -> std::collections::BTreeMap<String, u32> {
-        let mut versions = std::collections::BTreeMap::new();
+    pub fn versions(&self) -> BTreeMap<String, u32> {
+        let mut versions = BTreeMap::new();
         for host in &self.hosts {
             for installed in host.installed() {
                 *versions.entry(installed.version).or_default() += 1;
@@ -191,6 +161,55 @@ impl World {
         }
         let name = |(version, count)| (self.catalogue.version_name(version).to_owned(), count);
         versions.into_iter().map(name).collect()
+    }
+}
+
+/// What the machines of a fleet have in common. They share its words: a large fleet fits into memory then.
+struct Racks {
+    ssh: Ssh,
+    zones: BTreeMap<u32, Arc<str>>,
+    racks: BTreeMap<(u32, u32), Arc<str>>,
+}
+
+impl Default for Racks {
+    fn default() -> Self {
+        let ssh = Ssh {
+            port: 22,
+            user: "root".into(),
+            secret_name: "fleet-key".into(),
+            host_keys: [HOST_KEY.into()].into(),
+            host_key_policy: "Pinned".into(),
+        };
+        Self { ssh, zones: BTreeMap::new(), racks: BTreeMap::new() }
+    }
+}
+
+impl Racks {
+    /// A machine of the fleet, as people applied it.
+    fn machine(&mut self, fleet: &Fleet, number: u32) -> Resource {
+        let zone = number % fleet.zones;
+        let rack = number / fleet.zones % fleet.racks_per_zone;
+        let idc = self.zones.entry(zone).or_insert_with(|| format!("zone-{zone}").into());
+        let in_rack = self.racks.entry((zone, rack)).or_insert_with(|| format!("rack-{zone}-{rack}").into());
+        let name: Arc<str> = machine_name(number).into();
+        Resource::Machine(Box::new(Machine {
+            api_version: Endpoint::of(Kind::Machine).api_version.into(),
+            kind: Kind::Machine.name().into(),
+            metadata: Metadata::named(Arc::clone(&name)),
+            spec: Arc::new(MachineSpec {
+                address: Address {
+                    ip: address(number).into(),
+                    hostname: Some(name),
+                    idc: Some(Arc::clone(idc)),
+                    rack: Some(Arc::clone(in_rack)),
+                },
+                ssh: self.ssh.clone(),
+                components: Vec::new(),
+                paused: false,
+                retry: None,
+            }),
+            status: None,
+        }))
     }
 }
 

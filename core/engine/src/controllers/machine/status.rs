@@ -1,14 +1,17 @@
 //! What is recorded about a machine: made from what the host reported and one verdict, and written only when it says
 //! something else than what is recorded already.
 
+use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::cause::Cause;
+use seaworthy_model::host::InstalledComponent;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{
-    ComponentStatus, Condition, ConditionKind, HostKeyPolicy, Identity, Installed, MachineStatus, Reason,
-    Truth,
+    ComponentStatus, Condition, ConditionKind, Conditions, HostKeyPolicy, Identity, Installed, MachineStatus,
+    Reason, Truth,
 };
 use seaworthy_model::time::Timestamp;
 
@@ -128,10 +131,14 @@ impl Step<'_> {
         })
     }
 
-    fn components(self, verdict: &Verdict) -> Vec<ComponentStatus> {
+    fn components(self, verdict: &Verdict) -> Arc<[ComponentStatus]> {
+        let recorded = &self.object.status.components;
         let Some(facts) = self.machine.host.facts.as_ref().filter(|_| !verdict.is_stranger) else {
-            return self.object.status.components.clone();
+            return Arc::clone(recorded);
         };
+        if self.machine.failed.is_empty() && self.says_what_is_recorded(&facts.components) {
+            return Arc::clone(recorded);
+        }
         let mut components: Vec<ComponentStatus> = facts
             .components
             .iter()
@@ -153,10 +160,22 @@ impl Step<'_> {
         components.sort_by(|a, b| {
             self.world.component_name(a.component).cmp(self.world.component_name(b.component))
         });
-        components
+        components.into()
     }
 
-    fn conditions(self, now: Timestamp, verdict: &Verdict) -> Vec<Condition> {
+    /// Whether a host reports just what is recorded of it, and nothing failed there. That is how it nearly always is.
+    fn says_what_is_recorded(self, reported: &[InstalledComponent]) -> bool {
+        let recorded = &self.object.status.components;
+        recorded.len() == reported.len()
+            && recorded.iter().all(|status| {
+                let found = reported.iter().find(|reported| reported.component == status.component);
+                let installed =
+                    found.map(|found| Installed { version: found.version, release: found.release });
+                installed.is_some() && status.installed == installed && status.failed.is_none()
+            })
+    }
+
+    fn conditions(self, now: Timestamp, verdict: &Verdict) -> Conditions {
         let observed_generation = self.object.meta.generation;
         let contact = self.machine.host.facts.is_some().then_some((Truth::True, Reason::Connected));
         let reachable = verdict.reachable.or(contact);
@@ -181,8 +200,8 @@ impl Step<'_> {
                 let unchanged = before.filter(|before| before.truth == truth && before.reason == reason);
                 let message = match unchanged {
                     Some(before) if verdict.detail.is_empty() => before.message.clone(),
-                    Some(_) | None if is_told => verdict.detail.clone(),
-                    Some(_) | None => String::new(),
+                    Some(_) | None if is_told => verdict.detail.as_str().into(),
+                    Some(_) | None => Box::default(),
                 };
                 let since = since.unwrap_or_else(|| now.whole_seconds());
                 Condition { kind, truth, reason, message, since, observed_generation }

@@ -13,7 +13,7 @@ use crate::world::api_server::Written;
 
 fn written(text: &str) -> Written {
     let fleet: seaworthy_api::object::ClusterPackageVersion = serde_json::from_str(text).unwrap();
-    let object = Arc::new(Resource::ClusterPackageVersion(Box::new(fleet)));
+    let object = Arc::new(Resource::ClusterPackageVersion(Box::new(fleet)).into());
     Written { object, before: None, committed: true, removed: false }
 }
 
@@ -35,7 +35,7 @@ fn budget() -> Budget {
             r#"{{"metadata":{{"name":"m"}},"spec":{{"address":{{"ip":"10.0.0.{host}"}},"ssh":{{"secretName":"s"}}}}}}"#
         );
         let machine: seaworthy_api::object::Machine = serde_json::from_str(&text).unwrap();
-        let object = Arc::new(Resource::Machine(Box::new(machine)));
+        let object = Arc::new(Resource::Machine(Box::new(machine)).into());
         budget.machine_written(&Written { object, before: None, committed: true, removed: false }, START);
     }
     budget

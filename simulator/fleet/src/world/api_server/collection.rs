@@ -1,47 +1,68 @@
 //! All objects of one kind.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
-use seaworthy_api::object::Resource;
 use seaworthy_kernel::Timestamp;
 
-use super::{Change, Cursor, Gone, log::Log};
+use super::{Change, Cursor, Gone, Stored, log::Log};
 
 /// All objects of one kind, and the log of their changes.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
-    /// By name. Never walked through but by [`Collection::objects`], which sorts.
-    objects: HashMap<Arc<str>, Arc<Resource>, FxBuildHasher>,
+    /// In the order of their creation; places of removed ones are used again.
+    objects: Vec<Option<Arc<Stored>>>,
+    free: Vec<u32>,
+    /// Places by name. Never walked through.
+    places: HashTable<u32>,
+    /// Places in the order of the names, unless `is_sorted` is false.
+    order: Vec<u32>,
+    is_unsorted: bool,
     log: Log,
 }
 
 impl Collection {
     /// The object of this name.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Arc<Resource>> {
-        self.objects.get(name)
+    pub fn get(&self, name: &str) -> Option<&Arc<Stored>> {
+        self.at(self.place(name)?)
+    }
+
+    fn at(&self, place: u32) -> Option<&Arc<Stored>> {
+        self.objects.get(place as usize)?.as_ref()
+    }
+
+    fn is_at(&self, place: u32, name: &str) -> bool {
+        self.at(place).is_some_and(|object| **object.name() == *name)
+    }
+
+    fn place(&self, name: &str) -> Option<u32> {
+        self.places.find(hash(name), |place| self.is_at(*place, name)).copied()
     }
 
     /// All objects, by name, as a list answers.
     #[must_use]
-    pub fn objects(&self) -> Vec<&Arc<Resource>> {
-        let mut objects: Vec<(&Arc<str>, &Arc<Resource>)> = self.objects.iter().collect();
-        objects.sort_unstable_by_key(|(name, _)| *name);
-        objects.into_iter().map(|(_, object)| object).collect()
+    pub fn objects(&self) -> Vec<&Arc<Stored>> {
+        let objects = self.order.iter().filter_map(|place| self.at(*place));
+        let mut objects: Vec<&Arc<Stored>> = objects.collect();
+        if self.is_unsorted {
+            objects.sort_unstable_by_key(|object| object.name());
+        }
+        objects
     }
 
     /// How many objects there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.objects.len()
+        self.places.len()
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
+        self.places.is_empty()
     }
 
     /// Where a watch begins that follows a list made now.
@@ -59,18 +80,53 @@ impl Collection {
     }
 
     pub(super) fn put(&mut self, change: Change) {
-        let name = &change.object.metadata().name;
-        match self.objects.get_mut(&**name) {
-            Some(present) => *present = Arc::clone(&change.object),
-            None => {
-                self.objects.insert(Arc::clone(name), Arc::clone(&change.object));
-            }
+        let object = Arc::clone(&change.object);
+        match self.place(object.name()) {
+            Some(place) => self.objects[place as usize] = Some(object),
+            None => self.add(object),
         }
         self.log.push(change);
     }
 
+    fn add(&mut self, object: Arc<Stored>) {
+        let hashed = hash(object.name());
+        let last = self.order.last().and_then(|place| self.at(*place));
+        self.is_unsorted |= last.is_some_and(|last| last.name() > object.name());
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.objects.push(None);
+            u32::try_from(self.objects.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.objects[place as usize] = Some(object);
+        self.order.push(place);
+        let Self { places, objects, .. } = self;
+        let name = |place: &u32| objects[*place as usize].as_ref().map_or(0, |object| hash(object.name()));
+        places.insert_unique(hashed, place, name);
+    }
+
     pub(super) fn remove(&mut self, change: Change) {
-        self.objects.remove(&*change.object.metadata().name);
+        let name = change.object.name();
+        if let Some(place) = self.place(name) {
+            if let Ok(entry) = self.places.find_entry(hash(name), |found| *found == place) {
+                entry.remove();
+            }
+            self.objects[place as usize] = None;
+            self.order.retain(|kept| *kept != place);
+            self.free.push(place);
+        }
         self.log.push(change);
     }
+
+    /// Sorts what came out of order, so that lists need not.
+    pub(in crate::world) fn sort(&mut self) {
+        if !self.is_unsorted {
+            return;
+        }
+        let Self { order, objects, .. } = self;
+        order.sort_unstable_by_key(|place| objects[*place as usize].as_ref().map(|object| object.name()));
+        self.is_unsorted = false;
+    }
+}
+
+fn hash(name: &str) -> u64 {
+    FxBuildHasher.hash_one(name)
 }

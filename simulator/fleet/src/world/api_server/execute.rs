@@ -1,5 +1,7 @@
 //! Requests of an operator, as the kube adapter would send them.
 
+use std::sync::Arc;
+
 use seaworthy_api::object::Resource;
 use seaworthy_api::request::{Precondition, Request};
 use seaworthy_kernel::Timestamp;
@@ -41,7 +43,7 @@ impl ApiServer {
             Request::PatchFinalizers(patch) => {
                 let object = (patch.kind, patch.precondition.name.as_str());
                 self.update(object, preconditions(&patch.precondition), now, |object| {
-                    object.metadata_mut().finalizers = patch.finalizers;
+                    object.metadata_mut().finalizers = Arc::new(patch.finalizers);
                 })
             }
         }
@@ -51,7 +53,7 @@ impl ApiServer {
 /// A uid or a version that cannot be read names no state of any object: it holds for none.
 fn preconditions(stated: &Precondition) -> Preconditions {
     Preconditions {
-        uid: Some(Uid::parse(&stated.uid).unwrap_or(Uid(0))),
-        resource_version: Some(stated.resource_version.parse().unwrap_or(0)),
+        uid: Some(stated.uid.get().unwrap_or(Uid(0))),
+        resource_version: Some(stated.resource_version.get().unwrap_or(0)),
     }
 }

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use seaworthy_api::object::Resource;
 use seaworthy_kernel::Timestamp;
+
+use super::Stored;
 
 /// How long a change can be watched before it is compacted away: what kube-apiserver asks of etcd by default
 /// (`--etcd-compaction-interval=5m`).
@@ -32,7 +33,7 @@ pub struct Change {
     /// What became of the object.
     pub kind: ChangeKind,
     /// The object.
-    pub object: Arc<Resource>,
+    pub object: Arc<Stored>,
 }
 
 /// A place in the log: everything before it was seen.

@@ -5,13 +5,16 @@
 //! committed is in the log of its kind, from which watches are served.
 
 mod collection;
+mod dictionary;
 mod execute;
 mod log;
 mod rules;
+mod status;
+mod stored;
 
 use std::sync::Arc;
 
-use seaworthy_api::object::{Metadata, NodeStatus, Resource};
+use seaworthy_api::object::{NodeStatus, Resource};
 use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, MachineStatus};
 use seaworthy_kernel::{Draws, Timestamp, word};
 use seaworthy_model::id::{Kind, Uid};
@@ -19,8 +22,9 @@ use seaworthy_model::id::{Kind, Uid};
 pub use collection::Collection;
 pub use log::{Change, ChangeKind, Cursor, Gone};
 pub use rules::Invalid;
+pub use stored::Stored;
 
-use crate::world::clock;
+use dictionary::Dictionary;
 
 /// Every kind that is stored, in the order of their tables.
 pub const KINDS: [Kind; 5] =
@@ -48,14 +52,6 @@ pub struct Preconditions {
     pub resource_version: Option<u64>,
 }
 
-impl Preconditions {
-    /// Those that the metadata of a written object states.
-    #[must_use]
-    pub fn of(metadata: &Metadata) -> Self {
-        Self { uid: Uid::parse(&metadata.uid), resource_version: metadata.resource_version.parse().ok() }
-    }
-}
-
 /// A new status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -71,9 +67,9 @@ pub enum Status {
 #[derive(Clone, Debug)]
 pub struct Written {
     /// The object; for a deletion, its last state.
-    pub object: Arc<Resource>,
+    pub object: Arc<Stored>,
     /// What it was before.
-    pub before: Option<Arc<Resource>>,
+    pub before: Option<Arc<Stored>>,
     /// Whether anything changed. What changed nothing was not committed and has no revision of its own.
     pub committed: bool,
     /// Whether the object is gone now.
@@ -90,13 +86,20 @@ pub struct ApiServer {
     created: u64,
     draws: Draws,
     collections: [Collection; 5],
+    dictionary: Dictionary,
 }
 
 impl ApiServer {
     /// An empty store.
     #[must_use]
     pub fn new(draws: Draws) -> Self {
-        Self { revision: 1, created: 0, draws, collections: Default::default() }
+        Self {
+            revision: 1,
+            created: 0,
+            draws,
+            collections: Default::default(),
+            dictionary: Dictionary::default(),
+        }
     }
 
     /// The revision of the latest commit.
@@ -111,9 +114,15 @@ impl ApiServer {
         &self.collections[table(kind)]
     }
 
+    /// The same, ready for a list.
+    pub(in crate::world) fn sorted(&mut self, kind: Kind) -> &Collection {
+        self.collections[table(kind)].sort();
+        self.collection(kind)
+    }
+
     /// The object of this name.
     #[must_use]
-    pub fn get(&self, kind: Kind, name: &str) -> Option<&Arc<Resource>> {
+    pub fn get(&self, kind: Kind, name: &str) -> Option<&Arc<Stored>> {
         self.collection(kind).get(name)
     }
 
@@ -132,9 +141,9 @@ impl ApiServer {
         let high = self.draws.bits(word("uid"), self.created, 0);
         let low = self.draws.bits(word("uid"), self.created, 1);
         let metadata = object.metadata_mut();
-        metadata.uid = Uid(u128::from(high) << 64 | u128::from(low)).to_string().into();
+        metadata.uid = Uid(u128::from(high) << 64 | u128::from(low)).into();
         metadata.generation = i64::from(rules::counts_generations(kind));
-        metadata.creation_timestamp = Some(clock::rfc3339(now).into());
+        metadata.creation_timestamp = Some(now.whole_seconds().into());
         metadata.deletion_timestamp = None;
         Ok(self.commit(None, object, now))
     }
@@ -152,20 +161,16 @@ impl ApiServer {
         change: impl FnOnce(&mut Resource),
     ) -> WriteResult {
         let before = self.require(kind, name, preconditions)?;
-        let mut object = Resource::clone(&before);
+        let was = before.resource();
+        let mut object = was.clone();
         change(&mut object);
-        rules::restore_status(&mut object, &before);
-        rules::restore_system_metadata(object.metadata_mut(), before.metadata());
-        rules::admit(Some(&before), &object).map_err(Refusal::Invalid)?;
-        if object == *before {
-            return Ok(Written {
-                object: before.clone(),
-                before: Some(before),
-                committed: false,
-                removed: false,
-            });
+        rules::restore_status(&mut object, &was);
+        rules::restore_system_metadata(object.metadata_mut(), was.metadata());
+        rules::admit(Some(&was), &object).map_err(Refusal::Invalid)?;
+        if object == was {
+            return Ok(unchanged(before));
         }
-        if rules::counts_generations(kind) && !rules::same_spec(&object, &before) {
+        if rules::counts_generations(kind) && !rules::same_spec(&object, &was) {
             object.metadata_mut().generation += 1;
         }
         if object.metadata().deletion_timestamp.is_some() && object.metadata().finalizers.is_empty() {
@@ -186,16 +191,11 @@ impl ApiServer {
         status: Status,
     ) -> WriteResult {
         let before = self.require(kind, name, preconditions)?;
-        let Some(object) = rules::with_status(&before, status) else { return Err(Refusal::NotFound) };
-        if rules::same_status(&object, &before) {
-            return Ok(Written {
-                object: before.clone(),
-                before: Some(before),
-                committed: false,
-                removed: false,
-            });
+        let object = before.with_status(status, &mut self.dictionary).ok_or(Refusal::NotFound)?;
+        if object.has_status_of(&before) {
+            return Ok(unchanged(before));
         }
-        Ok(self.commit(Some(before), object, now))
+        Ok(self.commit_stored(Some(before), object, now))
     }
 
     /// Deletes an object, or marks it as being deleted while it has finalizers.
@@ -209,29 +209,24 @@ impl ApiServer {
         now: Timestamp,
     ) -> WriteResult {
         let before = self.require(kind, name, preconditions)?;
-        let mut object = Resource::clone(&before);
+        let mut object = before.resource();
         let metadata = object.metadata_mut();
         if metadata.finalizers.is_empty() {
             return Ok(self.remove(before, object, now));
         }
         if metadata.deletion_timestamp.is_some() {
-            return Ok(Written {
-                object: before.clone(),
-                before: Some(before),
-                committed: false,
-                removed: false,
-            });
+            return Ok(unchanged(before));
         }
-        metadata.deletion_timestamp = Some(clock::rfc3339(now));
+        metadata.deletion_timestamp = Some(now.whole_seconds().into());
         if metadata.generation > 0 {
             metadata.generation += 1;
         }
         Ok(self.commit(Some(before), object, now))
     }
 
-    fn require(&self, kind: Kind, name: &str, expected: Preconditions) -> Result<Arc<Resource>, Refusal> {
+    fn require(&self, kind: Kind, name: &str, expected: Preconditions) -> Result<Arc<Stored>, Refusal> {
         let object = self.get(kind, name).ok_or(Refusal::NotFound)?;
-        let present = Preconditions::of(object.metadata());
+        let present = object.preconditions();
         if expected.uid.is_some() && expected.uid != present.uid {
             return Err(Refusal::Conflict("the uid in the precondition is not the object's"));
         }
@@ -241,9 +236,17 @@ impl ApiServer {
         Ok(object.clone())
     }
 
-    fn commit(&mut self, before: Option<Arc<Resource>>, mut object: Resource, now: Timestamp) -> Written {
+    fn commit(&mut self, before: Option<Arc<Stored>>, object: Resource, now: Timestamp) -> Written {
+        let mut object = Stored::keep(object, &mut self.dictionary);
+        if let Some(before) = &before {
+            object = object.sharing(before);
+        }
+        self.commit_stored(before, object, now)
+    }
+
+    fn commit_stored(&mut self, before: Option<Arc<Stored>>, mut object: Stored, now: Timestamp) -> Written {
         self.revision += 1;
-        object.metadata_mut().resource_version = self.revision.to_string();
+        object.set_resource_version(self.revision);
         let object = Arc::new(object);
         let kind = if before.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
         let change = Change { revision: self.revision, at: now, kind, object: object.clone() };
@@ -251,15 +254,21 @@ impl ApiServer {
         Written { object, before, committed: true, removed: false }
     }
 
-    fn remove(&mut self, before: Arc<Resource>, mut object: Resource, now: Timestamp) -> Written {
+    fn remove(&mut self, before: Arc<Stored>, object: Resource, now: Timestamp) -> Written {
         self.revision += 1;
-        object.metadata_mut().resource_version = self.revision.to_string();
+        let mut object = Stored::keep(object, &mut self.dictionary);
+        object.set_resource_version(self.revision);
         let object = Arc::new(object);
         let kind = ChangeKind::Deleted;
         let change = Change { revision: self.revision, at: now, kind, object: object.clone() };
         self.collections[table(object.kind())].remove(change);
         Written { object, before: Some(before), committed: true, removed: true }
     }
+}
+
+/// A write that changes nothing.
+fn unchanged(before: Arc<Stored>) -> Written {
+    Written { object: Arc::clone(&before), before: Some(before), committed: false, removed: false }
 }
 
 const fn table(kind: Kind) -> usize {

@@ -12,7 +12,7 @@ use seaworthy_api::v1alpha1::{
     MachineStatus, Ssh,
 };
 use seaworthy_kernel::{Draws, Seed, Timestamp};
-use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::id::Kind;
 
 use super::{ApiServer, ChangeKind, Preconditions, Refusal, Status, Written};
 use crate::world::START;
@@ -32,7 +32,7 @@ fn machine(name: &str) -> Resource {
                 port: 22,
                 user: "root".into(),
                 secret_name: "key".into(),
-                host_keys: Vec::new(),
+                host_keys: [].into(),
                 host_key_policy: "TrustOnFirstUse".into(),
             },
             components: Vec::new(),
@@ -54,11 +54,11 @@ fn pause(object: &mut Resource) {
 }
 
 fn hold(object: &mut Resource) {
-    object.metadata_mut().finalizers = vec!["seaworthy.dev/in-use".into()];
+    object.metadata_mut().finalizers = Arc::new(vec!["seaworthy.dev/in-use".into()]);
 }
 
 fn version(written: &Written) -> u64 {
-    written.object.metadata().resource_version.parse().unwrap()
+    written.object.resource_version()
 }
 
 const M: (Kind, &str) = (Kind::Machine, "m");
@@ -68,13 +68,13 @@ const ANY: Preconditions = Preconditions { uid: None, resource_version: None };
 fn creation_gives_uid_version_and_generation_and_drops_the_status() {
     let mut server = server();
     let written = created(&mut server, machine("m"));
-    let Resource::Machine(machine) = &*written.object else { panic!("not a Machine") };
-    assert!(Uid::parse(&machine.metadata.uid).is_some());
-    assert_eq!(machine.metadata.resource_version, server.revision().to_string());
+    let Resource::Machine(machine) = written.object.resource() else { panic!("not a Machine") };
+    assert!(machine.metadata.uid.get().is_some());
+    assert_eq!(machine.metadata.resource_version.get(), Some(server.revision()));
     assert_eq!(machine.metadata.generation, 1);
-    assert_eq!(machine.metadata.creation_timestamp.as_deref(), Some("2026-01-01T00:00:00Z"));
+    assert_eq!(machine.metadata.creation_timestamp, Some("2026-01-01T00:00:00Z".into()));
     assert_eq!(machine.status, None);
-    let again = server.create(Resource::clone(&written.object), START);
+    let again = server.create(written.object.resource(), START);
     assert_eq!(again.unwrap_err(), Refusal::AlreadyExists);
 }
 
@@ -84,8 +84,8 @@ fn a_name_used_again_is_another_incarnation() {
     let first = created(&mut server, machine("m"));
     server.delete(M, ANY, START).unwrap();
     let second = created(&mut server, machine("m"));
-    assert_ne!(first.object.metadata().uid, second.object.metadata().uid);
-    let stale = Preconditions { uid: Uid::parse(&first.object.metadata().uid), resource_version: None };
+    assert_ne!(first.object.uid(), second.object.uid());
+    let stale = Preconditions { uid: Some(first.object.uid()), resource_version: None };
     assert!(matches!(server.delete(M, stale, START).unwrap_err(), Refusal::Conflict(_)));
 }
 
@@ -93,7 +93,7 @@ fn a_name_used_again_is_another_incarnation() {
 fn writes_of_an_old_version_conflict() {
     let mut server = server();
     let first = created(&mut server, machine("m"));
-    let stale = Preconditions::of(first.object.metadata());
+    let stale = first.object.preconditions();
     let second = server.update(M, stale, START, pause).unwrap();
     assert!(version(&second) > version(&first));
     assert!(matches!(server.update(M, stale, START, hold).unwrap_err(), Refusal::Conflict(_)));
@@ -108,10 +108,13 @@ fn only_a_changed_spec_raises_the_generation() {
     let labelled = server.update(M, ANY, START, |object| {
         object.metadata_mut().labels.insert("a".into(), "b".into());
     });
-    assert_eq!(labelled.unwrap().object.metadata().generation, 1);
+    assert_eq!(labelled.unwrap().object.resource().metadata().generation, 1);
     let status = Status::Machine(MachineStatus { observed_generation: 1, ..MachineStatus::default() });
-    assert_eq!(server.update_status(M, ANY, START, status).unwrap().object.metadata().generation, 1);
-    assert_eq!(server.update(M, ANY, START, pause).unwrap().object.metadata().generation, 2);
+    assert_eq!(
+        server.update_status(M, ANY, START, status).unwrap().object.resource().metadata().generation,
+        1
+    );
+    assert_eq!(server.update(M, ANY, START, pause).unwrap().object.resource().metadata().generation, 2);
 }
 
 #[test]
@@ -141,10 +144,10 @@ fn spec_and_status_are_written_apart() {
             machine.metadata.uid = "other".into();
         }
     });
-    let Resource::Machine(machine) = &*written.unwrap().object else { panic!("not a Machine") };
+    let Resource::Machine(machine) = written.unwrap().object.resource() else { panic!("not a Machine") };
     assert_eq!(machine.status.as_ref().unwrap().observed_generation, 1, "an update leaves the status alone");
     assert_eq!(machine.metadata.generation, 2, "and what only the API server writes");
-    assert!(Uid::parse(&machine.metadata.uid).is_some());
+    assert!(machine.metadata.uid.get().is_some());
 }
 
 #[test]
@@ -154,13 +157,14 @@ fn finalizers_hold_an_object_until_the_last_is_removed() {
     server.update(M, ANY, START, hold).unwrap();
     let deleted = server.delete(M, ANY, START).unwrap();
     assert!(!deleted.removed);
-    assert_eq!(deleted.object.metadata().generation, 2, "as the real one counts");
+    assert_eq!(deleted.object.resource().metadata().generation, 2, "as the real one counts");
     assert!(!server.delete(M, ANY, START).unwrap().committed, "a second deletion changes nothing");
     let added = server.update(M, ANY, START, |object| {
-        object.metadata_mut().finalizers.push("example.com/more".into());
+        Arc::make_mut(&mut object.metadata_mut().finalizers).push("example.com/more".into());
     });
     assert!(matches!(added.unwrap_err(), Refusal::Invalid(_)), "no new finalizer once terminating");
-    let released = server.update(M, ANY, START, |object| object.metadata_mut().finalizers.clear()).unwrap();
+    let released =
+        server.update(M, ANY, START, |object| object.metadata_mut().finalizers = Arc::default()).unwrap();
     assert!(released.removed);
     assert!(server.get(Kind::Machine, "m").is_none());
 }
@@ -223,8 +227,8 @@ fn requests_of_an_operator_state_what_they_rely_on() {
     let written = created(&mut server, machine("m"));
     let precondition = |written: &Written| Precondition {
         name: "m".into(),
-        uid: written.object.metadata().uid.to_string(),
-        resource_version: written.object.metadata().resource_version.clone(),
+        uid: written.object.uid().into(),
+        resource_version: written.object.resource_version().into(),
     };
     let finalizers = vec!["seaworthy.dev/in-use".to_owned()];
     let patch = FinalizersPatch { kind: Kind::Machine, precondition: precondition(&written), finalizers };
@@ -256,7 +260,7 @@ fn a_watch_sees_every_change_after_its_list_in_order() {
         .collection(Kind::Machine)
         .since(cursor, START)
         .unwrap()
-        .map(|change| (change.kind, change.object.metadata().name.to_string()))
+        .map(|change| (change.kind, change.object.name().to_string()))
         .collect();
     let expected =
         [(ChangeKind::Added, "b"), (ChangeKind::Modified, "b"), (ChangeKind::Deleted, "a")].map(named);

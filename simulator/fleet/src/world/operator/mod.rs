@@ -13,6 +13,7 @@ use seaworthy_kernel::{Priority, Queue, Seed, Timestamp};
 use seaworthy_model::config::Config;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::{Event as Input, Observation};
+use seaworthy_model::id::MachineId;
 use seaworthy_model::machine::MachineSpec;
 use seaworthy_model::meta::Parsed;
 
@@ -32,8 +33,8 @@ pub(super) struct Process {
     engine: Engine,
     names: Names,
     watches: [Watch; KINDS.len()],
-    /// By machine: the spec that was delivered last, and what was read from it.
-    specs: Vec<Option<(Arc<v1alpha1::MachineSpec>, Parsed<MachineSpec>)>>,
+    /// By machine, if it pins components: the spec that was delivered last, and what was read from it.
+    pinning: BTreeMap<MachineId, (Arc<v1alpha1::MachineSpec>, Parsed<MachineSpec>)>,
     in_flight: BTreeMap<ActionId, Timestamp>,
     deadlines: BTreeSet<(Timestamp, ActionId)>,
     deadline_at: Option<Timestamp>,
@@ -53,7 +54,7 @@ impl Process {
             engine,
             names: Names::new(),
             watches: Default::default(),
-            specs: Vec::new(),
+            pinning: BTreeMap::new(),
             in_flight: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             deadline_at: None,

@@ -1,17 +1,19 @@
 //! What a process sees of the API server: lists, and watches that lag behind.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use seaworthy_api::object::{Machine, Resource};
 use seaworthy_api::parse::{self, MetadataError};
+use seaworthy_api::v1alpha1;
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Kind, MachineId, VersionId};
+use seaworthy_model::meta::Parsed;
 
 use super::Process;
 use crate::scenario::Occasion;
 use crate::world::World;
-use crate::world::api_server::{Change, ChangeKind, Cursor, Gone, KINDS};
+use crate::world::api_server::{Change, ChangeKind, Cursor, Gone, KINDS, Stored};
 use crate::world::event::Event;
 
 /// How long the store takes to answer a consistent list of thousands of objects.
@@ -40,7 +42,7 @@ impl Process {
         match change.kind {
             ChangeKind::Added | ChangeKind::Modified => self.take_in_object(&change.object),
             ChangeKind::Deleted => {
-                let (kind, name) = (change.object.kind(), &*change.object.metadata().name);
+                let (kind, name) = (change.object.kind(), &**change.object.name());
                 if let Some(gone) = parse::gone(kind, name, &mut self.names) {
                     self.mark(kind, &gone, false);
                     self.observed(gone);
@@ -49,13 +51,14 @@ impl Process {
         }
     }
 
-    fn take_in_object(&mut self, object: &Resource) {
-        let observation = match object {
-            Resource::Machine(machine) => self.read_machine(machine),
+    fn take_in_object(&mut self, stored: &Stored) {
+        let object = stored.resource();
+        let observation = match &object {
+            Resource::Machine(machine) => self.read_machine(machine, stored),
             Resource::MachineComponent(_)
             | Resource::ClusterPackageVersion(_)
             | Resource::Node(_)
-            | Resource::Lease(_) => parse::observed(object, &mut self.names),
+            | Resource::Lease(_) => parse::observed(&object, &mut self.names),
         };
         // An object whose metadata makes no sense cannot come out of the store.
         if let Ok(observation) = observation {
@@ -64,20 +67,23 @@ impl Process {
         }
     }
 
-    /// Reads a Machine, but its spec only if it is not the very one that was read before: most deliveries bring nothing
-    /// but another status.
-    fn read_machine(&mut self, machine: &Machine) -> Result<Observation, MetadataError> {
-        let id = self.names.machine(&machine.metadata.name);
-        let known = self.specs.get(id.index()).and_then(Option::as_ref);
-        let known = known.filter(|(seen, _)| Arc::ptr_eq(seen, &machine.spec)).map(|(_, read)| read.clone());
-        let is_new = known.is_none();
-        let (id, object) = parse::machine_again(machine, known, &mut self.names)?;
-        if is_new {
-            if self.specs.len() <= id.index() {
-                self.specs.resize(id.index() + 1, None);
+    /// Reads a Machine, but its spec only if nobody has read it before: most deliveries bring nothing but another status.
+    fn read_machine(&mut self, machine: &Machine, stored: &Stored) -> Result<Observation, MetadataError> {
+        if machine.spec.components.is_empty() {
+            let known = stored.reading().and_then(OnceLock::get);
+            let (id, object) = parse::machine_again(machine, |_| known.cloned(), &mut self.names)?;
+            if let (None, Some(reading)) = (known, stored.reading()) {
+                reading.get_or_init(|| object.spec.clone());
             }
-            self.specs[id.index()] = Some((Arc::clone(&machine.spec), object.spec.clone()));
+            return Ok(Observation::Machine(id, Some(Box::new(object))));
         }
+        let specs = &self.pinning;
+        let known = |id| {
+            let known: Option<&(Arc<v1alpha1::MachineSpec>, _)> = specs.get(&id);
+            known.filter(|(seen, _)| Arc::ptr_eq(seen, &machine.spec)).map(|(_, read)| Parsed::clone(read))
+        };
+        let (id, object) = parse::machine_again(machine, known, &mut self.names)?;
+        self.pinning.insert(id, (Arc::clone(&machine.spec), object.spec.clone()));
         Ok(Observation::Machine(id, Some(Box::new(object))))
     }
 
@@ -129,7 +135,7 @@ impl World {
     /// The list arrives.
     pub(in crate::world) fn list(&mut self, process: u32, kind: Kind) {
         let Some(mut process) = self.take_process(process) else { return self.queue.discount() };
-        let collection = self.api.collection(kind);
+        let collection = self.api.sorted(kind);
         process.watch(kind).cursor = Some(collection.cursor());
         let before = std::mem::take(&mut process.watch(kind).present);
         for object in collection.objects() {

@@ -1,0 +1,72 @@
+//! Where a machine stands in each rollout of the fleet.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::Standing;
+
+/// So many stand in the row itself; a fleet rarely moves more components at once.
+const FEW: usize = 7;
+
+/// Standings in the order of the fleet's rollouts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Standings {
+    few: [Standing; FEW],
+    count: u8,
+    /// Those after the first few.
+    more: Option<Box<Vec<Standing>>>,
+}
+
+impl Standings {
+    /// Of a machine of which nothing is known.
+    pub(super) const NONE: Self = Self { few: [Standing::Outside; FEW], count: 0, more: None };
+
+    pub(super) fn get(&self, index: usize) -> Option<Standing> {
+        match index.checked_sub(FEW) {
+            Some(rest) => self.more.as_ref()?.get(rest).copied(),
+            None => self.few[..usize::from(self.count)].get(index).copied(),
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Standing> {
+        self.few[..usize::from(self.count)]
+            .iter()
+            .chain(self.more.iter().flat_map(|more| more.iter()))
+            .copied()
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::NONE;
+    }
+}
+
+impl FromIterator<Standing> for Standings {
+    fn from_iter<I: IntoIterator<Item = Standing>>(standings: I) -> Self {
+        let mut all = Self::NONE;
+        for standing in standings {
+            if usize::from(all.count) < FEW {
+                all.few[usize::from(all.count)] = standing;
+                all.count += 1;
+            } else {
+                all.more.get_or_insert_default().push(standing);
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_rollouts() {
+        for count in [0, 1, FEW, FEW + 1, 40] {
+            let standing = |index: usize| if index % 2 == 0 { Standing::Done } else { Standing::Waiting };
+            let all: Standings = (0..count).map(standing).collect();
+            assert!(all.iter().eq((0..count).map(standing)));
+            assert_eq!(all.get(count), None);
+            assert_eq!(all.get(count.saturating_sub(1)), all.iter().last());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The status of a Machine as it is kept.
+
+use std::sync::Arc;
+
+use seaworthy_api::scalar::Scalar;
+use seaworthy_api::v1alpha1::{Condition, Identity, MachineStatus};
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::machine::HostId;
+
+use super::dictionary::{Dictionary, Inventory, Words};
+
+/// The status of a Machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StatusForm {
+    observed_generation: i64,
+    host: Option<(HostId, Option<Arc<str>>)>,
+    inventory: Arc<Inventory>,
+    conditions: Conditions,
+}
+
+/// The operator writes three.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Conditions {
+    Three([ConditionForm; 3]),
+    Any(Box<[ConditionForm]>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ConditionForm {
+    words: Arc<Words>,
+    since: Timestamp,
+    observed_generation: i64,
+}
+
+impl StatusForm {
+    /// The form of `status`; `None` when something in it has no place in one.
+    pub(super) fn of(status: &MachineStatus, dictionary: &mut Dictionary) -> Option<Self> {
+        let host = match &status.identity {
+            Some(identity) => Some((identity.machine_id.get()?, identity.host_key.clone())),
+            None => None,
+        };
+        let inventory = dictionary.inventories.share(Inventory {
+            components: Arc::clone(&status.components),
+            installed: Arc::clone(&status.installed),
+            architecture: status.identity.as_ref().map(|identity| identity.architecture.clone()),
+        });
+        let mut keep = |condition: &Condition| {
+            let words = Words {
+                r#type: condition.r#type.clone(),
+                status: condition.status.clone(),
+                reason: condition.reason.clone(),
+                message: condition.message.clone(),
+            };
+            Some(ConditionForm {
+                words: dictionary.words.share(words),
+                since: condition.last_transition_time.get()?,
+                observed_generation: condition.observed_generation,
+            })
+        };
+        let conditions = match &*status.conditions {
+            [one, two, three] => Conditions::Three([keep(one)?, keep(two)?, keep(three)?]),
+            any => Conditions::Any(any.iter().map(keep).collect::<Option<_>>()?),
+        };
+        Some(Self { observed_generation: status.observed_generation, host, inventory, conditions })
+    }
+
+    /// The status in full.
+    pub(super) fn status(&self) -> MachineStatus {
+        let Inventory { components, installed, architecture } = &*self.inventory;
+        MachineStatus {
+            observed_generation: self.observed_generation,
+            identity: self.host.as_ref().map(|(host, key)| Identity {
+                machine_id: Scalar::Read(*host),
+                host_key: key.clone(),
+                architecture: architecture.clone().unwrap_or_default(),
+            }),
+            components: Arc::clone(components),
+            installed: Arc::clone(installed),
+            conditions: self.conditions().iter().map(ConditionForm::condition).collect(),
+        }
+    }
+
+    fn conditions(&self) -> &[ConditionForm] {
+        match &self.conditions {
+            Conditions::Three(three) => three,
+            Conditions::Any(any) => any,
+        }
+    }
+}
+
+impl ConditionForm {
+    fn condition(&self) -> Condition {
+        let Words { r#type, status, reason, message } = &*self.words;
+        Condition {
+            r#type: r#type.clone(),
+            status: status.clone(),
+            reason: reason.clone(),
+            message: message.clone(),
+            last_transition_time: self.since.into(),
+            observed_generation: self.observed_generation,
+        }
+    }
+}

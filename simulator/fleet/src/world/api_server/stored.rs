@@ -1,0 +1,282 @@
+//! How the API server keeps objects: what thousands have in common is kept once.
+//!
+//! A Machine is 2 KB as JSON, and nearly 1 KB as the object that people and programs see. A fleet of a hundred thousand
+//! has several versions of each in the log. Kept as here, a version is two small blocks of memory, and a new status
+//! shares all the rest with the version before.
+
+use std::sync::{Arc, OnceLock};
+
+use seaworthy_api::object::{
+    ClusterPackageVersion, Machine, Metadata, Node, NodeCondition, NodeSpec, NodeStatus, Resource,
+};
+use seaworthy_api::scalar::Time;
+use seaworthy_api::v1alpha1::MachineSpec;
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::meta::Parsed;
+
+use super::dictionary::{Dictionary, Frame};
+use super::status::StatusForm;
+use super::{Preconditions, Status, rules};
+
+/// One version of an object.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    name: Arc<str>,
+    uid: Uid,
+    resource_version: u64,
+    generation: i64,
+    created: Timestamp,
+    deleted: Option<Timestamp>,
+    body: Body,
+}
+
+#[derive(Clone, Debug)]
+enum Body {
+    Machine {
+        frame: Arc<Frame>,
+        spec: Arc<Spec>,
+        status: Option<Arc<StatusForm>>,
+    },
+    Node {
+        frame: Arc<Frame>,
+        conditions: Option<Arc<[NodeCondition]>>,
+    },
+    /// Of the other kinds there are few; so there are of objects that have no such form.
+    Whole(Box<Resource>),
+}
+
+/// The spec of a Machine.
+#[derive(Debug)]
+struct Spec {
+    wire: Arc<MachineSpec>,
+    /// What it means, once somebody has read it, if it names no component: the same to everybody.
+    reading: OnceLock<Parsed<seaworthy_model::machine::MachineSpec>>,
+}
+
+impl Stored {
+    /// Keeps an object whose uid, version and times the API server has set.
+    pub(super) fn keep(object: Resource, dictionary: &mut Dictionary) -> Self {
+        let metadata = object.metadata();
+        let time = |time: &Option<Time>| time.as_ref().and_then(Time::get);
+        Self {
+            name: Arc::clone(&metadata.name),
+            uid: metadata.uid.get().unwrap_or(Uid(0)),
+            resource_version: metadata.resource_version.get().unwrap_or_default(),
+            generation: metadata.generation,
+            created: time(&metadata.creation_timestamp).unwrap_or_default(),
+            deleted: time(&metadata.deletion_timestamp),
+            body: Body::of(object, dictionary),
+        }
+    }
+
+    /// The same as the version before, as far as they are equal.
+    pub(super) fn sharing(mut self, before: &Self) -> Self {
+        if let (
+            Body::Machine { spec, status, .. },
+            Body::Machine { spec: spec_before, status: status_before, .. },
+        ) = (&mut self.body, &before.body)
+        {
+            if Arc::ptr_eq(&spec.wire, &spec_before.wire) {
+                spec.clone_from(spec_before);
+            }
+            if status == status_before {
+                status.clone_from(status_before);
+            }
+        }
+        self
+    }
+
+    /// The object in full.
+    #[must_use]
+    pub fn resource(&self) -> Resource {
+        match &self.body {
+            Body::Machine { frame, spec, status } => Resource::Machine(Box::new(Machine {
+                api_version: frame.api_version.clone(),
+                kind: frame.kind.clone(),
+                metadata: self.metadata(frame),
+                spec: Arc::clone(&spec.wire),
+                status: status.as_ref().map(|status| status.status()),
+            })),
+            Body::Node { frame, conditions } => Resource::Node(Box::new(Node {
+                api_version: frame.api_version.clone(),
+                kind: frame.kind.clone(),
+                metadata: self.metadata(frame),
+                spec: NodeSpec {},
+                status: conditions.as_ref().map(|list| NodeStatus { conditions: list.to_vec() }),
+            })),
+            Body::Whole(object) => Resource::clone(object),
+        }
+    }
+
+    fn metadata(&self, frame: &Frame) -> Metadata {
+        Metadata {
+            name: Arc::clone(&self.name),
+            namespace: frame.namespace.clone(),
+            uid: self.uid.into(),
+            resource_version: self.resource_version.into(),
+            generation: self.generation,
+            creation_timestamp: Some(self.created.into()),
+            deletion_timestamp: self.deleted.map(Into::into),
+            finalizers: frame.finalizers.clone(),
+            labels: frame.labels.clone(),
+            annotations: frame.annotations.clone(),
+        }
+    }
+
+    /// The next version, with another status. `None` when the kind has no such status.
+    pub(super) fn with_status(&self, status: Status, dictionary: &mut Dictionary) -> Option<Self> {
+        let body = match (&self.body, &status) {
+            (Body::Machine { frame, spec, .. }, Status::Machine(status)) => {
+                StatusForm::of(status, dictionary).map(|form| Body::Machine {
+                    frame: Arc::clone(frame),
+                    spec: Arc::clone(spec),
+                    status: Some(Arc::new(form)),
+                })
+            }
+            (Body::Node { frame, .. }, Status::Node(status)) => Some(Body::Node {
+                frame: Arc::clone(frame),
+                conditions: Some(status.conditions.as_slice().into()),
+            }),
+            (_, _) => None,
+        };
+        if let Some(body) = body {
+            return Some(Self {
+                name: Arc::clone(&self.name),
+                uid: self.uid,
+                resource_version: self.resource_version,
+                generation: self.generation,
+                created: self.created,
+                deleted: self.deleted,
+                body,
+            });
+        }
+        Some(Self::keep(rules::with_status(&self.resource(), status)?, dictionary))
+    }
+
+    /// Whether both have the same status.
+    pub(super) fn has_status_of(&self, other: &Self) -> bool {
+        match (&self.body, &other.body) {
+            (Body::Machine { status: one, .. }, Body::Machine { status: other, .. }) => one == other,
+            (Body::Node { conditions: one, .. }, Body::Node { conditions: other, .. }) => one == other,
+            (_, _) => rules::same_status(&self.resource(), &other.resource()),
+        }
+    }
+
+    /// Gives it its version.
+    pub(super) fn set_resource_version(&mut self, version: u64) {
+        self.resource_version = version;
+        if let Body::Whole(object) = &mut self.body {
+            object.metadata_mut().resource_version = version.into();
+        }
+    }
+
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match &self.body {
+            Body::Machine { .. } => Kind::Machine,
+            Body::Node { .. } => Kind::Node,
+            Body::Whole(object) => object.kind(),
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Which incarnation of that name it is.
+    #[must_use]
+    pub const fn uid(&self) -> Uid {
+        self.uid
+    }
+
+    /// Its version.
+    #[must_use]
+    pub const fn resource_version(&self) -> u64 {
+        self.resource_version
+    }
+
+    /// What a write can state to mean just this version.
+    #[must_use]
+    pub const fn preconditions(&self) -> Preconditions {
+        Preconditions { uid: Some(self.uid), resource_version: Some(self.resource_version) }
+    }
+
+    /// Whether its deletion was asked for.
+    #[must_use]
+    pub const fn is_terminating(&self) -> bool {
+        self.deleted.is_some()
+    }
+
+    /// Its spec, if it is a Machine.
+    #[must_use]
+    pub fn machine_spec(&self) -> Option<&Arc<MachineSpec>> {
+        match &self.body {
+            Body::Machine { spec, .. } => Some(&spec.wire),
+            Body::Whole(object) => match &**object {
+                Resource::Machine(machine) => Some(&machine.spec),
+                _ => None,
+            },
+            Body::Node { .. } => None,
+        }
+    }
+
+    /// Where readers of its spec note what it means, if it is a Machine.
+    pub(in crate::world) fn reading(
+        &self,
+    ) -> Option<&OnceLock<Parsed<seaworthy_model::machine::MachineSpec>>> {
+        match &self.body {
+            Body::Machine { spec, .. } => Some(&spec.reading),
+            Body::Node { .. } | Body::Whole(_) => None,
+        }
+    }
+
+    /// The object, if it is a `ClusterPackageVersion`.
+    #[must_use]
+    pub fn package_version(&self) -> Option<&ClusterPackageVersion> {
+        match &self.body {
+            Body::Whole(object) => match &**object {
+                Resource::ClusterPackageVersion(object) => Some(object),
+                _ => None,
+            },
+            Body::Machine { .. } | Body::Node { .. } => None,
+        }
+    }
+}
+
+impl From<Resource> for Stored {
+    /// Keeps an object by itself, outside of any store.
+    fn from(object: Resource) -> Self {
+        Self::keep(object, &mut Dictionary::default())
+    }
+}
+
+impl Body {
+    fn of(object: Resource, dictionary: &mut Dictionary) -> Self {
+        match object {
+            Resource::Machine(machine) => {
+                let Machine { api_version, kind, metadata, spec, status } = *machine;
+                let form = match &status {
+                    Some(status) => StatusForm::of(status, dictionary).map(|form| Some(Arc::new(form))),
+                    None => Some(None),
+                };
+                let Some(form) = form else {
+                    let machine = Machine { api_version, kind, metadata, spec, status };
+                    return Self::Whole(Box::new(Resource::Machine(Box::new(machine))));
+                };
+                let frame = dictionary.frames.share(Frame::of(api_version, kind, metadata));
+                let spec = Arc::new(Spec { wire: spec, reading: OnceLock::new() });
+                Self::Machine { frame, spec, status: form }
+            }
+            Resource::Node(node) => {
+                let Node { api_version, kind, metadata, spec: NodeSpec {}, status } = *node;
+                let frame = dictionary.frames.share(Frame::of(api_version, kind, metadata));
+                Self::Node { frame, conditions: status.map(|status| status.conditions.into()) }
+            }
+            other => Self::Whole(Box::new(other)),
+        }
+    }
+}
