@@ -1,6 +1,5 @@
 //! Where a machine stands in each rollout of the fleet.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::Standing;
@@ -14,25 +13,22 @@ pub(super) struct Standings {
     few: [Standing; FEW],
     count: u8,
     /// Those after the first few.
-    more: Option<Box<Vec<Standing>>>,
+    more: Vec<Standing>,
 }
 
 impl Standings {
     /// Of a machine of which nothing is known.
-    pub(super) const NONE: Self = Self { few: [Standing::Outside; FEW], count: 0, more: None };
+    pub(super) const NONE: Self = Self { few: [Standing::Outside; FEW], count: 0, more: Vec::new() };
 
     pub(super) fn get(&self, index: usize) -> Option<Standing> {
         match index.checked_sub(FEW) {
-            Some(rest) => self.more.as_ref()?.get(rest).copied(),
+            Some(rest) => self.more.get(rest).copied(),
             None => self.few[..usize::from(self.count)].get(index).copied(),
         }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Standing> {
-        self.few[..usize::from(self.count)]
-            .iter()
-            .chain(self.more.iter().flat_map(|more| more.iter()))
-            .copied()
+        self.few[..usize::from(self.count)].iter().chain(&self.more).copied()
     }
 
     pub(super) fn clear(&mut self) {
@@ -48,7 +44,7 @@ impl FromIterator<Standing> for Standings {
                 all.few[usize::from(all.count)] = standing;
                 all.count += 1;
             } else {
-                all.more.get_or_insert_default().push(standing);
+                all.more.push(standing);
             }
         }
         all
@@ -62,7 +58,8 @@ mod tests {
     #[test]
     fn any_number_of_rollouts() {
         for count in [0, 1, FEW, FEW + 1, 40] {
-            let standing = |index: usize| if index % 2 == 0 { Standing::Done } else { Standing::Waiting };
+            let standing =
+                |index: usize| if index.is_multiple_of(2) { Standing::Done } else { Standing::Waiting };
             let all: Standings = (0..count).map(standing).collect();
             assert!(all.iter().eq((0..count).map(standing)));
             assert_eq!(all.get(count), None);

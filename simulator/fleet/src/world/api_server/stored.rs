@@ -216,10 +216,13 @@ impl Stored {
     pub fn machine_spec(&self) -> Option<&Arc<MachineSpec>> {
         match &self.body {
             Body::Machine { spec, .. } => Some(&spec.wire),
-            Body::Whole(object) => match &**object {
-                Resource::Machine(machine) => Some(&machine.spec),
-                _ => None,
-            },
+            Body::Whole(object) => {
+                if let Resource::Machine(machine) = &**object {
+                    Some(&machine.spec)
+                } else {
+                    None
+                }
+            }
             Body::Node { .. } => None,
         }
     }
@@ -238,10 +241,13 @@ impl Stored {
     #[must_use]
     pub fn package_version(&self) -> Option<&ClusterPackageVersion> {
         match &self.body {
-            Body::Whole(object) => match &**object {
-                Resource::ClusterPackageVersion(object) => Some(object),
-                _ => None,
-            },
+            Body::Whole(object) => {
+                if let Resource::ClusterPackageVersion(object) = &**object {
+                    Some(object)
+                } else {
+                    None
+                }
+            }
             Body::Machine { .. } | Body::Node { .. } => None,
         }
     }
@@ -276,7 +282,9 @@ impl Body {
                 let frame = dictionary.frames.share(Frame::of(api_version, kind, metadata));
                 Self::Node { frame, conditions: status.map(|status| status.conditions.into()) }
             }
-            other => Self::Whole(Box::new(other)),
+            other @ (Resource::MachineComponent(_)
+            | Resource::ClusterPackageVersion(_)
+            | Resource::Lease(_)) => Self::Whole(Box::new(other)),
         }
     }
 }
