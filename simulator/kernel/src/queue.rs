@@ -1,7 +1,7 @@
 //! The clock and the event queue: what is due next, in a total order.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
 use crate::Timestamp;
@@ -23,10 +23,21 @@ impl Priority {
 ///
 /// The order is total: (time, priority, sequence of scheduling). There is no cancellation; a payload that may
 /// become void carries a generation, and its receiver drops the void one and says so with [`Queue::discount`].
+///
+/// What is due within the same second or so is a heap, small enough for the nearest cache however large the fleet is. What
+/// comes later lies unordered in buckets, and is put in order when its time comes.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
     now: Timestamp,
-    heap: BinaryHeap<Entry<E>>,
+    /// What is due in the present slot or before.
+    near: BinaryHeap<Entry<E>>,
+    /// The present slot: of everything outside `near` the slot is later.
+    slot: u64,
+    /// What is due in later slots of the present era, by slot.
+    slots: Vec<Vec<Entry<E>>>,
+    /// What is due in later eras.
+    eras: BTreeMap<u64, Vec<Entry<E>>>,
+    pending: usize,
     sequence: u64,
     dispatched: u64,
 }
@@ -41,12 +52,29 @@ struct Entry<E> {
 
 /// Bits of a rank that hold the sequence: enough for 72 thousand million million events.
 const SEQUENCE_BITS: u32 = 56;
+/// Bits of a time, in milliseconds, within a slot: a second.
+const SLOT_BITS: u32 = 10;
+/// Slots in an era: four minutes.
+const SLOTS: u64 = 256;
+
+const fn slot_of(at: Timestamp) -> u64 {
+    at.0 >> SLOT_BITS
+}
 
 impl<E> Queue<E> {
     /// An empty queue whose clock shows `start`.
     #[must_use]
-    pub const fn new(start: Timestamp) -> Self {
-        Self { now: start, heap: BinaryHeap::new(), sequence: 0, dispatched: 0 }
+    pub fn new(start: Timestamp) -> Self {
+        Self {
+            now: start,
+            near: BinaryHeap::new(),
+            slot: slot_of(start),
+            slots: std::iter::repeat_with(Vec::new).take(SLOTS as usize).collect(),
+            eras: BTreeMap::new(),
+            pending: 0,
+            sequence: 0,
+            dispatched: 0,
+        }
     }
 
     /// The time of the event that was taken out last.
@@ -63,21 +91,27 @@ impl<E> Queue<E> {
 
     /// How many events wait.
     #[must_use]
-    pub fn pending(&self) -> usize {
-        self.heap.len()
-    }
-
-    /// When the next event is due.
-    #[must_use]
-    pub fn next_at(&self) -> Option<Timestamp> {
-        self.heap.peek().map(|entry| entry.at)
+    pub const fn pending(&self) -> usize {
+        self.pending
     }
 
     /// Schedules `event` for `at`; what lies in the past is due now.
     pub fn at(&mut self, at: Timestamp, priority: Priority, event: E) {
         let rank = u64::from(priority.0) << SEQUENCE_BITS | self.sequence;
         self.sequence += 1;
-        self.heap.push(Entry { at: at.max(self.now), rank, event });
+        self.pending += 1;
+        self.put(Entry { at: at.max(self.now), rank, event });
+    }
+
+    fn put(&mut self, entry: Entry<E>) {
+        let slot = slot_of(entry.at);
+        if slot <= self.slot {
+            self.near.push(entry);
+        } else if slot / SLOTS == self.slot / SLOTS {
+            self.slots[(slot % SLOTS) as usize].push(entry);
+        } else {
+            self.eras.entry(slot / SLOTS).or_default().push(entry);
+        }
     }
 
     /// Schedules `event` for `delay` from now.
@@ -85,17 +119,37 @@ impl<E> Queue<E> {
         self.at(self.now + delay, priority, event);
     }
 
+    /// Goes on to the next slot in which something is due, unless something is near already.
+    fn approach(&mut self) {
+        while self.near.is_empty() {
+            let rest = (self.slot % SLOTS + 1) as usize;
+            if let Some(ahead) = self.slots[rest..].iter().position(|slot| !slot.is_empty()) {
+                self.slot += 1 + ahead as u64;
+                self.near.extend(self.slots[rest + ahead].drain(..));
+            } else if let Some((era, entries)) = self.eras.pop_first() {
+                self.slot = era * SLOTS;
+                for entry in entries {
+                    self.put(entry);
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
     /// Takes out the next event that is due at `until` or before, and moves the clock to it. When there is none, the
     /// clock moves to `until`, unless that is the end of time.
     pub fn next_until(&mut self, until: Timestamp) -> Option<E> {
-        if self.heap.peek().is_none_or(|entry| entry.at > until) {
+        self.approach();
+        if self.near.peek().is_none_or(|entry| entry.at > until) {
             if until != Timestamp::MAX {
                 self.now = self.now.max(until);
             }
             return None;
         }
-        let entry = self.heap.pop()?;
+        let entry = self.near.pop()?;
         self.now = entry.at;
+        self.pending -= 1;
         self.dispatched += 1;
         Some(entry.event)
     }
@@ -150,6 +204,30 @@ mod tests {
         queue.at(Timestamp(200), Priority::NORMAL, 3);
         queue.at(Timestamp(200), Priority::WORLD, 1);
         assert_eq!(drain(&mut queue), [(200, 1), (200, 2), (200, 3), (200, 4), (300, 5)]);
+    }
+
+    #[test]
+    fn near_and_far_events_come_in_one_order() {
+        let mut queue = Queue::new(Timestamp(7));
+        let mut expected = Vec::new();
+        // Times from milliseconds to weeks, not in their order, some of them scheduled on the way.
+        for number in 0..2_000_u32 {
+            let at = 7 + u64::from(number).wrapping_mul(2_654_435_761) % (1 << (number % 31));
+            queue.at(Timestamp(at), Priority::NORMAL, number);
+            expected.push((at, number));
+        }
+        let mut seen = Vec::new();
+        while let Some(number) = queue.next_until(Timestamp::MAX) {
+            seen.push((queue.now().0, number));
+            if number % 10 == 0 && number < 2_000 {
+                let (at, late) = (queue.now().0 + u64::from(number) * 97, 2_000 + number);
+                queue.at(Timestamp(at), Priority::NORMAL, late);
+                expected.push((at, late));
+            }
+        }
+        // A stable sort keeps those of one instant in the order of their scheduling.
+        expected.sort_by_key(|(at, _)| *at);
+        assert_eq!((seen, queue.pending()), (expected, 0));
     }
 
     #[test]
