@@ -14,6 +14,7 @@ mod queue;
 mod rank;
 mod resolution;
 pub mod sabotage;
+mod timers;
 mod world;
 
 use seaworthy_model::config::Config;

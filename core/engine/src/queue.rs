@@ -3,13 +3,13 @@
 //! A subject is in the queue at most once, however often it is added. Higher classes go first, but a lower class
 //! gets a turn after at most [`FAIRNESS`] subjects of higher ones, so that a storm of changes starves no audit.
 
-use alloc::collections::{BinaryHeap, VecDeque};
-use core::cmp::Reverse;
+use alloc::collections::VecDeque;
 
 use seaworthy_model::report::Subject;
 use seaworthy_model::time::Timestamp;
 
 use crate::by_subject::BySubject;
+use crate::timers::Timers;
 
 /// How many subjects of higher classes may go before one of a lower class that waits.
 const FAIRNESS: u32 = 8;
@@ -49,7 +49,7 @@ pub(crate) struct WorkQueue {
     queued: BySubject<Priority>,
     /// When to add which subject. An entry counts only if `timer_of` agrees: one that was overtaken by an earlier time
     /// stays until it comes to the top, or until half of all are such.
-    timers: BinaryHeap<Reverse<(Timestamp, Subject)>>,
+    timers: Timers,
     timer_of: BySubject<Timestamp>,
 }
 
@@ -72,16 +72,16 @@ impl WorkQueue {
             return;
         }
         self.timer_of.insert(subject, at);
-        self.timers.push(Reverse((at, subject)));
+        self.timers.push(at, subject);
         if self.timers.len() > 2 * self.timer_of.len() + SPARE_TIMERS {
             let Self { timers, timer_of, .. } = self;
-            timers.retain(|Reverse((at, subject))| timer_of.get(*subject) == Some(*at));
+            timers.retain(|at, subject| timer_of.get(subject) == Some(at));
         }
     }
 
     /// Moves every subject whose time has come into the queue, as class `Low`.
     pub(crate) fn advance(&mut self, now: Timestamp) {
-        while let Some(&Reverse((at, subject))) = self.timers.peek() {
+        while let Some((at, subject)) = self.timers.peek() {
             let holds = self.timer_of.get(subject) == Some(at);
             if holds && at > now {
                 break;
@@ -128,7 +128,7 @@ impl WorkQueue {
     /// not, and what `add_at` overtakes lies below what overtook it.
     #[must_use]
     pub(crate) fn next_timer(&self) -> Option<(Timestamp, Subject)> {
-        self.timers.peek().map(|Reverse(timer)| *timer)
+        self.timers.peek()
     }
 
     fn serve(&mut self, lane: usize) {
