@@ -12,6 +12,7 @@
 //! One event queue, no thread, no clock: a run is a function of scenario and seed.
 
 pub mod faults;
+pub mod history;
 pub mod oracle;
 pub mod scenario;
 pub mod world;
@@ -23,5 +24,5 @@ mod tally;
 pub use options::Options;
 #[cfg(feature = "sabotage")]
 pub use options::{Broken, Sabotage};
-pub use run::{Breach, Budget, Progress, Summary, run};
+pub use run::{Breach, Budget, Progress, Summary, run, run_recorded};
 pub use scenario::{Scenario, ScenarioError};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use seaworthy_kernel::{Seed, Timestamp};
 use serde::Serialize;
 
+use crate::history::{History, Recorder};
 use crate::options::Options;
 use crate::oracle::Violation;
 use crate::scenario::Scenario;
@@ -111,6 +112,20 @@ pub fn run(scenario: &Arc<Scenario>, options: Options, mut progress: impl FnMut(
     let mut world = World::new(Arc::clone(scenario), options);
     let missing = drive(&mut world, &mut progress);
     summarise(&world, missing)
+}
+
+/// Runs a scenario to its end, and keeps what happened on the way. The run is the same as without that.
+pub fn run_recorded(
+    scenario: &Arc<Scenario>,
+    options: Options,
+    mut progress: impl FnMut(&Progress),
+) -> (Summary, History) {
+    let mut world = World::new(Arc::clone(scenario), options);
+    world.recorder = Recorder::on();
+    let missing = drive(&mut world, &mut progress);
+    let recorder = std::mem::take(&mut world.recorder);
+    let history = recorder.finish(world.now(), &world.catalogue, world.oracle.violations());
+    (summarise(&world, missing), history)
 }
 
 /// Lets time pass until the run is over. What is then still missing is the answer.

@@ -101,6 +101,10 @@ impl Budget {
         self.peak
     }
 
+    pub(super) const fn in_use(&self) -> (u32, u32) {
+        (self.at_work, self.used)
+    }
+
     pub(super) fn is_at_work(&self, host: u32) -> bool {
         self.places[host as usize].at_work
     }

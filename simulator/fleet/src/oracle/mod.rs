@@ -107,6 +107,12 @@ impl Oracle {
         self.budget.peak()
     }
 
+    /// How many hosts are at work, and how many count against the budget.
+    #[must_use]
+    pub const fn in_use(&self) -> (u32, u32) {
+        self.budget.in_use()
+    }
+
     /// How many hosts were ever harmed by a release that failed.
     #[must_use]
     pub fn harmed(&self) -> u32 {

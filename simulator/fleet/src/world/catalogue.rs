@@ -53,6 +53,18 @@ impl Catalogue {
         self.versions.numbers.get(name).copied().map(VersionNumber)
     }
 
+    /// The names of all components, by their numbers.
+    #[must_use]
+    pub fn component_names(&self) -> &[String] {
+        &self.components.names
+    }
+
+    /// The names of all `MachineComponent` objects, by their numbers.
+    #[must_use]
+    pub fn version_names(&self) -> &[String] {
+        &self.versions.names
+    }
+
     /// The name of a component.
     #[must_use]
     pub fn component_name(&self, number: ComponentNumber) -> &str {

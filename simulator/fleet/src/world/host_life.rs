@@ -54,6 +54,7 @@ impl World {
         if let Some(breaks) = fate.breaks {
             self.breaks.insert(number, breaks);
         }
+        self.recorder.began(self.queue.now(), number, &work);
         let component = self.catalogue.component_name(work.component).to_owned();
         let began = Began { host: number, order: *order, component: &component, sent };
         let exhausted = self.oracle.began(&began, &self.api, self.queue.now());
@@ -69,6 +70,7 @@ impl World {
     fn step_begun(&mut self, number: u32, run: u32, step: Step, length: Duration) {
         let now = self.queue.now();
         self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
+        self.recorder.step(now, number, &self.hosts[number as usize]);
         self.queue.after(length, Priority::NORMAL, Event::Step { host: number, run });
         if let Some(&(at, lasting)) = self.breaks.get(&number)
             && at == step
@@ -99,6 +101,7 @@ impl World {
         let (kind, sequence) = (ended_number(ended), work.id.sequence);
         self.trace.record(&[word("ended"), u64::from(number), sequence, kind, now.0]);
         self.last_operation = now;
+        self.recorder.ended(now, number, &self.hosts[number as usize], (work, ended));
         match ended {
             Ended::Interrupted => self.tally.note(Occasion::OperationInterrupted),
             Ended::Failed(_) => self.tally.note(Occasion::ReleaseFailed),
@@ -132,6 +135,7 @@ impl World {
         }
         let now = self.queue.now();
         self.trace.record(&[word("power off"), u64::from(number), now.0]);
+        self.recorder.power(now, number, false);
         self.session_lost(sessions);
         if self.hosts[number as usize].running().is_some() {
             self.tally.note(Occasion::HostLostInOperation);
@@ -146,6 +150,7 @@ impl World {
         }
         let now = self.queue.now();
         self.trace.record(&[word("power on"), u64::from(number), now.0]);
+        self.recorder.power(now, number, true);
         let boots = self.hosts[number as usize].boot().0;
         let boot = self.draws.within(word("boot"), u64::from(number), boots as u64, BOOT);
         let setting = setting!(self, number);
@@ -170,6 +175,7 @@ impl World {
             return;
         }
         self.trace.record(&[word("cut"), u64::from(number), self.queue.now().0]);
+        self.recorder.network(self.queue.now(), number, false);
         self.session_lost(sessions);
         if self.hosts[number as usize].running().is_some() {
             self.tally.note(Occasion::HostLostInOperation);
@@ -180,6 +186,7 @@ impl World {
     fn mend(&mut self, number: u32) {
         if self.hosts[number as usize].mend() {
             self.trace.record(&[word("mend"), u64::from(number), self.queue.now().0]);
+            self.recorder.network(self.queue.now(), number, true);
             self.host_back(number, Duration::ZERO);
         }
     }
@@ -189,6 +196,7 @@ impl World {
         let host = &mut self.hosts[number as usize];
         if host.is_on() && host.spoil(choice, drift) {
             self.trace.record(&[word("spoil"), u64::from(number), u64::from(drift.0)]);
+            self.recorder.spoiled(self.queue.now(), number, drift);
             self.tally.note(Occasion::HostSpoiled);
             self.last_operation = self.queue.now();
         }

@@ -92,6 +92,7 @@ impl World {
             return;
         }
         let now = self.queue.now();
+        self.recorder.node(now, number, health);
         let name = machine_name(number);
         let status = Status::Node(status(health, now));
         let result = self.api.update_status((Kind::Node, &name), Preconditions::default(), now, status);
@@ -105,6 +106,7 @@ impl World {
         let table = super::api_server::KINDS.iter().position(|of| *of == kind).unwrap_or_default();
         self.holds[table] = self.holds[table].max(until);
         self.tally.note(Occasion::WatchHeld);
+        self.recorder.held(self.queue.now(), until, kind);
     }
 }
 

@@ -40,6 +40,7 @@ pub use kubelet::{GRACE, machine_name};
 pub use mail::Reply;
 
 use crate::faults::{Fault, Plan};
+use crate::history::Recorder;
 use crate::options::Options;
 use crate::oracle::Oracle;
 use crate::scenario::Scenario;
@@ -59,6 +60,7 @@ pub struct World {
     pub(crate) catalogue: Catalogue,
     pub(crate) oracle: Oracle,
     pub(crate) tally: Tally,
+    pub(crate) recorder: Recorder,
     /// When the operator last wrote to the API server.
     pub(crate) last_write: Timestamp,
     /// When an operation last ended on a host, or something there changed by itself.
@@ -94,6 +96,7 @@ impl World {
             catalogue: Catalogue::default(),
             oracle: Oracle::new(scenario.fleet.machines, scenario.fleet.nodes),
             tally: Tally::default(),
+            recorder: Recorder::default(),
             last_write: START,
             last_operation: START,
             nodes: vec![NodeLife::READY; scenario.fleet.machines as usize],

@@ -43,6 +43,7 @@ impl World {
         if index == 0 {
             self.tally.versions_before = self.versions();
         }
+        self.recorder.acted(self.queue.now(), moment);
         self.look(moment);
         for manifest in &moment.apply {
             if let Some(object) = manifest.object() {

@@ -38,6 +38,24 @@ pub enum Step {
 }
 
 impl Step {
+    /// Every step, by its number.
+    pub const ALL: [Self; 14] = [
+        Self::Lock,
+        Self::Journal,
+        Self::Download,
+        Self::Verify,
+        Self::Stage,
+        Self::Render,
+        Self::Swap,
+        Self::Restart,
+        Self::Probe,
+        Self::Restore,
+        Self::Recover,
+        Self::Stop,
+        Self::Delete,
+        Self::Commit,
+    ];
+
     /// The steps of an installation that succeeds.
     pub const INSTALL: [Self; 10] = [
         Self::Lock,

@@ -19,6 +19,7 @@ use seaworthy_model::report::{Blocker, Turn};
 
 use super::Process;
 use crate::faults::{Chance, OrderFate, RequestFate, SessionFate};
+use crate::history::End;
 use crate::scenario::Occasion;
 use crate::world::Catalogue;
 use crate::world::World;
@@ -49,7 +50,9 @@ impl World {
     /// Starts a process in `seat`.
     pub(in crate::world) fn start_process(&mut self, seat: u32) {
         let number = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
-        let mut process = Box::new(Process::new(number, seat, self.seed, self.options));
+        let process = Process::new(number, seat, self.seed, self.options).recorded(self.recorder.is_on());
+        let mut process = Box::new(process);
+        self.recorder.process_started(self.queue.now(), seat);
         self.trace.record(&[word("start"), u64::from(number), self.queue.now().0]);
         self.processes.push(None);
         self.live.push(number);
@@ -61,6 +64,7 @@ impl World {
     pub(in crate::world) fn end_process(&mut self, process: &Process, restarts: bool) {
         self.live.retain(|live| *live != process.number);
         self.trace.record(&[word("end"), u64::from(process.number), self.queue.now().0]);
+        self.recorder.process_ended(self.queue.now(), process.number, process.end());
         if restarts {
             let delay = self.draws.within(word("restart"), u64::from(process.number), 0, RESTART);
             self.queue.after(delay, Priority::NORMAL, Event::Start { seat: process.seat });
@@ -104,6 +108,10 @@ impl World {
         process.turn_at = None;
         let turn = process.engine.reconcile(self.queue.now());
         self.judge_turn(&process, &turn);
+        if self.recorder.is_on() {
+            let seen = process.seen(&turn, &self.oracle);
+            self.recorder.turn(self.queue.now(), &seen, &self.tally);
+        }
         if let Some(wake) = turn.wake {
             process.want_turn(wake.at.max(self.queue.now() + TURN), &mut self.queue);
         }
@@ -358,6 +366,14 @@ impl World {
 }
 
 impl Process {
+    /// Why it ends, when it ends now.
+    fn end(&self) -> End {
+        match self.engine.world().gate() {
+            Some(Blocker::SteppedDown { .. }) => End::SteppedDown,
+            Some(_) | None => End::Crashed,
+        }
+    }
+
     fn overdue(&self, now: Timestamp) -> Option<ActionId> {
         self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, action)| *action)
     }

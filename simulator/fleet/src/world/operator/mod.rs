@@ -16,10 +16,13 @@ use seaworthy_model::event::{Event as Input, Observation};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::machine::MachineSpec;
 use seaworthy_model::meta::Parsed;
+use seaworthy_model::report::Turn;
 
 use super::api_server::KINDS;
 use super::event::Event;
+use crate::history::{Seen, machine_of};
 use crate::options::Options;
+use crate::oracle::Oracle;
 
 use watch::Watch;
 
@@ -40,6 +43,8 @@ pub(super) struct Process {
     deadline_at: Option<Timestamp>,
     turn_at: Option<Timestamp>,
     turn_generation: u32,
+    /// Machines of which it learnt something since it last decided as a leader; `None` when nobody wants to know.
+    touched: Option<Vec<MachineId>>,
 }
 
 impl Process {
@@ -60,13 +65,30 @@ impl Process {
             deadline_at: None,
             turn_at: None,
             turn_generation: 0,
+            touched: None,
         }
+    }
+
+    /// The same, and it keeps in mind which machines it learns something of.
+    #[must_use]
+    fn recorded(self, is_recorded: bool) -> Self {
+        Self { touched: is_recorded.then(Vec::new), ..self }
+    }
+
+    /// What it knows after `turn`.
+    fn seen<'a>(&'a mut self, turn: &'a Turn, oracle: &Oracle) -> Seen<'a> {
+        let leads = self.engine.world().gate().is_none();
+        let touched = self.touched.as_mut().filter(|_| leads).map(std::mem::take).unwrap_or_default();
+        Seen { process: self.number, world: self.engine.world(), turn, touched, truth: oracle.in_use() }
     }
 
     /// Hands an input to the engine, after the names that it uses.
     fn observe(&mut self, input: Input) {
         for named in self.names.announce() {
             self.engine.observe(named);
+        }
+        if let Some(touched) = &mut self.touched {
+            touched.extend(machine_of(&input, self.engine.world()));
         }
         self.engine.observe(input);
     }

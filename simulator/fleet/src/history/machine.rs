@@ -1,0 +1,169 @@
+//! A machine in the eyes of the operator that leads: where it stands, and what it waits for.
+
+use seaworthy_engine::{InFlightKind, Machine, Standing, World};
+use seaworthy_model::report::{Blocker, Subject};
+
+/// Where a machine stands, as the operator that leads sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// No operator has seen it yet.
+    #[default]
+    Unseen,
+    /// It has what is wanted.
+    Done,
+    /// It is not admitted yet.
+    Waiting,
+    /// It is admitted, but has to get a slot of the budget first.
+    Parked,
+    /// It is admitted and has a slot.
+    Reserved,
+    /// An operation is or may be under way.
+    AtWork,
+    /// It cannot be worked on.
+    Blocked,
+    /// The release failed there.
+    Failed,
+    /// There is no such Machine, or it is being deleted.
+    Gone,
+}
+
+impl Phase {
+    /// Every phase, by its number.
+    pub const ALL: [Self; 9] = [
+        Self::Unseen,
+        Self::Done,
+        Self::Waiting,
+        Self::Parked,
+        Self::Reserved,
+        Self::AtWork,
+        Self::Blocked,
+        Self::Failed,
+        Self::Gone,
+    ];
+
+    /// Its name, for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unseen => "not seen yet",
+            Self::Done => "done",
+            Self::Waiting => "waiting",
+            Self::Parked => "waiting for a slot",
+            Self::Reserved => "admitted",
+            Self::AtWork => "at work",
+            Self::Blocked => "blocked",
+            Self::Failed => "failed",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+/// What a machine waits for: the name of a [`Blocker`], if there is one that people should know of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitsFor(u8);
+
+impl WaitsFor {
+    /// For nothing.
+    pub const NOTHING: Self = Self(0);
+
+    /// The names, by [`WaitsFor::number`].
+    pub const NAMES: [&'static str; 13] = [
+        "",
+        "StoreRegressed",
+        "BackOff",
+        "SessionLimit",
+        "MaxUnavailable",
+        "TooManyFailures",
+        "Superseding",
+        "Paused",
+        "InvalidSpec",
+        "Unreachable",
+        "Artefact",
+        "HostIdentity",
+        "ReleaseFailed",
+    ];
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    const fn of(blocker: Blocker) -> Self {
+        Self(match blocker {
+            Blocker::StoreRegressed { .. } => 1,
+            Blocker::BackOff { .. } => 2,
+            Blocker::SessionLimit => 3,
+            Blocker::MaxUnavailable { .. } => 4,
+            Blocker::TooManyFailures { .. } => 5,
+            Blocker::Superseding => 6,
+            Blocker::Paused => 7,
+            Blocker::InvalidSpec => 8,
+            Blocker::Unreachable { .. } => 9,
+            Blocker::UnknownVersion(_) | Blocker::NoArtefact(_) => 10,
+            Blocker::IdentityMismatch | Blocker::DuplicateHost => 11,
+            Blocker::ReleaseFailed { .. } => 12,
+            Blocker::NotLeading
+            | Blocker::SteppedDown { .. }
+            | Blocker::Stopping
+            | Blocker::NotSynced(_)
+            | Blocker::AwaitingOwnWrite
+            | Blocker::InFlight
+            | Blocker::InUse(_) => 0,
+        })
+    }
+
+    /// Whether nothing is done there before somebody or something else changes.
+    const fn is_stuck(self) -> bool {
+        matches!(self.0, 1 | 7..=11)
+    }
+}
+
+/// Where a machine stands, and what it waits for.
+pub(super) fn judge(world: &World, machine: &Machine) -> (Phase, WaitsFor) {
+    if !machine.is_live() {
+        return (if is_at_work(world, machine) { Phase::AtWork } else { Phase::Gone }, WaitsFor::NOTHING);
+    }
+    let blocker = world.blocker(Subject::Machine(machine.id));
+    let waits = blocker.map_or(WaitsFor::NOTHING, WaitsFor::of);
+    if is_at_work(world, machine) {
+        return (Phase::AtWork, waits);
+    }
+    let standings = (0..world.fleet.rollouts.len()).map(|rollout| phase_of(machine.standing(rollout)));
+    let worst = standings.max_by_key(|phase| *phase as u8).unwrap_or(Phase::Done);
+    let stuck_at = [Phase::Done, Phase::Waiting, Phase::Parked, Phase::Reserved];
+    let phase = if waits.is_stuck() && stuck_at.contains(&worst) {
+        Phase::Blocked
+    } else if worst == Phase::Done {
+        settled(blocker)
+    } else {
+        worst
+    };
+    let says_it_all = matches!(phase, Phase::Done | Phase::Failed);
+    (phase, if says_it_all { WaitsFor::NOTHING } else { waits })
+}
+
+/// A machine with which the rollouts are done may still wait for something of its own.
+const fn settled(blocker: Option<Blocker>) -> Phase {
+    match blocker {
+        Some(Blocker::ReleaseFailed { .. }) => Phase::Failed,
+        Some(Blocker::MaxUnavailable { .. }) => Phase::Parked,
+        Some(_) | None => Phase::Done,
+    }
+}
+
+fn is_at_work(world: &World, machine: &Machine) -> bool {
+    let action = machine.action.and_then(|action| world.in_flight().get(&action));
+    machine.is_busy() || action.is_some_and(|action| matches!(action.kind, InFlightKind::Change(..)))
+}
+
+const fn phase_of(standing: Standing) -> Phase {
+    match standing {
+        Standing::Outside | Standing::Done => Phase::Done,
+        Standing::Waiting => Phase::Waiting,
+        Standing::Parked => Phase::Parked,
+        Standing::Reserved => Phase::Reserved,
+        Standing::Excused => Phase::Blocked,
+        Standing::Failed => Phase::Failed,
+    }
+}

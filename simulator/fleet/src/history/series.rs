@@ -1,0 +1,77 @@
+//! A value over time in bounded memory: where too much happens at once, the worst and the last value of a short time stay.
+
+use super::{Budget, Counts, Millis};
+
+/// More points than this, and the time that two of them stand for is doubled.
+const POINTS_MAX: usize = 6_000;
+/// What cannot be told apart at first.
+const WIDTH: Millis = 100;
+
+/// A value of a [`Series`].
+pub trait Sample: Copy + PartialEq {
+    /// Which of two values is kept when only one can be: the one that people should see.
+    fn gravity(&self) -> i64;
+}
+
+impl Sample for Budget {
+    fn gravity(&self) -> i64 {
+        i64::from(self.occupied.max(self.used)) - i64::from(self.limit)
+    }
+}
+
+impl Sample for Counts {
+    fn gravity(&self) -> i64 {
+        i64::from(self.at_work) + i64::from(self.failed)
+    }
+}
+
+/// A value over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series<T> {
+    points: Vec<(Millis, T)>,
+    width: Millis,
+}
+
+impl<T> Default for Series<T> {
+    fn default() -> Self {
+        Self { points: Vec::new(), width: WIDTH }
+    }
+}
+
+impl<T: Sample> Series<T> {
+    /// The values, each with the time since which it holds.
+    #[must_use]
+    pub fn points(&self) -> &[(Millis, T)] {
+        &self.points
+    }
+
+    /// The value from `at` on. Times must not decrease.
+    pub(super) fn push(&mut self, at: Millis, value: T) {
+        if self.points.last().is_some_and(|(_, last)| *last == value) {
+            return;
+        }
+        self.place(at, value);
+        if self.points.len() > POINTS_MAX {
+            self.width = self.width.saturating_mul(2);
+            for (at, value) in std::mem::take(&mut self.points) {
+                self.place(at, value);
+            }
+        }
+    }
+
+    /// Of each span of time, two values stay: the gravest, and the last.
+    fn place(&mut self, at: Millis, value: T) {
+        let span = at / self.width;
+        if let [.., (grave_at, grave), last] = self.points.as_mut_slice()
+            && *grave_at / self.width == span
+            && last.0 / self.width == span
+        {
+            if last.1.gravity() > grave.gravity() {
+                *grave = last.1;
+            }
+            *last = (at, value);
+        } else {
+            self.points.push((at, value));
+        }
+    }
+}
