@@ -38,7 +38,7 @@ test: ## Everything: unit tests, scenarios, tidy, and the real part (root, Linux
 
 .PHONY: check
 check: ## The quick local gate: format, lints, unit tests, documentation
-	@.ci/requirements build
+	@.ci/requirements check
 	@$(STEP) "format" cargo fmt --all --check
 	@$(STEP) "lints" cargo clippy --locked --workspace --all-targets $(FEATURES) -- -D warnings
 	@$(MAKE) --no-print-directory tidy unit

@@ -1,16 +1,19 @@
 //! `seaworthy sim`.
 
+mod page;
 mod progress;
 mod report;
+mod trace;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use seaworthy_fleet::{Options, Scenario};
+use seaworthy_fleet::history::History;
+use seaworthy_fleet::{Options, Scenario, Summary};
 use seaworthy_kernel::Seed;
 
 use progress::ProgressLine;
@@ -30,6 +33,12 @@ pub(crate) struct RunArguments {
     /// How to print what came of it.
     #[arg(long, value_enum, default_value_t = Output::Table)]
     output: Output,
+    /// Write a page that shows what happened: one HTML file, which needs nothing else.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Write a trace for ui.perfetto.dev: Chrome's trace events, as JSON.
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,7 +64,12 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     let options = Options::seeded(arguments.seed.map(Seed));
     let mut line = ProgressLine::new(&scenario);
     let started = Instant::now();
-    let summary = seaworthy_fleet::run(&scenario, options, |progress| line.show(progress));
+    let pictures = arguments.report.is_some() || arguments.trace.is_some();
+    let (summary, history) = if pictures {
+        seaworthy_fleet::run_recorded(&scenario, options, |progress| line.show(progress))
+    } else {
+        (seaworthy_fleet::run(&scenario, options, |progress| line.show(progress)), History::default())
+    };
     let report = Report { summary: &summary, goal: &scenario.goal, wall: started.elapsed() };
     line.clear();
     let text = match arguments.output {
@@ -64,12 +78,40 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     };
     // Whoever reads it may have gone away; the exit code still says what came of it.
     let _ = writeln!(std::io::stdout(), "{text}");
+    if let Err(problem) = picture(arguments, &scenario, &summary, &history) {
+        eprintln!("error: {problem}");
+        return ExitCode::from(CANNOT_RUN);
+    }
     let is_own_history = arguments.seed.is_none() && arguments.machines.is_none();
     if summary.is_good() && (summary.unseen.is_empty() || !is_own_history) {
         return ExitCode::SUCCESS;
     }
     eprintln!("run it again with: {}", again(arguments, summary.seed));
     ExitCode::FAILURE
+}
+
+/// Writes the files that show what happened.
+fn picture(
+    arguments: &RunArguments,
+    scenario: &Scenario,
+    summary: &Summary,
+    history: &History,
+) -> Result<(), String> {
+    let again = &again(arguments, summary.seed);
+    if let Some(file) = &arguments.report {
+        let run = page::Run { scenario, summary, history, again };
+        let page = page::render(&run).map_err(|error| format!("{}: {error}", file.display()))?;
+        write(file, page.as_bytes())?;
+    }
+    if let Some(file) = &arguments.trace {
+        let trace = trace::render(summary, history, again);
+        write(file, &trace.map_err(|error| format!("{}: {error}", file.display()))?)?;
+    }
+    Ok(())
+}
+
+fn write(file: &Path, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(file, bytes).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 fn read(arguments: &RunArguments) -> Result<Scenario, String> {

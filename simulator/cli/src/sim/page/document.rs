@@ -1,0 +1,150 @@
+//! All of a page's content but the events of machines.
+
+use seaworthy_fleet::Summary;
+use seaworthy_fleet::history::{
+    self, Budget, Counts, End, History, Phase, Rollout, Sample, Series, WaitsFor,
+};
+use seaworthy_fleet::world::{Step, machine_name};
+use serde::Serialize;
+
+use super::Run;
+use super::columns::Columns;
+
+/// All of a page's content but the events of machines. Times are in milliseconds since the start.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document<'a> {
+    summary: &'a Summary,
+    goal: &'a str,
+    again: &'a str,
+    zones: u32,
+    racks_per_zone: u32,
+    /// The name of machine 0; the digits at its end are its number.
+    first_machine: String,
+    /// From then on no fault acts.
+    quiet: u64,
+    end: u32,
+    components: &'a [String],
+    versions: &'a [String],
+    reasons: &'a [&'static str],
+    causes: &'a [&'static str],
+    phases: Vec<&'static str>,
+    waits: &'a [&'static str],
+    steps: Vec<String>,
+    faults: Vec<&'static str>,
+    rollouts: Vec<Lane<'a>>,
+    budget: Table,
+    processes: Vec<Process>,
+    holds: Vec<(u32, u32, &'static str)>,
+    acts: Vec<(u32, &'a str)>,
+    occurrences: Vec<(u32, &'static str, u32)>,
+    violations: Vec<(u32, &'static str, &'a str)>,
+    events: usize,
+    columns: [usize; 4],
+}
+
+#[derive(Serialize)]
+struct Lane<'a> {
+    component: &'a str,
+    from: &'a str,
+    to: &'a str,
+    since: u32,
+    completed: Option<u32>,
+    counts: Table,
+    batches: &'a [(u32, u32)],
+}
+
+/// The values of a series: the times, and one row of numbers for each thing that is counted.
+#[derive(Serialize)]
+struct Table {
+    at: Vec<u32>,
+    rows: Vec<Vec<u32>>,
+}
+
+#[derive(Serialize)]
+struct Process {
+    seat: u32,
+    from: u32,
+    led: Option<u32>,
+    epoch: u32,
+    ended: Option<u32>,
+    crashed: bool,
+}
+
+impl<'a> Document<'a> {
+    /// The document of a run whose events are in `columns`.
+    pub(super) fn new(run: &Run<'a>, columns: &'a Columns) -> Self {
+        let (scenario, history) = (run.scenario, run.history);
+        Self {
+            summary: run.summary,
+            goal: scenario.goal.trim(),
+            again: run.again,
+            zones: scenario.fleet.zones,
+            racks_per_zone: scenario.fleet.racks_per_zone,
+            first_machine: machine_name(0),
+            quiet: u64::try_from(scenario.quiet.after.0.as_millis()).unwrap_or(u64::MAX),
+            end: history.end,
+            components: &history.components,
+            versions: &history.versions,
+            reasons: &history.reasons,
+            causes: &columns.causes,
+            phases: Phase::ALL.map(Phase::name).to_vec(),
+            waits: &WaitsFor::NAMES,
+            steps: Step::ALL.iter().map(|step| format!("{step:?}").to_lowercase()).collect(),
+            faults: scenario.faults.iter().map(seaworthy_fleet::faults::Fault::name).collect(),
+            rollouts: lanes(history),
+            budget: table(&history.budget, |Budget { occupied, limit, at_work, used }| {
+                [occupied, limit, at_work, used]
+            }),
+            processes: processes(history),
+            holds: history.holds.iter().map(|hold| (hold.from, hold.until, hold.kind.name())).collect(),
+            acts: history.acts.iter().map(|act| (act.at, act.what.as_str())).collect(),
+            occurrences: history
+                .occurrences
+                .iter()
+                .map(|occurrence| (occurrence.at, occurrence.what.name(), occurrence.times))
+                .collect(),
+            violations: history
+                .violations
+                .iter()
+                .map(|violation| (violation.at, violation.invariant, violation.detail.as_str()))
+                .collect(),
+            events: history.events.len(),
+            columns: columns.lengths(),
+        }
+    }
+}
+
+fn lanes(history: &History) -> Vec<Lane<'_>> {
+    history.rollouts.iter().map(lane).collect()
+}
+
+fn lane(rollout: &Rollout) -> Lane<'_> {
+    let counts = table(&rollout.counts, |counts| {
+        let Counts { done, at_work, reserved, parked, blocked, failed, waiting, failures_max } = counts;
+        [done, at_work, reserved, parked, blocked, failed, waiting, failures_max]
+    });
+    let Rollout { component, from, to, since, completed, batches, .. } = rollout;
+    Lane { component, from, to, since: *since, completed: *completed, counts, batches }
+}
+
+fn table<T: Sample, const N: usize>(series: &Series<T>, row: impl Fn(T) -> [u32; N]) -> Table {
+    let points = series.points();
+    let values: Vec<[u32; N]> = points.iter().map(|(_, value)| row(*value)).collect();
+    Table {
+        at: points.iter().map(|(at, _)| *at).collect(),
+        rows: (0..N).map(|index| values.iter().map(|value| value[index]).collect()).collect(),
+    }
+}
+
+fn processes(history: &History) -> Vec<Process> {
+    let process = |process: &history::Process| Process {
+        seat: process.seat,
+        from: process.from,
+        led: process.led.map(|(at, _)| at),
+        epoch: process.led.map_or(0, |(_, epoch)| epoch),
+        ended: process.ended.map(|(at, _)| at),
+        crashed: process.ended.is_some_and(|(_, end)| end == End::Crashed),
+    };
+    history.processes.iter().map(process).collect()
+}
