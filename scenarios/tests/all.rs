@@ -87,6 +87,16 @@ fn ten_thousand_machines_are_upgraded() {
     assert!(summary.budget.peak <= summary.budget.limit);
 }
 
+/// The scenario that the simulator is measured with, as it is.
+#[test]
+fn a_day_of_ten_thousand_machines_holds() {
+    let scenario = Arc::new(read(&folder("scale/day_10k.yaml")));
+    let summary = with_seed(&scenario, scenario.seed);
+    assert_good(&summary);
+    assert!(summary.unseen.is_empty(), "{} shows no {:?}", scenario.name, summary.unseen);
+    assert_eq!(summary.simulated_seconds, 24 * 3600);
+}
+
 /// Everything at once, with many seeds: what the single scenarios miss.
 #[test]
 fn storms_hold_with_many_seeds() {
