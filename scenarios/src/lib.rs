@@ -2,5 +2,10 @@
 //!
 //! | folder | what | runs |
 //! |---|---|---|
-//! | `fast` | one behaviour each, on tens of machines | always |
+//! | `fast` | one behaviour or one fault each, on tens of machines | always |
+//! | `slow` | many things at once, with many seeds | always, in release builds |
 //! | `scale` | whole fleets | always, and by `make run` |
+//! | `incidents` | what happened to others | always |
+//! | `regressions` | what went wrong here, and bugs of other operators that this one must not have | always |
+//!
+//! `schema.json` is the JSON Schema of the format; editors complete and check by it.

@@ -534,3 +534,32 @@ fn what_was_read_before_an_adoption_does_not_count_after_it() {
     fixture.pass(MINUTE);
     assert_eq!(fixture.engine.world().gate(), None);
 }
+
+#[test]
+fn a_predecessor_that_a_cache_still_shows_does_not_come_back() {
+    let mut fixture = on_web_1(1, 1, 1);
+    let old = fixture.store.machines[&0].clone();
+    fixture.store.delete_machine(0);
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.web(), [None]);
+    fixture.see(Observation::Machine(MachineId(0), Some(Box::new(old.clone()))));
+    assert!(!fixture.engine.world().machine(MachineId(0)).is_live(), "it is older than its own end");
+    fixture.store.add_machine(MachineId(0));
+    fixture.deliver();
+    fixture.see(Observation::Machine(MachineId(0), Some(Box::new(old))));
+    let uid = fixture.engine.world().machine(MachineId(0)).uid();
+    assert_eq!(uid, Some(fixture.store.machines[&0].meta.uid), "it is older than its successor");
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.web(), [Some(1)]);
+}
+
+#[test]
+fn what_holds_a_machine_in_use_is_put_back() {
+    let mut fixture = on_web_1(1, 1, 1);
+    fixture.store.edit_machine(0, |_| ());
+    fixture.store.machines.get_mut(&0).unwrap().meta.finalizers = Default::default();
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    assert!(fixture.store.machines[&0].meta.is_held());
+}

@@ -15,6 +15,7 @@ pub mod faults;
 pub mod history;
 pub mod oracle;
 pub mod scenario;
+pub mod workloads;
 pub mod world;
 
 mod options;

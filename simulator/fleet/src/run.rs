@@ -16,6 +16,9 @@ use crate::world::{START, World, since_start};
 /// Between two reports of progress there are so many events.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
+/// And between two looks at what must always hold: counts that only grow, so that nothing is missed.
+const LOOK_EVERY: u64 = 1 << 8;
+
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -48,6 +51,8 @@ pub struct Summary {
     pub unseen: Vec<&'static str>,
     /// Invariants that were broken.
     pub violations: Vec<Breach>,
+    /// Invariants that were broken by leave of the scenario, and how often.
+    pub tolerated: BTreeMap<&'static str, u32>,
     /// Events that were dispatched.
     pub events: u64,
     /// How much time passed in the simulation.
@@ -142,6 +147,9 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
         if events.is_multiple_of(PROGRESS_EVERY) {
             progress(&progress_of(world));
         }
+        if events.is_multiple_of(LOOK_EVERY) {
+            world.look_always();
+        }
         if events > events_max {
             let detail = format!("{events_max} events, and no end");
             world.oracle.breach("livelock", world.now(), detail);
@@ -154,6 +162,7 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
             look_at = idle;
             continue;
         }
+        world.look_always();
         missing = judge(world);
         if missing.is_empty() {
             return missing;
@@ -169,7 +178,7 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
 }
 
 fn judge(world: &World) -> Vec<String> {
-    world.scenario.expect.iter().flat_map(|check| world.judge(check)).collect()
+    world.scenario.eventually.iter().flat_map(|check| world.judge(check)).collect()
 }
 
 /// What was to happen at least once, and did not.
@@ -200,6 +209,7 @@ fn summarise(world: &World, missing: Vec<String>) -> Summary {
         missing,
         unseen: unseen(world),
         violations,
+        tolerated: world.oracle.tolerated().collect(),
         events: world.queue.dispatched(),
         simulated_seconds: simulated(world.now()),
         api_writes: world.tally.api_writes,

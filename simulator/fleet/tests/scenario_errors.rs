@@ -23,7 +23,7 @@ timeline:
         paused: true
 faults:
   - hostDown: {hosts: [2], at: [5m], lasting: [1m, 2m]}
-  - zoneDown: {zone: 2, at: 5m}
+  - domainDown: {scope: {zone: 2}, at: [5m]}
 quiet:
   after: 1h
 ";
@@ -48,10 +48,46 @@ fn problems_name_the_file_the_place_and_the_remedy() {
         ("after: 1h", "after: 1 hour", &["small.yaml", "a length of time", "22:"]),
         ("hostDown", "hostdown", &["small.yaml", "hostdown", "hostDown"]),
         ("lasting: [1m, 2m]", "lasting: [2m, 1m]", &["small.yaml", "must not be shorter"]),
-        ("hosts: [2]", "hosts: [3]", &["small.yaml", "faults[0].host_down", "no host 3"]),
-        ("zone: 2", "zone: 3", &["small.yaml", "faults[1].zone_down", "no zone 3"]),
+        ("hosts: [2]", "hosts: [3]", &["small.yaml", "faults[0].hostDown", "no host 3"]),
+        ("zone: 2", "zone: 3", &["small.yaml", "faults[1].domainDown", "no zone 3"]),
         ("machines: [2]", "machines: [3]", &["small.yaml", "timeline[0].edit[0].machines", "no machine 3"]),
-        ("at: 10m", "at: 2h", &["small.yaml", "timeline[0].at", "later than quiet.after"]),
+        ("at: 10m", "at: 2h", &["small.yaml", "line 14: timeline[0].at", "later than quiet.after"]),
+        ("machines: 3\n  zones: 3", "machines: 3\n  zones: 0", &["line 4: fleet.zones", "at least 1"]),
+        (
+            "- domainDown: {scope",
+            "- domainLost: {scope",
+            &["small.yaml", "20:", "unknown fault `domainLost`", "domainDown"],
+        ),
+        ("at: [5m], lasting: [1m, 2m]}", "at: [5m]}\n    during: 5m", &["during: needs `when`"]),
+        (
+            "at: [5m], lasting: [1m, 2m]}",
+            "at: [5m]}\n    when: {step: {at: swap, nth: 0}}",
+            &["line 19: faults[0].when: nth", "counted from one"],
+        ),
+        (
+            "at: [5m], lasting: [1m, 2m]}",
+            "at: [5m]}\n    when: {stepp: {at: swap}}",
+            &["small.yaml", "20:", "stepp"],
+        ),
+        ("scope: {zone: 2}", "scope: {pool: gpu}", &["line 20: faults[1].domainDown", "no pool \"gpu\""]),
+        ("scope: {zone: 2}", "scope: {rack: 2}", &["small.yaml", "20:", "expected zone/rack"]),
+        ("quiet:", "always: [converged]\nquiet:", &["line 21: always[0]", "too costly", "eventually"]),
+        (
+            "quiet:",
+            "allowed:\n  - {invariant: budgte, reason: why, most: 1}\nquiet:",
+            &["line 22: allowed[0].invariant", "budgte", "hostExclusivity"],
+        ),
+        (
+            "quiet:",
+            "allowed:\n  - {invariant: budget, reason: '', most: 1}\nquiet:",
+            &["allowed[0].reason", "must say why"],
+        ),
+        (
+            "quiet:",
+            "workloads:\n  - editors: {every: 1m, scope: {zone: 3}}\nquiet:",
+            &["line 22: workloads[0].editors", "no zone 3"],
+        ),
+        ("quiet:", "sometimes: [machineFlew]\nquiet:", &["small.yaml", "21:", "machineFlew"]),
         ("maxUnavailable: 10%", "maxUnavailable: 110%", &["small.yaml", "manifests[0]", "maxUnavailable"]),
         ("maxUnavailable: 10%", "maxUnavialable: 10%", &["small.yaml", "line 7", "spec.maxUnavialable"]),
         ("kind: ClusterPackageVersion", "kind: Pod", &["small.yaml", "manifests[0]", "kind: must be one of"]),

@@ -61,6 +61,10 @@ pub struct World {
     version_names: Vec<Arc<str>>,
     /// Which machine a host belongs to. Never walked through.
     hosts: HashMap<HostId, MachineId, FxBuildHasher>,
+    /// Of machines that are gone: the `resourceVersion` at which they were last seen. What is older is not news.
+    departed: BTreeMap<MachineId, u64>,
+    /// The newest `resourceVersion` of a machine in the lists of this epoch: one that was not in them is newer.
+    listed: u64,
     in_flight: BTreeMap<ActionId, InFlight>,
     sessions: u32,
     live: u32,

@@ -55,9 +55,17 @@ impl World {
         let row = self.machine(id);
         let seen = row.object.as_ref().map(|object| &object.meta);
         let meta = object.as_ref().map(|object| &object.meta);
-        if seen.zip(meta).is_some_and(|(seen, meta)| self.is_outdated(meta, seen)) {
+        let newest = seen.map(|seen| seen.resource_version).or_else(|| self.departed.get(&id).copied());
+        if meta.is_some_and(|meta| self.is_outdated(meta, newest.unwrap_or(self.listed))) {
             return;
         }
+        match (meta, newest) {
+            (None, Some(newest)) => self.departed.insert(id, newest),
+            (Some(_), _) => self.departed.remove(&id),
+            (None, None) => None,
+        };
+        let row = self.machine(id);
+        let seen = row.object.as_ref().map(|object| &object.meta);
         let was_imported = row.object.as_ref().is_some_and(|object| object.status.identity.is_some());
         let is_imported = object.as_ref().is_some_and(|object| object.status.identity.is_some());
         let reborn = seen.map(|seen| seen.uid) != meta.map(|meta| meta.uid);
@@ -182,7 +190,8 @@ impl World {
     fn observe_package_version(&mut self, object: Option<Box<PackageVersionObject>>) {
         let seen = self.fleet.object.as_ref().map(|object| &object.meta);
         let meta = object.as_ref().map(|object| &object.meta);
-        if seen.zip(meta).is_some_and(|(seen, meta)| self.is_outdated(meta, seen)) {
+        let newest = seen.map(|seen| seen.resource_version);
+        if newest.zip(meta).is_some_and(|(newest, meta)| self.is_outdated(meta, newest)) {
             return;
         }
         let fleet = &mut self.fleet;
@@ -343,6 +352,7 @@ impl World {
     }
 
     fn observe_synced(&mut self, kind: Kind) {
+        let was_unsynced = self.leadership.unsynced().is_some();
         if kind == Kind::Lease {
             self.leadership.lease_seen = true;
         } else {
@@ -350,17 +360,20 @@ impl World {
         }
         self.touch(Subject::Leadership, Priority::Urgent);
         if self.leadership.unsynced().is_none() {
+            if was_unsynced {
+                let objects = self.machines().filter_map(|(_, machine)| machine.object.as_ref());
+                self.listed = objects.map(|object| object.meta.resource_version).max().unwrap_or_default();
+            }
             self.touch(Subject::PackageVersion, Priority::Urgent);
             self.touch_everything();
         }
     }
 
-    /// Whether an object is older than what was seen of the same incarnation. While lists are under way nothing is: a
-    /// store that was set back has lower versions.
-    fn is_outdated(&self, new: &Meta, seen: &Meta) -> bool {
-        self.leadership.unsynced().is_none()
-            && new.uid == seen.uid
-            && new.resource_version < seen.resource_version
+    /// Whether an object is older than the newest version that was seen under its name, of this incarnation or another: a
+    /// predecessor that a cache still shows must not come back. While lists are under way nothing is: a store that was
+    /// set back has lower versions.
+    fn is_outdated(&self, new: &Meta, newest: u64) -> bool {
+        self.leadership.unsynced().is_none() && new.resource_version < newest
     }
 
     /// Touches every subject: what gates them all has changed.

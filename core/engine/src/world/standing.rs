@@ -90,13 +90,17 @@ impl World {
         let Ok(wanted) = self.wanted(machine, component, &rollout.record.to) else {
             return self.stand_unfinished(machine, rollout, uid);
         };
+        let wanted = wanted.map(|release| release.id);
         let installed = machine.installed(component).map(|installed| installed.release);
-        if installed == wanted.as_ref().map(|release| release.id) {
-            return Standing::Done;
-        }
         let failed = machine.failed_release(component).map(|failed| failed.release);
-        if failed.is_some() && failed == wanted.map(|release| release.id) && !rollout.superseded {
+        // A release that could not be taken back is installed, and has failed nevertheless.
+        let is_intact = machine.reported(component).is_some_and(|reported| reported.drift.is_none());
+        if failed.is_some() && failed == wanted && !(installed == wanted && is_intact) && !rollout.superseded
+        {
             return Standing::Failed;
+        }
+        if installed == wanted {
+            return Standing::Done;
         }
         self.stand_unfinished(machine, rollout, uid)
     }

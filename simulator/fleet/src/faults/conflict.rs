@@ -1,15 +1,17 @@
-//! Another writer changes an object between the operator's reading and its writing: the write is refused as stale.
+//! Fault 7: another writer changes an object between the operator's reading and its writing: the write is refused as stale.
 
 use serde::Deserialize;
 
-use super::{Chance, Model, RequestFate, Window};
+use super::{Chance, Model, RequestFate, Window, all};
 use crate::scenario::Portion;
 
 /// Writes of the operator that another writer forestalls by changing a label.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Conflict {
-    /// What share of them.
+    /// What share of them; all when left out.
+    #[serde(default = "all")]
     pub share: Portion,
     /// When.
     #[serde(default)]

@@ -1,18 +1,22 @@
-//! Somebody changes things on a host by hand: edits a config file, kills the service, replaces its binary.
+//! Fault 21: somebody changes things on a host by hand: edits a config file, kills the service, replaces its binary.
 
 use seaworthy_model::host::Drift;
 use serde::Deserialize;
 
 use seaworthy_kernel::word;
 
-use super::{Model, Plan, When};
-use crate::scenario::{Length, Portion, Range};
+use super::{Model, Plan, Scope, When};
+use crate::scenario::{Fleet, Length, Portion, Range};
 use crate::world::Injection;
 
 /// Hosts on which something is changed by hand.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HandEdit {
+    /// In which part of the fleet.
+    #[serde(default)]
+    pub scope: Option<Scope>,
     /// What share of all hosts.
     #[serde(default)]
     pub share: Portion,
@@ -32,6 +36,7 @@ pub struct HandEdit {
 
 /// What is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum What {
     /// A config file of the release.
@@ -61,8 +66,7 @@ impl Model for HandEdit {
     fn schedule(&self, plan: &mut Plan<'_>) {
         let when = When { at: self.at.clone(), between: self.between };
         let what = if self.what.is_empty() { &What::ALL[..] } else { &self.what };
-        let chosen = plan.choose(self.share.0);
-        for &host in self.hosts.iter().chain(&chosen) {
+        for host in plan.targets(self.scope.as_ref(), self.share, &self.hosts) {
             for (occurrence, at) in plan.times(&when, u64::from(host)).into_iter().enumerate() {
                 let index = plan.below(u64::from(host), word("what") ^ occurrence as u64, what.len() as u64);
                 if let Some(what) = what.get(usize::try_from(index).unwrap_or_default()) {
@@ -72,8 +76,7 @@ impl Model for HandEdit {
         }
     }
 
-    fn out_of_range(&self, hosts: u32, _zones: u32) -> Option<String> {
-        let host = self.hosts.iter().find(|&&host| host >= hosts)?;
-        Some(format!("there is no host {host} among {hosts}"))
+    fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
+        super::missing_target(fleet, self.scope.as_ref(), &self.hosts)
     }
 }

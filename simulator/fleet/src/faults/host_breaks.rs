@@ -1,30 +1,35 @@
-//! Hosts lose their power in the middle of an operation, at any step of it.
+//! Fault 17: hosts lose their power in the middle of an operation, at any step of it.
 
 use serde::Deserialize;
 
-use super::{Chance, Model, OperationFate, Window};
+use super::{Chance, Model, OperationFate, Window, all};
 use crate::scenario::{Portion, Range};
 use crate::world::Step;
 
 /// Operations in the middle of which the host goes down.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HostBreaks {
-    /// What share of them.
+    /// What share of them; all when left out.
+    #[serde(default = "all")]
     pub share: Portion,
     /// When.
     #[serde(default)]
     pub between: Window,
     /// How long the host stays down.
     pub lasting: Range,
+    /// In which step; in any of an installation when left out.
+    #[serde(default)]
+    pub step: Option<Step>,
 }
 
 impl Model for HostBreaks {
     fn on_operation(&self, chance: &Chance<'_>, fate: &mut OperationFate) {
         if fate.breaks.is_none() && chance.hits(self.between, self.share.0) {
             let step = chance.below("step", Step::INSTALL.len() as u64);
-            let step = Step::INSTALL.get(usize::try_from(step).unwrap_or_default());
-            fate.breaks = step.map(|step| (*step, chance.outage("lasting", self.lasting.0)));
+            let step = Step::INSTALL.get(usize::try_from(step).unwrap_or_default()).copied();
+            fate.breaks = self.step.or(step).map(|step| (step, chance.outage("lasting", self.lasting.0)));
         }
     }
 }

@@ -1,17 +1,21 @@
-//! Hosts lose their power for a while, or for ever.
+//! Hosts lose their power or the network for a while, or for ever.
 
 use serde::Deserialize;
 
 use seaworthy_kernel::word;
 
-use super::{Model, Plan, When};
-use crate::scenario::{Length, Portion, Range};
+use super::{Model, Plan, Scope, When};
+use crate::scenario::{Fleet, Length, Portion, Range};
 use crate::world::Injection;
 
 /// Hosts that go down.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HostDown {
+    /// In which part of the fleet.
+    #[serde(default)]
+    pub scope: Option<Scope>,
     /// What share of all hosts.
     #[serde(default)]
     pub share: Portion,
@@ -27,23 +31,46 @@ pub struct HostDown {
     /// For how long; for ever when left out.
     #[serde(default)]
     pub lasting: Option<Range>,
+    /// What is lost.
+    #[serde(default)]
+    pub loses: Loses,
+}
+
+/// What a host loses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Loses {
+    /// Power: what was under way is cut short.
+    #[default]
+    Power,
+    /// The network: what was under way goes on.
+    Network,
+}
+
+impl Loses {
+    /// The loss, and its end.
+    pub(super) const fn injections(self, host: u32) -> (Injection, Injection) {
+        match self {
+            Self::Power => (Injection::PowerOff(host), Injection::PowerOn(host)),
+            Self::Network => (Injection::Cut(host), Injection::Mend(host)),
+        }
+    }
 }
 
 impl Model for HostDown {
     fn schedule(&self, plan: &mut Plan<'_>) {
         let when = When { at: self.at.clone(), between: self.between };
-        let chosen = plan.choose(self.share.0);
-        for &host in self.hosts.iter().chain(&chosen) {
+        for host in plan.targets(self.scope.as_ref(), self.share, &self.hosts) {
             for (occurrence, from) in plan.times(&when, u64::from(host)).into_iter().enumerate() {
                 let key = word("lasting") ^ occurrence as u64;
                 let lasting = self.lasting.map(|range| plan.within(range.0, u64::from(host), key));
-                plan.strike(from, lasting, (Injection::PowerOff(host), Injection::PowerOn(host)));
+                plan.strike(from, lasting, self.loses.injections(host));
             }
         }
     }
 
-    fn out_of_range(&self, hosts: u32, _zones: u32) -> Option<String> {
-        let host = self.hosts.iter().find(|&&host| host >= hosts)?;
-        Some(format!("there is no host {host} among {hosts}"))
+    fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
+        super::missing_target(fleet, self.scope.as_ref(), &self.hosts)
     }
 }

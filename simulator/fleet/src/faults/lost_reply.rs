@@ -1,16 +1,18 @@
-//! A write is committed, but its reply is lost: the operator cannot know.
+//! Fault 5: a write is committed, but its reply is lost: the operator cannot know.
 
 use serde::Deserialize;
 
-use super::{Chance, Model, RequestFate, Window};
+use super::{Chance, Model, RequestFate, Window, all};
 use crate::scenario::Portion;
 use crate::world::Reply;
 
 /// Writes to the API server whose reply never comes.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LostReply {
-    /// What share of them.
+    /// What share of them; all when left out.
+    #[serde(default = "all")]
     pub share: Portion,
     /// When.
     #[serde(default)]

@@ -1,26 +1,78 @@
 //! What may go wrong. Each fault is one file with a serde struct and a [`Model`], and one line in the registry below.
 //!
 //! Faults compose: each sees every point at which something may go wrong and adds to what happens there; none knows of
-//! another. All draws are keyed by the fault and by what it strikes, so leaving one fault out changes no other.
+//! another. All draws are keyed by the fault and by what it strikes, so leaving one fault out changes no other. Each
+//! strikes at random, or when its [trigger](trigger) fires.
+//!
+//! The numbers in the files are those of a list of what a controller of a fleet must survive:
+//!
+//! | no. | what goes wrong | here |
+//! |---|---|---|
+//! | 1 | stale watch | `staleWatch` |
+//! | 2 | time travel | `timeTravel` |
+//! | 3 | transitions that nobody saw | `unobserved` |
+//! | 4 | crash between two side effects | `operatorCrash` |
+//! | 5 | lost reply to a write that was executed | `lostReply` |
+//! | 6 | request delivered twice, or late | `duplicate`, `lateRequest` |
+//! | 7 | conflict | `conflict` |
+//! | 8 | own writes seen late | `outOfOrder`, `staleWatch` |
+//! | 9 | 429, 5xx, timeout | `throttle`, `apiError`, `apiDown` |
+//! | 10 | 410, everybody lists anew | `compaction` |
+//! | 11 | lost event (a bug of the server) | `lostEvent` |
+//! | 12 | no order between kinds, nor between watch and reply | `outOfOrder`, `slowReply` |
+//! | 13 | name used again | the workload `autoscaler`, `timeline` |
+//! | 14 | finalizers of others | `finalizerRace` |
+//! | 17 | half an operation, foreign lock | `hostBreaks`, `hostBusy` |
+//! | 18 | lost session | `sessionLost` |
+//! | 19 | status that is not the truth | `nodeLies` |
+//! | 20 | failure of a whole domain, of what all need | `domainDown`, `registryDown`, `hostDown` |
+//! | 21 | others act too | `handEdit`, the workloads |
+//! | 24 | slow, not dead | `hostSlow` |
 
+pub mod api_down;
+pub mod api_error;
+pub mod compaction;
 pub mod conflict;
+pub mod domain_down;
+pub mod duplicate;
+pub mod finalizer_race;
 pub mod hand_edit;
 pub mod host_breaks;
+pub mod host_busy;
 pub mod host_down;
+pub mod host_slow;
+pub mod late_request;
+pub mod lost_event;
 pub mod lost_reply;
+pub mod node_lies;
 pub mod operator_crash;
-mod plan;
+pub mod out_of_order;
+pub mod registry_down;
 pub mod session_lost;
+pub mod slow_reply;
 pub mod stale_watch;
-pub mod zone_down;
+pub mod throttle;
+pub mod time_travel;
+pub mod unobserved;
+
+mod domain;
+mod plan;
+mod rule;
+pub mod trigger;
 
 use std::time::Duration;
 
+use seaworthy_kernel::Share;
 use serde::Deserialize;
 
-pub use plan::{Chance, Plan, When, Window};
+pub use domain::{RackName, Scope};
+pub use plan::{Chance, Moment, Plan, When, Window};
+pub use rule::Rule;
+pub(crate) use rule::Rules;
+pub use trigger::Trigger;
 
-use crate::world::{Reply, Step};
+use crate::scenario::{Fleet, KindName, Portion};
+use crate::world::{Passage, Reply, Step};
 
 /// How a fault works. Everything is optional: a fault acts at times of its own, at points of the world, or both.
 pub trait Model {
@@ -36,8 +88,16 @@ pub trait Model {
     /// A host begins an operation.
     fn on_operation(&self, _chance: &Chance<'_>, _fate: &mut OperationFate) {}
 
-    /// The first host or zone that it names and that a fleet of so many hosts and zones does not have.
-    fn out_of_range(&self, _hosts: u32, _zones: u32) -> Option<String> {
+    /// A watch of a kind is about to show a change. Only asked if the fault [loses events](Self::loses_events).
+    fn on_event(&self, _chance: &Chance<'_>, _kind: KindName, _lost: &mut bool) {}
+
+    /// Whether [`on_event`](Self::on_event) does anything: asking costs something for every change that is shown.
+    fn loses_events(&self) -> bool {
+        false
+    }
+
+    /// The first part of a fleet that it names and that the fleet does not have.
+    fn out_of_range(&self, _fleet: &Fleet) -> Option<String> {
         None
     }
 }
@@ -51,6 +111,12 @@ pub struct RequestFate {
     pub reply: Reply,
     /// Another writer changes the object just before the request arrives.
     pub raced: bool,
+    /// Whether it arrives.
+    pub passage: Passage,
+    /// It arrives so much later than usual.
+    pub late: Duration,
+    /// It arrives once more, so long after it was sent.
+    pub again: Option<Duration>,
 }
 
 /// What becomes of an order to a host.
@@ -62,6 +128,10 @@ pub struct OrderFate {
     pub crashes_after: bool,
     /// What becomes of the session.
     pub session: SessionFate,
+    /// The host is busy with something else.
+    pub busy: bool,
+    /// It arrives once more, so long after it was sent.
+    pub again: Option<Duration>,
 }
 
 /// What becomes of a session to a host.
@@ -85,10 +155,23 @@ pub struct OperationFate {
     pub breaks: Option<(Step, Duration)>,
 }
 
+/// The share of a fault that names none: it strikes wherever it may.
+const fn all() -> Portion {
+    Portion(Share::ALL)
+}
+
+/// The first part of the fleet that does not exist, of a fault that names a scope or hosts.
+fn missing_target(fleet: &Fleet, scope: Option<&Scope>, hosts: &[u32]) -> Option<String> {
+    let missing = hosts.iter().find(|host| **host >= fleet.machines);
+    let host = missing.map(|host| format!("there is no host {host} among {}", fleet.machines));
+    host.or_else(|| scope.and_then(|scope| scope.problem(fleet)))
+}
+
 macro_rules! registry {
     ($($name:ident => $module:ident),* $(,)?) => {
         /// A fault as scenario files write it: its name, and what it needs to know.
         #[derive(Clone, Debug, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "camelCase")]
         pub enum Fault {
             $(
@@ -98,11 +181,34 @@ macro_rules! registry {
         }
 
         impl Fault {
+            /// Reads what is said of the fault that scenario files call `name`; `None` when there is no such fault.
+            pub(super) fn read<'de, M: serde::de::MapAccess<'de>>(
+                name: &str,
+                map: &mut M,
+            ) -> Result<Option<Self>, M::Error> {
+                match name {
+                    $(name if rule::is_spelled(stringify!($name), name) => {
+                        map.next_value().map(|model| Some(Self::$name(model)))
+                    })*
+                    _ => Ok(None),
+                }
+            }
+
+            /// The names of all faults, in Rust's spelling.
+            pub(super) const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+
             /// Its name.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self {
                     $(Self::$name(_) => stringify!($module),)*
+                }
+            }
+
+            /// Its name in Rust's spelling.
+            const fn spelled(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => stringify!($name),)*
                 }
             }
 
@@ -118,13 +224,29 @@ macro_rules! registry {
 }
 
 registry! {
+    ApiDown => api_down,
+    ApiError => api_error,
+    Compaction => compaction,
     Conflict => conflict,
+    DomainDown => domain_down,
+    Duplicate => duplicate,
+    FinalizerRace => finalizer_race,
     HandEdit => hand_edit,
     HostBreaks => host_breaks,
+    HostBusy => host_busy,
     HostDown => host_down,
+    HostSlow => host_slow,
+    LateRequest => late_request,
+    LostEvent => lost_event,
     LostReply => lost_reply,
+    NodeLies => node_lies,
     OperatorCrash => operator_crash,
+    OutOfOrder => out_of_order,
+    RegistryDown => registry_down,
     SessionLost => session_lost,
+    SlowReply => slow_reply,
     StaleWatch => stale_watch,
-    ZoneDown => zone_down,
+    Throttle => throttle,
+    TimeTravel => time_travel,
+    Unobserved => unobserved,
 }

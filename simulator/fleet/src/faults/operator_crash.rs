@@ -1,14 +1,16 @@
-//! The operator process dies, and another is started in its place. What it had sent keeps its fate.
+//! Fault 4: the operator process dies, and another is started in its place. What it had sent keeps its fate.
 
 use serde::Deserialize;
 
-use super::{Chance, Model, OrderFate, Plan, RequestFate, Window};
+use super::trigger::Side;
+use super::{Chance, Model, OrderFate, Plan, RequestFate, When, Window};
 use crate::scenario::{Length, Portion};
-use crate::world::{Injection, Reply, START};
+use crate::world::{Injection, Reply};
 
 /// Crashes of the operator: at simple times, and at a share of its write points (each write to the API server and each
 /// order to a host), just before it is sent, or after it took effect and before the reply.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OperatorCrash {
     /// At these times.
@@ -23,34 +25,44 @@ pub struct OperatorCrash {
     /// Which replica.
     #[serde(default)]
     pub seat: u32,
+    /// On which side of a write point; on any when left out.
+    #[serde(default)]
+    pub side: Option<Side>,
+}
+
+impl OperatorCrash {
+    fn side(&self, chance: &Chance<'_>) -> Side {
+        let drawn = if chance.below("side", 2) == 0 { Side::Before } else { Side::After };
+        self.side.unwrap_or(drawn)
+    }
 }
 
 impl Model for OperatorCrash {
     fn schedule(&self, plan: &mut Plan<'_>) {
-        for at in &self.at {
-            let at = START + at.0;
-            if at < plan.quiet() {
-                plan.at(at, Injection::Crash { seat: self.seat });
-            }
+        let when = When { at: self.at.clone(), between: None };
+        // A crash at a trigger that is asked neither for times nor for write points happens at once.
+        if self.at.is_empty() && (self.share != Portion::default() || !plan.is_triggered()) {
+            return;
+        }
+        for at in plan.times(&when, 0) {
+            plan.at(at, Injection::Crash { seat: self.seat });
         }
     }
 
     fn on_request(&self, chance: &Chance<'_>, fate: &mut RequestFate) {
         if chance.hits(self.between, self.share.0) {
-            if chance.below("side", 2) == 0 {
-                fate.crashes_before = true;
-            } else {
-                fate.reply = Reply::SenderCrashes;
+            match self.side(chance) {
+                Side::Before => fate.crashes_before = true,
+                Side::After => fate.reply = Reply::SenderCrashes,
             }
         }
     }
 
     fn on_order(&self, chance: &Chance<'_>, fate: &mut OrderFate) {
         if chance.hits(self.between, self.share.0) {
-            if chance.below("side", 2) == 0 {
-                fate.crashes_before = true;
-            } else {
-                fate.crashes_after = true;
+            match self.side(chance) {
+                Side::Before => fate.crashes_before = true,
+                Side::After => fate.crashes_after = true,
             }
         }
     }

@@ -5,11 +5,13 @@ use std::time::Duration;
 use seaworthy_kernel::{Draws, Share, Span, Timestamp, word};
 use serde::Deserialize;
 
-use crate::scenario::{Length, Range};
+use super::Scope;
+use crate::scenario::{Fleet, Length, Portion, Range};
 use crate::world::{Injection, START};
 
 /// When a fault may strike: `[from, to]` since the start. The quiet phase cuts it off.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Window(pub Range);
 
@@ -29,66 +31,118 @@ pub struct When {
     pub between: Option<Range>,
 }
 
+/// When a fault begins, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Its times are counted from here: the start of the run, or the instant at which its trigger fired.
+    pub origin: Timestamp,
+    /// Whether a trigger fired.
+    pub triggered: bool,
+    /// The host at which it fired.
+    pub here: Option<u32>,
+    /// When it becomes quiet.
+    pub quiet: Timestamp,
+}
+
 /// A fault that plans what it does at times of its own.
 #[derive(Debug)]
 pub struct Plan<'a> {
     draws: &'a Draws,
     key: u64,
-    hosts: u32,
-    zones: u32,
-    quiet: Timestamp,
+    fleet: &'a Fleet,
+    moment: Moment,
     planned: &'a mut Vec<(Timestamp, Injection)>,
 }
 
 impl<'a> Plan<'a> {
-    /// A plan for a fault with this `key`, on a fleet of so many hosts and zones, that ends when it becomes `quiet`.
+    /// A plan for a fault with this `key`, that begins at this `moment`.
     pub const fn new(
         draws: &'a Draws,
         key: u64,
-        (hosts, zones): (u32, u32),
-        quiet: Timestamp,
+        fleet: &'a Fleet,
+        moment: Moment,
         planned: &'a mut Vec<(Timestamp, Injection)>,
     ) -> Self {
-        Self { draws, key, hosts, zones, quiet, planned }
+        Self { draws, key, fleet, moment, planned }
     }
 
-    /// How many hosts there are.
+    /// What times are counted from.
     #[must_use]
-    pub const fn hosts(&self) -> u32 {
-        self.hosts
+    pub const fn origin(&self) -> Timestamp {
+        self.moment.origin
     }
 
-    /// The zone of a host: neighbours are in different zones.
+    /// Whether a trigger has fired: what names no time happens at once.
     #[must_use]
-    pub const fn zone(&self, host: u32) -> u32 {
-        if self.zones == 0 { 0 } else { host % self.zones }
+    pub const fn is_triggered(&self) -> bool {
+        self.moment.triggered
     }
 
-    /// So many of all hosts, drawn without repetition, in order.
+    /// The hosts of a scope, in order.
     #[must_use]
-    pub fn choose(&self, share: Share) -> Vec<u32> {
-        let count = share.of(self.hosts) as usize;
-        let mut ranked: Vec<(u64, u32)> =
-            (0..self.hosts).map(|host| (self.draws.bits(self.key, u64::from(host), 0), host)).collect();
-        ranked.sort_unstable();
-        let mut chosen: Vec<u32> = ranked.into_iter().take(count).map(|(_, host)| host).collect();
-        chosen.sort_unstable();
-        chosen
+    pub fn hosts_in(&self, scope: &Scope) -> Vec<u32> {
+        scope.hosts(self.fleet, self.draws, self.key, self.moment.here)
+    }
+
+    /// The hosts that a fault names: those of the scope, or so many of them, and `hosts` besides.
+    #[must_use]
+    pub fn targets(&self, scope: Option<&Scope>, share: Portion, hosts: &[u32]) -> Vec<u32> {
+        let mut targets = hosts.to_vec();
+        let share = (share != Portion::default()).then_some(share);
+        match (scope, share) {
+            (None, None) => {}
+            (scope, share) => {
+                let scope = scope.cloned().unwrap_or_default();
+                targets.extend(self.hosts_in(&Scope { share: share.or(scope.share), ..scope }));
+            }
+        }
+        targets
     }
 
     /// The times at which something strikes `owner`.
     #[must_use]
     pub fn times(&self, when: &When, owner: u64) -> Vec<Timestamp> {
-        let mut times: Vec<Timestamp> = when.at.iter().map(|at| START + at.0).collect();
+        let origin = self.moment.origin;
+        let mut times: Vec<Timestamp> = when.at.iter().map(|at| origin + at.0).collect();
         if let Some(between) = when.between {
-            times.push(START + self.within(between.0, owner, word("when")));
+            times.push(origin + self.within(between.0, owner, word("when")));
+        }
+        if times.is_empty() && self.moment.triggered {
+            times.push(origin);
         }
         if times.is_empty() {
-            let span = Span { least: Duration::ZERO, most: self.quiet.since(START) };
-            times.push(START + self.within(span, owner, word("when")));
+            let span = Span { least: Duration::ZERO, most: self.moment.quiet.since(origin) };
+            times.push(origin + self.within(span, owner, word("when")));
         }
-        times.retain(|at| *at < self.quiet);
+        times.retain(|at| *at < self.moment.quiet);
         times
+    }
+
+    /// Times of the length `lasting` that follow each other at distances of `every`, for `owner`.
+    #[must_use]
+    pub fn windows(
+        &self,
+        every: Range,
+        lasting: Range,
+        between: Window,
+        owner: u64,
+    ) -> Vec<(Timestamp, Timestamp)> {
+        /// What takes no time would go on for ever.
+        const LEAST: Duration = Duration::from_millis(1);
+        let quiet = self.moment.quiet;
+        let end = (self.moment.origin + between.0.0.most).min(quiet);
+        let mut at = self.moment.origin + between.0.0.least;
+        let mut windows = Vec::new();
+        for window in 0u64.. {
+            let from = at + self.within(every.0, owner, 2 * window);
+            if from >= end {
+                break;
+            }
+            let until = (from + self.within(lasting.0, owner, 2 * window + 1)).min(quiet);
+            windows.push((from, until));
+            at = until.max(at + LEAST);
+        }
+        windows
     }
 
     /// A length of time for `owner`.
@@ -106,14 +160,14 @@ impl<'a> Plan<'a> {
     /// When it ends at the latest.
     #[must_use]
     pub const fn quiet(&self) -> Timestamp {
-        self.quiet
+        self.moment.quiet
     }
 
     /// Strikes at `from`, and takes it back after `lasting` or when it becomes quiet; never, when that is `None`.
     pub fn strike(&mut self, from: Timestamp, lasting: Option<Duration>, (on, off): (Injection, Injection)) {
         self.at(from, on);
         if let Some(lasting) = lasting {
-            self.at((from + lasting).min(self.quiet), off);
+            self.at((from + lasting).min(self.moment.quiet), off);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The SSH session to a host breaks: before the order arrived, after it (and the command goes on), or such that the order
+//! Fault 18: the SSH session to a host breaks: before the order arrived, after it (and the command goes on), or such that the order
 //! arrives when nobody waits for it any more.
 
 use std::time::Duration;
@@ -6,14 +6,16 @@ use std::time::Duration;
 use seaworthy_kernel::Span;
 use serde::Deserialize;
 
-use super::{Chance, Model, OrderFate, SessionFate, Window};
+use super::{Chance, Model, OrderFate, SessionFate, Window, all};
 use crate::scenario::Portion;
 
 /// Sessions to hosts that are lost.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionLost {
-    /// What share of them.
+    /// What share of them; all when left out.
+    #[serde(default = "all")]
     pub share: Portion,
     /// When.
     #[serde(default)]

@@ -1,14 +1,15 @@
-//! A watch falls behind: what is committed becomes visible to the operator only much later.
+//! Fault 1: a watch falls behind: what is committed becomes visible to the operator only much later.
 
 use seaworthy_kernel::word;
 use serde::Deserialize;
 
 use super::{Model, Plan, Window};
 use crate::scenario::{KindName, Range};
-use crate::world::{Injection, START};
+use crate::world::Injection;
 
 /// Watches that deliver nothing for a while, again and again.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StaleWatch {
     /// Of these kinds; of all when left out.
@@ -25,19 +26,10 @@ pub struct StaleWatch {
 
 impl Model for StaleWatch {
     fn schedule(&self, plan: &mut Plan<'_>) {
-        let kinds = if self.kinds.is_empty() { &KindName::ALL[..] } else { &self.kinds };
-        for &kind in kinds {
-            let owner = word(kind.kind().name());
-            let end = (START + self.between.0.0.most).min(plan.quiet());
-            let mut at = START + self.between.0.0.least;
-            for hold in 0u64.. {
-                at = at + plan.within(self.every.0, owner, 2 * hold);
-                if at >= end {
-                    break;
-                }
-                let until = (at + plan.within(self.lasting.0, owner, 2 * hold + 1)).min(plan.quiet());
-                plan.at(at, Injection::HoldWatch(kind.kind(), until));
-                at = until;
+        for kind in KindName::or_all(&self.kinds) {
+            let kind = kind.kind();
+            for (from, until) in plan.windows(self.every, self.lasting, self.between, word(kind.name())) {
+                plan.at(from, Injection::HoldWatch(kind, until));
             }
         }
     }

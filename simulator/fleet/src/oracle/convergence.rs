@@ -10,6 +10,7 @@ use seaworthy_api::parse;
 use seaworthy_api::v1alpha1::{Address, ComponentSetting, Condition, Parameters};
 use seaworthy_model::component::{Architecture, Fact, Recipe, ReleaseId, VersionSpec};
 use seaworthy_model::id::Kind;
+use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::package_version::SINGLETON;
 
 use crate::world::World;
@@ -90,6 +91,10 @@ fn judge_machine(
             }
             (Some(_), Some(_)) => {}
         }
+    }
+    let is_held = machine.metadata.finalizers.iter().any(|one| **one == *FINALIZER);
+    if !host.installed().is_empty() && !is_held {
+        findings.add(|| format!("{name}: is in use, and nothing holds it when it is deleted"));
     }
     judge_status(machine, host, releases.world, findings);
 }

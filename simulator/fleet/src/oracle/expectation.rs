@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use seaworthy_api::object::Resource;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 
 use super::convergence::findings;
-use crate::scenario::{Check, Occasion};
+use crate::scenario::{Check, ExpectedCondition, Occasion};
 use crate::world::World;
 
 impl World {
@@ -42,9 +43,46 @@ impl World {
                 Some(_) => vec![format!("{} {} still exists", reference.kind.kind().name(), reference.name)],
                 None => Vec::new(),
             },
+            Check::Condition(expected) => self.judge_condition(expected),
             Check::MaxOperations(most) => at_most("operations on hosts", self.tally.operations, *most),
+            Check::MaxOperationsPerMachine(most) => {
+                let most = u64::from(*most) * u64::from(self.scenario.fleet.machines);
+                at_most("operations on hosts", self.tally.operations, most)
+            }
             Check::MaxApiWrites(most) => at_most("writes to the API server", self.tally.api_writes, *most),
         }
+    }
+
+    /// Notes what is not as it must be at every moment.
+    pub(crate) fn look_always(&mut self) {
+        let scenario = std::sync::Arc::clone(&self.scenario);
+        for problem in scenario.always.iter().flat_map(|check| self.judge(check)).collect::<Vec<_>>() {
+            let now = self.now();
+            self.oracle.breach("always", now, problem);
+        }
+    }
+
+    fn judge_condition(&self, expected: &ExpectedCondition) -> Vec<String> {
+        let ExpectedCondition { kind, name, r#type, status, reason } = expected;
+        let Some(object) = self.api.get(kind.kind(), name) else {
+            return vec![format!("there is no {} {name}", kind.kind().name())];
+        };
+        let conditions = match object.resource() {
+            Resource::Machine(object) => object.status.map(|status| status.conditions),
+            Resource::ClusterPackageVersion(object) => object.status.map(|status| status.conditions),
+            Resource::MachineComponent(_) | Resource::Node(_) | Resource::Lease(_) => None,
+        };
+        let conditions = conditions.unwrap_or_default();
+        let found = conditions.iter().find(|condition| condition.r#type == *r#type);
+        let words = found.map_or("nothing".to_owned(), |found| format!("{}/{}", found.status, found.reason));
+        let holds = found.is_some_and(|found| {
+            found.status == *status && reason.as_ref().is_none_or(|reason| found.reason == *reason)
+        });
+        if holds {
+            return Vec::new();
+        }
+        let reason = reason.as_deref().unwrap_or("any reason");
+        vec![format!("{name}: expected {type}={status}/{reason}, found {words}")]
     }
 
     fn judge_installed(
@@ -58,6 +96,10 @@ impl World {
             let Some(host) = self.hosts.get(number as usize).filter(|host| host.is_reachable()) else {
                 continue;
             };
+            // Nothing is wanted of a host that no Machine stands for.
+            if self.machine_stored(number).is_none() {
+                continue;
+            }
             for (component, version) in components {
                 let known = self.catalogue.find_component(component);
                 let present = known.and_then(|known| host.installed_of(known));

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use seaworthy_check::CHECKS;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::lease::Epoch;
@@ -21,6 +22,7 @@ use budget::Budget;
 use harm::Harm;
 use removal::Removal;
 
+use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Command, Ended, Host, Order, Work};
 use crate::world::host_number;
@@ -67,9 +69,34 @@ pub(crate) struct Over<'a> {
 /// After so many violations the rest is not worth writing down.
 const VIOLATIONS_MAX: usize = 100;
 
+/// The invariants that the oracle judges, besides those that are checked after every turn.
+const OWN_INVARIANTS: [&str; 10] = [
+    "budget",
+    "hostExclusivity",
+    "removalWanted",
+    "maxFailures",
+    "finalizerOrder",
+    "soundAction",
+    "expected",
+    "always",
+    "peopleRefused",
+    "livelock",
+];
+
+/// The names of all invariants.
+pub static INVARIANTS: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
+    let mut names: Vec<&str> =
+        OWN_INVARIANTS.into_iter().chain(CHECKS.iter().map(|check| check.name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+});
+
 /// The judge of a run.
 #[derive(Clone, Debug)]
 pub struct Oracle {
+    /// By invariant: how often it may be broken still, and how often it was by leave.
+    allowed: BTreeMap<&'static str, (u32, u32)>,
     violations: Vec<Violation>,
     budget: Budget,
     harm: Harm,
@@ -86,6 +113,7 @@ impl Oracle {
     #[must_use]
     pub fn new(hosts: u32, nodes: bool) -> Self {
         Self {
+            allowed: BTreeMap::new(),
             violations: Vec::new(),
             budget: Budget::new(hosts, nodes),
             harm: Harm::new(hosts),
@@ -119,8 +147,27 @@ impl Oracle {
         self.harm.harmed()
     }
 
+    /// The same, with leave to break some invariants.
+    #[must_use]
+    pub fn allowing(mut self, allowances: &[Allowance]) -> Self {
+        let known = |allowance: &Allowance| INVARIANTS.iter().find(|name| **name == allowance.invariant);
+        let leave = allowances.iter().filter_map(|allowance| Some((*known(allowance)?, (allowance.most, 0))));
+        self.allowed = leave.collect();
+        self
+    }
+
+    /// The invariants that were broken by leave, and how often.
+    pub fn tolerated(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        self.allowed.iter().filter(|(_, (_, used))| *used > 0).map(|(name, (_, used))| (*name, *used))
+    }
+
     /// Notes that an invariant was broken.
     pub fn breach(&mut self, invariant: &'static str, at: Timestamp, detail: String) {
+        if let Some((left, used)) = self.allowed.get_mut(invariant).filter(|(left, _)| *left > 0) {
+            *left -= 1;
+            *used += 1;
+            return;
+        }
         if self.violations.len() < VIOLATIONS_MAX {
             self.violations.push(Violation { invariant, at, detail });
         }

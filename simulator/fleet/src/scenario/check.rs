@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 /// Something that must hold, at a moment of the timeline or at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Check {
     /// Every machine that can be reached has exactly what is wanted, and the status says so.
@@ -27,14 +28,59 @@ pub enum Check {
     Stopped(String),
     /// An object of this kind and name does not exist.
     Gone(super::Reference),
+    /// A condition of an object is as told.
+    Condition(ExpectedCondition),
     /// Operations were started on hosts so often at most, in all.
     MaxOperations(u64),
+    /// The same, for each machine of the fleet.
+    MaxOperationsPerMachine(u32),
     /// Operator processes wrote so often at most to the API server, in all.
     MaxApiWrites(u64),
 }
 
+impl Check {
+    /// Whether it can be looked up at every moment: it does not depend on the size of the fleet.
+    #[must_use]
+    pub const fn is_cheap(&self) -> bool {
+        match self {
+            Self::MaxHarmed(_)
+            | Self::MaxAtWork(_)
+            | Self::NothingRemoved
+            | Self::MaxOperations(_)
+            | Self::MaxOperationsPerMachine(_)
+            | Self::MaxApiWrites(_) => true,
+            Self::Converged
+            | Self::Installed(_)
+            | Self::InstalledOn(_)
+            | Self::MinHarmed(_)
+            | Self::Stopped(_)
+            | Self::Gone(_)
+            | Self::Condition(_) => false,
+        }
+    }
+}
+
+/// A condition of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExpectedCondition {
+    /// The kind of the object: `Machine` or `ClusterPackageVersion`.
+    pub kind: super::KindName,
+    /// Its name.
+    pub name: String,
+    /// The type of the condition.
+    pub r#type: String,
+    /// Its status: `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Its reason; any when left out.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
 /// What is installed on some machines.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InstalledOn {
     /// Which machines, by number.
@@ -47,6 +93,7 @@ macro_rules! occasions {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
         /// Something that may happen in a run, and is counted. A scenario that never got there shows nothing.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "camelCase")]
         pub enum Occasion {
             $($(#[$doc])* $name,)*
@@ -106,4 +153,42 @@ occasions! {
     BudgetExhausted,
     /// Something was removed from a host.
     Removed,
+    /// A host could not be reached any more: no power, or no network.
+    HostLost,
+    /// A request arrived much later than usual.
+    RequestLate,
+    /// A request never arrived.
+    RequestLost,
+    /// A request was turned away: 429, 5xx, or no answer at all.
+    RequestRefused,
+    /// A request arrived once more.
+    RequestRepeated,
+    /// An order arrived once more.
+    OrderRepeated,
+    /// A reply came late, after watches had shown what it says.
+    ReplyLate,
+    /// The API server was down.
+    ApiDown,
+    /// A watch was bound to a cache that was behind.
+    TimeTravelled,
+    /// A watch left a change out.
+    EventLost,
+    /// A Node said something else than the truth.
+    NodeLied,
+    /// A host became slow.
+    HostSlowed,
+    /// A host was busy with something else.
+    HostBusy,
+    /// Others changed the finalizers of a Machine.
+    FinalizersChanged,
+    /// A Machine joined the fleet, its name having been used before or not.
+    MachineJoined,
+    /// The deletion of a Machine was asked for by somebody who acts all the time.
+    MachineLeft,
+    /// Somebody who acts all the time edited a Machine.
+    MachineEdited,
+    /// Somebody made specs again what had been applied.
+    EditReverted,
+    /// Another version became the fleet's default by somebody who acts all the time.
+    VersionPublished,
 }

@@ -73,6 +73,7 @@ fn spec_errors(object: &Resource) -> Vec<SpecError> {
 
 /// An object, by kind and name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// Its kind, as Kubernetes spells it.
@@ -83,6 +84,7 @@ pub struct Reference {
 
 /// A kind, by its name in Kubernetes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "they are the names of the kinds")]
 pub enum KindName {
     Machine,
@@ -97,6 +99,12 @@ impl KindName {
     pub const ALL: [Self; 5] =
         [Self::Machine, Self::MachineComponent, Self::ClusterPackageVersion, Self::Node, Self::Lease];
 
+    /// These, or every kind when there is none.
+    #[must_use]
+    pub const fn or_all(kinds: &[Self]) -> &[Self] {
+        if kinds.is_empty() { &Self::ALL } else { kinds }
+    }
+
     /// The kind.
     #[must_use]
     pub const fn kind(self) -> Kind {
@@ -107,5 +115,26 @@ impl KindName {
             Self::Node => Kind::Node,
             Self::Lease => Kind::Lease,
         }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Manifest {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Manifest".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "An object as people give it to kubectl apply.",
+            "type": "object",
+            "required": ["apiVersion", "kind", "metadata"],
+            "properties": {
+                "apiVersion": {"type": "string"},
+                "kind": {"enum": ["Machine", "MachineComponent", "ClusterPackageVersion", "Node", "Lease"]},
+                "metadata": {"type": "object"},
+                "spec": {"type": "object"},
+            },
+        })
     }
 }

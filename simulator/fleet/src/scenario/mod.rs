@@ -3,24 +3,28 @@
 mod check;
 mod error;
 mod manifest;
+mod place;
 mod quantity;
 
 use std::time::Duration;
 
-use seaworthy_kernel::Seed;
+use seaworthy_kernel::{Seed, Share};
 use seaworthy_model::cause::CauseKind;
 use serde::Deserialize;
 
-pub use check::{Check, InstalledOn, Occasion};
+pub use check::{Check, ExpectedCondition, InstalledOn, Occasion};
 pub use error::ScenarioError;
 pub use manifest::{KindName, Manifest, Reference};
 pub use quantity::{Length, Portion, Range};
 
-use crate::faults::Fault;
+use crate::faults::Rule;
+use crate::oracle::INVARIANTS;
+use crate::workloads::Workload;
 use crate::world::Pace;
 
 /// A scenario, as its file says it.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scenario {
     /// Its name: that of the file without its ending.
@@ -43,15 +47,37 @@ pub struct Scenario {
     pub timeline: Vec<Moment>,
     /// What goes wrong.
     #[serde(default)]
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Rule>,
     /// When nothing goes wrong any more, and how long it may take from then on.
     pub quiet: Quiet,
-    /// What must hold at the end.
+    /// What others do all the time.
     #[serde(default)]
-    pub expect: Vec<Check>,
+    pub workloads: Vec<Workload>,
+    /// What must hold at every moment.
+    #[serde(default)]
+    pub always: Vec<Check>,
+    /// What must hold at the end, and go on to hold.
+    #[serde(default)]
+    pub eventually: Vec<Check>,
     /// What must have happened at least once, or the scenario shows nothing.
     #[serde(default)]
     pub sometimes: Vec<Occasion>,
+    /// Invariants that may be broken here, and why that is right.
+    #[serde(default)]
+    pub allowed: Vec<Allowance>,
+}
+
+/// An invariant that may be broken.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Allowance {
+    /// Its name, as a breach gives it.
+    pub invariant: String,
+    /// Why it is right here.
+    pub reason: String,
+    /// How often at most.
+    pub most: u32,
 }
 
 const fn seed_default() -> u64 {
@@ -60,6 +86,7 @@ const fn seed_default() -> u64 {
 
 /// The machines of a fleet: `m-00000`, `m-00001` and so on, each with a host and, normally, a Node.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fleet {
     /// How many.
@@ -76,6 +103,20 @@ pub struct Fleet {
     /// Whether each host runs a kubelet, and so has a Node.
     #[serde(default = "yes")]
     pub nodes: bool,
+    /// Kinds of machines, all over the failure domains: a label `pool` on the Machine.
+    #[serde(default)]
+    pub pools: Vec<Pool>,
+}
+
+/// A kind of machines.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pool {
+    /// Its name.
+    pub name: String,
+    /// What share of the fleet it is.
+    pub share: Portion,
 }
 
 const fn one() -> u32 {
@@ -88,6 +129,7 @@ const fn yes() -> bool {
 
 /// How hosts behave.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Hosts {
     /// How long fetching an artefact takes.
@@ -113,6 +155,7 @@ impl Hosts {
 
 /// A version that does not work.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Failing {
     /// The name of its `MachineComponent`.
@@ -126,6 +169,7 @@ pub struct Failing {
 
 /// In what way a version does not work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FailureCause {
     /// It does not become healthy.
     #[default]
@@ -150,6 +194,7 @@ impl FailureCause {
 
 /// What people do at one time, in this order.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Moment {
     /// When, since the start.
@@ -175,13 +220,18 @@ pub struct Moment {
 }
 
 /// A change to the specs of machines of the fleet.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
     /// Which, by their numbers.
     pub machines: Vec<u32>,
     /// Their pinned components from now on.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<Vec<serde_json::Map<String, serde_json::Value>>>")
+    )]
     pub components: Option<Vec<seaworthy_api::v1alpha1::ComponentSetting>>,
     /// Whether they are paused from now on.
     #[serde(default)]
@@ -193,6 +243,7 @@ pub struct Edit {
 
 /// The end of the run.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Quiet {
     /// From then on, since the start, no fault acts, and what is to return has returned.
@@ -221,7 +272,11 @@ impl Scenario {
     pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self =
             serde_saphyr::from_str(text).map_err(|error| ScenarioError::malformed(file, &error))?;
-        scenario.judge().map_err(|problems| ScenarioError::unacceptable(file, problems))?;
+        scenario.judge().map_err(|problems| {
+            let places = place::Places::of(text);
+            let problems = problems.into_iter().map(|problem| places.locate(problem));
+            ScenarioError::unacceptable(file, problems.collect())
+        })?;
         Ok(scenario)
     }
 
@@ -233,6 +288,14 @@ impl Scenario {
         self.fleet.machines = machines;
         self.judge().map_err(|problems| ScenarioError::unacceptable(file, problems))?;
         Ok(self)
+    }
+
+    /// The JSON Schema of scenario files, as text.
+    #[cfg(feature = "schema")]
+    #[must_use]
+    pub fn schema() -> String {
+        let schema = schemars::schema_for!(Self);
+        serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
     }
 
     /// The seed that the file names.
@@ -266,12 +329,36 @@ impl Scenario {
                 }
             }
         }
-        for (index, fault) in self.faults.iter().enumerate() {
-            if let Some(problem) = fault.model().out_of_range(self.fleet.machines, self.fleet.zones) {
-                problems.push(format!("faults[{index}].{}: {problem}", fault.name()));
+        self.judge_expectations(&mut problems);
+        for (index, workload) in self.workloads.iter().enumerate() {
+            if let Some(problem) = workload.model().out_of_range(&self.fleet) {
+                problems.push(format!("workloads[{index}].{problem}"));
+            }
+        }
+        for (index, rule) in self.faults.iter().enumerate() {
+            if let Some(problem) = rule.problem(&self.fleet) {
+                problems.push(format!("faults[{index}].{problem}"));
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    fn judge_expectations(&self, problems: &mut Vec<String>) {
+        for (index, check) in self.always.iter().enumerate() {
+            if !check.is_cheap() {
+                let why = "too costly to be looked up at every moment: move it to `eventually`, or to a moment's `expect`";
+                problems.push(format!("always[{index}]: {why}"));
+            }
+        }
+        for (index, Allowance { invariant, reason, .. }) in self.allowed.iter().enumerate() {
+            if INVARIANTS.iter().all(|known| known != invariant) {
+                let known = INVARIANTS.join(", ");
+                problems.push(format!("allowed[{index}].invariant: there is no {invariant:?} among {known}"));
+            }
+            if reason.trim().is_empty() {
+                problems.push(format!("allowed[{index}].reason: must say why"));
+            }
+        }
     }
 
     fn judge_fleet(&self, problems: &mut Vec<String>) {
@@ -288,6 +375,9 @@ impl Scenario {
         }
         if self.fleet.racks_per_zone == 0 {
             problems.push("fleet.racksPerZone: must be at least 1".into());
+        }
+        if self.fleet.pools.iter().map(|pool| pool.share.0.0).sum::<u32>() > Share::ALL.0 {
+            problems.push("fleet.pools: the shares come to more than 100%".into());
         }
     }
 }

@@ -65,6 +65,11 @@ impl Portion {
     }
 }
 
+impl Range {
+    /// No time at all.
+    pub const NOTHING: Self = Self(Span::exactly(Duration::ZERO));
+}
+
 struct LengthVisitor;
 
 impl Visitor<'_> for LengthVisitor {
@@ -135,6 +140,60 @@ impl Visitor<'_> for PortionVisitor {
 impl<'de> Deserialize<'de> for Portion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(PortionVisitor)
+    }
+}
+
+#[cfg(feature = "schema")]
+mod schema {
+    use std::borrow::Cow;
+
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+    use super::{Length, Portion, Range};
+
+    /// One or more numbers, each with its unit.
+    const LENGTH: &str = "^([0-9]+(ms|s|m|h|d))+$";
+
+    impl JsonSchema for Length {
+        fn schema_name() -> Cow<'static, str> {
+            "Length".into()
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            json_schema!({
+                "description": "A length of time: 500ms, 10s, 5m, 2h, 1d, or several of them in a row.",
+                "type": "string",
+                "pattern": LENGTH,
+            })
+        }
+    }
+
+    impl JsonSchema for Range {
+        fn schema_name() -> Cow<'static, str> {
+            "Range".into()
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            let length = json_schema!({"type": "string", "pattern": LENGTH});
+            json_schema!({
+                "description": "A length of time that is drawn: 10m, or [10m, 2h] for anything between.",
+                "anyOf": [length, {"type": "array", "items": length, "minItems": 2, "maxItems": 2}],
+            })
+        }
+    }
+
+    impl JsonSchema for Portion {
+        fn schema_name() -> Cow<'static, str> {
+            "Portion".into()
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            json_schema!({
+                "description": "A part of a whole: 2%, 0.05%, up to four decimals.",
+                "type": "string",
+                "pattern": "^[0-9]+(\\.[0-9]{1,4})?%$",
+            })
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use seaworthy_api::request::Request;
 use seaworthy_kernel::{Span, Timestamp, word};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::event::{Outcome, Receipt};
@@ -11,7 +12,7 @@ use super::World;
 use super::api_server::{Preconditions, Refusal, WriteResult, Written};
 use super::host::{Answer, Order};
 use super::mail::{Letter, Reply, Sender};
-use crate::faults::Chance;
+use crate::faults::trigger::{Destination, Point, Side};
 use crate::scenario::Occasion;
 
 /// Who writes to the API server.
@@ -37,9 +38,7 @@ impl World {
                     let (kind, name) = request.object();
                     self.race(kind, name);
                 }
-                let now = self.queue.now();
-                let result = self.api.execute(*request, now);
-                self.reply(sender, reply, result);
+                self.execute(sender, *request, reply);
             }
             Some(Letter::Order { sender, host, order, sent, reply }) => {
                 self.receive(sender, host, &order, sent);
@@ -52,15 +51,36 @@ impl World {
         }
     }
 
+    /// The API server executes a request, if it answers at all.
+    fn execute(&mut self, sender: Sender, request: Request, reply: Reply) {
+        let now = self.queue.now();
+        if now < self.disturbance.api_down || !self.disturbance.admits(now) {
+            if reply != Reply::Unwanted {
+                let delay = self.way_back(sender);
+                self.answer_unavailable(sender, delay);
+            }
+            return;
+        }
+        let result = self.api.execute(request, now);
+        self.reply(sender, reply, result);
+    }
+
     fn reply(&mut self, sender: Sender, reply: Reply, result: WriteResult) {
         if let Ok(written) = &result {
             self.committed(written, Writer::Operator);
+            self.pass(&Point::Write { to: Destination::Api, side: Side::After }, None);
         }
         match reply {
             Reply::Comes => {
                 let delay = self.way_back(sender);
                 self.answer(sender, delay, outcome(result));
             }
+            Reply::Late(by) => {
+                self.tally.note(Occasion::ReplyLate);
+                let delay = self.way_back(sender);
+                self.answer(sender, delay + by, outcome(result));
+            }
+            Reply::Unwanted => self.tally.note(Occasion::RequestRepeated),
             Reply::Lost => self.tally.note(Occasion::ReplyLost),
             Reply::SenderCrashes => self.crash_sender(sender),
         }
@@ -109,6 +129,7 @@ impl World {
         }
         self.oracle.committed(written, &self.hosts, now);
         self.notify(kind);
+        self.pass_commit(written, writer);
     }
 
     /// An order arrives at a host.
@@ -124,7 +145,10 @@ impl World {
         let setting = setting!(self, number);
         let answer = self.hosts[number as usize].receive(order, session, &setting);
         match answer {
-            Answer::Begun(length) => return self.operation_begun(number, order, sent, length),
+            Answer::Begun(length) => {
+                self.operation_begun(number, order, sent, length);
+                return self.pass(&Point::Write { to: Destination::Host, side: Side::After }, Some(number));
+            }
             Answer::Attached => return,
             Answer::Facts(report) => {
                 if let Some(facts) = self.facts(sender.process, number, report) {
@@ -150,18 +174,6 @@ impl World {
             self.tally.note(Occasion::FenceRefused);
         } else if kind == CauseKind::OwnedByAnother {
             self.tally.note(Occasion::OwnerRefused);
-        }
-    }
-
-    /// A point at which the faults may strike an operation of a host.
-    pub(super) fn chance_on_host(&self, key: u64, host: u32, run: u32) -> Chance<'_> {
-        Chance {
-            draws: &self.draws,
-            key,
-            owner: u64::from(host),
-            occurrence: u64::from(run),
-            now: self.queue.now(),
-            quiet: self.quiet,
         }
     }
 }

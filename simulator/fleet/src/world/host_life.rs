@@ -11,7 +11,7 @@ use super::World;
 use super::event::{Event, Injection};
 use super::host::{Change, Command, Ended, Order, Progress, Step, Work};
 use super::mail::{Letter, Sender};
-use crate::faults::OperationFate;
+use crate::faults::trigger::Point;
 use crate::oracle::{Began, Over};
 use crate::scenario::Occasion;
 
@@ -31,6 +31,22 @@ impl World {
             Injection::Spoil(host, drift) => self.spoil(host, drift),
             Injection::Crash { seat } => self.crash_seat(seat),
             Injection::HoldWatch(kind, until) => self.hold_watch(kind, until),
+            Injection::Lag { kind, lag, until } => self.lag_watch(kind, lag, until),
+            Injection::Relist(kind) => self.relist(kind),
+            Injection::Compact => self.compact(),
+            Injection::Cache(kind) => self.cache(kind),
+            Injection::Travel { kind, since, until } => self.travel(kind, since, until),
+            Injection::ApiDown(until) => self.api_down(until),
+            Injection::Throttle { per_second, burst, until } => self.throttle(per_second, burst, until),
+            Injection::RegistryDown(until) => self.registry_down(until),
+            Injection::AddFinalizer(host) => self.add_finalizer(host),
+            Injection::DropFinalizer(host) => self.drop_finalizer(host),
+            Injection::StripFinalizer(host) => self.strip_finalizer(host),
+            Injection::Lie(host, says) => self.lie(host, says),
+            Injection::Truth(host) => self.tell_truth(host),
+            Injection::Slow(host, factor) => self.slow(host, factor),
+            Injection::Time => self.pass(&Point::Time, None),
+            Injection::Silence => {}
         }
     }
 
@@ -47,10 +63,7 @@ impl World {
         if repairs {
             self.tally.note(Occasion::HostRepaired);
         }
-        let mut fate = OperationFate::default();
-        for (key, fault) in &self.faults {
-            fault.model().on_operation(&self.chance_on_host(*key, number, run), &mut fate);
-        }
+        let fate = self.operation_fate(number, run);
         if let Some(breaks) = fate.breaks {
             self.breaks.insert(number, breaks);
         }
@@ -69,6 +82,7 @@ impl World {
 
     fn step_begun(&mut self, number: u32, run: u32, step: Step, length: Duration) {
         let now = self.queue.now();
+        let length = self.disturbance.slowed(number, length);
         self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
         self.recorder.step(now, number, &self.hosts[number as usize]);
         self.queue.after(length, Priority::NORMAL, Event::Step { host: number, run });
@@ -81,6 +95,7 @@ impl World {
             self.queue.at(strikes, Priority::WORLD, Event::Fault(Injection::PowerOff(number)));
             self.queue.at(strikes + lasting, Priority::WORLD, Event::Fault(Injection::PowerOn(number)));
         }
+        self.pass(&Point::Step { host: number, step }, Some(number));
     }
 
     /// A step ends.

@@ -47,7 +47,10 @@ impl World {
 
     /// A host was lost: its Node will be `Unknown` once the lease has run out.
     pub(super) fn host_lost(&mut self, number: u32) {
-        self.oracle.host_lost(number, self.queue.now());
+        self.tally.note(Occasion::HostLost);
+        if !self.disturbance.lies.contains_key(&number) {
+            self.oracle.host_lost(number, self.queue.now());
+        }
         let generation = self.next_generation(number);
         let renewed = self.draws.within(word("renewal"), u64::from(number), u64::from(generation), RENEWAL);
         self.queue.after(
@@ -83,10 +86,43 @@ impl World {
             return self.queue.discount();
         }
         let reachable = self.hosts[number as usize].is_reachable();
-        let health = if reachable { Health::Healthy } else { Health::Unknown };
         if reachable {
             self.oracle.host_back(number);
         }
+        let truth = if reachable { Health::Healthy } else { Health::Unknown };
+        self.post_health(number, self.disturbance.lies.get(&number).copied().unwrap_or(truth));
+    }
+
+    /// From now on the Node of a host says this, or what it says already, whatever the truth is. That the host is lost
+    /// cannot be known then.
+    pub(super) fn lie(&mut self, number: u32, says: Option<Health>) {
+        let says = says.unwrap_or(self.nodes[number as usize].posted);
+        self.tally.note(Occasion::NodeLied);
+        self.disturbance.lies.insert(number, says);
+        self.next_generation(number);
+        if says == Health::Healthy {
+            self.oracle.host_back(number);
+        }
+        self.post_health(number, says);
+    }
+
+    /// The Node of a host says the truth again.
+    pub(super) fn tell_truth(&mut self, number: u32) {
+        if self.disturbance.lies.remove(&number).is_none() {
+            return;
+        }
+        self.next_generation(number);
+        if self.hosts[number as usize].is_reachable() {
+            self.oracle.host_back(number);
+            self.post_health(number, Health::Healthy);
+        } else {
+            self.oracle.host_lost(number, self.queue.now());
+            self.post_health(number, Health::Unknown);
+        }
+    }
+
+    /// A Node's condition is written, unless it is what it was.
+    fn post_health(&mut self, number: u32, health: Health) {
         self.nodes[number as usize].posted = health;
         if !self.scenario.fleet.nodes {
             return;

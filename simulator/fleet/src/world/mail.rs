@@ -1,6 +1,8 @@
 //! What is on its way between an operator process and the API server or a host. A letter outlives the process that
 //! sent it.
 
+use std::time::Duration;
+
 use seaworthy_api::request::Request;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::Outcome;
@@ -66,8 +68,24 @@ pub enum Reply {
     Comes,
     /// It is lost, and the sender notices nothing.
     Lost,
+    /// It comes so much later than usual.
+    Late(Duration),
+    /// Nobody waits for it: the letter is a copy.
+    Unwanted,
     /// The sender crashes before it comes.
     SenderCrashes,
+}
+
+/// Whether a request arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Passage {
+    /// It does.
+    #[default]
+    Arrives,
+    /// It is turned away, and nothing is done.
+    Refused,
+    /// It is lost, and the sender notices nothing.
+    Lost,
 }
 
 /// Letters by number. Numbers are used again.

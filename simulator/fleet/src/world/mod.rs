@@ -6,26 +6,31 @@ mod setting;
 pub mod api_server;
 pub mod host;
 
+mod actors;
 mod arrival;
 mod catalogue;
 mod clock;
+mod disturbance;
 mod event;
 mod host_life;
 mod kubelet;
 mod mail;
 mod operator;
 mod people;
+mod strikes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use seaworthy_api::object::Machine;
+use seaworthy_api::object::{Machine, Resource};
 use seaworthy_kernel::{Draws, Priority, Queue, Seed, Share, Timestamp, TraceHash, word};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::Architecture;
+use seaworthy_model::id::Kind;
 use seaworthy_model::machine::HostId;
 
 use api_server::{ApiServer, KINDS};
+use disturbance::Disturbance;
 use event::Event;
 use host::Host;
 use kubelet::NodeLife;
@@ -37,9 +42,9 @@ pub use clock::{START, readable, since_start};
 pub use event::Injection;
 pub use host::{Pace, Step};
 pub use kubelet::{GRACE, machine_name};
-pub use mail::Reply;
+pub use mail::{Passage, Reply};
 
-use crate::faults::{Fault, Plan};
+use crate::faults::{Rule, Rules};
 use crate::history::Recorder;
 use crate::options::Options;
 use crate::oracle::Oracle;
@@ -69,8 +74,10 @@ pub struct World {
     processes: Vec<Option<Box<Process>>>,
     live: Vec<u32>,
     mail: Mail,
-    /// Each with the key of its draws.
-    faults: Vec<(u64, Fault)>,
+    /// What people applied last, but the machines of the fleet.
+    applied: BTreeMap<(Kind, Arc<str>), Arc<Resource>>,
+    rules: Rules,
+    disturbance: Disturbance,
     holds: [Timestamp; KINDS.len()],
     /// Hosts that lose their power in a certain step, for so long.
     breaks: BTreeMap<u32, (Step, std::time::Duration)>,
@@ -94,7 +101,7 @@ impl World {
             trace: TraceHash::EMPTY,
             api: ApiServer::new(draws),
             catalogue: Catalogue::default(),
-            oracle: Oracle::new(scenario.fleet.machines, scenario.fleet.nodes),
+            oracle: Oracle::new(scenario.fleet.machines, scenario.fleet.nodes).allowing(&scenario.allowed),
             tally: Tally::default(),
             recorder: Recorder::default(),
             last_write: START,
@@ -104,7 +111,9 @@ impl World {
             processes: Vec::new(),
             live: Vec::new(),
             mail: Mail::default(),
-            faults: keyed_faults(&scenario),
+            applied: BTreeMap::new(),
+            rules: Rules::new(keyed_rules(&scenario)),
+            disturbance: Disturbance::default(),
             holds: [START; KINDS.len()],
             breaks: BTreeMap::new(),
             failures: Vec::new(),
@@ -133,6 +142,7 @@ impl World {
             Event::Step { host, run } => self.step(host, run),
             Event::Node { host, generation } => self.node_changes(host, generation),
             Event::People(moment) => self.people_act(moment),
+            Event::Workload { index, occurrence } => self.workload_acts(index, occurrence),
             Event::Fault(injection) => self.inject(injection),
         }
         true
@@ -170,17 +180,8 @@ impl World {
         for (index, moment) in (0..).zip(&self.scenario.timeline) {
             self.queue.at(START + moment.at.0, Priority::WORLD, Event::People(index));
         }
-        let extent = (self.scenario.fleet.machines, self.scenario.fleet.zones);
-        let mut planned = Vec::new();
-        for (key, fault) in &self.faults {
-            fault.model().schedule(&mut Plan::new(&self.draws, *key, extent, self.quiet, &mut planned));
-        }
-        for (at, injection) in planned {
-            if let Injection::HoldWatch(_, until) = injection {
-                self.oracle.watches_lag(until.since(at));
-            }
-            self.queue.at(at, Priority::WORLD, Event::Fault(injection));
-        }
+        self.plan_workloads();
+        self.plan_faults();
     }
 }
 
@@ -206,13 +207,13 @@ fn new_host(scenario: &Scenario, draws: &Draws, number: u32) -> Host {
     Host::new(HostId(identity), if arm64 { Architecture::Arm64 } else { Architecture::Amd64 })
 }
 
-/// The key of a fault's draws: its name, and its place among those of the same name.
-fn keyed_faults(scenario: &Scenario) -> Vec<(u64, Fault)> {
+/// The faults, each with the key of its draws: its name, and its place among those of the same name.
+fn keyed_rules(scenario: &Scenario) -> Vec<(u64, Rule)> {
     let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
     let mut keyed = Vec::new();
-    for fault in &scenario.faults {
-        let place = seen.entry(fault.name()).or_default();
-        keyed.push((word(fault.name()) ^ *place << 32, fault.clone()));
+    for rule in &scenario.faults {
+        let place = seen.entry(rule.fault.name()).or_default();
+        keyed.push((word(rule.fault.name()) ^ *place << 32, rule.clone()));
         *place += 1;
     }
     keyed

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use seaworthy_api::object::{Endpoint, Lease, LeaseSpec, Machine, Metadata, Resource};
 use seaworthy_api::v1alpha1::{ADOPT_ANNOTATION, Address, LEASE, MachineSpec, NAMESPACE, Ssh};
-use seaworthy_kernel::Priority;
+use seaworthy_kernel::{Draws, Priority};
 use seaworthy_model::id::Kind;
 
 use super::api_server::{Preconditions, Refusal, WriteResult};
@@ -20,7 +20,7 @@ impl World {
         let scenario = Arc::clone(&self.scenario);
         let mut racks = Racks::default();
         for number in 0..scenario.fleet.machines {
-            let machine = racks.machine(&scenario.fleet, number);
+            let machine = racks.machine(&scenario.fleet, &self.draws, number);
             self.apply(machine);
             if scenario.fleet.nodes {
                 let now = self.queue.now();
@@ -31,6 +31,8 @@ impl World {
         }
         for manifest in &scenario.manifests {
             if let Some(object) = manifest.object() {
+                let key = (object.kind(), Arc::clone(&object.metadata().name));
+                self.applied.insert(key, Arc::new(object.clone()));
                 self.apply(object.clone());
             }
         }
@@ -47,6 +49,8 @@ impl World {
         self.look(moment);
         for manifest in &moment.apply {
             if let Some(object) = manifest.object() {
+                let key = (object.kind(), Arc::clone(&object.metadata().name));
+                self.applied.insert(key, Arc::new(object.clone()));
                 self.apply(object.clone());
             }
         }
@@ -54,6 +58,7 @@ impl World {
             self.edit(edit);
         }
         for reference in &moment.delete {
+            self.applied.remove(&(reference.kind.kind(), Arc::from(reference.name.as_str())));
             let now = self.queue.now();
             let object = (reference.kind.kind(), reference.name.as_str());
             let written = self.api.delete(object, Preconditions::default(), now);
@@ -77,7 +82,7 @@ impl World {
     }
 
     /// `kubectl apply`: the object is created, or its spec, labels and annotations become those of the manifest.
-    fn apply(&mut self, object: Resource) {
+    pub(super) fn apply(&mut self, object: Resource) {
         let (kind, name) = (object.kind(), object.metadata().name.clone());
         let now = self.queue.now();
         let written = if self.api.get(kind, &name).is_none() {
@@ -151,6 +156,11 @@ impl World {
         }
     }
 
+    /// A machine of the fleet, as people applied it.
+    pub(super) fn machine(&self, number: u32) -> Resource {
+        Racks::default().machine(&self.scenario.fleet, &self.draws, number)
+    }
+
     /// How many hosts have which version of which component.
     #[must_use]
     pub fn versions(&self) -> BTreeMap<String, u32> {
@@ -187,16 +197,20 @@ impl Default for Racks {
 
 impl Racks {
     /// A machine of the fleet, as people applied it.
-    fn machine(&mut self, fleet: &Fleet, number: u32) -> Resource {
+    fn machine(&mut self, fleet: &Fleet, draws: &Draws, number: u32) -> Resource {
         let zone = number % fleet.zones;
         let rack = number / fleet.zones % fleet.racks_per_zone;
         let idc = self.zones.entry(zone).or_insert_with(|| format!("zone-{zone}").into());
         let in_rack = self.racks.entry((zone, rack)).or_insert_with(|| format!("rack-{zone}-{rack}").into());
         let name: Arc<str> = machine_name(number).into();
+        let mut metadata = Metadata::named(Arc::clone(&name));
+        if let Some(pool) = fleet.pool_of(number, draws) {
+            metadata.labels.insert("pool".into(), pool.into());
+        }
         Resource::Machine(Box::new(Machine {
             api_version: Endpoint::of(Kind::Machine).api_version.into(),
             kind: Kind::Machine.name().into(),
-            metadata: Metadata::named(Arc::clone(&name)),
+            metadata,
             spec: Arc::new(MachineSpec {
                 address: Address {
                     ip: address(number).into(),

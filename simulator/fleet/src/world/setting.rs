@@ -8,6 +8,7 @@ macro_rules! setting {
             number: $number,
             pace: &$world.pace,
             failures: &$world.failures,
+            downloads: $world.queue.now() >= $world.disturbance.registry_down,
         }
     };
 }

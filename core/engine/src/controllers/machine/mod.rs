@@ -9,6 +9,8 @@ mod status;
 mod uninstall;
 
 use seaworthy_model::cause::CauseKind;
+use seaworthy_model::effect::Target;
+use seaworthy_model::host::Owner;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::machine::{MachineObject, Reason};
 use seaworthy_model::report::{Blocker, WakeReason};
@@ -81,7 +83,18 @@ impl Step<'_> {
         if self.object.meta.is_terminating() {
             return self.uninstall(draft);
         }
+        if self.has_lost_its_hold() {
+            let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
+            return draft.write_finalizers(target, meta, meta.finalizers_with_ours());
+        }
         self.bring_to_target(draft);
+    }
+
+    /// Whether the host is in use, and somebody has removed what holds its Machine until it is not any more.
+    fn has_lost_its_hold(self) -> bool {
+        let ours = Owner::Machine(self.object.meta.uid);
+        !self.object.meta.is_held()
+            && self.machine.host.facts.as_ref().is_some_and(|facts| facts.owner == ours)
     }
 
     /// Waits for the next try of a contact.

@@ -91,7 +91,7 @@ impl<'a> Document<'a> {
             phases: Phase::ALL.map(Phase::name).to_vec(),
             waits: &WaitsFor::NAMES,
             steps: Step::ALL.iter().map(|step| format!("{step:?}").to_lowercase()).collect(),
-            faults: scenario.faults.iter().map(seaworthy_fleet::faults::Fault::name).collect(),
+            faults: scenario.faults.iter().map(|rule| rule.fault.name()).collect(),
             rollouts: lanes(history),
             budget: table(&history.budget, |Budget { occupied, limit, at_work, used }| {
                 [occupied, limit, at_work, used]

@@ -79,6 +79,10 @@ impl Collection {
         self.log.since(cursor, now)
     }
 
+    pub(super) fn compact(&mut self) {
+        self.log.compact();
+    }
+
     pub(super) fn put(&mut self, change: Change) {
         let object = Arc::clone(&change.object);
         match self.place(object.name()) {

@@ -69,6 +69,11 @@ impl Log {
         self.changes.push_back(change);
     }
 
+    pub(super) fn compact(&mut self) {
+        self.start = self.end().0;
+        self.changes.clear();
+    }
+
     pub(super) fn end(&self) -> Cursor {
         Cursor(self.start + self.changes.len() as u64)
     }

@@ -120,6 +120,11 @@ impl ApiServer {
         self.collection(kind)
     }
 
+    /// Compacts the whole history away: no watch can go on from before.
+    pub fn compact(&mut self) {
+        self.collections.iter_mut().for_each(Collection::compact);
+    }
+
     /// The object of this name.
     #[must_use]
     pub fn get(&self, kind: Kind, name: &str) -> Option<&Arc<Stored>> {

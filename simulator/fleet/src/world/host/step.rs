@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use seaworthy_kernel::{Draws, Span, word};
+use serde::Deserialize;
 
 /// A step of an operation on a host, in the order of the real host program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
 pub enum Step {
     /// Take the host's lock.
     Lock,

@@ -27,7 +27,7 @@ fn setting(failures: &[Option<(CauseKind, Share)>]) -> Setting<'_> {
         stage: seaworthy_kernel::Span::millis(5, 5),
         restart: seaworthy_kernel::Span::millis(5, 5),
     };
-    Setting { draws: &DRAWS, number: 0, pace: &PACE, failures }
+    Setting { draws: &DRAWS, number: 0, pace: &PACE, failures, downloads: true }
 }
 
 fn release(version: u32) -> ReleaseId {

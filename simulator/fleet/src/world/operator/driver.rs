@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use seaworthy_api::names::Names;
-use seaworthy_api::request;
+use seaworthy_api::request::{self, Request};
 use seaworthy_check::check;
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::cause::{Cause, CauseKind};
@@ -18,7 +18,8 @@ use seaworthy_model::machine::Installed;
 use seaworthy_model::report::{Blocker, Turn};
 
 use super::Process;
-use crate::faults::{Chance, OrderFate, RequestFate, SessionFate};
+use crate::faults::trigger::{Destination, Point, Side};
+use crate::faults::{OrderFate, RequestFate, SessionFate};
 use crate::history::End;
 use crate::scenario::Occasion;
 use crate::world::Catalogue;
@@ -26,7 +27,7 @@ use crate::world::World;
 use crate::world::api_server::KINDS;
 use crate::world::event::Event;
 use crate::world::host::{Change, Command, Ended, Install, Order, Report, Work};
-use crate::world::mail::{Letter, Reply, Sender};
+use crate::world::mail::{Letter, Passage, Reply, Sender};
 
 /// What one `reconcile` with its bookkeeping costs a process.
 const TURN: Duration = Duration::from_millis(1);
@@ -176,18 +177,41 @@ impl World {
                 return Dispatched::Alive;
             }
         };
-        let mut fate = RequestFate::default();
-        for (key, fault) in &self.faults {
-            fault.model().on_request(&self.chance(*key, sender), &mut fate);
-        }
+        self.pass(&Point::Write { to: Destination::Api, side: Side::Before }, None);
+        let fate = self.request_fate(sender);
         if fate.crashes_before {
             return Dispatched::Crashed;
         }
-        let letter =
-            Letter::Request { sender, request: Box::new(request), reply: fate.reply, raced: fate.raced };
-        let delay = self.draws.within(word("request"), u64::from(sender.process), sender.action.0, API);
-        self.post(delay, letter);
+        self.send_by_fate(sender, request, fate);
         Dispatched::Alive
+    }
+
+    fn send_by_fate(&mut self, sender: Sender, request: Request, fate: RequestFate) {
+        let owner = u64::from(sender.process);
+        let delay = self.draws.within(word("request"), owner, sender.action.0, API);
+        if let Some(again) = fate.again {
+            let (request, reply) = (Box::new(request.clone()), Reply::Unwanted);
+            self.post(delay + again, Letter::Request { sender, request, reply, raced: false });
+        }
+        match fate.passage {
+            Passage::Arrives => {
+                let RequestFate { reply, raced, .. } = fate;
+                if fate.late > Duration::ZERO {
+                    self.tally.note(Occasion::RequestLate);
+                }
+                let letter = Letter::Request { sender, request: Box::new(request), reply, raced };
+                self.post(delay + fate.late, letter);
+            }
+            Passage::Refused => self.answer_unavailable(sender, delay),
+            Passage::Lost => self.tally.note(Occasion::RequestLost),
+        }
+    }
+
+    /// The API server turns a request away.
+    pub(in crate::world) fn answer_unavailable(&mut self, sender: Sender, delay: Duration) {
+        self.tally.note(Occasion::RequestRefused);
+        let cause = Cause::new(CauseKind::ApiUnavailable, "the server asks to come back later");
+        self.answer(sender, delay, Outcome::Retryable(cause));
     }
 
     fn send_order(
@@ -210,10 +234,10 @@ impl World {
                 return Dispatched::Alive;
             }
         };
-        let mut fate = OrderFate::default();
-        for (key, fault) in &self.faults {
-            fault.model().on_order(&self.chance(*key, sender), &mut fate);
+        if matches!(command, Command::Apply(_) | Command::Disown) {
+            self.pass(&Point::Write { to: Destination::Host, side: Side::Before }, Some(host));
         }
+        let fate = self.order_fate(sender);
         if fate.crashes_before {
             return Dispatched::Crashed;
         }
@@ -221,6 +245,21 @@ impl World {
         let sent = self.queue.now();
         let letter = Letter::Order { sender, host, order: Order { fence, command }, sent, reply };
         let delay = self.draws.within(word("connect"), u64::from(sender.process), sender.action.0, CONNECT);
+        self.send_to_host(letter, delay, fate);
+        Dispatched::Alive
+    }
+
+    fn send_to_host(&mut self, letter: Letter, delay: Duration, fate: OrderFate) {
+        let Letter::Order { sender, .. } = letter else { return };
+        if fate.busy {
+            self.tally.note(Occasion::HostBusy);
+            let cause = Cause::new(CauseKind::HostBusy, "something else holds the lock");
+            return self.answer(sender, delay, Outcome::Retryable(cause));
+        }
+        if let Some(again) = fate.again {
+            self.tally.note(Occasion::OrderRepeated);
+            self.post(delay + again, letter.clone());
+        }
         match fate.session {
             SessionFate::Holds => self.post(delay, letter),
             SessionFate::LostBefore(noticed) => {
@@ -237,18 +276,6 @@ impl World {
                 self.answer(sender, noticed, Outcome::Unknown);
                 self.post(arrives, letter);
             }
-        }
-        Dispatched::Alive
-    }
-
-    fn chance(&self, key: u64, sender: Sender) -> Chance<'_> {
-        Chance {
-            draws: &self.draws,
-            key,
-            owner: u64::from(sender.process),
-            occurrence: sender.action.0,
-            now: self.queue.now(),
-            quiet: self.quiet,
         }
     }
 

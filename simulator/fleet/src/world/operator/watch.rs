@@ -14,6 +14,7 @@ use super::Process;
 use crate::scenario::Occasion;
 use crate::world::World;
 use crate::world::api_server::{Change, ChangeKind, Cursor, Gone, KINDS, Stored};
+use crate::world::disturbance::Cache;
 use crate::world::event::Event;
 
 /// How long the store takes to answer a consistent list of thousands of objects.
@@ -87,6 +88,26 @@ impl Process {
         Ok(Observation::Machine(id, Some(Box::new(object))))
     }
 
+    /// Takes in a whole list, and watches from `cursor`.
+    fn take_in_list<'a>(
+        &mut self,
+        kind: Kind,
+        objects: impl ExactSizeIterator<Item = &'a Arc<Stored>>,
+        cursor: Cursor,
+    ) {
+        self.watch(kind).cursor = Some(cursor);
+        let before = std::mem::take(&mut self.watch(kind).present);
+        let is_empty = objects.len() == 0;
+        for object in objects {
+            self.take_in_object(object);
+        }
+        self.take_in_absences(kind, &before);
+        if kind == Kind::Lease && is_empty {
+            self.observed(Observation::Lease(None));
+        }
+        self.observed(Observation::Synced(kind));
+    }
+
     fn mark(&mut self, kind: Kind, observation: &Observation, is_present: bool) {
         let index = match observation {
             Observation::Machine(id, _) | Observation::Node(id, _) => id.index(),
@@ -133,38 +154,67 @@ impl World {
     }
 
     /// The list arrives.
-    pub(in crate::world) fn list(&mut self, process: u32, kind: Kind) {
-        let Some(mut process) = self.take_process(process) else { return self.queue.discount() };
+    pub(in crate::world) fn list(&mut self, number: u32, kind: Kind) {
+        let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
+        let down = self.disturbance.api_down;
+        if self.now() < down {
+            self.queue.at(down, Priority::NORMAL, Event::List { process: number, kind });
+            return self.put_process(process);
+        }
         let collection = self.api.sorted(kind);
-        process.watch(kind).cursor = Some(collection.cursor());
-        let before = std::mem::take(&mut process.watch(kind).present);
-        for object in collection.objects() {
-            process.take_in_object(object);
-        }
-        process.take_in_absences(kind, &before);
-        if kind == Kind::Lease && collection.is_empty() {
-            process.observed(Observation::Lease(None));
-        }
-        process.observed(Observation::Synced(kind));
+        process.take_in_list(kind, collection.objects().into_iter(), collection.cursor());
         self.turn_soon(&mut process);
         self.put_process(process);
+    }
+
+    /// Watches of a kind break and list again.
+    pub(in crate::world) fn relist(&mut self, kind: Kind) {
+        self.tally.note(Occasion::Relisted);
+        self.rebind(kind, |world, process| world.want_list(process, kind));
+    }
+
+    /// Watches of a kind are served from a cache: its objects first, then what changed since.
+    pub(in crate::world) fn bind_to_cache(&mut self, kind: Kind, cache: &Cache) {
+        self.rebind(kind, |world, process| {
+            process.take_in_list(kind, cache.objects.iter(), cache.cursor);
+            world.want_delivery(process, kind);
+            world.turn_soon(process);
+        });
+    }
+
+    /// Binds the watches of a kind anew that have listed already.
+    fn rebind(&mut self, kind: Kind, bind: impl Fn(&mut Self, &mut Process)) {
+        for number in self.live.clone() {
+            let Some(mut process) = self.take_process(number) else { continue };
+            if process.watch(kind).cursor.is_some() {
+                bind(self, &mut process);
+            }
+            self.put_process(process);
+        }
     }
 
     /// Something of a kind was committed: those who watch it will see it.
     pub(in crate::world) fn notify(&mut self, kind: Kind) {
         for number in self.live.clone() {
             let Some(mut process) = self.take_process(number) else { continue };
-            let watch = process.watch(kind);
-            if watch.cursor.is_some() && !watch.due {
-                watch.due = true;
-                let revision = self.api.revision();
-                let purpose = word("watch") ^ word(kind.name());
-                let delay = self.draws.within(purpose, u64::from(number), revision, DELAY);
-                let at = (self.queue.now() + delay).max(self.held_until(kind));
-                self.queue.at(at, Priority::NORMAL, Event::Deliver { process: number, kind });
-            }
+            self.want_delivery(&mut process, kind);
             self.put_process(process);
         }
+    }
+
+    /// A watch will deliver what it has, unless it is about to.
+    fn want_delivery(&mut self, process: &mut Process, kind: Kind) {
+        let (number, now) = (process.number, self.queue.now());
+        let watch = process.watch(kind);
+        if watch.cursor.is_none() || watch.due {
+            return;
+        }
+        watch.due = true;
+        let revision = self.api.revision();
+        let purpose = word("watch") ^ word(kind.name());
+        let delay = self.draws.within(purpose, u64::from(number), revision, DELAY);
+        let at = (now + delay + self.disturbance.lag(kind, now)).max(self.held_until(kind));
+        self.queue.at(at, Priority::NORMAL, Event::Deliver { process: number, kind });
     }
 
     /// A watch delivers what it has.
@@ -178,29 +228,58 @@ impl World {
         }
         let watch = process.watch(kind);
         watch.due = false;
-        let Some(mut cursor) = watch.cursor else { return self.put_process(process) };
-        let compacted = match self.api.collection(kind).since(cursor, now) {
-            Ok(changes) => {
-                for change in changes {
-                    process.take_in(change);
-                    cursor = cursor.next();
+        let Some(cursor) = watch.cursor else { return self.put_process(process) };
+        match self.show(&mut process, kind, cursor) {
+            Ok(later) => {
+                if let Some(at) = later {
+                    process.watch(kind).due = true;
+                    self.queue.at(at, Priority::NORMAL, Event::Deliver { process: number, kind });
                 }
-                false
+                self.turn_soon(&mut process);
             }
-            Err(Gone) => true,
-        };
-        if compacted {
-            self.tally.note(Occasion::Relisted);
-            self.want_list(&mut process, kind);
-        } else {
-            process.watch(kind).cursor = Some(cursor);
-            self.turn_soon(&mut process);
+            Err(Gone) => {
+                self.tally.note(Occasion::Relisted);
+                self.want_list(&mut process, kind);
+            }
         }
         self.put_process(process);
     }
 
+    /// Shows a process what its watch has for it. When there is more that is delayed, the answer says until when.
+    fn show(
+        &mut self,
+        process: &mut Process,
+        kind: Kind,
+        mut cursor: Cursor,
+    ) -> Result<Option<Timestamp>, Gone> {
+        let now = self.queue.now();
+        let lag = self.disturbance.lag(kind, now);
+        let loses = self.rules.lose_events();
+        let mut lost = Vec::new();
+        if loses {
+            let changes = self.api.collection(kind).since(cursor, now)?;
+            let revisions: Vec<u64> = changes.map(|change| change.revision).collect();
+            lost = revisions;
+            lost.retain(|revision| self.is_event_lost(process.number, kind, *revision));
+        }
+        let mut later = None;
+        for change in self.api.collection(kind).since(cursor, now)? {
+            if change.at + lag > now {
+                later = Some(change.at + lag);
+                break;
+            }
+            if !lost.contains(&change.revision) {
+                process.take_in(change);
+            }
+            cursor = cursor.next();
+        }
+        process.watch(kind).cursor = Some(cursor);
+        Ok(later)
+    }
+
     /// Until when watches of a kind deliver nothing.
     fn held_until(&self, kind: Kind) -> Timestamp {
-        self.holds[KINDS.iter().position(|of| *of == kind).unwrap_or_default()]
+        let held = self.holds[KINDS.iter().position(|of| *of == kind).unwrap_or_default()];
+        held.max(self.disturbance.api_down)
     }
 }

@@ -1,0 +1,205 @@
+//! Failure domains, a tree: zone, rack, host; and pools, which are kinds of hosts all over it.
+
+use std::collections::BTreeSet;
+
+use seaworthy_kernel::{Draws, Share, word};
+use serde::Deserialize;
+
+use crate::scenario::{Fleet, Portion};
+
+/// A part of the fleet. What is left out does not restrict it; an empty scope is the whole fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Scope {
+    /// The hosts in this zone.
+    pub zone: Option<u32>,
+    /// The hosts in this rack: zone and rack, as in `1/3`.
+    pub rack: Option<RackName>,
+    /// The hosts of this pool.
+    pub pool: Option<String>,
+    /// These hosts, by number.
+    pub hosts: Option<Vec<u32>>,
+    /// The host at which the trigger fired.
+    pub here: bool,
+    /// What share of the zones that are left; each with all its hosts.
+    pub zones: Option<Portion>,
+    /// What share of the racks that are left; each with all its hosts.
+    pub racks: Option<Portion>,
+    /// What share of the hosts that are left.
+    pub share: Option<Portion>,
+}
+
+/// A rack: its zone, and its number in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub struct RackName {
+    zone: u32,
+    rack: u32,
+}
+
+impl TryFrom<String> for RackName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let numbers =
+            text.split_once('/').and_then(|(zone, rack)| Some((zone.parse().ok()?, rack.parse().ok()?)));
+        let (zone, rack) =
+            numbers.ok_or_else(|| format!("{text:?} is no rack: expected zone/rack, as in \"1/3\""))?;
+        Ok(Self { zone, rack })
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for RackName {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RackName".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "pattern": "^[0-9]+/[0-9]+$"})
+    }
+}
+
+impl Fleet {
+    /// The zone of a host: neighbours are in different zones.
+    #[must_use]
+    pub const fn zone_of(&self, host: u32) -> u32 {
+        if self.zones == 0 { 0 } else { host % self.zones }
+    }
+
+    /// The rack of a host within its zone.
+    #[must_use]
+    pub const fn rack_of(&self, host: u32) -> u32 {
+        if self.zones == 0 || self.racks_per_zone == 0 { 0 } else { host / self.zones % self.racks_per_zone }
+    }
+
+    /// The pool of a host; `None` when its share of the fleet belongs to no pool.
+    #[must_use]
+    pub fn pool_of(&self, host: u32, draws: &Draws) -> Option<&str> {
+        let place = u32::try_from(draws.below(word("pool"), u64::from(host), 0, u64::from(Share::ALL.0)));
+        let mut before = 0;
+        self.pools.iter().find_map(|pool| {
+            before += pool.share.0.0;
+            place.is_ok_and(|place| place < before).then_some(pool.name.as_str())
+        })
+    }
+}
+
+impl Scope {
+    /// The hosts in it, in order. `here` is the host at which a trigger fired, `key` that of the draws.
+    #[must_use]
+    pub fn hosts(&self, fleet: &Fleet, draws: &Draws, key: u64, here: Option<u32>) -> Vec<u32> {
+        let is_within = |host: &u32| {
+            self.zone.is_none_or(|zone| fleet.zone_of(*host) == zone)
+                && self.rack.is_none_or(|rack| rack == rack_name(fleet, *host))
+                && self.pool.as_deref().is_none_or(|pool| fleet.pool_of(*host, draws) == Some(pool))
+                && self.hosts.as_ref().is_none_or(|hosts| hosts.contains(host))
+                && (!self.here || here == Some(*host))
+        };
+        let mut hosts: Vec<u32> = (0..fleet.machines).filter(is_within).collect();
+        if let Some(share) = self.zones {
+            let zones =
+                chosen(hosts.iter().map(|host| fleet.zone_of(*host)), share, draws, key ^ word("zones"));
+            hosts.retain(|host| zones.contains(&fleet.zone_of(*host)));
+        }
+        if let Some(share) = self.racks {
+            let place = |host: &u32| fleet.zone_of(*host) * fleet.racks_per_zone + fleet.rack_of(*host);
+            let racks = chosen(hosts.iter().map(place), share, draws, key ^ word("racks"));
+            hosts.retain(|host| racks.contains(&place(host)));
+        }
+        if let Some(share) = self.share {
+            let some = chosen(hosts.iter().copied(), share, draws, key);
+            hosts.retain(|host| some.contains(host));
+        }
+        hosts
+    }
+
+    /// The first thing that it names and that the fleet does not have.
+    #[must_use]
+    pub fn problem(&self, fleet: &Fleet) -> Option<String> {
+        let Fleet { machines, zones, racks_per_zone: racks, .. } = fleet;
+        let zone = self.zone.or(self.rack.map(|rack| rack.zone)).filter(|zone| zone >= zones);
+        let rack = self.rack.map(|rack| rack.rack).filter(|rack| rack >= racks);
+        let host = self.hosts.iter().flatten().find(|host| *host >= machines);
+        let pool = self.pool.as_ref().filter(|name| fleet.pools.iter().all(|pool| pool.name != **name));
+        zone.map(|zone| format!("there is no zone {zone} among {zones}"))
+            .or_else(|| rack.map(|rack| format!("there is no rack {rack} among {racks} per zone")))
+            .or_else(|| host.map(|host| format!("there is no host {host} among {machines}")))
+            .or_else(|| pool.map(|pool| format!("there is no pool {pool:?}")))
+    }
+}
+
+fn rack_name(fleet: &Fleet, host: u32) -> RackName {
+    RackName { zone: fleet.zone_of(host), rack: fleet.rack_of(host) }
+}
+
+/// So many of the different ones of `all`, drawn without repetition.
+fn chosen(all: impl Iterator<Item = u32>, share: Portion, draws: &Draws, key: u64) -> BTreeSet<u32> {
+    let all: BTreeSet<u32> = all.collect();
+    let count = share.0.of(u32::try_from(all.len()).unwrap_or(u32::MAX)) as usize;
+    let mut ranked: Vec<(u64, u32)> =
+        all.into_iter().map(|one| (draws.bits(key, u64::from(one), 0), one)).collect();
+    ranked.sort_unstable();
+    ranked.into_iter().take(count).map(|(_, one)| one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use seaworthy_kernel::Seed;
+
+    use super::*;
+
+    fn fleet() -> Fleet {
+        serde_json::from_str(
+            r#"{"machines": 60, "zones": 3, "racksPerZone": 4, "pools": [{"name": "gpu", "share": "50%"}]}"#,
+        )
+        .unwrap()
+    }
+
+    fn hosts(text: &str) -> Vec<u32> {
+        let scope: Scope = serde_json::from_str(text).unwrap();
+        scope.hosts(&fleet(), &Draws::new(Seed(1)), 7, Some(4))
+    }
+
+    #[test]
+    fn scopes_follow_the_tree() {
+        assert_eq!(hosts("{}").len(), 60);
+        assert_eq!(hosts(r#"{"zone": 1}"#).len(), 20);
+        assert_eq!(hosts(r#"{"rack": "1/3"}"#), [10, 22, 34, 46, 58]);
+        assert_eq!(hosts(r#"{"zone": 1, "hosts": [1, 2, 4]}"#), [1, 4]);
+        assert_eq!(hosts(r#"{"here": true}"#), [4]);
+        assert_eq!(hosts(r#"{"share": "10%"}"#).len(), 6);
+        assert_eq!(hosts(r#"{"zone": 2, "share": "10%"}"#).len(), 2);
+    }
+
+    #[test]
+    fn a_share_of_domains_takes_them_whole() {
+        let racks = hosts(r#"{"racks": "25%"}"#);
+        assert_eq!(racks.len(), 15);
+        let names: BTreeSet<RackName> = racks.iter().map(|host| rack_name(&fleet(), *host)).collect();
+        assert_eq!(names.len(), 3);
+        let zones = hosts(r#"{"zones": "34%"}"#);
+        assert_eq!(zones.len(), 20);
+    }
+
+    #[test]
+    fn pools_hold_about_their_share() {
+        let gpu = hosts(r#"{"pool": "gpu"}"#);
+        assert!((20..40).contains(&gpu.len()), "{}", gpu.len());
+    }
+
+    #[test]
+    fn what_a_fleet_does_not_have_is_refused() {
+        for (text, expected) in [
+            (r#"{"zone": 3}"#, "no zone 3"),
+            (r#"{"rack": "1/4"}"#, "no rack 4"),
+            (r#"{"hosts": [60]}"#, "no host 60"),
+            (r#"{"pool": "cpu"}"#, "no pool"),
+        ] {
+            let scope: Scope = serde_json::from_str(text).unwrap();
+            assert!(scope.problem(&fleet()).unwrap_or_default().contains(expected), "{text}");
+        }
+        assert!(serde_json::from_str::<Scope>(r#"{"rack": "3"}"#).is_err());
+    }
+}

@@ -1,0 +1,77 @@
+//! Fault 19: the status of a Node is not the truth: Ready although the host is dead, not ready although it works, or frozen
+//! as it was.
+
+use serde::Deserialize;
+
+use seaworthy_kernel::word;
+use seaworthy_model::node::Health;
+
+use super::{Model, Plan, Scope, When};
+use crate::scenario::{Fleet, Length, Portion, Range};
+use crate::world::Injection;
+
+/// Nodes whose condition is not the truth.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeLies {
+    /// In which part of the fleet.
+    #[serde(default)]
+    pub scope: Option<Scope>,
+    /// What share of the Nodes.
+    #[serde(default)]
+    pub share: Portion,
+    /// These, by their numbers.
+    #[serde(default)]
+    pub hosts: Vec<u32>,
+    /// At these times.
+    #[serde(default)]
+    pub at: Vec<Length>,
+    /// At some time in here, each at its own.
+    #[serde(default)]
+    pub between: Option<Range>,
+    /// For how long.
+    pub lasting: Range,
+    /// What it says; one of these.
+    #[serde(default)]
+    pub says: Says,
+}
+
+/// What a Node says that lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Says {
+    /// What it said before.
+    #[default]
+    Same,
+    /// Ready.
+    Ready,
+    /// Not ready.
+    NotReady,
+    /// That it is not known.
+    Unknown,
+}
+
+impl Model for NodeLies {
+    fn schedule(&self, plan: &mut Plan<'_>) {
+        let when = When { at: self.at.clone(), between: self.between };
+        let says = match self.says {
+            Says::Same => None,
+            Says::Ready => Some(Health::Healthy),
+            Says::NotReady => Some(Health::Unhealthy),
+            Says::Unknown => Some(Health::Unknown),
+        };
+        for host in plan.targets(self.scope.as_ref(), self.share, &self.hosts) {
+            for (occurrence, from) in plan.times(&when, u64::from(host)).into_iter().enumerate() {
+                let lasting =
+                    plan.within(self.lasting.0, u64::from(host), word("lasting") ^ occurrence as u64);
+                plan.strike(from, Some(lasting), (Injection::Lie(host, says), Injection::Truth(host)));
+            }
+        }
+    }
+
+    fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
+        super::missing_target(fleet, self.scope.as_ref(), &self.hosts)
+    }
+}

@@ -1,0 +1,218 @@
+//! A fault of a scenario with its trigger, and how far that has come.
+
+use std::fmt;
+use std::time::Duration;
+
+use seaworthy_kernel::{Draws, Timestamp};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::trigger::{Point, Progress, Trigger};
+use super::{Chance, Fault, Model, Moment, Plan};
+use crate::scenario::{Fleet, Length};
+use crate::world::Injection;
+
+/// A fault, and when it strikes: a map with the name of the fault and, if it does not strike at random, `when`.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename_all = "camelCase"))]
+pub struct Rule {
+    /// What goes wrong.
+    #[cfg_attr(feature = "schema", schemars(flatten))]
+    pub fault: Fault,
+    /// What it waits for. Its times are then counted from there. What strikes requests, orders or operations strikes
+    /// once: where the trigger fires, or at the next that it may strike.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub when: Option<Trigger>,
+    /// How long it goes on striking after that, instead of once.
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub during: Option<Length>,
+}
+
+struct RuleVisitor;
+
+impl<'de> Visitor<'de> for RuleVisitor {
+    type Value = Rule;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a fault: a map with its name, and with `when` if it waits for something")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Rule, M::Error> {
+        let (mut fault, mut when, mut during) = (None, None, None);
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "when" => when = Some(map.next_value()?),
+                "during" => during = Some(map.next_value()?),
+                name if fault.is_some() => {
+                    return Err(M::Error::custom(format!("{name}: one fault only; begin another with `- `")));
+                }
+                name => {
+                    let read = Fault::read(name, &mut map)?;
+                    fault = Some(read.ok_or_else(|| M::Error::custom(unknown(name)))?);
+                }
+            }
+        }
+        let fault = fault.ok_or_else(|| M::Error::custom("no fault is named"))?;
+        if during.is_some() && when.is_none() {
+            return Err(M::Error::custom("during: needs `when`"));
+        }
+        Ok(Rule { fault, when, during })
+    }
+}
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RuleVisitor)
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let names: Vec<String> = Fault::NAMES.iter().map(|name| spelling(name)).collect();
+    format!("unknown fault `{name}`, expected one of {}", names.join(", "))
+}
+
+/// A name in Rust's spelling as scenario files write it.
+fn spelling(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
+}
+
+/// Whether `written` is how scenario files write `name`.
+pub(super) fn is_spelled(name: &str, written: &str) -> bool {
+    let tail = name.get(1..);
+    tail == written.get(1..) && name.as_bytes().first().map(u8::to_ascii_lowercase) == written.bytes().next()
+}
+
+/// The faults of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules {
+    rules: Vec<Armed>,
+    waits: bool,
+    loses_events: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Armed {
+    /// The key of its draws.
+    key: u64,
+    rule: Rule,
+    progress: Progress,
+    state: State,
+}
+
+/// Whether a fault may strike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Always.
+    Free,
+    /// Not before its trigger has fired.
+    Waits,
+    /// Once.
+    Once,
+    /// Until then.
+    Until(Timestamp),
+    /// Not any more.
+    Spent,
+}
+
+impl Rules {
+    /// These, each with the key of its draws.
+    pub(crate) fn new(rules: Vec<(u64, Rule)>) -> Self {
+        let waits = rules.iter().any(|(_, rule)| rule.when.is_some());
+        let loses_events = rules.iter().any(|(_, rule)| rule.fault.model().loses_events());
+        let armed = |(key, rule): (u64, Rule)| {
+            let state = if rule.when.is_some() { State::Waits } else { State::Free };
+            Armed { key, rule, progress: Progress::default(), state }
+        };
+        Self { rules: rules.into_iter().map(armed).collect(), waits, loses_events }
+    }
+
+    /// Whether any of them waits for a trigger.
+    pub(crate) const fn wait(&self) -> bool {
+        self.waits
+    }
+
+    /// Whether any of them loses events.
+    pub(crate) const fn lose_events(&self) -> bool {
+        self.loses_events
+    }
+
+    /// The times at which triggers may fire without anything happening.
+    pub(crate) fn times(&self) -> Vec<Timestamp> {
+        self.rules.iter().filter_map(|armed| armed.rule.when.as_ref()).flat_map(Trigger::times).collect()
+    }
+
+    /// What those that wait for nothing do at times of their own.
+    pub(crate) fn plan(&self, draws: &Draws, fleet: &Fleet, moment: Moment) -> Vec<(Timestamp, Injection)> {
+        let mut planned = Vec::new();
+        for armed in self.rules.iter().filter(|armed| armed.state == State::Free) {
+            let mut plan = Plan::new(draws, armed.key, fleet, moment, &mut planned);
+            armed.rule.fault.model().schedule(&mut plan);
+        }
+        planned
+    }
+
+    /// Something happened. What the faults do whose triggers fire by it.
+    pub(crate) fn pass(
+        &mut self,
+        point: &Point<'_>,
+        draws: &Draws,
+        fleet: &Fleet,
+        moment: Moment,
+    ) -> Vec<(Timestamp, Injection)> {
+        let now = moment.origin;
+        let mut planned = Vec::new();
+        for armed in self.rules.iter_mut().filter(|armed| armed.state == State::Waits) {
+            let Some(trigger) = &armed.rule.when else { continue };
+            if armed.progress.advance(trigger, point, now) {
+                armed.state = armed.rule.during.map_or(State::Once, |during| State::Until(now + during.0));
+                let mut plan = Plan::new(draws, armed.key, fleet, moment, &mut planned);
+                armed.rule.fault.model().schedule(&mut plan);
+            }
+        }
+        planned
+    }
+
+    /// Asks every fault that may strike what it does to `fate`.
+    pub(crate) fn strike<F: Copy + PartialEq>(
+        &mut self,
+        chance: &Chance<'_>,
+        fate: &mut F,
+        ask: impl Fn(&dyn Model, &Chance<'_>, &mut F),
+    ) {
+        for armed in &mut self.rules {
+            if !armed.state.may_strike(chance.now) {
+                continue;
+            }
+            let before = *fate;
+            ask(armed.rule.fault.model(), &Chance { key: armed.key, ..*chance }, fate);
+            if *fate != before && armed.state == State::Once {
+                armed.state = State::Spent;
+            }
+        }
+    }
+}
+
+impl State {
+    fn may_strike(self, now: Timestamp) -> bool {
+        match self {
+            Self::Free | Self::Once => true,
+            Self::Until(end) => now <= end,
+            Self::Waits | Self::Spent => false,
+        }
+    }
+}
+
+impl Rule {
+    /// What is wrong with it in such a fleet, and in which field.
+    pub(crate) fn problem(&self, fleet: &Fleet) -> Option<String> {
+        let name = spelling(self.fault.spelled());
+        let fault = self.fault.model().out_of_range(fleet).map(|problem| format!("{name}: {problem}"));
+        let trigger = self.when.as_ref().and_then(|trigger| trigger.problem(fleet.machines));
+        let during = self.during.filter(|during| during.0 == Duration::ZERO);
+        fault
+            .or_else(|| trigger.map(|problem| format!("when: {problem}")))
+            .or_else(|| during.map(|_| "during: must be longer than nothing".into()))
+    }
+}

@@ -1,0 +1,31 @@
+//! Fault 12: the reply to a write comes after the watch has shown it, as the real API server does: the two ways are
+//! independent.
+
+use serde::Deserialize;
+
+use super::{Chance, Model, RequestFate, Window, all};
+use crate::scenario::{Portion, Range};
+use crate::world::Reply;
+
+/// Replies of the API server that watches overtake.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SlowReply {
+    /// What share of them; all when left out.
+    #[serde(default = "all")]
+    pub share: Portion,
+    /// When.
+    #[serde(default)]
+    pub between: Window,
+    /// By how much the reply is later than usual.
+    pub by: Range,
+}
+
+impl Model for SlowReply {
+    fn on_request(&self, chance: &Chance<'_>, fate: &mut RequestFate) {
+        if fate.reply == Reply::Comes && chance.hits(self.between, self.share.0) {
+            fate.reply = Reply::Late(chance.within("by", self.by.0));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Fault 2: a watch is bound anew to a replica of the API server whose cache is older, and is served from it: it lists what
+//! was, and follows the changes from there (kubernetes 59848). A list that the operator asks for when it has taken its epoch
+//! is consistent, and is answered as such.
+
+use serde::Deserialize;
+
+use seaworthy_kernel::word;
+
+use super::{Model, Plan, Window};
+use crate::scenario::{KindName, Range};
+use crate::world::Injection;
+
+/// Watches that go back in time.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TimeTravel {
+    /// Of these kinds; of all but the Lease when left out, which is always read from the store.
+    #[serde(default)]
+    pub kinds: Vec<KindName>,
+    /// From one to the next.
+    pub every: Range,
+    /// How old the cache is.
+    pub age: Range,
+    /// How long it stays as old, before it begins to catch up.
+    pub lasting: Range,
+    /// When.
+    #[serde(default)]
+    pub between: Window,
+}
+
+impl Model for TimeTravel {
+    fn schedule(&self, plan: &mut Plan<'_>) {
+        let usual =
+            KindName::ALL.into_iter().filter(|kind| self.kinds.is_empty() && *kind != KindName::Lease);
+        for kind in self.kinds.iter().copied().chain(usual) {
+            let owner = word(kind.kind().name());
+            let windows = plan.windows(self.every, self.lasting, self.between, owner);
+            for (travel, (cached, _)) in windows.into_iter().enumerate() {
+                let back = cached + plan.within(self.age.0, owner, word("age") ^ travel as u64);
+                let until = back + plan.within(self.lasting.0, owner, word("lasting") ^ travel as u64);
+                if until < plan.quiet() {
+                    plan.at(cached, Injection::Cache(kind.kind()));
+                    plan.at(back, Injection::Travel { kind: kind.kind(), since: cached, until });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Exact moments at which a fault strikes: at the n-th change of an object that matches, before or after the k-th write of
+//! an operator, at a step of an operation on a host, and combinations of them.
+//!
+//! A trigger fires once, at the instant at which it has become true. What it is made of is counted from the start of the run.
+
+use std::collections::BTreeMap;
+
+use seaworthy_api::object::Resource;
+use seaworthy_kernel::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::scenario::{KindName, Length};
+use crate::world::{START, Step};
+
+/// When a fault strikes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Trigger {
+    /// A change of an object was committed.
+    Commit(Commit),
+    /// An operator writes: to the API server, or an operation to a host.
+    Write(Write),
+    /// A host begins a step of an operation.
+    Step(AtStep),
+    /// So long after the start.
+    After(Length),
+    /// All of these have happened, in any order.
+    All(Vec<Self>),
+    /// One of these has happened.
+    Any(Vec<Self>),
+}
+
+/// A change of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Commit {
+    /// Of this kind.
+    pub kind: KindName,
+    /// Of this name, in which `*` stands for anything; of any when left out.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What was done; anything when left out.
+    #[serde(default)]
+    pub verb: Option<Verb>,
+    /// Who did it; anybody when left out.
+    #[serde(default)]
+    pub by: Option<Author>,
+    /// What these fields are after the change. A path is dotted; in a list, an element is meant by its place, its `name`
+    /// or its `type`: `status.conditions.Ready.status`.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, Value>"))]
+    pub r#where: BTreeMap<String, Value>,
+    /// Fields that the change alters.
+    #[serde(default)]
+    pub changes: Vec<String>,
+    /// Which such change, counted from one.
+    #[serde(default = "first")]
+    pub nth: u32,
+}
+
+/// What is done to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Verb {
+    /// It is new.
+    Create,
+    /// It is changed.
+    Update,
+    /// Its deletion is asked for, and finalizers keep it.
+    Terminate,
+    /// It is gone.
+    Delete,
+}
+
+/// Who changes an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Author {
+    /// An operator process.
+    Operator,
+    /// People, kubelets, other programs.
+    Other,
+}
+
+/// A write of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Write {
+    /// To where; anywhere when left out.
+    #[serde(default)]
+    pub to: Option<Destination>,
+    /// Before it leaves the operator, or after it took effect and before the reply.
+    #[serde(default)]
+    pub side: Side,
+    /// Which such write of all operator processes, counted from one.
+    #[serde(default = "first")]
+    pub nth: u32,
+}
+
+/// Where a write goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Destination {
+    /// To the API server.
+    Api,
+    /// To a host, as an order to change something.
+    Host,
+}
+
+/// The side of a write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Side {
+    /// Before it leaves the operator.
+    #[default]
+    Before,
+    /// After it took effect, before the reply.
+    After,
+}
+
+/// A step of an operation on a host.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AtStep {
+    /// Which step begins.
+    pub at: Step,
+    /// On which hosts, by number; on any when left out.
+    #[serde(default)]
+    pub hosts: Vec<u32>,
+    /// Which such step, counted from one.
+    #[serde(default = "first")]
+    pub nth: u32,
+}
+
+const fn first() -> u32 {
+    1
+}
+
+/// Something that happened and that triggers may wait for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Point<'a> {
+    /// A change was committed.
+    Commit {
+        /// What was done.
+        verb: Verb,
+        /// Who did it.
+        by: Author,
+        /// The object; its last state when it is gone.
+        object: &'a Resource,
+        /// What it was before.
+        before: Option<&'a Resource>,
+    },
+    /// An operator writes.
+    Write {
+        /// To where.
+        to: Destination,
+        /// Before or after it takes effect.
+        side: Side,
+    },
+    /// A host begins a step.
+    Step {
+        /// The host.
+        host: u32,
+        /// The step.
+        step: Step,
+    },
+    /// Time has passed.
+    Time,
+}
+
+/// How far a trigger has come: for each of its parts, how often it has happened.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress {
+    counts: Vec<u32>,
+}
+
+impl Progress {
+    /// Takes in what happened. True when all that the trigger waits for has happened.
+    pub(crate) fn advance(&mut self, trigger: &Trigger, point: &Point<'_>, now: Timestamp) -> bool {
+        self.part(trigger, point, now, &mut 0)
+    }
+
+    fn part(&mut self, trigger: &Trigger, point: &Point<'_>, now: Timestamp, place: &mut usize) -> bool {
+        let (nth, hit) = match trigger {
+            // Every part counts, whatever the others say.
+            Trigger::All(parts) => {
+                return parts.iter().filter(|part| !self.part(part, point, now, place)).count() == 0;
+            }
+            Trigger::Any(parts) => {
+                return parts.iter().filter(|part| self.part(part, point, now, place)).count() > 0;
+            }
+            Trigger::After(length) => return now.since(START) >= length.0,
+            Trigger::Commit(commit) => (commit.nth, commit.matches(point)),
+            Trigger::Write(write) => (write.nth, write.matches(point)),
+            Trigger::Step(step) => (step.nth, step.matches(point)),
+        };
+        if self.counts.len() <= *place {
+            self.counts.resize(*place + 1, 0);
+        }
+        let count = &mut self.counts[*place];
+        *place += 1;
+        *count = count.saturating_add(u32::from(hit));
+        *count >= nth
+    }
+}
+
+impl Trigger {
+    /// The times at which it may become true without anything happening.
+    pub(crate) fn times(&self) -> Vec<Timestamp> {
+        match self {
+            Self::After(length) => vec![START + length.0],
+            Self::All(parts) | Self::Any(parts) => parts.iter().flat_map(Self::times).collect(),
+            Self::Commit(_) | Self::Write(_) | Self::Step(_) => Vec::new(),
+        }
+    }
+
+    /// What is wrong with it in a fleet of so many hosts, and in which field.
+    pub(crate) fn problem(&self, hosts: u32) -> Option<String> {
+        let counted = |nth: u32| (nth == 0).then(|| "nth: is counted from one".to_owned());
+        match self {
+            Self::Commit(commit) => counted(commit.nth),
+            Self::Write(write) => counted(write.nth),
+            Self::Step(step) => {
+                let missing = step.hosts.iter().find(|host| **host >= hosts);
+                counted(step.nth)
+                    .or_else(|| missing.map(|host| format!("hosts: there is no host {host} among {hosts}")))
+            }
+            Self::After(_) => None,
+            Self::All(parts) | Self::Any(parts) if parts.is_empty() => {
+                Some("a combination of nothing never happens".into())
+            }
+            Self::All(parts) | Self::Any(parts) => parts.iter().find_map(|part| part.problem(hosts)),
+        }
+    }
+}
+
+impl Commit {
+    fn matches(&self, point: &Point<'_>) -> bool {
+        let Point::Commit { verb, by, object, before } = *point else { return false };
+        object.kind() == self.kind.kind()
+            && self.verb.is_none_or(|wanted| wanted == verb)
+            && self.by.is_none_or(|wanted| wanted == by)
+            && self.name.as_ref().is_none_or(|pattern| is_like(&object.metadata().name, pattern))
+            && self.fields_match(object, before)
+    }
+
+    fn fields_match(&self, object: &Resource, before: Option<&Resource>) -> bool {
+        if self.r#where.is_empty() && self.changes.is_empty() {
+            return true;
+        }
+        let (after, before) = (tree(object), before.map_or(Value::Null, tree));
+        self.r#where.iter().all(|(path, value)| field(&after, path) == Some(value))
+            && self.changes.iter().all(|path| field(&after, path) != field(&before, path))
+    }
+}
+
+impl Write {
+    fn matches(&self, point: &Point<'_>) -> bool {
+        let Point::Write { to, side } = *point else { return false };
+        side == self.side && self.to.is_none_or(|wanted| wanted == to)
+    }
+}
+
+impl AtStep {
+    fn matches(&self, point: &Point<'_>) -> bool {
+        let Point::Step { host, step } = *point else { return false };
+        step == self.at && (self.hosts.is_empty() || self.hosts.contains(&host))
+    }
+}
+
+/// An object as people see it.
+fn tree(object: &Resource) -> Value {
+    let tree = match object {
+        Resource::Machine(object) => serde_json::to_value(object),
+        Resource::MachineComponent(object) => serde_json::to_value(object),
+        Resource::ClusterPackageVersion(object) => serde_json::to_value(object),
+        Resource::Node(object) => serde_json::to_value(object),
+        Resource::Lease(object) => serde_json::to_value(object),
+    };
+    tree.unwrap_or(Value::Null)
+}
+
+/// The field at a dotted path.
+fn field<'a>(tree: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(tree, |tree, segment| {
+        if let Value::Array(elements) = tree {
+            let named = |element: &&Value| {
+                let is = |key: &str| element.get(key).and_then(Value::as_str) == Some(segment);
+                is("name") || is("type") || is("component")
+            };
+            let place = segment.parse::<usize>().ok();
+            return place.and_then(|place| elements.get(place)).or_else(|| elements.iter().find(named));
+        }
+        tree.get(segment)
+    })
+}
+
+/// Whether `text` is as `pattern` says, in which `*` stands for anything.
+fn is_like(text: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => text == pattern,
+        Some((head, tail)) => text.strip_prefix(head).is_some_and(|rest| {
+            let mut starts = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+            starts.any(|at| is_like(&rest[at..], tail))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use seaworthy_api::object::{Metadata, Node};
+
+    use super::*;
+
+    fn node(name: &str, ready: &str) -> Resource {
+        let mut node = Node { metadata: Metadata::named(name), ..Node::default() };
+        let status = format!(r#"{{"conditions": [{{"type": "Ready", "status": "{ready}"}}]}}"#);
+        node.status = serde_json::from_str(&status).unwrap();
+        Resource::Node(Box::new(node))
+    }
+
+    fn update<'a>(object: &'a Resource, before: &'a Resource) -> Point<'a> {
+        Point::Commit { verb: Verb::Update, by: Author::Other, object, before: Some(before) }
+    }
+
+    fn read(text: &str) -> Trigger {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn the_nth_change_that_matches_fires() {
+        let trigger = read(
+            r#"{"commit": {"kind": "Node", "name": "m-*3", "nth": 2, "changes": ["status.conditions.Ready"],
+                "where": {"status.conditions.Ready.status": "False"}}}"#,
+        );
+        let mut progress = Progress::default();
+        let (good, bad) = (node("m-03", "True"), node("m-03", "False"));
+        let (other, other_bad) = (node("m-04", "True"), node("m-04", "False"));
+        let mut fires = |point: Point<'_>| progress.advance(&trigger, &point, START);
+        assert!(!fires(update(&bad, &good)));
+        assert!(!fires(update(&good, &bad)));
+        assert!(!fires(update(&bad, &bad)));
+        assert!(!fires(update(&other_bad, &other)));
+        assert!(fires(update(&bad, &good)));
+    }
+
+    #[test]
+    fn combinations_count_all_their_parts() {
+        let trigger = read(
+            r#"{"all": [{"write": {"nth": 2, "side": "after"}},
+                {"any": [{"step": {"at": "swap", "hosts": [7]}}, {"after": "1h"}]}]}"#,
+        );
+        let mut progress = Progress::default();
+        let write = Point::Write { to: Destination::Api, side: Side::After };
+        let step = |host| Point::Step { host, step: Step::Swap };
+        let later = START + Duration::from_secs(3600);
+        assert!(!progress.advance(&trigger, &write, START));
+        assert!(!progress.advance(&trigger, &step(6), START));
+        assert!(!progress.advance(&trigger, &write, START));
+        let mut other = progress.clone();
+        assert!(progress.advance(&trigger, &step(7), START));
+        assert!(other.advance(&trigger, &Point::Time, later));
+        assert_eq!(trigger.times(), [later]);
+    }
+
+    #[test]
+    fn patterns() {
+        for (text, pattern) in
+            [("m-00012", "m-*"), ("m-00012", "*2"), ("abc", "a*b*c"), ("abc", "abc"), ("", "*")]
+        {
+            assert!(is_like(text, pattern), "{text} {pattern}");
+        }
+        for (text, pattern) in [("m-00012", "n-*"), ("abc", "a*d"), ("abc", "ab"), ("abc", "")] {
+            assert!(!is_like(text, pattern), "{text} {pattern}");
+        }
+    }
+
+    #[test]
+    fn triggers_that_never_fire_are_refused() {
+        let problem = |text: &str| read(text).problem(10).unwrap_or_default();
+        assert!(problem(r#"{"write": {"nth": 0}}"#).contains("counted from one"));
+        assert!(problem(r#"{"all": []}"#).contains("never happens"));
+        assert!(problem(r#"{"any": [{"step": {"at": "probe", "hosts": [10]}}]}"#).contains("no host 10"));
+        assert_eq!(problem(r#"{"after": "1h"}"#), "");
+    }
+}

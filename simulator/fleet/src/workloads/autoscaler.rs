@@ -1,0 +1,74 @@
+//! Fault 13 and 21: machines leave the fleet and come back under the same names, as new incarnations. What ran on a host is
+//! removed before it is given away, and the successor begins with nothing.
+
+use serde::Deserialize;
+
+use super::{Hands, Model};
+use crate::faults::{Scope, Window};
+use crate::scenario::{Fleet, Portion, Range};
+
+/// A program that deletes Machines and creates them again.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Autoscaler {
+    /// From one act to the next.
+    pub every: Range,
+    /// When.
+    #[serde(default)]
+    pub between: Window,
+    /// Which machines; all when left out.
+    #[serde(default)]
+    pub scope: Option<Scope>,
+    /// What share of them always stays.
+    pub least: Portion,
+    /// How many machines leave or join at once, at most.
+    pub step: u32,
+}
+
+impl Model for Autoscaler {
+    fn every(&self) -> Range {
+        self.every
+    }
+
+    fn between(&self) -> Window {
+        self.between
+    }
+
+    fn act(&self, hands: &mut Hands<'_>) {
+        let machines = hands.machines(self.scope.as_ref());
+        let (wanted, rest): (Vec<u32>, Vec<u32>) =
+            machines.iter().partition(|number| hands.is_wanted(**number));
+        let away: Vec<u32> = rest.into_iter().filter(|number| !hands.exists(*number)).collect();
+        let least = self.least.0.of(u32::try_from(machines.len()).unwrap_or(u32::MAX)) as usize;
+        let count = 1 + hands.below("count", self.step.max(1) as usize);
+        let grows = hands.below("grows", 2) == 0;
+        let (pool, most) = if grows {
+            (away, count)
+        } else {
+            (wanted.clone(), count.min(wanted.len().saturating_sub(least)))
+        };
+        let first = hands.below("first", pool.len());
+        for number in pool.iter().cycle().skip(first).take(most.min(pool.len())) {
+            if grows {
+                hands.join(*number);
+            } else {
+                hands.delete(*number);
+            }
+        }
+    }
+
+    /// All come back. Those that are still being deleted do not: their names are taken.
+    fn finish(&self, hands: &mut Hands<'_>) {
+        for number in hands.machines(self.scope.as_ref()) {
+            hands.join(number);
+        }
+    }
+
+    fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
+        self.scope
+            .as_ref()
+            .and_then(|scope| scope.problem(fleet))
+            .map(|problem| format!("autoscaler: {problem}"))
+    }
+}

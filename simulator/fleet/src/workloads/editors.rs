@@ -1,0 +1,98 @@
+//! Fault 21: people edit single Machines: they pause and pin, and forget about it.
+
+use std::collections::BTreeMap;
+
+use seaworthy_api::v1alpha1::{ComponentSetting, MachineSpec};
+use serde::Deserialize;
+
+use super::{Hands, Model};
+use crate::faults::{Scope, Window};
+use crate::scenario::{Fleet, Occasion, Range};
+
+/// People who edit Machines.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Editors {
+    /// From one edit to the next.
+    pub every: Range,
+    /// When.
+    #[serde(default)]
+    pub between: Window,
+    /// Which machines; all when left out.
+    #[serde(default)]
+    pub scope: Option<Scope>,
+    /// They pin these components to one of these versions.
+    #[serde(default)]
+    pub pins: BTreeMap<String, Vec<String>>,
+    /// They delete Machines too.
+    #[serde(default)]
+    pub deletes: bool,
+}
+
+impl Model for Editors {
+    fn every(&self) -> Range {
+        self.every
+    }
+
+    fn between(&self) -> Window {
+        self.between
+    }
+
+    fn act(&self, hands: &mut Hands<'_>) {
+        let machines = hands.machines(self.scope.as_ref());
+        let Some(&number) = hands.one_of("machine", &machines) else { return };
+        let pins: Vec<(&String, &Vec<String>)> = self.pins.iter().collect();
+        let pin = hands
+            .one_of("component", &pins)
+            .and_then(|(component, versions)| Some(setting(component, hands.one_of("version", versions)?)));
+        let done = match hands.below("what", if self.deletes { 5 } else { 4 }) {
+            0 => hands.edit(number, |spec| spec.paused = !spec.paused),
+            1 => hands.restore(number),
+            2 => {
+                let word = hands.below("retry", 1_000_000).to_string();
+                hands.edit(number, |spec| spec.retry = Some(word.as_str().into()))
+            }
+            3 => hands.edit(number, |spec| spec_with(spec, pin)),
+            _ => {
+                hands.delete(number);
+                false
+            }
+        };
+        if done {
+            hands.note(Occasion::MachineEdited);
+        }
+    }
+
+    /// Somebody cleans up.
+    fn finish(&self, hands: &mut Hands<'_>) {
+        for number in hands.machines(self.scope.as_ref()) {
+            hands.restore(number);
+            if self.deletes {
+                hands.join(number);
+            }
+        }
+    }
+
+    fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
+        self.scope
+            .as_ref()
+            .and_then(|scope| scope.problem(fleet))
+            .map(|problem| format!("editors: {problem}"))
+    }
+}
+
+fn spec_with(spec: &mut MachineSpec, pin: Option<ComponentSetting>) {
+    let Some(pin) = pin else { return };
+    spec.components.retain(|present| present.name != pin.name);
+    spec.components.push(pin);
+}
+
+fn setting(component: &str, version: &str) -> ComponentSetting {
+    ComponentSetting {
+        name: component.into(),
+        state: "Present".into(),
+        version: Some(version.into()),
+        parameters: BTreeMap::new(),
+    }
+}

@@ -1,0 +1,96 @@
+//! What somebody who acts on the fleet can do: what `kubectl` can, with no right to more.
+
+use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
+use seaworthy_kernel::word;
+
+use crate::faults::Scope;
+use crate::scenario::Occasion;
+use crate::world::World;
+
+/// The world in the hands of somebody, at one of the times at which they act.
+#[derive(Debug)]
+pub struct Hands<'a> {
+    world: &'a mut World,
+    key: u64,
+    occurrence: u64,
+}
+
+impl<'a> Hands<'a> {
+    pub(crate) const fn new(world: &'a mut World, key: u64, occurrence: u64) -> Self {
+        Self { world, key, occurrence }
+    }
+
+    /// A number below `bound`. `what` tells several draws at one time apart.
+    #[must_use]
+    pub fn below(&self, what: &str, bound: usize) -> usize {
+        let drawn = self.world.draws.below(self.key ^ word(what), self.occurrence, 0, bound as u64);
+        usize::try_from(drawn).unwrap_or_default()
+    }
+
+    /// One of `all`; `None` when there is none.
+    #[must_use]
+    pub fn one_of<'t, T>(&self, what: &str, all: &'t [T]) -> Option<&'t T> {
+        all.get(self.below(what, all.len()))
+    }
+
+    /// The machines of a part of the fleet, by number; of the whole when it is left out.
+    #[must_use]
+    pub fn machines(&self, scope: Option<&Scope>) -> Vec<u32> {
+        let fleet = &self.world.scenario.fleet;
+        scope.map_or_else(
+            || (0..fleet.machines).collect(),
+            |scope| scope.hosts(fleet, &self.world.draws, self.key, None),
+        )
+    }
+
+    /// Whether a Machine is there, being deleted or not.
+    #[must_use]
+    pub fn exists(&self, number: u32) -> bool {
+        self.world.machine_stored(number).is_some()
+    }
+
+    /// Whether a Machine is there and is to stay.
+    #[must_use]
+    pub fn is_wanted(&self, number: u32) -> bool {
+        self.world.machine_stored(number).is_some_and(|machine| !machine.is_terminating())
+    }
+
+    /// Deletes a Machine.
+    pub fn delete(&mut self, number: u32) {
+        if self.world.delete_machine(number) {
+            self.world.tally.note(Occasion::MachineLeft);
+        }
+    }
+
+    /// Creates a Machine as it was at the beginning, if its name is free: another incarnation, with another uid.
+    pub fn join(&mut self, number: u32) {
+        if self.world.join_machine(number) {
+            self.world.tally.note(Occasion::MachineJoined);
+        }
+    }
+
+    /// Edits the spec of a Machine. True if that changed it.
+    pub fn edit(&mut self, number: u32, change: impl FnOnce(&mut MachineSpec)) -> bool {
+        self.world.edit_machine(number, change)
+    }
+
+    /// Gives a Machine the spec that it had at the beginning. True if that changed it.
+    pub fn restore(&mut self, number: u32) -> bool {
+        self.world.restore_machine(number)
+    }
+
+    /// Edits the fleet's defaults. True if that changed them.
+    pub fn edit_defaults(&mut self, change: impl FnOnce(&mut ClusterPackageVersionSpec)) -> bool {
+        self.world.edit_defaults(change)
+    }
+
+    /// Applies again what people applied last, but the machines. True if that changed anything.
+    pub fn apply_again(&mut self) -> bool {
+        self.world.apply_again()
+    }
+
+    /// Something happened once more.
+    pub fn note(&mut self, occasion: Occasion) {
+        self.world.tally.note(occasion);
+    }
+}

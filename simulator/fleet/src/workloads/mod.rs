@@ -1,0 +1,77 @@
+//! Others who act on the fleet all the time, each for reasons of its own: people, an autoscaler, a GitOps tool, a publisher of
+//! versions. Each is one file with a serde struct and a [`Model`], and one line in the registry below.
+//!
+//! They act at times that are drawn, until it becomes quiet; then each leaves the fleet as it wants it in the end.
+
+pub mod autoscaler;
+pub mod editors;
+pub mod gitops;
+mod hands;
+pub mod publisher;
+
+use serde::Deserialize;
+
+pub use hands::Hands;
+
+use crate::faults::Window;
+use crate::scenario::{Fleet, Range};
+
+/// How somebody acts.
+pub trait Model {
+    /// From one act to the next.
+    fn every(&self) -> Range;
+
+    /// When.
+    fn between(&self) -> Window;
+
+    /// Acts once.
+    fn act(&self, hands: &mut Hands<'_>);
+
+    /// It becomes quiet: leaves everything as it is to be in the end.
+    fn finish(&self, _hands: &mut Hands<'_>) {}
+
+    /// The first part of a fleet that it names and that the fleet does not have, after its field.
+    fn out_of_range(&self, _fleet: &Fleet) -> Option<String> {
+        None
+    }
+}
+
+macro_rules! registry {
+    ($($name:ident => $module:ident),* $(,)?) => {
+        /// Somebody who acts, as scenario files write it: the name, and what needs to be known.
+        #[derive(Clone, Debug, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "camelCase")]
+        pub enum Workload {
+            $(
+                #[doc = concat!("See `workloads/", stringify!($module), ".rs`.")]
+                $name($module::$name),
+            )*
+        }
+
+        impl Workload {
+            /// Its name.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => stringify!($module),)*
+                }
+            }
+
+            /// How it acts.
+            #[must_use]
+            pub fn model(&self) -> &dyn Model {
+                match self {
+                    $(Self::$name(model) => model,)*
+                }
+            }
+        }
+    };
+}
+
+registry! {
+    Autoscaler => autoscaler,
+    Editors => editors,
+    Gitops => gitops,
+    Publisher => publisher,
+}

@@ -1,0 +1,120 @@
+//! Those who act on the fleet besides the operator, and what they can do to its objects.
+
+use std::sync::Arc;
+
+use seaworthy_api::object::Resource;
+use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
+use seaworthy_kernel::{Priority, word};
+use seaworthy_model::id::Kind;
+use seaworthy_model::package_version::SINGLETON;
+
+use super::api_server::{Preconditions, Stored, WriteResult};
+use super::arrival::Writer;
+use super::event::Event;
+use super::{START, World, machine_name};
+use crate::workloads::Hands;
+
+/// The occurrence of the last act: it becomes quiet.
+const FINISH: u32 = u32::MAX;
+
+impl World {
+    /// Schedules the first act and the last of everybody.
+    pub(super) fn plan_workloads(&mut self) {
+        for index in 0..u32::try_from(self.scenario.workloads.len()).unwrap_or(u32::MAX) {
+            self.plan_act(index, 0);
+            let finish = Event::Workload { index, occurrence: FINISH };
+            self.queue.at(self.quiet, Priority::WORLD, finish);
+        }
+    }
+
+    fn plan_act(&mut self, index: u32, occurrence: u32) {
+        let Some(workload) = self.scenario.workloads.get(index as usize) else { return };
+        let (key, model) = (word(workload.name()) ^ u64::from(index) << 32, workload.model());
+        let wait = self.draws.within(key ^ word("every"), u64::from(occurrence), 0, model.every().0);
+        let between = model.between().0.0;
+        let at = (self.now() + wait).max(START + between.least);
+        if at < self.quiet && at <= START + between.most {
+            self.queue.at(at, Priority::WORLD, Event::Workload { index, occurrence });
+        }
+    }
+
+    /// Somebody acts.
+    pub(super) fn workload_acts(&mut self, index: u32, occurrence: u32) {
+        let scenario = Arc::clone(&self.scenario);
+        let Some(workload) = scenario.workloads.get(index as usize) else { return };
+        let key = word(workload.name()) ^ u64::from(index) << 32;
+        let mut hands = Hands::new(self, key, u64::from(occurrence));
+        if occurrence == FINISH {
+            return workload.model().finish(&mut hands);
+        }
+        workload.model().act(&mut hands);
+        self.plan_act(index, occurrence + 1);
+    }
+
+    /// A Machine of the fleet, as the API server has it.
+    pub(crate) fn machine_stored(&self, number: u32) -> Option<&Stored> {
+        self.api.get(Kind::Machine, &machine_name(number)).map(AsRef::as_ref)
+    }
+
+    pub(crate) fn delete_machine(&mut self, number: u32) -> bool {
+        let (name, now) = (machine_name(number), self.now());
+        let written = self.api.delete((Kind::Machine, &name), Preconditions::default(), now);
+        self.acted(written)
+    }
+
+    pub(crate) fn join_machine(&mut self, number: u32) -> bool {
+        if self.machine_stored(number).is_some() {
+            return false;
+        }
+        let (machine, now) = (self.machine(number), self.now());
+        let written = self.api.create(machine, now);
+        self.acted(written)
+    }
+
+    pub(crate) fn edit_machine(&mut self, number: u32, change: impl FnOnce(&mut MachineSpec)) -> bool {
+        let (name, now) = (machine_name(number), self.now());
+        let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
+            if let Resource::Machine(machine) = object {
+                change(Arc::make_mut(&mut machine.spec));
+            }
+        });
+        self.acted(written)
+    }
+
+    pub(crate) fn restore_machine(&mut self, number: u32) -> bool {
+        let Resource::Machine(machine) = self.machine(number) else { return false };
+        let present = self.machine_stored(number).and_then(Stored::machine_spec);
+        if present.is_none_or(|present| **present == *machine.spec) {
+            return false;
+        }
+        self.edit_machine(number, |spec| spec.clone_from(&machine.spec))
+    }
+
+    pub(crate) fn edit_defaults(&mut self, change: impl FnOnce(&mut ClusterPackageVersionSpec)) -> bool {
+        let object = (Kind::ClusterPackageVersion, SINGLETON);
+        let now = self.now();
+        let written = self.api.update(object, Preconditions::default(), now, |object| {
+            if let Resource::ClusterPackageVersion(fleet) = object {
+                change(&mut fleet.spec);
+            }
+        });
+        self.acted(written)
+    }
+
+    /// Applies again what people applied last, except to objects that they deleted since.
+    pub(crate) fn apply_again(&mut self) -> bool {
+        let before = self.api.revision();
+        for object in self.applied.clone().into_values() {
+            self.apply(Resource::clone(&object));
+        }
+        self.api.revision() > before
+    }
+
+    /// What follows from a write. One that is refused, because somebody else was faster, is no matter.
+    fn acted(&mut self, written: WriteResult) -> bool {
+        written.is_ok_and(|written| {
+            self.committed(&written, Writer::Other);
+            written.committed
+        })
+    }
+}

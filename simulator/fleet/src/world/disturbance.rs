@@ -1,0 +1,199 @@
+//! What is out of order at present: outages, limits, delays, lies. Faults bring it about and take it back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::Kind;
+use seaworthy_model::meta::FINALIZER;
+use seaworthy_model::node::Health;
+
+use super::api_server::{Cursor, KINDS, Preconditions, Stored};
+use super::arrival::Writer;
+use super::{START, World, machine_name};
+use crate::scenario::Occasion;
+
+/// The finalizer of a controller that is not ours.
+const FOREIGN_FINALIZER: &str = "example.com/inventory";
+
+/// What is out of order at present.
+#[derive(Clone, Debug)]
+pub(super) struct Disturbance {
+    /// Until when the API server does not answer.
+    pub(super) api_down: Timestamp,
+    /// Until when no artefact can be downloaded.
+    pub(super) registry_down: Timestamp,
+    bucket: Option<Bucket>,
+    /// By kind: by how much its watches lag, and until when.
+    lags: [(Duration, Timestamp); KINDS.len()],
+    /// By kind: what caches of the API server hold, and since when.
+    caches: [Vec<(Timestamp, Cache)>; KINDS.len()],
+    /// Hosts that take so many times as long.
+    slow: BTreeMap<u32, u16>,
+    /// Nodes that lie, and what they say.
+    pub(super) lies: BTreeMap<u32, Health>,
+}
+
+/// What a cache of the API server holds: the objects of a kind as they were, and where a watch goes on from there.
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    pub(super) objects: Vec<Arc<Stored>>,
+    pub(super) cursor: Cursor,
+}
+
+/// A token bucket: how far ahead of the long-term rate the requests are.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    per_second: u32,
+    burst: u32,
+    until: Timestamp,
+    /// When the bucket is full again.
+    full_at: Timestamp,
+}
+
+impl Default for Disturbance {
+    fn default() -> Self {
+        Self {
+            api_down: START,
+            registry_down: START,
+            bucket: None,
+            lags: [(Duration::ZERO, START); KINDS.len()],
+            caches: Default::default(),
+            slow: BTreeMap::new(),
+            lies: BTreeMap::new(),
+        }
+    }
+}
+
+impl Bucket {
+    /// Takes a token. False when there is none.
+    fn take(&mut self, now: Timestamp) -> bool {
+        let token = Duration::from_secs(1) / self.per_second;
+        let full_at = self.full_at.max(now) + token;
+        if full_at.since(now) > token * (self.burst + 1) {
+            return false;
+        }
+        self.full_at = full_at;
+        true
+    }
+}
+
+impl Disturbance {
+    /// Whether a request is let through at `now`.
+    pub(super) fn admits(&mut self, now: Timestamp) -> bool {
+        self.bucket.as_mut().filter(|bucket| now < bucket.until).is_none_or(|bucket| bucket.take(now))
+    }
+
+    /// By how much watches of a kind lag at `now`.
+    pub(super) fn lag(&self, kind: Kind, now: Timestamp) -> Duration {
+        let (lag, until) = self.lags[table(kind)];
+        if now < until { lag } else { Duration::ZERO }
+    }
+
+    /// How long something takes on a host that would take `length` on a healthy one.
+    pub(super) fn slowed(&self, host: u32, length: Duration) -> Duration {
+        length * self.slow.get(&host).map_or(1, |factor| u32::from(*factor))
+    }
+}
+
+impl World {
+    pub(super) fn api_down(&mut self, until: Timestamp) {
+        self.disturbance.api_down = self.disturbance.api_down.max(until);
+        self.tally.note(Occasion::ApiDown);
+    }
+
+    pub(super) fn registry_down(&mut self, until: Timestamp) {
+        self.disturbance.registry_down = self.disturbance.registry_down.max(until);
+    }
+
+    pub(super) fn throttle(&mut self, per_second: u32, burst: u32, until: Timestamp) {
+        let full_at = self.now();
+        self.disturbance.bucket = Some(Bucket { per_second, burst, until, full_at });
+    }
+
+    pub(super) fn lag_watch(&mut self, kind: Kind, lag: Duration, until: Timestamp) {
+        self.disturbance.lags[table(kind)] = (lag, until);
+    }
+
+    /// A cache keeps what it has of a kind.
+    pub(super) fn cache(&mut self, kind: Kind) {
+        let collection = self.api.collection(kind);
+        let objects = collection.objects().into_iter().map(Arc::clone).collect();
+        let cache = Cache { objects, cursor: collection.cursor() };
+        let now = self.now();
+        self.disturbance.caches[table(kind)].push((now, cache));
+    }
+
+    /// Every watch of a kind is bound to the cache that is as old as `since`, which stays so until `until`.
+    pub(super) fn travel(&mut self, kind: Kind, since: Timestamp, until: Timestamp) {
+        let caches = &mut self.disturbance.caches[table(kind)];
+        let Some(place) = caches.iter().position(|(at, _)| *at == since) else { return };
+        let (_, cache) = caches.swap_remove(place);
+        self.tally.note(Occasion::TimeTravelled);
+        self.hold_watch(kind, until);
+        self.bind_to_cache(kind, &cache);
+    }
+
+    pub(super) fn slow(&mut self, host: u32, factor: u16) {
+        if factor > 1 {
+            self.tally.note(Occasion::HostSlowed);
+            self.disturbance.slow.insert(host, factor);
+        } else {
+            self.disturbance.slow.remove(&host);
+        }
+    }
+
+    pub(super) fn compact(&mut self) {
+        self.api.compact();
+        for kind in KINDS {
+            self.relist(kind);
+        }
+    }
+
+    pub(super) fn add_finalizer(&mut self, host: u32) {
+        self.change_finalizers(host, |finalizers| finalizers.push(FOREIGN_FINALIZER.into()));
+    }
+
+    pub(super) fn drop_finalizer(&mut self, host: u32) {
+        self.change_finalizers(host, |finalizers| finalizers.retain(|one| **one != *FOREIGN_FINALIZER));
+    }
+
+    pub(super) fn strip_finalizer(&mut self, host: u32) {
+        self.change_finalizers(host, |finalizers| finalizers.retain(|one| **one != *FINALIZER));
+    }
+
+    /// Another controller changes the finalizers of a Machine. That it is gone, or does not take them any more, is none
+    /// of our business.
+    fn change_finalizers(&mut self, host: u32, change: impl FnOnce(&mut Vec<String>)) {
+        let (name, now) = (machine_name(host), self.now());
+        let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
+            change(Arc::make_mut(&mut object.metadata_mut().finalizers));
+        });
+        if let Ok(written) = written
+            && written.committed
+        {
+            self.tally.note(Occasion::FinalizersChanged);
+            self.committed(&written, Writer::Other);
+        }
+    }
+}
+
+fn table(kind: Kind) -> usize {
+    KINDS.iter().position(|of| *of == kind).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_lets_a_burst_through_and_then_the_rate() {
+        let mut bucket = Bucket { per_second: 2, burst: 3, until: Timestamp::MAX, full_at: START };
+        let taken = |bucket: &mut Bucket, at| (0..10).filter(|_| bucket.take(at)).count();
+        assert_eq!(taken(&mut bucket, START), 4);
+        assert_eq!(taken(&mut bucket, START + Duration::from_millis(499)), 0);
+        assert_eq!(taken(&mut bucket, START + Duration::from_secs(1)), 2);
+        assert_eq!(taken(&mut bucket, START + Duration::from_secs(100)), 4);
+    }
+}
