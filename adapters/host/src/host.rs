@@ -141,15 +141,13 @@ impl Host<'_> {
     }
 
     fn report(&self, request: &Request, operation: Option<OperationId>) -> Result<Answer> {
-        let memory = if self.layout.state().is_dir() {
-            self.make_places()?;
-            let _lock = Lock::take(&self.layout.admission_lock(), PATIENCE, self.system)?;
-            let memory = self.judge(request)?;
-            self.push_on(&memory)?;
-            memory
-        } else {
-            Memory::default()
-        };
+        // Also where nobody ever worked: a late order of an older operator must not claim the host behind the back of the
+        // one that looked.
+        self.make_places()?;
+        let lock = Lock::take(&self.layout.admission_lock(), PATIENCE, self.system)?;
+        let memory = self.judge(request)?;
+        self.push_on(&memory)?;
+        drop(lock);
         self.done(request, &memory, operation.or(memory.latest))
     }
 

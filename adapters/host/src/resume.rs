@@ -18,7 +18,8 @@ pub(crate) fn arm(host: &Host<'_>) -> Result<()> {
     let text = format!(
         "[Unit]\n\
          Description=Seaworthy: finish or undo an operation that was interrupted\n\
-         ConditionPathExists={program}\n\n\
+         ConditionPathExists={program}\n\
+         After=dbus.service\n\n\
          [Service]\n\
          Type=exec\n\
          ExecStart={program} --root {root} --prefix {prefix} resume\n\n\

@@ -18,6 +18,22 @@ use crate::verify::wait_bounded;
 
 /// systemd's own time-outs end a start or stop after 90 s unless the unit says otherwise.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// So long a lost connection to systemd is made anew. It was seen to be lost for some 100 ms while a host boots.
+const RECONNECT_WITHIN: Duration = Duration::from_secs(30);
+const RECONNECT_PAUSE: Duration = Duration::from_millis(200);
+/// What systemctl says when its connection to systemd is lost or cannot be made.
+const DISCONNECTED: [&str; 5] = [
+    "Connection reset by peer",
+    "Connection refused",
+    "D-Bus connection terminated",
+    "Failed to connect to bus",
+    "Transport endpoint is not connected",
+];
+
+fn is_disconnected(words: &str) -> bool {
+    DISCONNECTED.iter().any(|known| words.contains(known))
+}
+
 /// So much of what a command says goes into a cause.
 const WORDS_MAX: u64 = 2048;
 /// The environment of a command over SSH need not have one.
@@ -35,6 +51,20 @@ impl Systemd {
     #[must_use]
     pub fn new(program: PathBuf) -> Self {
         Self { program, start: Instant::now() }
+    }
+
+    /// Calls systemctl. While the host boots, systemd drops connections; what was asked for is then asked again, and
+    /// all that is asked here may be done twice.
+    fn systemctl<const N: usize>(&self, arguments: [&str; N]) -> Result<String> {
+        let deadline = self.now() + RECONNECT_WITHIN;
+        loop {
+            match self.run("systemctl", arguments) {
+                Err(cause) if is_disconnected(&cause.detail) && self.now() < deadline => {
+                    self.wait(RECONNECT_PAUSE);
+                }
+                result => return result,
+            }
+        }
     }
 
     /// Runs a command and gives what it printed.
@@ -83,24 +113,24 @@ impl System for Systemd {
     }
 
     fn reload(&self) -> Result<()> {
-        self.run("systemctl", ["daemon-reload"]).map(drop)
+        self.systemctl(["daemon-reload"]).map(drop)
     }
 
     fn restart(&self, unit: &str) -> Result<()> {
         // A unit that crashed too often is not started again before this; one that never did makes it fail.
-        let _ = self.run("systemctl", ["reset-failed", unit]);
-        self.run("systemctl", ["restart", unit]).map(drop)
+        let _ = self.systemctl(["reset-failed", unit]);
+        self.systemctl(["restart", unit]).map(drop)
     }
 
     fn stop(&self, unit: &str) -> Result<()> {
         if self.unit(unit)? == UnitState::Stopped {
             return Ok(());
         }
-        self.run("systemctl", ["stop", unit]).map(drop)
+        self.systemctl(["stop", unit]).map(drop)
     }
 
     fn unit(&self, unit: &str) -> Result<UnitState> {
-        let text = self.run("systemctl", ["show", "--property=ActiveState", "--property=MainPID", unit])?;
+        let text = self.systemctl(["show", "--property=ActiveState", "--property=MainPID", unit])?;
         let property = |name: &str| {
             text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default()
         };
@@ -133,5 +163,17 @@ impl System for Systemd {
 
     fn wait(&self, span: Duration) {
         thread::sleep(span);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_connection_is_told_from_a_failure() {
+        assert!(is_disconnected("systemctl: exit status: 1: Reload daemon failed: Connection reset by peer"));
+        assert!(is_disconnected("systemctl: exit status: 1: Warning! D-Bus connection terminated."));
+        assert!(!is_disconnected("systemctl: exit status: 5: Unit webd.service not loaded."));
     }
 }

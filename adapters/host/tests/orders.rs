@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use seaworthy_api::host::wire::{Answer, Command, Facts, Fence, Reply, Request};
-use seaworthy_host::{Host, Layout, Steps, System, UnitState, Unobserved};
+use seaworthy_host::{Host, Layout, System, UnitState, Unobserved};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::Rollback;
 use seaworthy_model::host::{BootId, Drift, OperationId, OperationState};
@@ -66,26 +66,20 @@ fn journal_lines(world: &World, sequence: u64) -> usize {
     world.with_host(&units, &Unobserved, |host| host.journal(operation_id(sequence)).unwrap().unwrap().len())
 }
 
-/// Fails when anything is changed.
-struct Untouched;
-
-impl Steps for Untouched {
-    fn reached(&self, step: &str) {
-        panic!("a step was taken: {step}");
-    }
-}
-
 #[test]
-fn a_host_that_was_never_worked_on_is_looked_at_without_a_trace() {
-    let (world, _) = new_host("orders-untouched");
-    let seen = facts(world.handle_with(&request(1, Command::Facts), &Untouched));
+fn a_host_that_was_never_worked_on_remembers_who_looked_and_nothing_else() {
+    let (world, artefacts) = new_host("orders-untouched");
+    let seen = facts(world.handle(&request(5, Command::Facts)));
     assert_eq!(seen.owner, None);
     assert_eq!(seen.components, []);
     assert_eq!(seen.operation, None);
     assert!(seen.platform.program.is_some() && seen.platform.free_bytes > 0);
-    assert!(!world.layout().root().exists());
-    let seen = facts(world.handle_with(&request(2, Command::Status(operation_id(9))), &Untouched));
-    assert_eq!(seen.operation, None);
+    assert_eq!(fs::read_dir(world.layout().root().join("current")).unwrap().count(), 0);
+    // A late order of an older operator must not claim the host behind the back of the one that looked.
+    let (kind, _) = refusal(world.handle(&apply(artefacts.install(4, OLD))));
+    assert_eq!(kind, CauseKind::FenceRefused);
+    let seen = facts(world.handle(&request(6, Command::Status(operation_id(9)))));
+    assert_eq!((seen.owner, seen.operation), (None, None));
     end(world);
 }
 
