@@ -71,6 +71,12 @@ impl Collection {
         self.log.end()
     }
 
+    /// Where a watch begins that names a revision.
+    #[must_use]
+    pub fn after(&self, revision: u64) -> Cursor {
+        self.log.after(revision)
+    }
+
     /// The changes after `cursor`, asked for at `now`.
     ///
     /// # Errors

@@ -57,13 +57,15 @@ pub struct Gone;
 pub(super) struct Log {
     /// The place of the oldest change that is still there.
     start: u64,
+    /// The revision of the newest change that was compacted away.
+    compacted: u64,
     changes: VecDeque<Change>,
 }
 
 impl Log {
     pub(super) fn push(&mut self, change: Change) {
         while self.changes.front().is_some_and(|oldest| change.at.since(oldest.at) > COMPACTED_AFTER) {
-            self.changes.pop_front();
+            self.compacted = self.changes.pop_front().map_or(self.compacted, |oldest| oldest.revision);
             self.start += 1;
         }
         self.changes.push_back(change);
@@ -76,6 +78,14 @@ impl Log {
 
     pub(super) fn end(&self) -> Cursor {
         Cursor(self.start + self.changes.len() as u64)
+    }
+
+    /// The place after the change of this revision. When later ones were compacted away, it is one that is gone.
+    pub(super) fn after(&self, revision: u64) -> Cursor {
+        if revision < self.compacted {
+            return Cursor(self.start.saturating_sub(1));
+        }
+        Cursor(self.start + self.changes.partition_point(|change| change.revision <= revision) as u64)
     }
 
     pub(super) fn since(

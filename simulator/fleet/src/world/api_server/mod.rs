@@ -7,6 +7,7 @@
 mod collection;
 mod dictionary;
 mod execute;
+pub mod http;
 mod log;
 mod rules;
 mod status;
@@ -66,7 +67,7 @@ pub enum Status {
 /// A write that was accepted: what the object is now.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// The object; for a deletion, its last state.
+    /// The object; of one that is gone now, what it would be, under the version that it had.
     pub object: Arc<Stored>,
     /// What it was before.
     pub before: Option<Arc<Stored>>,
@@ -259,14 +260,20 @@ impl ApiServer {
         Written { object, before, committed: true, removed: false }
     }
 
+    /// Removes an object. As the real API server does, it tells watches the state that was stored last, under the version
+    /// of the removal, and answers with the object that was asked for, under the version that it had.
     fn remove(&mut self, before: Arc<Stored>, object: Resource, now: Timestamp) -> Written {
         self.revision += 1;
-        let mut object = Stored::keep(object, &mut self.dictionary);
-        object.set_resource_version(self.revision);
-        let object = Arc::new(object);
-        let kind = ChangeKind::Deleted;
-        let change = Change { revision: self.revision, at: now, kind, object: object.clone() };
-        self.collections[table(object.kind())].remove(change);
+        let mut last = Stored::clone(&before);
+        last.set_resource_version(self.revision);
+        let (revision, kind) = (self.revision, ChangeKind::Deleted);
+        self.collections[table(object.kind())].remove(Change {
+            revision,
+            at: now,
+            kind,
+            object: Arc::new(last),
+        });
+        let object = Arc::new(Stored::keep(object, &mut self.dictionary));
         Written { object, before: Some(before), committed: true, removed: true }
     }
 }

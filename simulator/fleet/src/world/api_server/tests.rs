@@ -170,6 +170,28 @@ fn finalizers_hold_an_object_until_the_last_is_removed() {
 }
 
 #[test]
+fn a_watch_hears_of_a_deletion_with_the_state_that_was_stored_last() {
+    let mut server = server();
+    created(&mut server, machine("m"));
+    server.update(M, ANY, START, hold).unwrap();
+    let marked = server.delete(M, ANY, START).unwrap();
+    let cursor = server.collection(Kind::Machine).cursor();
+    let released =
+        server.update(M, ANY, START, |object| object.metadata_mut().finalizers = Arc::default()).unwrap();
+    assert_eq!(version(&released), version(&marked), "the answer has the version of before");
+    assert!(released.object.resource().metadata().finalizers.is_empty());
+    let heard: Vec<_> = server.collection(Kind::Machine).since(cursor, START).unwrap().collect();
+    let [gone] = heard.as_slice() else { panic!("{heard:?}") };
+    assert_eq!((gone.kind, gone.revision), (ChangeKind::Deleted, server.revision()));
+    assert_eq!(gone.object.resource().metadata().resource_version.get(), Some(server.revision()));
+    assert_eq!(
+        **gone.object.resource().metadata().finalizers,
+        ["seaworthy.dev/in-use"],
+        "its last finalizer among it"
+    );
+}
+
+#[test]
 fn a_version_is_immutable_and_named_by_its_contents() {
     let mut server = server();
     let object = |name: &str| {

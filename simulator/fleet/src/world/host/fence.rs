@@ -65,37 +65,55 @@ enum Standing {
 impl Host {
     /// Receives an order that came in `session`.
     pub fn receive(&mut self, order: &Order, session: u32, setting: &Setting<'_>) -> Answer {
-        match self.standing(order) {
+        let reads = matches!(order.command, Command::Facts | Command::Status(_));
+        // Before anything else, as the real one looks for what it has to finish before it forgets for whom.
+        if order.command == Command::Disown && self.running.is_some() {
+            return Answer::Later(CauseKind::HostBusy);
+        }
+        let is_new = match self.standing(order) {
             Standing::Refused(cause) => return Answer::Refused(cause),
-            Standing::Accepted => {
-                self.epoch = order.fence.epoch;
-                self.sequence = order.fence.sequence;
-            }
-            Standing::ReadOnly => {}
+            Standing::Accepted => true,
+            Standing::ReadOnly => false,
+        };
+        // Of orders that read as well, also before anybody owned it: a late order of an older operator must not claim
+        // it behind the back of the one that read.
+        if is_new && reads {
+            self.remember(order.fence, None);
         }
         match order.command {
             Command::Facts => Answer::Facts(self.latest()),
             Command::Status(id) => Answer::Facts(self.report(id)),
             Command::Disown => {
-                if self.running.is_some() {
-                    return Answer::Later(CauseKind::HostBusy);
+                if is_new {
+                    self.remember(order.fence, None);
                 }
                 self.owner = None;
                 Answer::Facts(self.latest())
             }
-            Command::Apply(work) => self.apply(work, order.fence, session, setting),
+            Command::Apply(work) => {
+                if self.running.is_some() && !self.knows(work.id) {
+                    // What is not accepted is not remembered either.
+                    return Answer::Later(CauseKind::HostBusy);
+                }
+                if is_new {
+                    self.remember(order.fence, Some(work.id));
+                }
+                self.owner = Some(order.fence.machine);
+                self.apply(work, session, setting)
+            }
         }
     }
 
-    fn apply(&mut self, work: Work, fence: HostFence, session: u32, setting: &Setting<'_>) -> Answer {
-        self.owner = Some(fence.machine);
-        match &mut self.running {
-            Some(running) if running.work.id == work.id => {
-                running.attach(session);
-                return Answer::Attached;
-            }
-            Some(_) => return Answer::Later(CauseKind::HostBusy),
-            None => {}
+    fn remember(&mut self, fence: HostFence, operation: Option<OperationId>) {
+        self.epoch = fence.epoch;
+        self.sequence = fence.sequence;
+        self.operation = operation;
+    }
+
+    fn apply(&mut self, work: Work, session: u32, setting: &Setting<'_>) -> Answer {
+        if let Some(running) = self.running.as_mut().filter(|running| running.work.id == work.id) {
+            running.attach(session);
+            return Answer::Attached;
         }
         match self.ended(work.id) {
             Some(Ended::Succeeded) => Answer::Facts(self.report(work.id)),
@@ -126,9 +144,14 @@ impl Host {
         if asked > present {
             return Standing::Accepted;
         }
+        if asked < present {
+            return Standing::Refused(CauseKind::FenceRefused);
+        }
         match order.command {
             Command::Facts | Command::Status(_) => Standing::ReadOnly,
-            Command::Apply(work) if asked == present && self.knows(work.id) => Standing::ReadOnly,
+            // The very order that came last, once more.
+            Command::Apply(work) if self.operation == Some(work.id) => Standing::ReadOnly,
+            Command::Disown if self.owner.is_none() => Standing::ReadOnly,
             Command::Apply(_) | Command::Disown => Standing::Refused(CauseKind::FenceRefused),
         }
     }

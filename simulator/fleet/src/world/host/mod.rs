@@ -10,7 +10,7 @@ mod step;
 
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Architecture, ReleaseId};
-use seaworthy_model::host::{BootId, Drift};
+use seaworthy_model::host::{BootId, Drift, OperationId};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
@@ -70,6 +70,8 @@ pub struct Host {
     owner: Option<Uid>,
     epoch: Epoch,
     sequence: u64,
+    /// The operation that came with the latest order. Only that one may come with it again.
+    operation: Option<OperationId>,
     installed: Vec<Installed>,
     running: Option<Box<Running>>,
     journal: Vec<(Work, Ended)>,
@@ -90,6 +92,7 @@ impl Host {
             owner: None,
             epoch: Epoch(0),
             sequence: 0,
+            operation: None,
             installed: Vec::new(),
             running: None,
             journal: Vec::new(),
@@ -125,6 +128,12 @@ impl Host {
     #[must_use]
     pub const fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    /// The number of the latest order that it remembers, within [`Self::epoch`].
+    #[must_use]
+    pub const fn sequence(&self) -> u64 {
+        self.sequence
     }
 
     /// What is installed, sorted by component.

@@ -99,7 +99,7 @@ impl Running {
         self.sessions.push(session);
     }
 
-    /// Whether the change itself is done, so that it will be finished and not undone.
+    /// Whether the change itself is done or, of a removal, begun, so that it will be finished and not undone.
     #[must_use]
     pub const fn is_past_the_swap(&self) -> bool {
         match self.step {
@@ -109,10 +109,8 @@ impl Running {
             | Step::Verify
             | Step::Stage
             | Step::Render
-            | Step::Swap
-            | Step::Stop
-            | Step::Delete => false,
-            Step::Restart | Step::Probe | Step::Restore | Step::Recover => true,
+            | Step::Swap => false,
+            Step::Stop | Step::Delete | Step::Restart | Step::Probe | Step::Restore | Step::Recover => true,
             Step::Commit => !self.untouched,
         }
     }
@@ -216,22 +214,32 @@ impl Host {
                 self.put(Installed { component, version, release, drift: Drift::NONE });
             }
             (Step::Restore, _) => match running.previous {
-                Some(previous) => self.put(Installed { drift: Drift::NOT_RUNNING, ..previous }),
+                Some(previous) => {
+                    let drift = restored(previous.drift).with(Drift::NOT_RUNNING);
+                    self.put(Installed { drift, ..previous });
+                }
                 None => self.take(component),
             },
             (Step::Recover, _) => {
                 if let Some(previous) = running.previous {
-                    self.put(Installed { drift: Drift::NONE, ..previous });
+                    self.put(Installed { drift: restored(previous.drift), ..previous });
                 }
             }
-            (Step::Probe, Change::Install(install)) if running.failed == Some(CauseKind::RollbackFailed) => {
-                let Install { version, release, .. } = install;
-                self.put(Installed { component, version, release, drift: Drift::NOT_RUNNING });
+            (Step::Stop, _) => {
+                if let Some(previous) = running.previous {
+                    self.put(Installed { drift: previous.drift.with(Drift::NOT_RUNNING), ..previous });
+                }
             }
             (Step::Delete, _) => self.take(component),
             _ => {}
         }
     }
+}
+
+/// What a way back leaves of a drift: links are put right and the process is a new one, files stay as they were found,
+/// and what did not run before is not started.
+const fn restored(drift: Drift) -> Drift {
+    Drift(drift.0 & (Drift::FILES.0 | Drift::NOT_RUNNING.0))
 }
 
 /// The step after the present one; `None` when the operation has ended.
@@ -275,8 +283,9 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
         Step::Restart => {
             if failure == Some(CauseKind::ProbeFailed) {
                 running.failed = Some(match install.rollback {
-                    Rollback::Safe => CauseKind::ProbeFailed,
-                    Rollback::Unsafe => CauseKind::RollbackFailed,
+                    // With nothing to go back to, nothing is lost by going.
+                    Rollback::Unsafe if running.previous.is_some() => CauseKind::RollbackFailed,
+                    Rollback::Safe | Rollback::Unsafe => CauseKind::ProbeFailed,
                 });
             }
             Some(Step::Probe)

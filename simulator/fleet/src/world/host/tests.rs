@@ -154,7 +154,11 @@ fn what_cannot_go_back_stops() {
     }
     host.receive(&order, 0, &setting);
     assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Failed(CauseKind::RollbackFailed)));
-    assert_eq!(version_of(&host), Some((2, Drift::NOT_RUNNING)));
+    assert_eq!(version_of(&host), Some((2, Drift::NONE)), "it runs, as badly as it does");
+    let mut empty = self::host();
+    empty.receive(&order, 0, &setting);
+    assert_eq!(go_on(&mut empty, &setting, None), Some(Ended::Failed(CauseKind::ProbeFailed)));
+    assert_eq!(version_of(&empty), None, "with nothing to go back to it goes");
 }
 
 #[test]
@@ -206,6 +210,49 @@ fn a_removal_removes_and_forgets_the_owner_only_when_told() {
     assert_eq!(host.owner(), Some(OURS));
     assert!(matches!(host.receive(&order(OURS, 1, 3, Command::Disown), 0, &setting), Answer::Facts(_)));
     assert_eq!(host.owner(), None);
+}
+
+#[test]
+fn a_removal_that_was_begun_is_finished_after_a_power_cut() {
+    let setting = setting(&[]);
+    for stop in [Step::Stop, Step::Delete, Step::Commit] {
+        let mut host = with_release(1);
+        host.receive(&apply(1, 2, Change::Remove), 0, &setting);
+        go_on(&mut host, &setting, Some(stop));
+        assert!(host.power_off() && host.power_on());
+        assert!(matches!(host.recover(&setting), Some(Progress::Next(..))), "{stop:?}");
+        assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Succeeded), "{stop:?}");
+        assert_eq!(version_of(&host), None, "{stop:?}");
+    }
+}
+
+#[test]
+fn a_way_back_starts_nothing_that_did_not_run_and_repairs_no_file() {
+    let failures = [None, None, Some((CauseKind::ProbeFailed, Share::ALL))];
+    let setting = setting(&failures);
+    let mut host = with_release(1);
+    let found = Drift::FILES.with(Drift::NOT_RUNNING);
+    assert!(host.spoil(0, found.with(Drift::LINKS)));
+    host.receive(&install(1, 2, 2), 0, &setting);
+    assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Failed(CauseKind::ProbeFailed)));
+    assert_eq!(version_of(&host), Some((1, found)));
+}
+
+#[test]
+fn an_order_that_is_told_to_wait_moves_no_fence() {
+    let setting = setting(&[]);
+    let mut host = with_release(1);
+    host.receive(&install(1, 2, 2), 0, &setting);
+    assert_eq!(host.receive(&install(2, 1, 3), 0, &setting), Answer::Later(CauseKind::HostBusy));
+    assert_eq!(host.epoch(), Epoch(1));
+    let stranger = order(Uid(2), 9, 9, Command::Disown);
+    assert_eq!(host.receive(&stranger, 0, &setting), Answer::Later(CauseKind::HostBusy));
+    go_on(&mut host, &setting, None);
+    let known_but_not_the_last = apply(1, 2, Change::Remove);
+    host.receive(&order(OURS, 1, 3, Command::Facts), 0, &setting);
+    let repeated =
+        Order { fence: HostFence { sequence: 3, ..known_but_not_the_last.fence }, ..known_but_not_the_last };
+    assert_eq!(host.receive(&repeated, 0, &setting), Answer::Refused(CauseKind::FenceRefused));
 }
 
 #[test]
