@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::certificates::{self, Authority, Files};
+use crate::conformance::calls;
 use crate::deadline::eventually;
 use crate::host::Host;
 use crate::network::{Endpoint, Network};
@@ -178,18 +179,40 @@ impl ControlPlane {
         kill(&self.etcd, "etcd")
     }
 
+    /// Makes etcd forget all history before `revision`.
+    ///
+    /// # Errors
+    /// It does not run, or refuses.
+    pub fn compact_etcd(&self, revision: u64) -> Result<()> {
+        // Its HTTP gateway; bash is in every Debian, etcdctl is not.
+        const REQUEST: &str = r#"exec 3<>/dev/tcp/127.0.0.1/2379
+printf 'POST /v3/kv/compaction HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s' "${#0}" "$0" >&3; cat <&3"#;
+        let body = format!(r#"{{"revision": "{revision}", "physical": true}}"#);
+        let mut command = self.endpoint.namespace().command("timeout");
+        let answer = run_to_end(command.args(["10", "bash", "-c", REQUEST, &body]))?;
+        match answer.split(' ').nth(1) {
+            Some("200") => Ok(()),
+            _ => bail!("etcd does not compact: {answer}"),
+        }
+    }
+
     /// Starts kube-apiserver and waits until it is ready.
     ///
     /// # Errors
     /// It runs already, cannot be started, exits, or is not ready within two minutes.
     pub fn start_api_server(&self) -> Result<()> {
         let address = self.endpoint.address();
+        let policy = self.run.state().join("audit-policy.yaml");
+        fs::write(&policy, calls::POLICY).with_context(|| format!("cannot write {}", policy.display()))?;
         let mut command = self.endpoint.namespace().command(&self.parts.kube_apiserver);
         command
             .arg(format!("--etcd-servers={ETCD_CLIENTS}"))
             .arg(format!("--bind-address={address}"))
             .arg(format!("--advertise-address={address}"))
             .arg("--secure-port=6443")
+            .arg(format!("--audit-policy-file={}", policy.display()))
+            .arg(format!("--audit-log-path={}", calls::log(&self.run).display()))
+            .arg("--audit-log-mode=blocking")
             .arg("--service-cluster-ip-range=10.96.0.0/16")
             .arg("--authorization-mode=Node,RBAC")
             .arg("--enable-admission-plugins=NodeRestriction")

@@ -3,12 +3,13 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use crate::conformance::calls;
 use crate::deadline::{eventually, eventually_every};
 use crate::manifests;
 use crate::parts::{self, Health};
@@ -44,6 +45,7 @@ const PACE: [&str; 9] = [
 pub struct Fleet<'w> {
     world: &'w World,
     programs: Programs,
+    kubeconfig: PathBuf,
     operator: Option<Process>,
     /// How many operators were started, for their names.
     started: u32,
@@ -67,7 +69,9 @@ impl<'w> Fleet<'w> {
         let programs = Programs::find()?;
         apply_crds(world)?;
         world.control_plane().apply(&manifests::setting(world.ssh_key().private()))?;
-        let mut fleet = Self { world, programs, operator: None, started: 0 };
+        // May do anything, as the administrator may, but under a name of its own.
+        let kubeconfig = world.control_plane().kubeconfig_for(calls::USER, &["system:masters"])?;
+        let mut fleet = Self { world, programs, kubeconfig, operator: None, started: 0 };
         fleet.start_operator()?;
         fleet.wait_until_ready()?;
         Ok(fleet)
@@ -101,7 +105,7 @@ impl<'w> Fleet<'w> {
         let mut command = self.world.command(&self.programs.operator);
         command
             .arg("--kubeconfig")
-            .arg(self.world.control_plane().kubeconfig())
+            .arg(&self.kubeconfig)
             .arg("--host-program")
             .arg(&self.programs.host)
             .arg(format!("--identity={log}-{}", self.started))

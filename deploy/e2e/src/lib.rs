@@ -30,6 +30,7 @@ mod artefacts;
 mod cache;
 mod certificates;
 mod cgroups;
+pub mod conformance;
 mod control_plane;
 mod deadline;
 mod fleet;

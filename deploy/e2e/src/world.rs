@@ -10,6 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::artefacts::ArtefactServer;
+use crate::conformance::calls;
 use crate::control_plane::ControlPlane;
 use crate::host::Host;
 use crate::leftovers::{Sweep, sweep};
@@ -23,7 +24,8 @@ use crate::{image, logs, parts};
 const TAIL: usize = 25;
 
 /// Starts a world with hosts `host-1` to `host-N` and plays `act` in it. If `act` fails or panics, the end of every
-/// log is printed. Where no world can be started at all (not Linux, not root), it says so and succeeds.
+/// log is printed. Where no world can be started at all (not Linux, not root), it says so and succeeds. If an
+/// operator ran, its calls must all be played by the conformance script.
 ///
 /// # Errors
 /// The world cannot be started, or `act` fails.
@@ -33,10 +35,19 @@ pub fn scenario(hosts: u8, act: impl FnOnce(&World) -> Result<()>) -> Result<()>
         return Ok(());
     }
     let world = World::start(hosts)?;
-    act(&world).inspect_err(|error| {
+    act(&world).and_then(|()| calls_are_covered(&world)).inspect_err(|error| {
         eprintln!("{error:#}");
         logs::print_tails(world.run.logs(), TAIL);
     })
+}
+
+/// What the operator asks of the API server is what the modelled API server was held against.
+fn calls_are_covered(world: &World) -> Result<()> {
+    let shapes = calls::must_be_covered(&world.run)?;
+    if shapes > 0 {
+        eprintln!("{shapes} shapes of calls of the operator, all of them in the conformance script");
+    }
+    Ok(())
 }
 
 /// Everything real that the project is tested against. Dropping it removes it.

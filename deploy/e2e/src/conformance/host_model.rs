@@ -1,0 +1,206 @@
+//! The modelled host.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use seaworthy_fleet::world::host::{
+    Answer, Change, Command, ComponentNumber, Ended, Host, Install, Order as ModelOrder, Pace, Progress,
+    Report as ModelReport, Setting, Step, VersionNumber, Work,
+};
+use seaworthy_kernel::{Draws, Seed, Share};
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::{Architecture, ReleaseId, Rollback};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::host::HostFence;
+use seaworthy_model::id::Uid;
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::HostId;
+
+use super::host::{HostPart, Report, Told, whose};
+use super::host_script::{Action, Order, Verb};
+use super::releases::{self, Fault};
+
+const DRAWS: Draws = Draws::new(Seed(1));
+const WEBD: ComponentNumber = ComponentNumber(0);
+
+/// The model.
+#[derive(Debug)]
+pub struct HostModel {
+    host: Host,
+    failures: Vec<Option<(CauseKind, Share)>>,
+    pace: Pace,
+    begun: Option<Order>,
+}
+
+impl HostModel {
+    /// A host that was never worked on.
+    #[must_use]
+    pub fn new() -> Self {
+        let failures = releases::ALL
+            .iter()
+            .map(|release| {
+                let cause = match release.fault {
+                    Fault::None => return None,
+                    Fault::Sick => CauseKind::ProbeFailed,
+                    Fault::WrongDigest => CauseKind::DigestMismatch,
+                    Fault::Missing => CauseKind::DownloadFailed,
+                };
+                Some((cause, Share::ALL))
+            })
+            .collect();
+        Self { host: fresh(), failures, pace: Pace::default(), begun: None }
+    }
+
+    fn receive(&mut self, order: &Order) -> Result<Answer> {
+        let fence =
+            HostFence { machine: Uid(order.machine()), epoch: Epoch(order.epoch), sequence: order.sequence };
+        let command = match &order.verb {
+            Verb::Facts => Command::Facts,
+            Verb::Disown => Command::Disown,
+            Verb::Status(id) => Command::Status(*id),
+            Verb::Remove(id) => Command::Apply(Work { id: *id, component: WEBD, change: Change::Remove }),
+            Verb::Install(id, version) => {
+                let (number, release) = releases::find(version)?;
+                let change = Change::Install(Install {
+                    version: VersionNumber(u32::try_from(number)?),
+                    release: ReleaseId(Digest::of(version.as_bytes())),
+                    rollback: if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe },
+                    probe: Duration::from_secs(1),
+                    probe_deadline: Duration::from_secs(60),
+                });
+                Command::Apply(Work { id: *id, component: WEBD, change })
+            }
+        };
+        let (host, setting) = self.parts();
+        Ok(host.receive(&ModelOrder { fence, command }, 0, &setting))
+    }
+
+    fn parts(&mut self) -> (&mut Host, Setting<'_>) {
+        let setting = Setting { draws: &DRAWS, number: 0, pace: &self.pace, failures: &self.failures };
+        (&mut self.host, setting)
+    }
+
+    /// Goes on until the operation ends, or is about to take this step.
+    fn go_on(&mut self, until: Option<Step>) -> Result<()> {
+        let (host, setting) = self.parts();
+        while let Some(running) = host.running() {
+            if until == Some(running.step) {
+                return Ok(());
+            }
+            let run = running.run;
+            host.advance(run, &setting).context("the model does not go on")?;
+        }
+        ensure!(until.is_none(), "the operation never comes to {until:?}");
+        Ok(())
+    }
+
+    fn ordered(&mut self, order: &Order) -> Result<String> {
+        let told = match self.receive(order)? {
+            Answer::Facts(report) => Told::Done(self.report(report)),
+            Answer::Refused(cause) => Told::Refused(cause),
+            Answer::Later(cause) => Told::Later(cause),
+            Answer::Begun(_) => {
+                self.go_on(None)?;
+                self.ended(order)?
+            }
+            Answer::Attached => bail!("the script attaches to nothing"),
+        };
+        Ok(told.summary((self.host.epoch().0, self.host.sequence())))
+    }
+
+    /// What an order is answered whose operation has ended.
+    fn ended(&self, order: &Order) -> Result<Told> {
+        let id = order.operation()?;
+        Ok(match self.host.ended(id).context("it has not ended")? {
+            Ended::Succeeded => Told::Done(self.report(self.host.report(id))),
+            Ended::Failed(cause) => Told::Refused(cause),
+            Ended::Interrupted => Told::Later(CauseKind::HostFailed),
+        })
+    }
+
+    fn report(&self, operation: Option<ModelReport>) -> Report {
+        let installed = self.host.installed_of(WEBD).map(|installed| {
+            let version =
+                releases::ALL.get(installed.version.0 as usize).map_or("?", |release| release.version);
+            (version.to_owned(), installed.drift)
+        });
+        let operation = operation.map(|report| {
+            let state = match report.ended {
+                None => "Running".to_owned(),
+                Some(Ended::Succeeded) => "Succeeded".to_owned(),
+                Some(Ended::Interrupted) => "Interrupted".to_owned(),
+                Some(Ended::Failed(cause)) => format!("{cause:?}"),
+            };
+            (report.work.id, state)
+        });
+        Report {
+            owner: whose(self.host.owner().map(|uid| uid.0)),
+            epoch: self.host.epoch().0,
+            installed,
+            operation,
+        }
+    }
+}
+
+impl Default for HostModel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HostPart for HostModel {
+    const NAME: &'static str = "model";
+
+    fn reset(&mut self) -> Result<()> {
+        self.host = fresh();
+        self.begun = None;
+        Ok(())
+    }
+
+    #[expect(private_interfaces, reason = "only hosts of this crate play")]
+    fn perform(&mut self, action: &Action) -> Result<String> {
+        match action {
+            Action::Order(order) => return self.ordered(order),
+            Action::Begin(order) => {
+                ensure!(matches!(self.receive(order)?, Answer::Begun(_)), "it does not begin");
+                self.go_on(Some(Step::Download))?;
+                self.begun = Some(order.clone());
+            }
+            Action::Finish => {
+                let order = self.begun.take().context("nothing was begun")?;
+                self.go_on(None)?;
+                return Ok(self.ended(&order)?.summary((self.host.epoch().0, self.host.sequence())));
+            }
+            Action::Spoil(spoiled) => ensure!(self.host.spoil(0, spoiled.drift()), "nothing to spoil"),
+            Action::Strike { is_power, at, order } => {
+                ensure!(matches!(self.receive(order)?, Answer::Begun(_)), "it does not begin");
+                self.go_on(Some(step(at)?))?;
+                if *is_power {
+                    self.host.power_off();
+                    self.host.power_on();
+                }
+                let (host, setting) = self.parts();
+                if let Some(Progress::Next(..)) = host.recover(&setting) {
+                    self.go_on(None)?;
+                }
+            }
+        }
+        Ok(String::new())
+    }
+}
+
+fn fresh() -> Host {
+    Host::new(HostId(7), Architecture::Amd64)
+}
+
+/// The step that the model is taking when the last line of the real journal is this one.
+fn step(journal: &str) -> Result<Step> {
+    Ok(match journal {
+        "started" => Step::Download,
+        "swapped" => Step::Restart,
+        "restarted" => Step::Probe,
+        "restoring" => Step::Restore,
+        "removing" => Step::Stop,
+        other => bail!("no step at which the script can strike: {other:?}"),
+    })
+}

@@ -1,0 +1,316 @@
+//! A real host: Debian with its systemd, and the host program.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::{Child, Command as Process, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use seaworthy_api::host::wire::{self, Answer, Change, Command, Fence, Operation, PROTOCOL, Reply, Request};
+use seaworthy_model::component::{
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Link, Probe, ProbeCheck, Recipe, Rollback,
+    Unit,
+};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::host::{OperationId, OperationState};
+use seaworthy_model::id::Uid;
+use seaworthy_model::lease::Epoch;
+
+use super::host::{HostPart, Report, Told, whose};
+use super::host_script::{Action, Order, Spoiled, Verb};
+use super::releases::{self, Fault};
+use crate::artefacts::Pace;
+use crate::deadline::eventually;
+use crate::host::Host;
+use crate::parts::Health;
+use crate::process::output;
+use crate::programs::Programs;
+use crate::world::World;
+
+const PROGRAM: &str = "/opt/seaworthy/bin/seaworthy-host";
+const CLUSTER: &str = "conformance";
+/// Any step of an operation; it takes seconds on a quiet machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits as long as there is this file, so that an operation can be struck where it otherwise only passes.
+const UNIT: &str = "[Service]
+ExecStartPre=/bin/sh -c 'while test -e /run/hold-start; do sleep 0.1; done'
+ExecStart={{ current }}/bin/webd -config {{ current }}/etc/webd.conf
+ExecStop=/bin/sh -c 'while test -e /run/hold-stop; do sleep 0.1; done'
+Restart=always
+RestartSec=200ms
+[Install]
+WantedBy=multi-user.target
+";
+const PROBE: &str = "test ! -e /run/hold-probe && exec 3<>/dev/tcp/127.0.0.1/8000 && \
+                     printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && grep -q ' 200 ' <&3";
+/// Takes everything away but the program itself.
+const RESET: &str = "rm -f /run/hold-*; systemctl stop webd.service 2>/dev/null; cd /opt/seaworthy && \
+                     rm -rf releases manifests current previous staging state && cd /etc/systemd/system && \
+                     rm -f webd.service multi-user.target.wants/webd.service /usr/local/bin/webd \
+                     seaworthy-resume.service multi-user.target.wants/seaworthy-resume.service && \
+                     systemctl daemon-reload";
+
+/// A host of the world.
+#[derive(Debug)]
+pub struct RealHost<'w> {
+    world: &'w World,
+    host: &'w Host,
+    begun: Option<Child>,
+}
+
+impl<'w> RealHost<'w> {
+    /// Puts the host program on a host.
+    ///
+    /// # Errors
+    /// The program is not built, or the host is off.
+    pub fn prepare(world: &'w World, name: &str) -> Result<Self> {
+        let host = world.host(name)?;
+        host.write(PROGRAM, fs::read(Programs::find()?.host)?)?;
+        host.sh(&format!("chmod 755 {PROGRAM} && sync"))?;
+        Ok(Self { world, host, begun: None })
+    }
+
+    fn request(&self, order: &Order) -> Result<String> {
+        let fence = Fence {
+            cluster: CLUSTER.to_owned(),
+            machine: Uid(order.machine()),
+            machine_name: format!("machine-{}", order.machine()),
+            epoch: Epoch(order.epoch),
+            sequence: order.sequence,
+        };
+        let apply = |id: OperationId, change| {
+            Command::Apply(Box::new(Operation { id, component: "webd".to_owned(), change }))
+        };
+        let command = match &order.verb {
+            Verb::Facts => Command::Facts,
+            Verb::Disown => Command::Disown,
+            Verb::Status(id) => Command::Status(*id),
+            Verb::Remove(id) => apply(*id, Change::Remove),
+            Verb::Install(id, version) => apply(*id, Change::Install(Box::new(self.release(version)?))),
+        };
+        Ok(serde_json::to_string(&Request { protocol: PROTOCOL, fence, command })?)
+    }
+
+    fn release(&self, version: &str) -> Result<wire::Release> {
+        let (_, release) = releases::find(version)?;
+        let health = if release.fault == Fault::Sick { Health::Sick } else { Health::Healthy };
+        let published = self.world.artefacts().publish_webd(version, health)?;
+        let sha256 = match release.fault {
+            Fault::WrongDigest => Digest::of(b"another"),
+            Fault::None | Fault::Sick | Fault::Missing => {
+                Digest::parse(&published.sha256).context("a digest has 64 digits")?
+            }
+        };
+        let suffix = if release.fault == Fault::Missing { ".absent" } else { "" };
+        let recipe = Recipe {
+            version: version.to_owned(),
+            artefact: Artefact {
+                architecture: architecture()?,
+                url: published.url + suffix,
+                sha256,
+                format: ArtefactFormat::TarGz,
+            },
+            content: content(if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe }),
+            parameters: Arc::default(),
+            facts: BTreeMap::new(),
+        };
+        Ok(wire::Release { id: recipe.release_id(), version_name: format!("webd-{version}"), recipe })
+    }
+
+    fn program(&self) -> Result<Process> {
+        let mut command = self.host.command(PROGRAM)?;
+        command.args(["apply", "-"]);
+        Ok(command)
+    }
+
+    fn order(&self, order: &Order) -> Result<String> {
+        let output = output(&mut self.program()?, self.request(order)?.as_bytes())?;
+        self.told(&output.stdout).with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    fn told(&self, reply: &[u8]) -> Result<String> {
+        let reply: Reply = serde_json::from_slice(reply).context("no reply")?;
+        if let Answer::Done(facts) = &reply.answer
+            && let Some(OperationState::Failed(cause)) =
+                facts.operation.as_ref().map(|operation| &operation.state)
+        {
+            eprintln!("the operation failed: {:?}: {}", cause.kind, cause.detail);
+        }
+        let told = match reply.answer {
+            Answer::Refused(cause) => Told::Refused(cause.kind),
+            Answer::Later(cause) => Told::Later(cause.kind),
+            Answer::Pending => Told::Pending,
+            Answer::Done(facts) => Told::Done(report(&facts)),
+        };
+        Ok(told.summary(self.seen()?))
+    }
+
+    /// The latest order that the host remembers.
+    fn seen(&self) -> Result<(u32, u64)> {
+        if self.host.sh("test -e /opt/seaworthy/state/memory.json && echo yes || true")?.is_empty() {
+            return Ok((0, 0));
+        }
+        let memory = self.host.memory()?;
+        let mark = &memory["marks"][CLUSTER];
+        let epoch = u32::try_from(mark["epoch"].as_u64().unwrap_or_default())?;
+        Ok((epoch, mark["sequence"].as_u64().unwrap_or_default()))
+    }
+
+    /// Gives an order without waiting for its answer.
+    fn give(&self, order: &Order) -> Result<Child> {
+        use std::io::Write as _;
+        let mut command = self.program()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().context("cannot start the host program")?;
+        let mut input = child.stdin.take().context("a pipe")?;
+        input.write_all(self.request(order)?.as_bytes())?;
+        Ok(child)
+    }
+
+    /// Waits until the journal of an operation has come to a step.
+    fn comes_to(&self, id: OperationId, step: &str) -> Result<()> {
+        eventually(format!("{id} at {step}"), PATIENCE, || {
+            let operations = self.host.operations()?;
+            let journal = operations.iter().find(|operation| operation.id == id.to_string());
+            let last = journal.and_then(|journal| journal.lines.last()).context("no journal")?;
+            ensure!(last.step == step, "it is at {}", last.step);
+            Ok(())
+        })
+    }
+
+    fn hold(&self, what: &str) -> Result<()> {
+        self.host.sh(&format!("touch /run/hold-{what}")).map(drop)
+    }
+
+    /// Brings an operation to a step where it stays.
+    fn stop_at(&self, id: OperationId, step: &str, order: &Order) -> Result<Child> {
+        match step {
+            "started" => self.world.artefacts().set_pace(Pace::Stalled)?,
+            "swapped" => self.hold("start")?,
+            "restarted" => self.hold("probe")?,
+            "removing" => self.hold("stop")?,
+            "restoring" => {}
+            other => bail!("no step at which the script can strike: {other:?}"),
+        }
+        let child = self.give(order)?;
+        if step == "restoring" {
+            self.comes_to(id, "restarted")?;
+            self.hold("stop")?;
+        }
+        self.comes_to(id, step)?;
+        Ok(child)
+    }
+
+    fn strike(&self, is_power: bool, step: &str, order: &Order) -> Result<()> {
+        let id = order.operation()?;
+        let mut child = self.stop_at(id, step, order)?;
+        if is_power {
+            let before = self.host.boot_id()?;
+            self.host.power_off()?;
+            self.world.artefacts().set_pace(Pace::Full)?;
+            self.host.power_on()?;
+            ensure!(self.host.boot_id()? != before, "the host was not rebooted");
+        } else {
+            self.host.sh(&format!("systemctl kill --kill-who=all --signal=KILL seaworthy-{id}.service"))?;
+            self.host.sh("rm -f /run/hold-*")?;
+            self.world.artefacts().set_pace(Pace::Full)?;
+            // Anybody who asks wakes it, also who has nothing to say here.
+            let nobody = Order { is_strange: true, epoch: 99, sequence: 99, verb: Verb::Facts };
+            eventually("end of the killed program", PATIENCE, || {
+                ensure!(child.try_wait()?.is_some(), "the order waits");
+                Ok(())
+            })?;
+            self.order(&nobody)?;
+        }
+        child.wait()?;
+        self.comes_to(id, "ended")
+    }
+
+    fn spoil(&self, spoiled: Spoiled) -> Result<()> {
+        let line = match spoiled {
+            Spoiled::Files => "echo '# by hand' >> /opt/seaworthy/current/webd/etc/webd.conf",
+            Spoiled::Links => "rm /usr/local/bin/webd",
+            Spoiled::Unit => "systemctl stop webd.service",
+        };
+        self.host.sh(line).map(drop)
+    }
+}
+
+impl HostPart for RealHost<'_> {
+    const NAME: &'static str = "real host";
+
+    fn reset(&mut self) -> Result<()> {
+        self.world.artefacts().set_pace(Pace::Full)?;
+        self.host.sh(RESET).map(drop)
+    }
+
+    #[expect(private_interfaces, reason = "only hosts of this crate play")]
+    fn perform(&mut self, action: &Action) -> Result<String> {
+        match action {
+            Action::Order(order) => return self.order(order),
+            Action::Begin(order) => self.begun = Some(self.stop_at(order.operation()?, "started", order)?),
+            Action::Finish => {
+                self.world.artefacts().set_pace(Pace::Full)?;
+                let child = self.begun.take().context("nothing was begun")?;
+                return self.told(&child.wait_with_output()?.stdout);
+            }
+            Action::Spoil(spoiled) => self.spoil(*spoiled)?,
+            Action::Strike { is_power, at, order } => self.strike(*is_power, at, order)?,
+        }
+        Ok(String::new())
+    }
+}
+
+fn report(facts: &wire::Facts) -> Report {
+    let webd = facts.components.iter().find(|component| component.name == "webd");
+    let operation = facts.operation.as_ref().map(|operation| {
+        let state = match &operation.state {
+            OperationState::Failed(cause) => format!("{:?}", cause.kind),
+            state @ (OperationState::Running | OperationState::Interrupted | OperationState::Succeeded) => {
+                format!("{state:?}")
+            }
+        };
+        (operation.id, state)
+    });
+    Report {
+        owner: whose(facts.owner.as_ref().map(|owner| owner.machine.0)),
+        epoch: facts.epoch.0,
+        installed: webd.map(|webd| (webd.version_name.trim_start_matches("webd-").to_owned(), webd.drift)),
+        operation,
+    }
+}
+
+fn content(rollback: Rollback) -> Content {
+    Content {
+        files: vec![ConfigFile {
+            path: "etc/webd.conf".to_owned(),
+            template: "listen = :8000\ngreeting = ahoy\n".to_owned(),
+            mode: 0o644,
+        }],
+        links: vec![Link { path: "/usr/local/bin/webd".to_owned(), target: "bin/webd".to_owned() }],
+        unit: Some(Unit {
+            name: "webd.service".to_owned(),
+            template: UNIT.to_owned(),
+            executable: "bin/webd".to_owned(),
+        }),
+        probe: Some(Probe {
+            check: ProbeCheck::Exec { command: ["/bin/bash", "-c", PROBE].map(str::to_owned).to_vec() },
+            period_seconds: 1,
+            timeout_seconds: 2,
+            success_threshold: 1,
+            deadline_seconds: 6,
+        }),
+        facts: Vec::new(),
+        rollback,
+    }
+}
+
+fn architecture() -> Result<Architecture> {
+    Ok(match std::env::consts::ARCH {
+        "x86_64" => Architecture::Amd64,
+        "aarch64" => Architecture::Arm64,
+        other => bail!("hosts of architecture {other} are not supported"),
+    })
+}

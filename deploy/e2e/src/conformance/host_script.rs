@@ -1,0 +1,157 @@
+//! The script of orders to a host: `conformance/host.yaml`.
+//!
+//! | a step | means |
+//! |---|---|
+//! | `1.2 install 1.0.0` | the order of epoch 1, sequence 2; its operation has the same numbers |
+//! | `1.4 install 1.0.0 as 1.2` | the same, but with the operation of 1.2 |
+//! | `1.3 remove`, `1.3 facts`, `1.3 status 1.2`, `1.3 disown` | other orders |
+//! | `stranger 9.9 facts` | in the name of another Machine |
+//! | `begin 1.2 install 1.0.0` | the order is given and comes no further than to its download |
+//! | `finish` | lets it go on, and is its answer |
+//! | `spoil files` | somebody changes a file; also `links`, `unit` (stops it) |
+//! | `cut at swapped: 1.2 install 1.1.0` | the power fails when the journal has come to this step, and returns; the host recovers |
+//! | `kill at swapped: 1.2 install 1.1.0` | the same, but only the program is killed; whoever asks next wakes it |
+
+use anyhow::{Context, Result, bail};
+use seaworthy_model::host::OperationId;
+use seaworthy_model::lease::Epoch;
+use serde::Deserialize;
+
+const TEXT: &str = include_str!("../../conformance/host.yaml");
+
+/// A rule that both hosts obey. Each begins with a host that was never worked on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostRule {
+    /// Its name, unique in the script.
+    pub rule: String,
+    /// The steps that show it.
+    pub steps: Vec<HostStep>,
+}
+
+/// One step.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostStep {
+    /// What is done.
+    #[serde(rename = "do")]
+    pub action: String,
+    /// What comes of it, in short.
+    #[serde(default)]
+    pub expect: String,
+}
+
+/// The script of orders to a host.
+///
+/// # Errors
+/// It is not readable.
+pub fn host_script() -> Result<Vec<HostRule>> {
+    serde_saphyr::from_str(TEXT).context("conformance/host.yaml")
+}
+
+/// What is done in a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Order(Order),
+    Begin(Order),
+    Finish,
+    Spoil(Spoiled),
+    Strike { is_power: bool, at: String, order: Order },
+}
+
+/// What is spoilt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spoiled {
+    Files,
+    Links,
+    Unit,
+}
+
+/// An order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Order {
+    pub(super) is_strange: bool,
+    pub(super) epoch: u32,
+    pub(super) sequence: u64,
+    pub(super) verb: Verb,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Facts,
+    Disown,
+    Status(OperationId),
+    Install(OperationId, String),
+    Remove(OperationId),
+}
+
+impl Action {
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let strike = |rest: &str, is_power| {
+            let (at, order) = rest.split_once(": ").context("at which step?")?;
+            Ok(Self::Strike { is_power, at: at.to_owned(), order: Order::parse(order)? })
+        };
+        match text.split_once(' ').unwrap_or((text, "")) {
+            ("finish", "") => Ok(Self::Finish),
+            ("begin", order) => Ok(Self::Begin(Order::parse(order)?)),
+            ("spoil", "files") => Ok(Self::Spoil(Spoiled::Files)),
+            ("spoil", "links") => Ok(Self::Spoil(Spoiled::Links)),
+            ("spoil", "unit") => Ok(Self::Spoil(Spoiled::Unit)),
+            ("cut", rest) => strike(rest.strip_prefix("at ").unwrap_or(rest), true),
+            ("kill", rest) => strike(rest.strip_prefix("at ").unwrap_or(rest), false),
+            _ => Ok(Self::Order(Order::parse(text)?)),
+        }
+    }
+}
+
+impl Order {
+    fn parse(text: &str) -> Result<Self> {
+        let (is_strange, rest) = match text.strip_prefix("stranger ") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let words = rest.split(' ').collect::<Vec<_>>();
+        let [number, verb @ ..] = words.as_slice() else { bail!("no order: {text:?}") };
+        let own = operation(number)?;
+        let verb = match verb {
+            ["facts"] => Verb::Facts,
+            ["disown"] => Verb::Disown,
+            ["status", id] => Verb::Status(operation(id)?),
+            ["install", version] => Verb::Install(own, (*version).to_owned()),
+            ["install", version, "as", id] => Verb::Install(operation(id)?, (*version).to_owned()),
+            ["remove"] => Verb::Remove(own),
+            _ => bail!("no order: {text:?}"),
+        };
+        Ok(Self { is_strange, epoch: own.epoch.0, sequence: own.sequence, verb })
+    }
+
+    /// The operation that it orders.
+    pub(super) fn operation(&self) -> Result<OperationId> {
+        match &self.verb {
+            Verb::Install(id, _) | Verb::Remove(id) => Ok(*id),
+            Verb::Facts | Verb::Disown | Verb::Status(_) => bail!("no operation: {self:?}"),
+        }
+    }
+}
+
+fn operation(text: &str) -> Result<OperationId> {
+    let (epoch, sequence) = text.split_once('.').with_context(|| format!("no EPOCH.SEQUENCE: {text:?}"))?;
+    Ok(OperationId { epoch: Epoch(epoch.parse()?), sequence: sequence.parse()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_readable() {
+        for rule in host_script().unwrap() {
+            for step in rule.steps {
+                Action::parse(&step.action).unwrap();
+            }
+        }
+        for nonsense in ["", "1 facts", "1.2 fly", "1.2 install", "cut 1.2 remove", "spoil soup"] {
+            assert!(Action::parse(nonsense).is_err(), "{nonsense}");
+        }
+    }
+}

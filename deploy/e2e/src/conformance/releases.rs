@@ -1,0 +1,43 @@
+//! The releases of `webd` that the script of orders installs.
+
+use anyhow::{Context, Result};
+
+/// A release.
+#[derive(Debug)]
+pub(super) struct Release {
+    pub(super) version: &'static str,
+    pub(super) fault: Fault,
+    /// Whether a failure leaves it in place.
+    pub(super) is_unsafe: bool,
+}
+
+/// What is wrong with a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    None,
+    /// It runs, and its probe fails.
+    Sick,
+    /// Its artefact is not what it should be.
+    WrongDigest,
+    /// Its artefact is not there.
+    Missing,
+}
+
+const fn release(version: &'static str, fault: Fault, is_unsafe: bool) -> Release {
+    Release { version, fault, is_unsafe }
+}
+
+pub(super) const ALL: [Release; 6] = [
+    release("1.0.0", Fault::None, false),
+    release("1.1.0", Fault::None, false),
+    release("sick", Fault::Sick, false),
+    release("sick-unsafe", Fault::Sick, true),
+    release("forged", Fault::WrongDigest, false),
+    release("lost", Fault::Missing, false),
+];
+
+/// The release of this version, and its number.
+pub(super) fn find(version: &str) -> Result<(usize, &'static Release)> {
+    let mut all = ALL.iter().enumerate();
+    all.find(|(_, release)| release.version == version).with_context(|| format!("no release {version:?}"))
+}
