@@ -76,7 +76,8 @@ impl HostModel {
     }
 
     fn parts(&mut self) -> (&mut Host, Setting<'_>) {
-        let setting = Setting { draws: &DRAWS, number: 0, pace: &self.pace, failures: &self.failures };
+        let setting =
+            Setting { draws: &DRAWS, number: 0, pace: &self.pace, failures: &self.failures, downloads: true };
         (&mut self.host, setting)
     }
 

@@ -73,6 +73,7 @@ impl Log {
 
     pub(super) fn compact(&mut self) {
         self.start = self.end().0;
+        self.compacted = self.changes.back().map_or(self.compacted, |newest| newest.revision);
         self.changes.clear();
     }
 
