@@ -91,9 +91,12 @@ fn walk(root: &Path, folder: &Path, files: &mut Vec<File>) {
     for entry in entries.map_while(Result::ok) {
         let path = entry.path();
         let Ok(kind) = entry.file_type() else { continue };
+        // In a second worktree `.git` is a file.
+        if path.ends_with(".git") {
+            continue;
+        }
         if kind.is_dir() {
-            let skipped =
-                path.ends_with(".git") || path.ends_with("target") || path.join("CACHEDIR.TAG").exists();
+            let skipped = path.ends_with("target") || path.join("CACHEDIR.TAG").exists();
             if !skipped {
                 walk(root, &path, files);
             }

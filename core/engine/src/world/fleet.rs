@@ -96,15 +96,18 @@ impl Counts {
         self.reserved.max(self.unresolved)
     }
 
-    /// How many more machines may be at work when so many may fail: what is left of that, and one more for each that
-    /// has succeeded. So a version that never works harms at most that many machines, and one that works soon fills all
+    /// How many machines may be at work when so many may fail: what is left of that, and one more for each that has
+    /// succeeded. So a version that never works harms at most that many machines, and one that works soon fills all
     /// slots.
     #[must_use]
+    pub const fn allowance(&self, failures_max: u32) -> u32 {
+        if self.failed >= failures_max { 0 } else { (failures_max - self.failed).saturating_add(self.done) }
+    }
+
+    /// How many more machines may be at work when so many may fail.
+    #[must_use]
     pub fn room(&self, failures_max: u32) -> u32 {
-        if self.failed >= failures_max {
-            return 0;
-        }
-        (failures_max - self.failed).saturating_add(self.done).saturating_sub(self.at_work())
+        self.allowance(failures_max).saturating_sub(self.at_work())
     }
 
     /// Machines that are admitted and neither done nor failed.

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use seaworthy_model::cause::Cause;
 use seaworthy_model::component::Architecture;
 use seaworthy_model::effect::ActionId;
-use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId};
+use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationState};
 use seaworthy_model::id::{ComponentId, MachineId, Uid};
 use seaworthy_model::machine::{
     ConditionKind, FailedRelease, Installed, MachineObject, MachineSpec, Reason, Truth,
@@ -197,6 +197,15 @@ impl Machine {
     pub fn reported(&self, component: ComponentId) -> Option<&InstalledComponent> {
         let facts = self.host.facts.as_ref()?;
         facts.components.iter().find(|installed| installed.component == component)
+    }
+
+    /// Whether the host was at work on `component` when it was read.
+    #[must_use]
+    pub fn is_changing(&self, component: ComponentId) -> bool {
+        let facts = self.host.facts.as_ref();
+        facts.and_then(|facts| facts.operation.as_ref()).is_some_and(|operation| {
+            operation.component == component && operation.state == OperationState::Running
+        })
     }
 
     /// What is installed of `component`: first hand if the host was read in this epoch, else as recorded.

@@ -93,13 +93,12 @@ impl World {
         let wanted = wanted.map(|release| release.id);
         let installed = machine.installed(component).map(|installed| installed.release);
         let failed = machine.failed_release(component).map(|failed| failed.release);
-        // A release that could not be taken back is installed, and has failed nevertheless.
-        let is_intact = machine.reported(component).is_some_and(|reported| reported.drift.is_none());
-        if failed.is_some() && failed == wanted && !(installed == wanted && is_intact) && !rollout.superseded
-        {
+        // A release that could not be taken back is installed, even intact, and has failed nevertheless.
+        if failed.is_some() && failed == wanted && !rollout.superseded {
             return Standing::Failed;
         }
-        if installed == wanted {
+        // A release is in its place before it is probed: until the host says how that ended, nothing is done.
+        if installed == wanted && !machine.is_changing(component) {
             return Standing::Done;
         }
         self.stand_unfinished(machine, rollout, uid)

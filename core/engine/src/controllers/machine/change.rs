@@ -92,11 +92,10 @@ impl Step<'_> {
         let installed = self.machine.installed(component);
         let is_there = installed.is_some_and(|installed| installed.release == release.id);
         let drifted = self.machine.reported(component).is_some_and(|reported| !reported.drift.is_none());
-        if is_there && !drifted {
-            return Need::Nothing;
-        }
         match self.machine.failed_release(component) {
+            // Also when it is there: a release that cannot be taken back stays as sick as it is.
             Some(failed) if failed.release == release.id => Need::Failed(failed),
+            Some(_) | None if is_there && !drifted => Need::Nothing,
             Some(_) | None => Need::Change { change: Change::Install(release), is_repair: is_there },
         }
     }
@@ -136,6 +135,11 @@ impl Step<'_> {
             draft.note(Note::Unblock);
         }
         if let Some(blocker) = self.fleet_stop(target) {
+            draft.note(Note::WaitForFleet);
+            return draft.wait(blocker);
+        }
+        if let Some(blocker) = self.overcommitted(target) {
+            draft.note(Note::Park);
             draft.note(Note::WaitForFleet);
             return draft.wait(blocker);
         }
@@ -189,6 +193,18 @@ impl Step<'_> {
         } else {
             None
         }
+    }
+
+    /// Whether more machines hold a reservation than may fail at once: while an admission was on its way, others that had
+    /// been admitted before took the room that it was made for.
+    fn overcommitted(self, target: &Target<'_>) -> Option<Blocker> {
+        let Origin::Rollout(index) = target.origin else { return None };
+        let counts = &self.world.fleet.rollouts[index].counts;
+        let allowed = counts.allowance(self.world.failures_max());
+        let is_over = target.aim != Aim::Keep
+            && self.machine.standing(index) == Standing::Reserved
+            && counts.at_work() > allowed;
+        is_over.then_some(Blocker::MaxUnavailable { occupied: counts.at_work(), limit: allowed })
     }
 
     /// Whether a successor that has nothing but the record reckons with this change: a spec that was not finished, or an
