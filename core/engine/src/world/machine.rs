@@ -314,12 +314,12 @@ impl Machine {
     }
 
     /// Whether an operation may be under way that this engine has not ordered: the record leaves it open, and the host
-    /// was not asked yet. Without our finalizer nothing was ever started.
+    /// was not asked yet. Without our finalizer nothing was ever started. A host that is given up is as in [`Self::is_busy`].
     pub(super) fn may_be_busy(&self, standings: &Standings) -> bool {
         self.host.facts.is_none()
             && self.object.as_ref().is_some_and(|object| object.meta.is_held())
             && !self.is_recorded_unreachable()
-            && self.host.unreachable_since.is_none()
+            && (self.host.unreachable_since.is_none() || self.is_node_healthy())
             && self.is_unsettled(standings)
     }
 

@@ -3,10 +3,11 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 
+use seaworthy_model::component::Parameters;
 use seaworthy_model::effect::Target as ActionTarget;
 use seaworthy_model::host::{Change, Release};
 use seaworthy_model::id::ComponentId;
-use seaworthy_model::machine::{FailedRelease, Installed, Reason};
+use seaworthy_model::machine::{FailedRelease, Installed, Reason, Want};
 use seaworthy_model::report::Blocker;
 
 use super::Step;
@@ -113,12 +114,16 @@ impl Step<'_> {
         }
     }
 
-    /// The recipe that made an installed release, if the fleet's rollout still knows it: a release is found again by
-    /// its id, so a wrong guess is impossible.
+    /// The recipe that made an installed release, if the fleet's rollout still knows it or if it needs no parameters: a
+    /// release is found again by its id, so a wrong guess is impossible.
     fn recipe_of(self, target: &Target<'_>, installed: Installed) -> Option<Arc<Release>> {
-        let Origin::Rollout(index) = target.origin else { return None };
-        let record = &self.world.fleet.rollouts[index].record;
-        [Some(&record.to), record.from.as_ref()].into_iter().flatten().find_map(|want| {
+        let plain = Want::Present { version: installed.version, parameters: Parameters::default() };
+        let record = match target.origin {
+            Origin::Rollout(index) => self.world.fleet.rollouts.get(index).map(|rollout| &rollout.record),
+            Origin::Pin | Origin::Nobody => None,
+        };
+        let known = record.into_iter().flat_map(|record| [Some(&record.to), record.from.as_ref()]).flatten();
+        known.chain([&plain]).find_map(|want| {
             let release = self.world.wanted(self.machine, target.component, want).ok()??;
             (release.id == installed.release).then_some(release)
         })
@@ -180,6 +185,12 @@ impl Step<'_> {
             return Some(Blocker::Paused);
         }
         let Origin::Rollout(index) = target.origin else { return None };
+        let fleet = &self.world.fleet;
+        if fleet.action.is_some() && fleet.object.as_ref().is_some_and(|object| object.meta.is_terminating())
+        {
+            // It is let go because nobody is at work on its behalf.
+            return Some(Blocker::Superseding);
+        }
         let counts = &self.world.fleet.rollouts[index].counts;
         let limit = self.world.failures_max();
         if target.aim == Aim::Keep {

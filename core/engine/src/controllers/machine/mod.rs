@@ -127,7 +127,7 @@ impl Step<'_> {
         }
         let verdict = if !cause.kind.is_contact() {
             Verdict::hindered(cause)
-        } else if self.machine.is_busy() {
+        } else if self.machine.is_unresolved() {
             // A successor must not take it for idle: an unreachable machine holds no slot.
             Verdict::silent(cause)
         } else {
