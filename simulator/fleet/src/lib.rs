@@ -14,16 +14,25 @@
 pub mod faults;
 pub mod history;
 pub mod oracle;
+pub mod plan;
 pub mod scenario;
+pub mod shrink;
+pub mod swarm;
 pub mod workloads;
 pub mod world;
 
+pub mod enumeration;
+pub mod explanation;
+
+mod attempt;
 mod options;
 mod run;
 mod tally;
 
+pub use attempt::{Attempt, Failure, attempt};
 pub use options::Options;
 #[cfg(feature = "sabotage")]
 pub use options::{Broken, Sabotage};
-pub use run::{Breach, Budget, Progress, Summary, run, run_recorded};
+pub use plan::ResolvedPlan;
+pub use run::{Breach, Budget, Progress, Summary, conclude, conclude_recorded, run, run_recorded};
 pub use scenario::{Scenario, ScenarioError};

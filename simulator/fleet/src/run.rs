@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::history::{History, Recorder};
 use crate::options::Options;
 use crate::oracle::Violation;
+use crate::plan::fault_labels;
 use crate::scenario::Scenario;
 use crate::world::{START, World, since_start};
 
@@ -75,6 +76,8 @@ pub struct Summary {
     pub versions_before: BTreeMap<String, u32>,
     /// And at the end.
     pub versions_after: BTreeMap<String, u32>,
+    /// How often each fault struck.
+    pub strikes: BTreeMap<String, u64>,
     /// What happened, and how often.
     pub occasions: BTreeMap<&'static str, u64>,
     /// The hash of all that could be observed: two runs that did the same have the same.
@@ -115,8 +118,13 @@ impl Summary {
 /// Runs a scenario to its end.
 pub fn run(scenario: &Arc<Scenario>, options: Options, mut progress: impl FnMut(&Progress)) -> Summary {
     let mut world = World::new(Arc::clone(scenario), options);
-    let missing = drive(&mut world, &mut progress);
-    summarise(&world, missing)
+    conclude(&mut world, &mut progress)
+}
+
+/// Lets a world run to its end. It may have begun to run before.
+pub fn conclude(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Summary {
+    let missing = drive(world, progress);
+    summarise(world, missing)
 }
 
 /// Runs a scenario to its end, and keeps what happened on the way. The run is the same as without that.
@@ -125,12 +133,16 @@ pub fn run_recorded(
     options: Options,
     mut progress: impl FnMut(&Progress),
 ) -> (Summary, History) {
-    let mut world = World::new(Arc::clone(scenario), options);
+    conclude_recorded(&mut World::new(Arc::clone(scenario), options), &mut progress)
+}
+
+/// Lets a world run to its end, and keeps what happens from now on.
+pub fn conclude_recorded(world: &mut World, progress: &mut impl FnMut(&Progress)) -> (Summary, History) {
     world.recorder = Recorder::on();
-    let missing = drive(&mut world, &mut progress);
+    let missing = drive(world, progress);
     let recorder = std::mem::take(&mut world.recorder);
     let history = recorder.finish(world.now(), &world.catalogue, world.oracle.violations());
-    (summarise(&world, missing), history)
+    (summarise(world, missing), history)
 }
 
 /// Lets time pass until the run is over. What is then still missing is the answer.
@@ -221,6 +233,7 @@ fn summarise(world: &World, missing: Vec<String>) -> Summary {
         budget: Budget { peak: peak.used, limit: peak.limit, at_work: peak.at_work },
         versions_before: world.tally.versions_before.clone(),
         versions_after: world.versions(),
+        strikes: fault_labels(&world.scenario).into_iter().zip(world.tally.strikes.iter().copied()).collect(),
         occasions: world
             .tally
             .occasions()

@@ -17,10 +17,17 @@ pub(crate) struct Tally {
     pub operations: u64,
     /// How many hosts had which version when people first acted.
     pub versions_before: BTreeMap<String, u32>,
+    /// By fault, in the order of the scenario: how often it struck.
+    pub strikes: Vec<u64>,
     occasions: BTreeMap<Occasion, u64>,
 }
 
 impl Tally {
+    /// Nothing has happened yet in a run with so many faults.
+    pub(crate) fn new(faults: usize) -> Self {
+        Self { strikes: vec![0; faults], ..Self::default() }
+    }
+
     /// Something happened once more.
     pub(crate) fn note(&mut self, occasion: Occasion) {
         *self.occasions.entry(occasion).or_default() += 1;

@@ -20,7 +20,7 @@ const REGISTRIES: &[Registry] = &[
 ];
 
 /// Where scenarios lie.
-const SCENARIOS: &[&str] = &["fast", "slow", "scale", "incidents", "regressions"];
+const SCENARIOS: &[&str] = &["fast", "slow", "scale", "incidents", "regressions", "regressions/plans"];
 
 /// Whether cargo finds this file by itself.
 fn is_root(file: &File) -> bool {

@@ -66,7 +66,7 @@ use seaworthy_kernel::Share;
 use serde::Deserialize;
 
 pub use domain::{RackName, Scope};
-pub use plan::{Chance, Moment, Plan, When, Window};
+pub use plan::{Chance, Moment, Plan, Scheduled, When, Window};
 pub use rule::Rule;
 pub(crate) use rule::Rules;
 pub use trigger::Trigger;
@@ -195,7 +195,10 @@ macro_rules! registry {
             }
 
             /// The names of all faults, in Rust's spelling.
-            pub(super) const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+            const SPELLED: &[&str] = &[$(stringify!($name)),*];
+
+            /// The names of all faults.
+            pub const NAMES: &[&str] = &[$(stringify!($module)),*];
 
             /// Its name.
             #[must_use]

@@ -1,11 +1,13 @@
 //! What faults are told: the fleet, the window in which they may act, and their draws.
 
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use seaworthy_kernel::{Draws, Share, Span, Timestamp, word};
 use serde::Deserialize;
 
 use super::Scope;
+use crate::plan::Ledger;
 use crate::scenario::{Fleet, Length, Portion, Range};
 use crate::world::{Injection, START};
 
@@ -51,7 +53,18 @@ pub struct Plan<'a> {
     key: u64,
     fleet: &'a Fleet,
     moment: Moment,
-    planned: &'a mut Vec<(Timestamp, Injection)>,
+    planned: &'a mut Vec<Scheduled>,
+}
+
+/// Something that a fault does at a time of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub injection: Injection,
+    /// When it is taken back, and by what.
+    pub end: Option<(Timestamp, Injection)>,
 }
 
 impl<'a> Plan<'a> {
@@ -61,7 +74,7 @@ impl<'a> Plan<'a> {
         key: u64,
         fleet: &'a Fleet,
         moment: Moment,
-        planned: &'a mut Vec<(Timestamp, Injection)>,
+        planned: &'a mut Vec<Scheduled>,
     ) -> Self {
         Self { draws, key, fleet, moment, planned }
     }
@@ -165,15 +178,13 @@ impl<'a> Plan<'a> {
 
     /// Strikes at `from`, and takes it back after `lasting` or when it becomes quiet; never, when that is `None`.
     pub fn strike(&mut self, from: Timestamp, lasting: Option<Duration>, (on, off): (Injection, Injection)) {
-        self.at(from, on);
-        if let Some(lasting) = lasting {
-            self.at((from + lasting).min(self.moment.quiet), off);
-        }
+        let end = lasting.map(|lasting| ((from + lasting).min(self.moment.quiet), off));
+        self.planned.push(Scheduled { at: from, injection: on, end });
     }
 
     /// Does something once.
     pub fn at(&mut self, at: Timestamp, injection: Injection) {
-        self.planned.push((at, injection));
+        self.planned.push(Scheduled { at, injection, end: None });
     }
 }
 
@@ -192,6 +203,10 @@ pub struct Chance<'a> {
     pub now: Timestamp,
     /// When it becomes quiet.
     pub quiet: Timestamp,
+    /// How often the fault has struck here.
+    pub struck: &'a Cell<u64>,
+    /// Where strikes are noted, or dictated.
+    pub ledger: Option<&'a RefCell<Box<Ledger>>>,
 }
 
 impl Chance<'_> {
@@ -200,19 +215,24 @@ impl Chance<'_> {
     pub fn hits(&self, window: Window, share: Share) -> bool {
         let since = self.now.since(START);
         let open = since >= window.0.0.least && since <= window.0.0.most && self.now < self.quiet;
-        open && self.draws.chance(self.key, self.owner, self.occurrence, share)
+        let drew = open && self.draws.chance(self.key, self.owner, self.occurrence, share);
+        let hits = self.ledger.map_or(drew, |ledger| ledger.borrow_mut().hits(drew));
+        self.struck.set(self.struck.get() + u64::from(hits));
+        hits
     }
 
     /// A number below `bound`. `what` tells several draws at one point apart.
     #[must_use]
     pub fn below(&self, what: &str, bound: u64) -> u64 {
-        self.draws.below(self.key ^ word(what), self.owner, self.occurrence, bound)
+        let drew = self.draws.below(self.key ^ word(what), self.owner, self.occurrence, bound);
+        self.ledger.map_or(drew, |ledger| ledger.borrow_mut().number(what, drew))
     }
 
     /// A length of time.
     #[must_use]
     pub fn within(&self, what: &str, span: Span) -> Duration {
-        self.draws.within(self.key ^ word(what), self.owner, self.occurrence, span)
+        let drew = self.draws.within(self.key ^ word(what), self.owner, self.occurrence, span);
+        self.ledger.map_or(drew, |ledger| ledger.borrow_mut().length(what, drew))
     }
 
     /// An outage of that length, cut off where it becomes quiet.

@@ -1,5 +1,6 @@
 //! A fault of a scenario with its trigger, and how far that has come.
 
+use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
 
@@ -8,9 +9,8 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::trigger::{Point, Progress, Trigger};
-use super::{Chance, Fault, Model, Moment, Plan};
+use super::{Chance, Fault, Model, Moment, Plan, Scheduled};
 use crate::scenario::{Fleet, Length};
-use crate::world::Injection;
 
 /// A fault, and when it strikes: a map with the name of the fault and, if it does not strike at random, `when`.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for Rule {
 }
 
 fn unknown(name: &str) -> String {
-    let names: Vec<String> = Fault::NAMES.iter().map(|name| spelling(name)).collect();
+    let names: Vec<String> = Fault::SPELLED.iter().map(|name| spelling(name)).collect();
     format!("unknown fault `{name}`, expected one of {}", names.join(", "))
 }
 
@@ -117,12 +117,13 @@ enum State {
 }
 
 impl Rules {
-    /// These, each with the key of its draws.
-    pub(crate) fn new(rules: Vec<(u64, Rule)>) -> Self {
-        let waits = rules.iter().any(|(_, rule)| rule.when.is_some());
+    /// These, each with the key of its draws. When a plan dictates what they do, none waits for its trigger: what came of
+    /// that is in the plan.
+    pub(crate) fn new(rules: Vec<(u64, Rule)>, dictated: bool) -> Self {
+        let waits = !dictated && rules.iter().any(|(_, rule)| rule.when.is_some());
         let loses_events = rules.iter().any(|(_, rule)| rule.fault.model().loses_events());
         let armed = |(key, rule): (u64, Rule)| {
-            let state = if rule.when.is_some() { State::Waits } else { State::Free };
+            let state = if rule.when.is_some() && !dictated { State::Waits } else { State::Free };
             Armed { key, rule, progress: Progress::default(), state }
         };
         Self { rules: rules.into_iter().map(armed).collect(), waits, loses_events }
@@ -138,59 +139,75 @@ impl Rules {
         self.loses_events
     }
 
+    /// Whether one of them has a trigger.
+    pub(crate) fn is_triggered(&self, index: usize) -> bool {
+        self.rules.get(index).is_some_and(|armed| armed.rule.when.is_some())
+    }
+
     /// The times at which triggers may fire without anything happening.
     pub(crate) fn times(&self) -> Vec<Timestamp> {
         self.rules.iter().filter_map(|armed| armed.rule.when.as_ref()).flat_map(Trigger::times).collect()
     }
 
-    /// What those that wait for nothing do at times of their own.
-    pub(crate) fn plan(&self, draws: &Draws, fleet: &Fleet, moment: Moment) -> Vec<(Timestamp, Injection)> {
-        let mut planned = Vec::new();
-        for armed in self.rules.iter().filter(|armed| armed.state == State::Free) {
-            let mut plan = Plan::new(draws, armed.key, fleet, moment, &mut planned);
-            armed.rule.fault.model().schedule(&mut plan);
-        }
-        planned
+    /// What those that wait for nothing do at times of their own, each with the place of its fault.
+    pub(crate) fn plan(&self, draws: &Draws, fleet: &Fleet, moment: Moment) -> Vec<(usize, Scheduled)> {
+        let free = self.rules.iter().enumerate().filter(|(_, armed)| armed.state == State::Free);
+        free.flat_map(|(index, armed)| armed.plan(index, draws, fleet, moment)).collect()
     }
 
-    /// Something happened. What the faults do whose triggers fire by it.
+    /// Something happened. What the faults do whose triggers fire by it, each with the place of its fault.
     pub(crate) fn pass(
         &mut self,
         point: &Point<'_>,
         draws: &Draws,
         fleet: &Fleet,
         moment: Moment,
-    ) -> Vec<(Timestamp, Injection)> {
+    ) -> Vec<(usize, Scheduled)> {
         let now = moment.origin;
         let mut planned = Vec::new();
-        for armed in self.rules.iter_mut().filter(|armed| armed.state == State::Waits) {
+        for (index, armed) in self.rules.iter_mut().enumerate() {
+            if armed.state != State::Waits {
+                continue;
+            }
             let Some(trigger) = &armed.rule.when else { continue };
             if armed.progress.advance(trigger, point, now) {
                 armed.state = armed.rule.during.map_or(State::Once, |during| State::Until(now + during.0));
-                let mut plan = Plan::new(draws, armed.key, fleet, moment, &mut planned);
-                armed.rule.fault.model().schedule(&mut plan);
+                planned.extend(armed.plan(index, draws, fleet, moment));
             }
         }
         planned
     }
 
-    /// Asks every fault that may strike what it does to `fate`.
-    pub(crate) fn strike<F: Copy + PartialEq>(
+    /// Gives every fault that may strike its chance. In `strikes` is counted how often each does.
+    pub(crate) fn strike(
         &mut self,
         chance: &Chance<'_>,
-        fate: &mut F,
-        ask: impl Fn(&dyn Model, &Chance<'_>, &mut F),
+        strikes: &mut [u64],
+        mut ask: impl FnMut(&dyn Model, &Chance<'_>),
     ) {
-        for armed in &mut self.rules {
+        for (index, (armed, strikes)) in self.rules.iter_mut().zip(strikes).enumerate() {
             if !armed.state.may_strike(chance.now) {
                 continue;
             }
-            let before = *fate;
-            ask(armed.rule.fault.model(), &Chance { key: armed.key, ..*chance }, fate);
-            if *fate != before && armed.state == State::Once {
+            if let Some(ledger) = chance.ledger {
+                ledger.borrow_mut().turn_of(index);
+            }
+            let struck = Cell::new(0);
+            ask(armed.rule.fault.model(), &Chance { key: armed.key, struck: &struck, ..*chance });
+            *strikes += struck.get();
+            if struck.get() > 0 && armed.state == State::Once {
                 armed.state = State::Spent;
             }
         }
+    }
+}
+
+impl Armed {
+    /// What it does at times of its own from this moment on, with its place.
+    fn plan(&self, index: usize, draws: &Draws, fleet: &Fleet, moment: Moment) -> Vec<(usize, Scheduled)> {
+        let mut planned = Vec::new();
+        self.rule.fault.model().schedule(&mut Plan::new(draws, self.key, fleet, moment, &mut planned));
+        planned.into_iter().map(|scheduled| (index, scheduled)).collect()
     }
 }
 

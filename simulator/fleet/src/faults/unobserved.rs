@@ -31,8 +31,8 @@ impl Model for Unobserved {
         for kind in KindName::or_all(&self.kinds) {
             let kind = kind.kind();
             for (from, until) in plan.windows(self.every, self.lasting, self.between, word(kind.name())) {
-                plan.at(from, Injection::HoldWatch(kind, until));
-                plan.at(until, Injection::Relist(kind));
+                let pair = (Injection::HoldWatch(kind, until), Injection::Relist(kind));
+                plan.strike(from, Some(until.since(from)), pair);
             }
         }
     }

@@ -10,13 +10,13 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    pub(super) fn malformed(file: &str, error: &serde_saphyr::Error) -> Self {
+    pub(crate) fn malformed(file: &str, error: &serde_saphyr::Error) -> Self {
         let text = error.to_string();
         let text = text.trim_end().trim_start_matches("error: ").replace("<input>", file);
         Self { file: file.into(), problems: vec![text] }
     }
 
-    pub(super) fn unacceptable(file: &str, problems: Vec<String>) -> Self {
+    pub(crate) fn unacceptable(file: &str, problems: Vec<String>) -> Self {
         Self { file: file.into(), problems }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::de::{Error, SeqAccess, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use seaworthy_kernel::{Share, Span};
 
@@ -68,6 +68,28 @@ impl Portion {
 impl Range {
     /// No time at all.
     pub const NOTHING: Self = Self(Span::exactly(Duration::ZERO));
+}
+
+impl fmt::Display for Length {
+    /// As [`Length::parse`] reads it: `1h2m3s4ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, millis) = (self.0.as_secs(), self.0.subsec_millis());
+        let parts =
+            [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s"), (millis.into(), "ms")];
+        if self.0.as_millis() == 0 {
+            return f.write_str("0s");
+        }
+        parts
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .try_for_each(|(number, unit)| write!(f, "{number}{unit}"))
+    }
+}
+
+impl Serialize for Length {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 struct LengthVisitor;
@@ -206,6 +228,9 @@ mod tests {
         let seconds = |text| Length::parse(text).map(|length| length.0.as_secs_f64());
         for (text, expected) in [("10s", 10.0), ("1h30m", 5400.0), ("250ms", 0.25), ("1d", 86400.0)] {
             assert_eq!(seconds(text), Some(expected), "{text}");
+        }
+        for text in ["0s", "10s", "1h30m", "250ms", "24h1m1s1ms"] {
+            assert_eq!(Length::parse(text).map(|length| length.to_string()).as_deref(), Some(text));
         }
         for text in ["", "10", "s", "10x", "-1s", "1.5h", "99999999999999999999s"] {
             assert_eq!(seconds(text), None, "{text}");

@@ -120,6 +120,9 @@ impl World {
         let name = word(written.object.name());
         let words = [word("commit"), self.api.revision(), name, u64::from(written.removed)];
         self.trace.record(&words);
+        if let Some(record) = &mut self.record {
+            record.note_change(now, kind, written.object.name());
+        }
         if writer == Writer::Operator {
             self.tally.api_writes += 1;
             self.last_write = now;

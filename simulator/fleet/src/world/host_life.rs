@@ -8,9 +8,11 @@ use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::host::Drift;
 
 use super::World;
-use super::event::{Event, Injection};
+use super::event::Event;
 use super::host::{Change, Command, Ended, Order, Progress, Step, Work};
+use super::injection::Injection;
 use super::mail::{Letter, Sender};
+use crate::faults::OperationFate;
 use crate::faults::trigger::Point;
 use crate::oracle::{Began, Over};
 use crate::scenario::Occasion;
@@ -63,7 +65,11 @@ impl World {
         if repairs {
             self.tally.note(Occasion::HostRepaired);
         }
-        let fate = self.operation_fate(number, run);
+        let mut fate = OperationFate::default();
+        let place = |world: &Self| world.place_of_operation(number, &work);
+        self.meet((u64::from(number), u64::from(run)), place, |model, chance| {
+            model.on_operation(chance, &mut fate);
+        });
         if let Some(breaks) = fate.breaks {
             self.breaks.insert(number, breaks);
         }

@@ -13,11 +13,14 @@ mod clock;
 mod disturbance;
 mod event;
 mod host_life;
+mod injection;
 mod kubelet;
 mod mail;
+mod meeting;
 mod operator;
 mod people;
 mod strikes;
+mod view;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +34,7 @@ use seaworthy_model::machine::HostId;
 
 use api_server::{ApiServer, KINDS};
 use disturbance::Disturbance;
-use event::Event;
+pub(crate) use event::Event;
 use host::Host;
 use kubelet::NodeLife;
 use mail::Mail;
@@ -39,8 +42,8 @@ use operator::Process;
 
 pub use catalogue::Catalogue;
 pub use clock::{START, readable, since_start};
-pub use event::Injection;
 pub use host::{Pace, Step};
+pub use injection::Injection;
 pub use kubelet::{GRACE, machine_name};
 pub use mail::{Passage, Reply};
 
@@ -48,7 +51,9 @@ use crate::faults::{Rule, Rules};
 use crate::history::Recorder;
 use crate::options::Options;
 use crate::oracle::Oracle;
+use crate::plan::Ledger;
 use crate::scenario::Scenario;
+use crate::swarm::Record;
 use crate::tally::Tally;
 
 /// A simulated world in the middle of a run. A clone goes its own way from here.
@@ -82,6 +87,10 @@ pub struct World {
     /// Hosts that lose their power in a certain step, for so long.
     breaks: BTreeMap<u32, (Step, std::time::Duration)>,
     failures: Vec<Option<(CauseKind, Share)>>,
+    /// What faults do is noted here, or dictated; neither when there is none.
+    pub(crate) ledger: Option<Box<Ledger>>,
+    /// What happened, event by event, if somebody wants to compare.
+    pub(crate) record: Option<Box<Record>>,
     pace: Pace,
     /// From then on no fault acts.
     pub(crate) quiet: Timestamp,
@@ -91,6 +100,12 @@ impl World {
     /// The world of a scenario at its beginning: everything was applied, and no operator has started yet.
     #[must_use]
     pub fn new(scenario: Arc<Scenario>, options: Options) -> Self {
+        Self::with_ledger(scenario, options, None)
+    }
+
+    /// The same, in which what faults do is noted in a ledger, or dictated by it.
+    #[must_use]
+    pub fn with_ledger(scenario: Arc<Scenario>, options: Options, ledger: Option<Ledger>) -> Self {
         let seed = options.seed.unwrap_or_else(|| scenario.seed());
         let draws = Draws::new(seed);
         let quiet = START + scenario.quiet.after.0;
@@ -102,7 +117,7 @@ impl World {
             api: ApiServer::new(draws),
             catalogue: Catalogue::default(),
             oracle: Oracle::new(scenario.fleet.machines, scenario.fleet.nodes).allowing(&scenario.allowed),
-            tally: Tally::default(),
+            tally: Tally::new(scenario.faults.len()),
             recorder: Recorder::default(),
             last_write: START,
             last_operation: START,
@@ -112,11 +127,13 @@ impl World {
             live: Vec::new(),
             mail: Mail::default(),
             applied: BTreeMap::new(),
-            rules: Rules::new(keyed_rules(&scenario)),
+            rules: Rules::new(keyed_rules(&scenario), ledger.as_ref().is_some_and(Ledger::is_replay)),
             disturbance: Disturbance::default(),
             holds: [START; KINDS.len()],
             breaks: BTreeMap::new(),
             failures: Vec::new(),
+            ledger: ledger.map(Box::new),
+            record: None,
             pace: scenario.hosts.pace(),
             quiet,
             draws,
@@ -132,6 +149,14 @@ impl World {
     /// Lets the next event happen, if one is due at `until` or before. Otherwise the clock moves there, and it is false.
     pub fn step_until(&mut self, until: Timestamp) -> bool {
         let Some(event) = self.queue.next_until(until) else { return false };
+        self.happen(event);
+        if let Some(record) = &mut self.record {
+            record.note(self.queue.now(), event, self.trace.value());
+        }
+        true
+    }
+
+    fn happen(&mut self, event: Event) {
         match event {
             Event::Start { seat } => self.start_process(seat),
             Event::Mail(number) => self.arrive(number),
@@ -145,13 +170,18 @@ impl World {
             Event::Workload { index, occurrence } => self.workload_acts(index, occurrence),
             Event::Fault(injection) => self.inject(injection),
         }
-        true
     }
 
     /// The time.
     #[must_use]
     pub const fn now(&self) -> Timestamp {
         self.queue.now()
+    }
+
+    /// The seed of the run.
+    #[must_use]
+    pub const fn seed(&self) -> Seed {
+        self.seed
     }
 
     /// The host that has this address.
@@ -181,7 +211,7 @@ impl World {
             self.queue.at(START + moment.at.0, Priority::WORLD, Event::People(index));
         }
         self.plan_workloads();
-        self.plan_faults();
+        self.schedule_faults();
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where faults strike: every point of the world at which something may go wrong asks here what does.
+//! What faults do at times of their own, and the moments at which their triggers fire.
 
 use std::time::Duration;
 
@@ -7,75 +7,33 @@ use seaworthy_kernel::{Priority, Timestamp};
 use seaworthy_model::id::Kind;
 
 use super::World;
-use super::api_server::{KINDS, Written};
+use super::api_server::Written;
 use super::arrival::Writer;
-use super::event::{Event, Injection};
-use super::mail::Sender;
+use super::event::Event;
+use super::injection::Injection;
 use crate::faults::trigger::{Author, Point, Verb};
-use crate::faults::{Chance, Moment, OperationFate, OrderFate, RequestFate};
-use crate::scenario::{KindName, Occasion};
+use crate::faults::{Moment, Scheduled};
 
 /// An outage of the API server is noticed, and the watches follow again, within this time after it.
 const RECOVERY: Duration = Duration::from_secs(60);
 /// Longer than any run.
 const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 86_400);
+/// What a trigger lets happen comes after all else of its instant. A replay knows the instant alone, and does the same.
+const TRIGGERED: Priority = Priority(Priority::DECISION.0 + 1);
 
 impl World {
-    /// What becomes of a request.
-    pub(in crate::world) fn request_fate(&mut self, sender: Sender) -> RequestFate {
-        let mut fate = RequestFate::default();
-        let draws = self.draws;
-        let chance = self.chance(&draws, sender);
-        self.rules.strike(&chance, &mut fate, |fault, chance, fate| fault.on_request(chance, fate));
-        fate
-    }
-
-    /// What becomes of an order.
-    pub(in crate::world) fn order_fate(&mut self, sender: Sender) -> OrderFate {
-        let mut fate = OrderFate::default();
-        let draws = self.draws;
-        let chance = self.chance(&draws, sender);
-        self.rules.strike(&chance, &mut fate, |fault, chance, fate| fault.on_order(chance, fate));
-        fate
-    }
-
-    /// What becomes of an operation.
-    pub(in crate::world) fn operation_fate(&mut self, host: u32, run: u32) -> OperationFate {
-        let mut fate = OperationFate::default();
-        let draws = self.draws;
-        let (now, quiet) = (self.queue.now(), self.quiet);
-        let (owner, occurrence) = (u64::from(host), u64::from(run));
-        let chance = Chance { draws: &draws, key: 0, owner, occurrence, now, quiet };
-        self.rules.strike(&chance, &mut fate, |fault, chance, fate| fault.on_operation(chance, fate));
-        fate
-    }
-
-    fn chance<'a>(&self, draws: &'a seaworthy_kernel::Draws, sender: Sender) -> Chance<'a> {
-        let (owner, occurrence) = (u64::from(sender.process), sender.action.0);
-        Chance { draws, key: 0, owner, occurrence, now: self.queue.now(), quiet: self.quiet }
-    }
-
-    /// Whether a watch of `process` leaves a change out.
-    pub(in crate::world) fn is_event_lost(&mut self, process: u32, kind: Kind, revision: u64) -> bool {
-        let Some(name) = KindName::ALL.into_iter().find(|name| name.kind() == kind) else { return false };
-        let place = KINDS.iter().position(|of| *of == kind).unwrap_or_default() as u64;
-        let draws = self.draws;
-        let (now, quiet) = (self.queue.now(), self.quiet);
-        let owner = u64::from(process) << 8 | place;
-        let chance = Chance { draws: &draws, key: 0, owner, occurrence: revision, now, quiet };
-        let mut lost = false;
-        self.rules.strike(&chance, &mut lost, |fault, chance, lost| fault.on_event(chance, name, lost));
-        if lost {
-            self.tally.note(Occasion::EventLost);
+    /// Schedules what faults do at times of their own, and the times at which triggers may fire by themselves. When a
+    /// plan dictates it, that alone.
+    pub(super) fn schedule_faults(&mut self) {
+        if let Some(ledger) = self.ledger.as_ref().filter(|ledger| ledger.is_replay()) {
+            for (fault, scheduled) in ledger.scheduled() {
+                self.schedule_of(fault, &scheduled);
+            }
+            return;
         }
-        lost
-    }
-
-    /// Plans what faults do at times of their own, and the times at which triggers may fire by themselves.
-    pub(super) fn plan_faults(&mut self) {
         let moment = Moment { origin: self.now(), triggered: false, here: None, quiet: self.quiet };
         let planned = self.rules.plan(&self.draws, &self.scenario.fleet, moment);
-        self.plan_injections(planned);
+        self.schedule_planned(planned);
         for at in self.rules.times() {
             self.queue.at(at, Priority::WORLD, Event::Fault(Injection::Time));
         }
@@ -88,7 +46,7 @@ impl World {
         }
         let moment = Moment { origin: self.now(), triggered: true, here, quiet: self.quiet };
         let planned = self.rules.pass(point, &self.draws, &self.scenario.fleet, moment);
-        self.plan_injections(planned);
+        self.schedule_planned(planned);
     }
 
     /// A change was committed.
@@ -115,12 +73,33 @@ impl World {
         self.pass(&Point::Commit { verb, by, object, before }, here);
     }
 
-    fn plan_injections(&mut self, planned: Vec<(Timestamp, Injection)>) {
-        for (at, injection) in planned {
+    fn schedule_planned(&mut self, planned: Vec<(usize, Scheduled)>) {
+        for (fault, scheduled) in planned {
+            if let Some(ledger) = &mut self.ledger {
+                ledger.note_scheduled(fault, &scheduled);
+            }
+            self.schedule_of(fault, &scheduled);
+        }
+    }
+
+    fn schedule_of(&mut self, fault: usize, scheduled: &Scheduled) {
+        self.tally.strikes[fault] += 1;
+        let priority = if self.rules.is_triggered(fault) { TRIGGERED } else { Priority::WORLD };
+        self.schedule_at(priority, scheduled);
+    }
+
+    /// Schedules something that a fault does.
+    pub(crate) fn schedule(&mut self, scheduled: &Scheduled) {
+        self.schedule_at(Priority::WORLD, scheduled);
+    }
+
+    fn schedule_at(&mut self, priority: Priority, scheduled: &Scheduled) {
+        let Scheduled { at, injection, end } = *scheduled;
+        for (at, injection) in [(at, injection)].into_iter().chain(end) {
             if let Some(lag) = lag(at, injection) {
                 self.oracle.watches_lag(lag);
             }
-            self.queue.at(at, Priority::WORLD, Event::Fault(injection));
+            self.queue.at(at, priority, Event::Fault(injection));
         }
     }
 }

@@ -21,6 +21,7 @@ use super::Process;
 use crate::faults::trigger::{Destination, Point, Side};
 use crate::faults::{OrderFate, RequestFate, SessionFate};
 use crate::history::End;
+use crate::plan::Place;
 use crate::scenario::Occasion;
 use crate::world::Catalogue;
 use crate::world::World;
@@ -178,7 +179,11 @@ impl World {
             }
         };
         self.pass(&Point::Write { to: Destination::Api, side: Side::Before }, None);
-        let fate = self.request_fate(sender);
+        let mut fate = RequestFate::default();
+        let place = |_: &Self| Place::request(process.seat, &request);
+        self.meet((u64::from(sender.process), sender.action.0), place, |model, chance| {
+            model.on_request(chance, &mut fate);
+        });
         if fate.crashes_before {
             return Dispatched::Crashed;
         }
@@ -237,7 +242,11 @@ impl World {
         if matches!(command, Command::Apply(_) | Command::Disown) {
             self.pass(&Point::Write { to: Destination::Host, side: Side::Before }, Some(host));
         }
-        let fate = self.order_fate(sender);
+        let mut fate = OrderFate::default();
+        let place = |_: &Self| Place::order(process.seat, host, &order.command);
+        self.meet((u64::from(sender.process), sender.action.0), place, |model, chance| {
+            model.on_order(chance, &mut fate);
+        });
         if fate.crashes_before {
             return Dispatched::Crashed;
         }

@@ -82,6 +82,11 @@ impl Process {
         Seen { process: self.number, world: self.engine.world(), turn, touched, truth: oracle.in_use() }
     }
 
+    /// Its engine, and the names of that engine's ids.
+    pub(super) const fn mind(&self) -> (&Engine, &Names) {
+        (&self.engine, &self.names)
+    }
+
     /// Hands an input to the engine, after the names that it uses.
     fn observe(&mut self, input: Input) {
         for named in self.names.announce() {

@@ -254,13 +254,12 @@ impl World {
     ) -> Result<Option<Timestamp>, Gone> {
         let now = self.queue.now();
         let lag = self.disturbance.lag(kind, now);
-        let loses = self.rules.lose_events();
         let mut lost = Vec::new();
-        if loses {
+        if self.rules.lose_events() {
             let changes = self.api.collection(kind).since(cursor, now)?;
-            let revisions: Vec<u64> = changes.map(|change| change.revision).collect();
-            lost = revisions;
-            lost.retain(|revision| self.is_event_lost(process.number, kind, *revision));
+            let shown: Vec<Change> = changes.take_while(|change| change.at + lag <= now).cloned().collect();
+            let shown = shown.iter().filter(|change| self.is_event_lost(process, change));
+            lost = shown.map(|change| change.revision).collect();
         }
         let mut later = None;
         for change in self.api.collection(kind).since(cursor, now)? {

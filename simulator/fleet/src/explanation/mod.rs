@@ -1,0 +1,215 @@
+//! Why a machine is as it is at a moment of a run, in the engine's own reasons; and what happened before.
+
+mod chronicle;
+
+use seaworthy_api::names::Names;
+use seaworthy_api::render;
+use seaworthy_engine::{Aim, Engine, Machine, Origin, Standing, targets};
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::VersionId;
+use seaworthy_model::machine::Want;
+use seaworthy_model::report::Subject;
+
+use chronicle::drift_words;
+pub use chronicle::{Chronicle, Line};
+
+use crate::world::{World, since_start};
+
+/// An explanation: what is said, under headings.
+pub type Explanation = Vec<(&'static str, Vec<String>)>;
+
+/// Why a machine is as it is. `None` when no operator is alive, or it knows no such machine.
+#[must_use]
+pub fn explain(world: &World, name: &str) -> Option<Explanation> {
+    let (process, engine, names) = world.mind()?;
+    let id = names.find_machine(name)?;
+    let machine = engine.world().machine(id);
+    let teller = Teller { engine, names, machine };
+    let leading = match engine.world().gate() {
+        None => format!("process {process} acts, in epoch {}", engine.world().epoch().0),
+        Some(gate) => format!("process {process} does not act: {}", render::blocker(&gate, names).message),
+    };
+    Some(vec![
+        ("operator", vec![leading]),
+        ("wanted", teller.wanted()),
+        ("installed", teller.installed()),
+        ("rollouts", teller.standings()),
+        ("waits for", teller.blockers(Subject::Machine(id))),
+        ("under way", teller.under_way()),
+        ("contact", teller.contact()),
+    ])
+}
+
+struct Teller<'a> {
+    engine: &'a Engine,
+    names: &'a Names,
+    machine: &'a Machine,
+}
+
+impl Teller<'_> {
+    fn version(&self, id: VersionId) -> &str {
+        self.names.version_object_name(id).unwrap_or("an unknown version")
+    }
+
+    fn want(&self, want: &Want) -> String {
+        match want {
+            Want::Present { version, .. } => self.version(*version).to_owned(),
+            Want::Absent => "absent".into(),
+        }
+    }
+
+    fn wanted(&self) -> Vec<String> {
+        let world = self.engine.world();
+        let line = |target: seaworthy_engine::Target<'_>| {
+            let component = world.component_name(target.component);
+            let aim = match target.aim {
+                Aim::Set(want) => self.want(want),
+                Aim::Keep => "what is there".into(),
+            };
+            let rule = match target.origin {
+                Origin::Pin => "the Machine itself pins it".to_owned(),
+                Origin::Nobody => "neither the Machine nor the default mentions it".to_owned(),
+                Origin::Rollout(index) => self.rule_of(index),
+            };
+            format!("{component}: {aim} ({rule})")
+        };
+        let lines: Vec<String> = targets(world, self.machine).map(line).collect();
+        if lines.is_empty() { vec!["nothing".into()] } else { lines }
+    }
+
+    /// Why a rollout says what it says.
+    fn rule_of(&self, index: usize) -> String {
+        let Some(rollout) = self.engine.world().fleet.rollouts.get(index) else { return String::new() };
+        let (Some(uid), record) = (self.machine.uid(), &rollout.record) else { return String::new() };
+        let rank = rollout.key.rank(uid);
+        if rollout.superseded {
+            "the fleet's default was changed, and this rollout ends first".into()
+        } else if rollout.admits(rank) {
+            format!("the fleet's default; its rank {rank} is admitted, below {}", record.admitted_below)
+        } else {
+            format!(
+                "the fleet's default; its rank {rank} is not admitted yet: below {} is",
+                record.admitted_below
+            )
+        }
+    }
+
+    fn installed(&self) -> Vec<String> {
+        let world = self.engine.world();
+        let Some(facts) = self.machine.host.facts.as_deref() else {
+            let recorded = self.machine.object.iter().flat_map(|object| object.status.components.iter());
+            let recorded = recorded.filter_map(|status| Some((status.component, status.installed?)));
+            let mut lines: Vec<String> = recorded
+                .map(|(component, installed)| {
+                    let version = self.version(installed.version);
+                    format!("{}: {version}, as recorded", world.component_name(component))
+                })
+                .collect();
+            lines.push("this operator has not read the host".into());
+            return lines;
+        };
+        let mut lines: Vec<String> = facts
+            .components
+            .iter()
+            .map(|installed| {
+                let drift = if installed.drift.is_none() {
+                    String::new()
+                } else {
+                    format!(", drifted: {}", drift_words(installed.drift))
+                };
+                let component = world.component_name(installed.component);
+                format!(
+                    "{component}: {}, release {}{drift}",
+                    self.version(installed.version),
+                    installed.release
+                )
+            })
+            .collect();
+        if lines.is_empty() {
+            lines.push("nothing".into());
+        }
+        lines.extend(self.machine.failed.iter().map(|failure| {
+            format!("{} failed here: {}", self.version(failure.release.version), failure.detail)
+        }));
+        lines
+    }
+
+    fn standings(&self) -> Vec<String> {
+        let world = self.engine.world();
+        let rollouts = world.fleet.rollouts.iter().enumerate();
+        let lines = rollouts.map(|(index, rollout)| {
+            let record = &rollout.record;
+            let state = if rollout.is_active() { "under way" } else { "completed" };
+            let component = world.component_name(record.component);
+            let standing = standing_words(self.machine.standing(index));
+            format!("{component} to {}, {state}: {standing}", self.want(&record.to))
+        });
+        lines.collect()
+    }
+
+    fn blockers(&self, subject: Subject) -> Vec<String> {
+        let world = self.engine.world();
+        let mut lines = Vec::new();
+        for (whose, subject) in [("machine", subject), ("fleet", Subject::PackageVersion)] {
+            if let Some(blocker) = world.blocker(subject) {
+                let words = render::blocker(&blocker, self.names);
+                lines.push(format!("{whose}: {}: {}", words.reason, words.message));
+            }
+        }
+        let (occupied, slots) = (world.occupied(), world.slots());
+        let holds = if self.machine.occupies() { "holds" } else { "does not hold" };
+        lines.push(format!(
+            "the machine {holds} one of the {slots} slots of maxUnavailable, of which {occupied} are taken"
+        ));
+        lines
+    }
+
+    fn under_way(&self) -> Vec<String> {
+        let world = self.engine.world();
+        let in_flight = self.machine.action.and_then(|action| world.in_flight().get(&action));
+        let mut lines: Vec<String> =
+            in_flight.map(|in_flight| format!("{:?}", in_flight.kind)).into_iter().collect();
+        let unknown = self.machine.uncertain.filter(|_| in_flight.is_none());
+        lines.extend(unknown.map(|operation| format!("the end of operation {operation} is not known")));
+        if lines.is_empty() {
+            lines.push("nothing".into());
+        }
+        lines
+    }
+
+    fn contact(&self) -> Vec<String> {
+        let contact = &self.machine.host;
+        let since = |at: Timestamp| since_start(at);
+        let mut lines = Vec::new();
+        if contact.facts.is_some() {
+            lines.push(format!("read at {}", since(contact.read_at)));
+        }
+        lines.extend(
+            contact.trouble.as_ref().map(|cause| format!("trouble: {:?}: {}", cause.kind, cause.detail)),
+        );
+        lines.extend(contact.unreachable_since.map(|at| format!("unreachable since {}", since(at))));
+        if contact.retry.failures > 0 {
+            lines.push(format!("tried again at {}", since(contact.retry.not_before)));
+        }
+        lines.extend(contact.audit_at.map(|at| format!("next audit at {}", since(at))));
+        lines.extend(
+            self.machine.node.map(|node| format!("its Node is {:?} since {}", node.ready, since(node.since))),
+        );
+        lines
+    }
+}
+
+const fn standing_words(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Outside => "no part in it",
+        Standing::Waiting => "not admitted yet",
+        Standing::Reserved => "admitted, with a slot of its own",
+        Standing::Parked => "admitted, and waits for a slot",
+        Standing::Excused => "admitted, and cannot be worked on",
+        Standing::Done => "done",
+        Standing::Failed => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests;

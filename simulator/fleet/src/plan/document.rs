@@ -1,0 +1,152 @@
+//! A scenario as data that programs change: the swarm draws other faults and fleets, the shrinker takes away.
+
+use serde_json::{Map, Value};
+
+use crate::scenario::{Scenario, ScenarioError};
+
+/// A scenario as data. What it contains is judged when it is made a [`Scenario`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document(pub(crate) Value);
+
+impl Document {
+    /// Reads the text of a scenario file.
+    ///
+    /// # Errors
+    /// When the file is no scenario.
+    pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
+        // The text as it stands gives the better message.
+        Scenario::read(file, text)?;
+        let value = serde_saphyr::from_str(text).map_err(|error| ScenarioError::malformed(file, &error))?;
+        let document = Self(value);
+        document.scenario(file)?;
+        Ok(document)
+    }
+
+    /// The scenario.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn scenario(&self, file: &str) -> Result<Scenario, ScenarioError> {
+        let text = serde_saphyr::to_string(&self.0)
+            .map_err(|error| ScenarioError::unacceptable(file, vec![error.to_string()]))?;
+        Scenario::read(file, &text)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The number of machines.
+    #[must_use]
+    pub fn machines(&self) -> u32 {
+        let number = self.0.pointer("/fleet/machines").and_then(Value::as_u64).unwrap_or_default();
+        u32::try_from(number).unwrap_or(u32::MAX)
+    }
+
+    /// Another fleet. What the timeline does to machines that are not there any more goes.
+    pub fn set_machines(&mut self, machines: u32) {
+        self.set_fleet("machines", machines);
+        let exists = |number: &Value| number.as_u64().is_none_or(|number| number < u64::from(machines));
+        for moment in self.list_mut("timeline") {
+            let Some(moment) = moment.as_object_mut() else { continue };
+            if let Some(edits) = moment.get_mut("edit").and_then(Value::as_array_mut) {
+                for edit in edits.iter_mut() {
+                    if let Some(numbers) = edit.get_mut("machines").and_then(Value::as_array_mut) {
+                        numbers.retain(exists);
+                    }
+                }
+            }
+            if let Some(deleted) = moment.get_mut("delete").and_then(Value::as_array_mut) {
+                deleted.retain(|reference| machine_number(reference).is_none_or(|number| number < machines));
+            }
+        }
+        for check in self.list_mut("eventually") {
+            if let Some(numbers) = check.pointer_mut("/installedOn/machines").and_then(Value::as_array_mut) {
+                numbers.retain(exists);
+            }
+        }
+        for fault in self.list_mut("faults") {
+            let Some(fault) = fault_mut(fault) else { continue };
+            for hosts in ["/hosts", "/scope/hosts"] {
+                if let Some(hosts) = fault.pointer_mut(hosts).and_then(Value::as_array_mut) {
+                    hosts.retain(exists);
+                }
+            }
+        }
+    }
+
+    /// A number of the fleet's shape.
+    pub(crate) fn set_fleet(&mut self, field: &str, number: u32) {
+        if let Some(fleet) = self.0.get_mut("fleet").and_then(Value::as_object_mut) {
+            fleet.insert(field.to_owned(), Value::from(number));
+        }
+    }
+
+    /// Leaves out what holds only for the very history that the file describes: what people look at on the way, what
+    /// must have happened, and counts. What must hold at the end of any history stays.
+    pub fn relax(&mut self) {
+        const ALWAYS: [&str; 5] = ["converged", "installed", "installedOn", "nothingRemoved", "gone"];
+        for moment in self.list_mut("timeline") {
+            if let Some(moment) = moment.as_object_mut() {
+                moment.remove("expect");
+            }
+        }
+        for field in ["eventually", "always"] {
+            self.list_mut(field).retain(|check| {
+                let name = check.as_str().or_else(|| Some(check.as_object()?.keys().next()?.as_str()));
+                name.is_some_and(|name| ALWAYS.contains(&name))
+            });
+        }
+        self.fields_mut().remove("sometimes");
+    }
+
+    /// A list of the scenario.
+    #[must_use]
+    pub(crate) fn list(&self, field: &str) -> &[Value] {
+        self.0.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// A list of the scenario, which is empty when it is left out.
+    pub(crate) fn list_mut(&mut self, field: &str) -> &mut Vec<Value> {
+        let list = self.fields_mut().entry(field).or_insert_with(|| Value::Array(Vec::new()));
+        if !list.is_array() {
+            *list = Value::Array(Vec::new());
+        }
+        let Value::Array(items) = list else { unreachable!("it was made an array") };
+        items
+    }
+
+    pub(crate) fn fields_mut(&mut self) -> &mut Map<String, Value> {
+        if !self.0.is_object() {
+            self.0 = Value::Object(Map::new());
+        }
+        let Value::Object(fields) = &mut self.0 else { unreachable!("it was made an object") };
+        fields
+    }
+}
+
+/// What stands beside a fault in its map: its trigger, and for how long that holds.
+const TRIGGER_FIELDS: [&str; 2] = ["when", "during"];
+
+/// The name of a fault as a scenario file writes it; empty when it has none.
+pub(crate) fn fault_name(fault: &Value) -> &str {
+    let names = fault.as_object().into_iter().flat_map(Map::keys);
+    names.map(String::as_str).find(|name| !TRIGGER_FIELDS.contains(name)).unwrap_or_default()
+}
+
+/// What is said of a fault.
+pub(crate) fn fault_mut(fault: &mut Value) -> Option<&mut Value> {
+    let fields = fault.as_object_mut()?.iter_mut();
+    let mut faults = fields.filter(|(name, _)| !TRIGGER_FIELDS.contains(&name.as_str()));
+    faults.next().map(|(_, fault)| fault)
+}
+
+/// The number of the machine that a reference means, if it means one.
+fn machine_number(reference: &Value) -> Option<u32> {
+    if reference.get("kind")?.as_str()? != "Machine" {
+        return None;
+    }
+    reference.get("name")?.as_str()?.strip_prefix("m-")?.parse().ok()
+}

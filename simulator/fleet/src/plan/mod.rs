@@ -1,0 +1,165 @@
+//! The resolved plan of a run: scenario, seed, and every strike of its faults made explicit. It replays after the engine
+//! was changed, and it is what the shrinker works on; a seed alone means another history after any refactoring.
+
+mod document;
+mod ledger;
+mod place;
+mod strike;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use seaworthy_kernel::Seed;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use document::Document;
+pub(crate) use document::fault_mut;
+pub use ledger::Ledger;
+pub(crate) use ledger::VisitNote;
+pub use place::{Orders, Place, Writes};
+pub use strike::{Drawn, End, Met, Strike, Timed};
+
+use crate::options::Options;
+use crate::scenario::{Scenario, ScenarioError};
+use crate::world::World;
+
+/// The format that this program writes and reads.
+const FORMAT: &str = "seaworthy.dev/plan/v1";
+
+/// A resolved plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedPlan {
+    /// The scenario.
+    pub scenario: Document,
+    /// The seed, from which everything is drawn that is no strike: delays, ranks, identities.
+    pub seed: Seed,
+    /// What the faults do.
+    pub strikes: Vec<Strike>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Text {
+    format: String,
+    seed: u64,
+    strikes: Vec<Strike>,
+    scenario: Value,
+}
+
+impl ResolvedPlan {
+    /// Whether a file is a plan, and not a scenario.
+    #[must_use]
+    pub fn is_plan(text: &str) -> bool {
+        text.lines().any(|line| line.starts_with("format:"))
+    }
+
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// What is wrong with it, with file, line and field where there is one.
+    pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
+        let text: Text =
+            serde_saphyr::from_str(text).map_err(|error| ScenarioError::malformed(file, &error))?;
+        if text.format != FORMAT {
+            let problem = format!("format: {:?} is not {FORMAT:?}", text.format);
+            return Err(ScenarioError::unacceptable(file, vec![problem]));
+        }
+        let plan = Self { scenario: Document(text.scenario), seed: Seed(text.seed), strikes: text.strikes };
+        let scenario = plan.scenario.scenario(file)?;
+        let problems = plan.problems(&scenario);
+        if problems.is_empty() { Ok(plan) } else { Err(ScenarioError::unacceptable(file, problems)) }
+    }
+
+    fn problems(&self, scenario: &Scenario) -> Vec<String> {
+        let labels = fault_labels(scenario);
+        let machines = scenario.fleet.machines;
+        let mut problems = Vec::new();
+        for (index, strike) in self.strikes.iter().enumerate() {
+            let fault = strike.fault();
+            if !labels.iter().any(|label| label == fault) {
+                problems.push(format!("strikes[{index}].fault: the scenario has no fault {fault:?}"));
+            }
+            let timed_at = matches!(strike, Strike::Timed(_)).then(|| strike.host()).flatten();
+            if let Some(host) = timed_at.filter(|host| *host >= machines) {
+                problems.push(format!("strikes[{index}]: there is no host {host} among {machines}"));
+            }
+        }
+        problems
+    }
+
+    /// The world at the beginning of the plan.
+    ///
+    /// # Errors
+    /// When its scenario is not acceptable.
+    pub fn world(&self, file: &str, mut options: Options) -> Result<World, ScenarioError> {
+        let scenario = Arc::new(self.scenario.scenario(file)?);
+        let ledger = Ledger::replaying(&scenario, self.strikes.clone());
+        options.seed = Some(self.seed);
+        Ok(World::with_ledger(scenario, options, Some(ledger)))
+    }
+
+    /// Leaves out the faults that strike no more. Those that stay keep their strikes.
+    pub fn drop_idle_faults(&mut self) {
+        let faults = self.scenario.list("faults").to_vec();
+        let before = labels(faults.iter().map(fault_name));
+        let is_busy = |label: &String| self.strikes.iter().any(|strike| strike.fault() == label);
+        let kept: Vec<(Value, String)> =
+            faults.into_iter().zip(before).filter(|(_, label)| is_busy(label)).collect();
+        let after = labels(kept.iter().map(|(fault, _)| fault_name(fault)));
+        let renamed: BTreeMap<&str, String> =
+            kept.iter().map(|(_, label)| label.as_str()).zip(after).collect();
+        for strike in &mut self.strikes {
+            if let Some(name) = renamed.get(strike.fault()) {
+                strike.set_fault(name.clone());
+            }
+        }
+        *self.scenario.list_mut("faults") = kept.into_iter().map(|(fault, _)| fault).collect();
+    }
+}
+
+impl fmt::Display for ResolvedPlan {
+    /// The plan as its file has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = Text {
+            format: FORMAT.into(),
+            seed: self.seed.0,
+            strikes: self.strikes.clone(),
+            scenario: self.scenario.0.clone(),
+        };
+        f.write_str(&serde_saphyr::to_string(&text).map_err(|_| fmt::Error)?)
+    }
+}
+
+/// What the faults of a scenario are called in plans.
+#[must_use]
+pub fn fault_labels(scenario: &Scenario) -> Vec<String> {
+    labels(scenario.faults.iter().map(|rule| rule.fault.name().to_owned()))
+}
+
+/// The name of a fault in a document, as [`Fault::name`](crate::faults::Fault::name) has it.
+fn fault_name(fault: &Value) -> String {
+    let mut snake = String::new();
+    for letter in document::fault_name(fault).chars() {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// Names, with `#2` behind the second of the same name.
+fn labels(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let label = |name: String| {
+        let place = seen.entry(name.clone()).or_default();
+        *place += 1;
+        if *place == 1 { name } else { format!("{name}#{place}") }
+    };
+    names.map(label).collect()
+}
+
+#[cfg(test)]
+mod tests;

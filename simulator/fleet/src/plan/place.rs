@@ -1,0 +1,180 @@
+//! Points of a run at which a fault may strike, named by what happens there and not by the numbers of an engine: they
+//! mean the same after the engine was rewritten.
+
+use seaworthy_api::request::Request;
+use seaworthy_model::host::HostCommand;
+use seaworthy_model::id::Kind;
+use serde::{Deserialize, Serialize};
+
+/// A point at which a fault may strike. The same one comes again and again; the first is number 1.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Place {
+    /// An operator sends a write to the API server.
+    Request {
+        /// The operator's seat.
+        seat: u32,
+        /// What it writes.
+        writes: Writes,
+        /// The name of the object.
+        object: String,
+    },
+    /// An operator sends an order to a host.
+    Order {
+        /// The operator's seat.
+        seat: u32,
+        /// What it orders.
+        orders: Orders,
+        /// The host.
+        host: u32,
+    },
+    /// A host begins an operation.
+    Operation {
+        /// The host.
+        host: u32,
+        /// The component that changes.
+        component: String,
+        /// The version that is installed; none when the component is removed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
+    /// A watch of an operator is about to show a change.
+    Event {
+        /// The operator's seat.
+        seat: u32,
+        /// The kind of the object.
+        kind: Kind,
+        /// The name of the object.
+        object: String,
+    },
+}
+
+/// What a request writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Writes {
+    /// A Lease where there was none.
+    NewLease,
+    /// Holder and epoch of the Lease.
+    Lease,
+    /// The status of a Machine.
+    MachineStatus,
+    /// The status of the `ClusterPackageVersion`.
+    PackageVersionStatus,
+    /// The finalizers of an object.
+    Finalizers,
+}
+
+/// What an order asks a host for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Orders {
+    /// What is on it.
+    Facts,
+    /// How an operation stands.
+    Status,
+    /// To belong to nobody from now on.
+    Disown,
+    /// An operation.
+    Apply,
+}
+
+impl Place {
+    /// The point at which a request is sent.
+    pub(crate) fn request(seat: u32, request: &Request) -> Self {
+        let writes = match request {
+            Request::CreateLease(_) => Writes::NewLease,
+            Request::PatchLease(_) => Writes::Lease,
+            Request::PutMachineStatus(_) => Writes::MachineStatus,
+            Request::PutPackageVersionStatus(_) => Writes::PackageVersionStatus,
+            Request::PatchFinalizers(_) => Writes::Finalizers,
+        };
+        Self::Request { seat, writes, object: request.object().1.to_owned() }
+    }
+
+    /// The point at which an order is sent.
+    pub(crate) const fn order(seat: u32, host: u32, command: &HostCommand) -> Self {
+        let orders = match command {
+            HostCommand::Facts => Orders::Facts,
+            HostCommand::Status(_) => Orders::Status,
+            HostCommand::Disown => Orders::Disown,
+            HostCommand::Apply(_) => Orders::Apply,
+        };
+        Self::Order { seat, orders, host }
+    }
+
+    /// Whether the operator changes something here: a mutation of the API server, the start of an operation, or the
+    /// disowning of a host.
+    #[must_use]
+    pub const fn is_write(&self) -> bool {
+        match self {
+            Self::Request { .. } => true,
+            Self::Order { orders, .. } => matches!(orders, Orders::Apply | Orders::Disown),
+            Self::Operation { .. } | Self::Event { .. } => false,
+        }
+    }
+
+    /// Whether what is done here cannot be taken back by writing once more: software is replaced or removed, a host is
+    /// given up, or an object is let go.
+    #[must_use]
+    pub const fn is_destructive(&self) -> bool {
+        match self {
+            Self::Request { writes, .. } => matches!(writes, Writes::Finalizers),
+            Self::Order { orders, .. } => matches!(orders, Orders::Apply | Orders::Disown),
+            Self::Operation { .. } | Self::Event { .. } => false,
+        }
+    }
+
+    /// The host that it is about, if it is about one.
+    #[must_use]
+    pub fn host(&self) -> Option<u32> {
+        match self {
+            Self::Request { object, .. } | Self::Event { object, .. } => {
+                object.strip_prefix("m-")?.parse().ok()
+            }
+            Self::Order { host, .. } | Self::Operation { host, .. } => Some(*host),
+        }
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Request { writes, object, .. } => match writes {
+                Writes::NewLease | Writes::Lease => "the operator takes the Lease".into(),
+                Writes::MachineStatus => format!("the operator writes the status of {object}"),
+                Writes::PackageVersionStatus => {
+                    "the operator writes the status of the ClusterPackageVersion".into()
+                }
+                Writes::Finalizers => format!("the operator writes the finalizers of {object}"),
+            },
+            Self::Order { orders, host, .. } => match orders {
+                Orders::Facts => format!("the operator reads host {host}"),
+                Orders::Status => format!("the operator asks host {host} for an operation"),
+                Orders::Disown => format!("the operator gives up host {host}"),
+                Orders::Apply => format!("the operator orders an operation on host {host}"),
+            },
+            Self::Operation { host, component, version: Some(version) } => {
+                format!("host {host} begins to install {version} of {component}")
+            }
+            Self::Operation { host, component, version: None } => {
+                format!("host {host} begins to remove {component}")
+            }
+            Self::Event { kind, object, .. } => {
+                format!("a watch is about to show a change of {} {object}", kind.name())
+            }
+        }
+    }
+
+    /// The same point on another host: for plans that are moved to a smaller fleet.
+    #[must_use]
+    pub fn on_host(mut self, number: u32) -> Self {
+        match &mut self {
+            Self::Request { object, .. } | Self::Event { object, .. } => {
+                *object = crate::world::machine_name(number)
+            }
+            Self::Order { host, .. } | Self::Operation { host, .. } => *host = number,
+        }
+        self
+    }
+}

@@ -1,0 +1,180 @@
+//! The faults that a member of the swarm gets besides those of its scenario: drawn from the registry, each within a
+//! range that a fleet can live through.
+
+use std::time::Duration;
+
+use seaworthy_kernel::{Draws, word};
+use serde_json::{Value, json};
+
+use crate::scenario::Length;
+
+/// The draws of one member.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lots {
+    pub(super) draws: Draws,
+}
+
+impl Lots {
+    /// A number below `bound`. `what` tells draws apart.
+    pub(super) fn below(self, what: &str, of: &str, bound: u64) -> u64 {
+        self.draws.below(word("swarm"), word(what), word(of), bound)
+    }
+
+    /// One of several.
+    pub(super) fn one<T: Copy>(self, what: &str, of: &str, all: &[T]) -> Option<T> {
+        let index = self.below(what, of, all.len() as u64);
+        all.get(usize::try_from(index).unwrap_or_default()).copied()
+    }
+
+    fn length(self, what: &str, of: &str, (least, most): (u64, u64)) -> String {
+        let seconds = least + self.below(what, of, most.saturating_sub(least) + 1);
+        Length(Duration::from_secs(seconds)).to_string()
+    }
+
+    /// A range of lengths in seconds: from something to something longer.
+    fn range(self, what: &str, of: &str, (least, most): (u64, u64)) -> Value {
+        let from = least + self.below(&format!("{what} from"), of, most - least + 1);
+        let to = from + self.below(&format!("{what} to"), of, most - from + 1);
+        let text = |seconds| Length(Duration::from_secs(seconds)).to_string();
+        json!([text(from), text(to)])
+    }
+}
+
+/// What the weather has to know of the fleet that it is made for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Climate {
+    pub(super) machines: u32,
+    pub(super) zones: u32,
+    /// When it becomes quiet, in seconds since the start.
+    pub(super) quiet: u64,
+}
+
+/// A fault of this name as a scenario file writes it. `None` for one that the swarm does not know.
+pub(super) fn fault(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
+    on_messages(name, lots, climate)
+        .or_else(|| on_hosts(name, lots, climate))
+        .or_else(|| on_servers(name, lots, climate))
+}
+
+/// Faults that strike single messages and operations.
+fn on_messages(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
+    let share = || lots.one("share", name, &["0.5%", "1%", "2%", "5%", "10%", "20%"]);
+    Some(match name {
+        "api_error" => json!({"apiError": {"share": share()}}),
+        "conflict" => json!({"conflict": {"share": share()}}),
+        "duplicate" => json!({"duplicate": {"share": share()}}),
+        "host_breaks" => {
+            json!({"hostBreaks": {"share": share(), "lasting": lots.range("lasting", name, (30, 1_800))}})
+        }
+        "host_busy" => json!({"hostBusy": {"share": share()}}),
+        "late_request" => json!({"lateRequest": {"share": share(), "by": lots.range("by", name, (1, 300))}}),
+        // A bug of the server, which goes on until it becomes quiet: not too often.
+        "lost_event" => json!({"lostEvent": {"share": lots.one("share", name, &["0.1%", "0.5%", "1%"])}}),
+        "lost_reply" => json!({"lostReply": {"share": share()}}),
+        "operator_crash" => json!({"operatorCrash": {"share": crashes(lots, climate)}}),
+        "session_lost" => json!({"sessionLost": {"share": share()}}),
+        "slow_reply" => json!({"slowReply": {"share": share(), "by": lots.range("by", name, (1, 20))}}),
+        _ => return None,
+    })
+}
+
+/// Faults that strike hosts and what is known of them.
+fn on_hosts(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
+    let hosts = || lots.one("share", name, &["2%", "5%", "10%", "25%", "50%"]);
+    let lasting = |most| lots.range("lasting", name, (30, most));
+    Some(match name {
+        "domain_down" => {
+            let zone = lots.below("zone", name, u64::from(climate.zones));
+            let scopes =
+                [json!({"zone": zone}), json!({"racks": "25%"}), json!({"zone": zone, "share": "50%"})];
+            json!({"domainDown": {
+                "scope": scopes[usize::try_from(lots.below("scope", name, 3)).unwrap_or_default()],
+                "at": [lots.length("at", name, (0, climate.quiet))],
+                "lasting": lasting(1_800),
+                "loses": lots.one("loses", name, &["power", "network"]),
+            }})
+        }
+        "finalizer_race" => json!({"finalizerRace": {"share": hosts(), "lasting": lasting(1_800)}}),
+        "hand_edit" => json!({"handEdit": {"share": hosts()}}),
+        "host_down" => json!({"hostDown": {"share": hosts(), "lasting": lasting(7_200)}}),
+        "host_slow" => json!({"hostSlow": {
+            "share": hosts(),
+            "lasting": lasting(3_600),
+            "factor": 2 + lots.below("factor", name, 9),
+        }}),
+        "node_lies" => json!({"nodeLies": {
+            "share": hosts(),
+            "lasting": lasting(1_800),
+            "says": lots.one("says", name, &["same", "notReady", "unknown"]),
+        }}),
+        _ => return None,
+    })
+}
+
+/// Faults that strike the API server, its watches, and the registry.
+fn on_servers(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
+    let at = || [lots.length("at", name, (0, climate.quiet))];
+    let lasting = |most| lots.range("lasting", name, (1, most));
+    let every = || lots.range("every", name, (60, 3_600));
+    Some(match name {
+        "api_down" => json!({"apiDown": {"at": at(), "lasting": lasting(900)}}),
+        "compaction" => json!({"compaction": {"every": lots.range("every", name, (120, 3_600))}}),
+        "out_of_order" => json!({"outOfOrder": {
+            "lag": lots.range("lag", name, (1, 60)),
+            "lasting": lots.range("lasting", name, (60, 1_800)),
+        }}),
+        "registry_down" => json!({"registryDown": {"at": at(), "lasting": lasting(1_800)}}),
+        "stale_watch" => json!({"staleWatch": {"every": every(), "lasting": lasting(720)}}),
+        "throttle" => json!({"throttle": {
+            "perSecond": 1 + lots.below("rate", name, 20),
+            "burst": 1 + lots.below("burst", name, 20),
+            "at": at(),
+            "lasting": lasting(1_800),
+        }}),
+        "time_travel" => json!({"timeTravel": {
+            "every": every(),
+            "age": lots.range("age", name, (10, 600)),
+            "lasting": lasting(120),
+        }}),
+        "unobserved" => json!({"unobserved": {"every": every(), "lasting": lasting(720)}}),
+        _ => return None,
+    })
+}
+
+/// A share of the write points at which the operator crashes: such that it crashes a few dozen times at most, whatever
+/// the size of the fleet.
+fn crashes(lots: Lots, climate: Climate) -> String {
+    /// Write points of a machine's life in a scenario, about.
+    const POINTS: u64 = 10;
+    let crashes = 1 + lots.below("crashes", "operator_crash", 24);
+    let millionths = (crashes * 1_000_000 / (POINTS * u64::from(climate.machines.max(1)))).min(50_000);
+    format!("{}.{:04}%", millionths / 10_000, millionths % 10_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use seaworthy_kernel::Seed;
+
+    use super::*;
+    use crate::faults::Fault;
+    use crate::scenario::Fleet;
+
+    /// A fault that the swarm does not draw is a fault that nothing meets but the scenarios that name it.
+    #[test]
+    fn every_fault_is_drawn_and_acceptable() {
+        for &name in Fault::NAMES {
+            for seed in 0..50 {
+                let lots = Lots { draws: Draws::new(Seed(seed)) };
+                let climate = Climate { machines: 30, zones: 3, quiet: 7_200 };
+                let fault = fault(name, lots, climate);
+                let fault = fault.unwrap_or_else(|| panic!("swarm/weather.rs does not draw {name}"));
+                let text = serde_saphyr::to_string(&fault).unwrap();
+                let read: Fault =
+                    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+                assert_eq!(read.name(), name);
+                let fleet: Fleet = serde_json::from_str(r#"{"machines": 30, "zones": 3}"#).unwrap();
+                assert_eq!(read.model().out_of_range(&fleet), None);
+            }
+        }
+    }
+}

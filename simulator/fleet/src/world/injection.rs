@@ -1,0 +1,249 @@
+//! What faults do to the world, one by one.
+
+use std::time::Duration;
+
+use seaworthy_model::host::Drift;
+use seaworthy_model::id::Kind;
+use seaworthy_model::node::Health;
+use seaworthy_model::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{clock, readable, since_start};
+
+/// What faults do to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Injection {
+    /// A host loses its power.
+    PowerOff(u32),
+    /// A host gets it back.
+    PowerOn(u32),
+    /// A host is cut off from the network.
+    Cut(u32),
+    /// A host is connected again.
+    Mend(u32),
+    /// Something on a host changes by itself.
+    Spoil(u32, Drift),
+    /// Operator processes of a seat crash.
+    Crash {
+        /// The seat.
+        seat: u32,
+    },
+    /// Watches of a kind deliver nothing until then.
+    HoldWatch(Kind, #[serde(with = "clock::length")] Timestamp),
+    /// Watches of a kind deliver everything so much later, until then.
+    Lag {
+        /// The kind.
+        kind: Kind,
+        /// How much later.
+        #[serde(with = "clock::span")]
+        lag: Duration,
+        /// Until when.
+        #[serde(with = "clock::length")]
+        until: Timestamp,
+    },
+    /// Watches of a kind break, and have to list again.
+    Relist(Kind),
+    /// What was committed until now can not be watched any more, and every watch breaks.
+    Compact,
+    /// A cache of the API server keeps what it has of a kind.
+    Cache(Kind),
+    /// Watches of a kind are bound to a cache.
+    Travel {
+        /// The kind.
+        kind: Kind,
+        /// How old the cache is.
+        #[serde(with = "clock::length")]
+        since: Timestamp,
+        /// Until when it stays so.
+        #[serde(with = "clock::length")]
+        until: Timestamp,
+    },
+    /// Watches may leave changes out from now on, for ever.
+    Silence,
+    /// The API server does not answer until then.
+    ApiDown(#[serde(with = "clock::length")] Timestamp),
+    /// The API server lets only so many requests of operators through.
+    Throttle {
+        /// A second, in the long run.
+        per_second: u32,
+        /// At once.
+        burst: u32,
+        /// Until when.
+        #[serde(with = "clock::length")]
+        until: Timestamp,
+    },
+    /// Nothing can be downloaded until then.
+    RegistryDown(#[serde(with = "clock::length")] Timestamp),
+    /// Another controller puts its finalizer on a Machine.
+    AddFinalizer(u32),
+    /// And removes it.
+    DropFinalizer(u32),
+    /// Somebody removes our finalizer from a Machine.
+    StripFinalizer(u32),
+    /// A Node says this from now on, whatever the truth is; what it says now when left out.
+    Lie(u32, Option<Health>),
+    /// A Node says the truth again.
+    Truth(u32),
+    /// Everything on a host takes so many times as long.
+    Slow(u32, u16),
+    /// Nothing; triggers look at the clock.
+    Time,
+}
+
+impl Injection {
+    /// The host that it hits, if it hits one.
+    #[must_use]
+    pub const fn host(self) -> Option<u32> {
+        match self {
+            Self::PowerOff(host)
+            | Self::PowerOn(host)
+            | Self::Cut(host)
+            | Self::Mend(host)
+            | Self::Spoil(host, _)
+            | Self::AddFinalizer(host)
+            | Self::DropFinalizer(host)
+            | Self::StripFinalizer(host)
+            | Self::Lie(host, _)
+            | Self::Truth(host)
+            | Self::Slow(host, _) => Some(host),
+            Self::Crash { .. }
+            | Self::HoldWatch(..)
+            | Self::Lag { .. }
+            | Self::Relist(_)
+            | Self::Compact
+            | Self::Cache(_)
+            | Self::Travel { .. }
+            | Self::Silence
+            | Self::ApiDown(_)
+            | Self::Throttle { .. }
+            | Self::RegistryDown(_)
+            | Self::Time => None,
+        }
+    }
+
+    /// The same on another host.
+    #[must_use]
+    pub const fn on_host(self, number: u32) -> Self {
+        match self {
+            Self::PowerOff(_) => Self::PowerOff(number),
+            Self::PowerOn(_) => Self::PowerOn(number),
+            Self::Cut(_) => Self::Cut(number),
+            Self::Mend(_) => Self::Mend(number),
+            Self::Spoil(_, drift) => Self::Spoil(number, drift),
+            Self::AddFinalizer(_) => Self::AddFinalizer(number),
+            Self::DropFinalizer(_) => Self::DropFinalizer(number),
+            Self::StripFinalizer(_) => Self::StripFinalizer(number),
+            Self::Lie(_, says) => Self::Lie(number, says),
+            Self::Truth(_) => Self::Truth(number),
+            Self::Slow(_, factor) => Self::Slow(number, factor),
+            Self::Crash { .. }
+            | Self::HoldWatch(..)
+            | Self::Lag { .. }
+            | Self::Relist(_)
+            | Self::Compact
+            | Self::Cache(_)
+            | Self::Travel { .. }
+            | Self::Silence
+            | Self::ApiDown(_)
+            | Self::Throttle { .. }
+            | Self::RegistryDown(_)
+            | Self::Time => self,
+        }
+    }
+
+    /// When it ends by itself, if it does.
+    #[must_use]
+    pub const fn until(mut self) -> Option<Timestamp> {
+        match self.until_mut() {
+            Some(until) => Some(*until),
+            None => None,
+        }
+    }
+
+    /// The same with another end; itself if it does not end by itself.
+    #[must_use]
+    pub const fn ending(mut self, at: Timestamp) -> Self {
+        if let Some(until) = self.until_mut() {
+            *until = at;
+        }
+        self
+    }
+
+    const fn until_mut(&mut self) -> Option<&mut Timestamp> {
+        match self {
+            Self::HoldWatch(_, until)
+            | Self::Lag { until, .. }
+            | Self::Travel { until, .. }
+            | Self::ApiDown(until)
+            | Self::Throttle { until, .. }
+            | Self::RegistryDown(until) => Some(until),
+            Self::PowerOff(_)
+            | Self::PowerOn(_)
+            | Self::Cut(_)
+            | Self::Mend(_)
+            | Self::Spoil(..)
+            | Self::Crash { .. }
+            | Self::Relist(_)
+            | Self::Compact
+            | Self::Cache(_)
+            | Self::Silence
+            | Self::AddFinalizer(_)
+            | Self::DropFinalizer(_)
+            | Self::StripFinalizer(_)
+            | Self::Lie(..)
+            | Self::Truth(_)
+            | Self::Slow(..)
+            | Self::Time => None,
+        }
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> String {
+        let until = self.until().map(since_start).unwrap_or_default();
+        match self {
+            Self::PowerOff(host) => format!("host {host} loses its power"),
+            Self::PowerOn(host) => format!("host {host} gets its power back"),
+            Self::Cut(host) => format!("host {host} is cut off from the network"),
+            Self::Mend(host) => format!("host {host} is connected again"),
+            Self::Spoil(host, drift) => format!("something is changed on host {host}: {drift:?}"),
+            Self::Crash { seat } => format!("the operator in seat {seat} crashes"),
+            Self::AddFinalizer(host) => {
+                format!("another controller puts its finalizer on the Machine of host {host}")
+            }
+            Self::DropFinalizer(host) => {
+                format!("the other controller removes its finalizer from the Machine of host {host}")
+            }
+            Self::StripFinalizer(host) => {
+                format!("somebody removes our finalizer from the Machine of host {host}")
+            }
+            Self::Lie(host, None) => format!("the Node of host {host} says what it said, whatever happens"),
+            Self::Lie(host, Some(says)) => format!("the Node of host {host} says {says:?}, whatever is true"),
+            Self::Truth(host) => format!("the Node of host {host} says the truth again"),
+            Self::Slow(host, 0 | 1) => format!("host {host} is as fast as usual again"),
+            Self::Slow(host, factor) => format!("everything on host {host} takes {factor} times as long"),
+            Self::Time => "triggers look at the clock".into(),
+            Self::HoldWatch(kind, _) => {
+                format!("the watch of {} delivers nothing until {until}", kind.name())
+            }
+            Self::Lag { kind, lag, .. } => {
+                format!("the watch of {} is {} late until {until}", kind.name(), readable(lag))
+            }
+            Self::Relist(kind) => format!("the watch of {} breaks and lists anew", kind.name()),
+            Self::Compact => "the history is compacted and every watch breaks".into(),
+            Self::Cache(kind) => format!("a cache of the API server keeps what it has of {}", kind.name()),
+            Self::Travel { kind, since, .. } => format!(
+                "the watch of {} is served from a cache of {} until {until}",
+                kind.name(),
+                since_start(since)
+            ),
+            Self::Silence => "watches may leave changes out from now on".into(),
+            Self::ApiDown(_) => format!("the API server does not answer until {until}"),
+            Self::Throttle { per_second, .. } => {
+                format!("the API server takes {per_second} requests a second until {until}")
+            }
+            Self::RegistryDown(_) => format!("nothing can be downloaded until {until}"),
+        }
+    }
+}

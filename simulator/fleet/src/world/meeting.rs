@@ -1,0 +1,71 @@
+//! Points of the world at which faults may strike, and how their strikes are noted or dictated.
+
+use std::cell::{Cell, RefCell};
+
+use super::World;
+use super::api_server::{Change as Committed, KINDS};
+use super::host::{Change, Work};
+use super::operator::Process;
+use crate::faults::{Chance, Model};
+use crate::plan::{Ledger, Place};
+use crate::scenario::{KindName, Occasion};
+
+impl World {
+    /// The world comes to a point at which faults may strike: each has its chance. The `key` of their draws is what would
+    /// be struck, and which time.
+    pub(super) fn meet(
+        &mut self,
+        (owner, occurrence): (u64, u64),
+        place: impl FnOnce(&Self) -> Place,
+        strike: impl FnMut(&dyn Model, &Chance<'_>),
+    ) {
+        let now = self.queue.now();
+        let mut ledger = self.ledger.take();
+        if let Some(ledger) = &mut ledger {
+            ledger.come_to(place(self), now);
+        }
+        let ledger = ledger.map(RefCell::new);
+        let chance = Chance {
+            draws: &self.draws,
+            key: 0,
+            owner,
+            occurrence,
+            now,
+            quiet: self.quiet,
+            struck: &Cell::new(0),
+            ledger: ledger.as_ref(),
+        };
+        self.rules.strike(&chance, &mut self.tally.strikes, strike);
+        self.ledger = ledger.map(RefCell::into_inner);
+    }
+
+    pub(super) fn place_of_operation(&self, host: u32, work: &Work) -> Place {
+        let component = self.catalogue.component_name(work.component).to_owned();
+        let version = match work.change {
+            Change::Install(install) => Some(self.catalogue.version_name(install.version).to_owned()),
+            Change::Remove => None,
+        };
+        Place::Operation { host, component, version }
+    }
+
+    /// Whether a watch of `process` leaves a change out.
+    pub(super) fn is_event_lost(&mut self, process: &Process, change: &Committed) -> bool {
+        let (kind, object) = (change.object.kind(), change.object.name());
+        let Some(name) = KindName::ALL.into_iter().find(|name| name.kind() == kind) else { return false };
+        let table = KINDS.iter().position(|of| *of == kind).unwrap_or_default() as u64;
+        let place = |_: &Self| Place::Event { seat: process.seat, kind, object: object.to_string() };
+        let mut lost = false;
+        let owner = u64::from(process.number) << 8 | table;
+        self.meet((owner, change.revision), place, |model, chance| model.on_event(chance, name, &mut lost));
+        if lost {
+            self.tally.note(Occasion::EventLost);
+        }
+        lost
+    }
+
+    /// What the faults did so far, if it is noted or dictated.
+    #[must_use]
+    pub fn ledger(&self) -> Option<&Ledger> {
+        self.ledger.as_deref()
+    }
+}

@@ -1,0 +1,40 @@
+//! What can be looked at from outside while a world runs.
+
+use seaworthy_api::names::Names;
+use seaworthy_engine::Engine;
+
+use super::World;
+use super::host::Host;
+use crate::scenario::Scenario;
+
+impl World {
+    /// The scenario that it plays.
+    #[must_use]
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// A host, by its number.
+    #[must_use]
+    pub fn host(&self, number: u32) -> Option<&Host> {
+        self.hosts.get(number as usize)
+    }
+
+    /// The operator processes that are alive: number and seat.
+    pub fn operators(&self) -> impl Iterator<Item = (u32, u32)> {
+        let process = |number: &u32| self.processes.get(*number as usize)?.as_ref();
+        self.live.iter().filter_map(process).map(|process| (process.number, process.seat))
+    }
+
+    /// The engine of the operator that acts, or else of the one that started last, with the names of its ids.
+    #[must_use]
+    pub fn mind(&self) -> Option<(u32, &Engine, &Names)> {
+        let minds = self.live.iter().rev().filter_map(|number| {
+            let (engine, names) = self.processes.get(*number as usize)?.as_ref()?.mind();
+            Some((*number, engine, names))
+        });
+        let mut minds = minds.peekable();
+        let last = minds.peek().copied();
+        minds.find(|(_, engine, _)| engine.world().gate().is_none()).or(last)
+    }
+}
