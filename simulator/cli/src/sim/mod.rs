@@ -1,11 +1,19 @@
 //! `seaworthy sim`.
 
+mod count;
+mod enumerate;
+mod explain;
+mod input;
 mod page;
 mod progress;
+mod replay;
 mod report;
+mod shrink;
+mod swarm;
 mod trace;
 
 use std::io::Write as _;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,11 +21,18 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use seaworthy_fleet::history::History;
-use seaworthy_fleet::{Options, Scenario, Summary};
+use seaworthy_fleet::plan::Ledger;
+use seaworthy_fleet::world::World;
+use seaworthy_fleet::{Options, ResolvedPlan, Scenario, Summary, conclude, conclude_recorded};
 use seaworthy_kernel::Seed;
 
+pub(crate) use enumerate::{EnumerateArguments, enumerate};
+pub(crate) use explain::{ExplainArguments, explain};
 use progress::ProgressLine;
+pub(crate) use replay::{ReplayArguments, replay};
 use report::Report;
+pub(crate) use shrink::{ShrinkArguments, shrink};
+pub(crate) use swarm::{SwarmArguments, swarm};
 
 /// Arguments of `sim run`.
 #[derive(Args)]
@@ -30,6 +45,9 @@ pub(crate) struct RunArguments {
     /// Another number of machines than the file names.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     machines: Option<u32>,
+    /// Write the resolved plan of the run here: scenario, seed, and every strike of a fault. `sim replay` runs it.
+    #[arg(long, value_name = "OUT")]
+    plan: Option<PathBuf>,
     /// How to print what came of it.
     #[arg(long, value_enum, default_value_t = Output::Table)]
     output: Output,
@@ -56,19 +74,20 @@ const CANNOT_RUN: u8 = 2;
 pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     let scenario = match read(arguments) {
         Ok(scenario) => Arc::new(scenario),
-        Err(problem) => {
-            eprintln!("error: {problem}");
-            return ExitCode::from(CANNOT_RUN);
-        }
+        Err(problem) => return cannot_run(&problem),
     };
     let options = Options::seeded(arguments.seed.map(Seed));
     let mut line = ProgressLine::new(&scenario);
     let started = Instant::now();
+    let ledger = arguments.plan.as_ref().map(|_| Ledger::recording(&scenario));
+    // The process ends soon: to give back a large fleet piece by piece takes longer than to let it go as it is.
+    let mut world = ManuallyDrop::new(World::with_ledger(Arc::clone(&scenario), options, ledger));
+    let mut progress = |progress: &seaworthy_fleet::Progress| line.show(progress);
     let pictures = arguments.report.is_some() || arguments.trace.is_some();
     let (summary, history) = if pictures {
-        seaworthy_fleet::run_recorded(&scenario, options, |progress| line.show(progress))
+        conclude_recorded(&mut world, &mut progress)
     } else {
-        (seaworthy_fleet::run(&scenario, options, |progress| line.show(progress)), History::default())
+        (conclude(&mut world, &mut progress), History::default())
     };
     let report = Report { summary: &summary, goal: &scenario.goal, wall: started.elapsed() };
     line.clear();
@@ -78,9 +97,8 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     };
     // Whoever reads it may have gone away; the exit code still says what came of it.
     let _ = writeln!(std::io::stdout(), "{text}");
-    if let Err(problem) = picture(arguments, &scenario, &summary, &history) {
-        eprintln!("error: {problem}");
-        return ExitCode::from(CANNOT_RUN);
+    if let Err(problem) = write_files(arguments, &world, &summary, &history) {
+        return cannot_run(&problem);
     }
     let is_own_history = arguments.seed.is_none() && arguments.machines.is_none();
     if summary.is_good() && (summary.unseen.is_empty() || !is_own_history) {
@@ -90,14 +108,23 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Writes the files that show what happened.
-fn picture(
+/// Says why a command could not do what it was asked for.
+fn cannot_run(problem: &str) -> ExitCode {
+    eprintln!("error: {problem}");
+    ExitCode::from(CANNOT_RUN)
+}
+
+/// Writes the files that were asked for: the plan, and what shows what happened.
+fn write_files(
     arguments: &RunArguments,
-    scenario: &Scenario,
+    world: &World,
     summary: &Summary,
     history: &History,
 ) -> Result<(), String> {
-    let again = &again(arguments, summary.seed);
+    if let Some(out) = &arguments.plan {
+        write_plan(arguments, world, out)?;
+    }
+    let (again, scenario) = (&again(arguments, summary.seed), world.scenario());
     if let Some(file) = &arguments.report {
         let run = page::Run { scenario, summary, history, again };
         let page = page::render(&run).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -114,9 +141,18 @@ fn write(file: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::write(file, bytes).map_err(|error| format!("{}: {error}", file.display()))
 }
 
+/// Writes the resolved plan of a run that has ended.
+fn write_plan(arguments: &RunArguments, world: &World, out: &Path) -> Result<(), String> {
+    let (_, mut scenario) = input::document(&arguments.file)?;
+    if let Some(machines) = arguments.machines {
+        scenario.set_machines(machines);
+    }
+    let strikes = world.ledger().map(|ledger| ledger.strikes().to_vec()).unwrap_or_default();
+    input::write(out, &ResolvedPlan { scenario, seed: world.seed(), strikes })
+}
+
 fn read(arguments: &RunArguments) -> Result<Scenario, String> {
-    let file = arguments.file.display().to_string();
-    let text = std::fs::read_to_string(&arguments.file).map_err(|error| format!("{file}: {error}"))?;
+    let (file, text) = input::text(&arguments.file)?;
     let scenario = Scenario::read(&file, &text).map_err(|error| error.to_string())?;
     match arguments.machines {
         Some(machines) => scenario.with_machines(&file, machines).map_err(|error| error.to_string()),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use seaworthy_fleet::{Progress, Scenario};
 
 /// No more often than this: eyes are slow.
-const INTERVAL: Duration = Duration::from_millis(100);
+pub(super) const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The line.
 pub(super) struct ProgressLine {
@@ -54,6 +54,47 @@ impl ProgressLine {
     /// Takes the line away.
     pub(super) fn clear(&mut self) {
         if self.visible && self.shown.is_some() {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// The same for many runs. Elsewhere than on a terminal it says something twice a minute.
+pub(super) struct SwarmLine {
+    seeds: u64,
+    started: Instant,
+    shown: Instant,
+    visible: bool,
+}
+
+/// No more often than this where lines stay.
+const LINE_EVERY: Duration = Duration::from_secs(30);
+
+impl SwarmLine {
+    /// A line for so many runs.
+    pub(super) fn new(seeds: u64) -> Self {
+        let now = Instant::now();
+        Self { seeds, started: now, shown: now, visible: stderr().is_terminal() }
+    }
+
+    /// Shows how many have ended.
+    pub(super) fn show(&mut self, ended: u64) {
+        let interval = if self.visible { INTERVAL } else { LINE_EVERY };
+        if self.shown.elapsed() < interval {
+            return;
+        }
+        self.shown = Instant::now();
+        let seconds = self.started.elapsed().as_secs_f64();
+        let rate = ended as f64 / seconds.max(0.001);
+        let (before, after) = if self.visible { ("\r\x1b[K", "") } else { ("", "\n") };
+        let all = self.seeds;
+        let _ = write!(stderr(), "{before}{ended} of {all} in {seconds:.0} s, {rate:.1} per second{after}");
+        let _ = stderr().flush();
+    }
+
+    /// Takes the line away.
+    pub(super) fn clear(&mut self) {
+        if self.visible {
             let _ = write!(stderr(), "\r\x1b[K");
         }
     }

@@ -156,20 +156,20 @@ impl Report<'_> {
     }
 }
 
-fn plain() -> Table {
+pub(super) fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table
 }
 
-fn align_numbers(table: &mut Table) {
+pub(super) fn align_numbers(table: &mut Table) {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
 }
 
 /// `OperatorCrashed` as people write it.
-fn words(name: &str) -> String {
+pub(super) fn words(name: &str) -> String {
     let mut words = String::new();
     for (index, letter) in name.chars().enumerate() {
         if letter.is_uppercase() && index > 0 {
@@ -181,7 +181,7 @@ fn words(name: &str) -> String {
 }
 
 /// A number with its thousands apart.
-fn number(value: impl Into<u64>) -> String {
+pub(super) fn number(value: impl Into<u64>) -> String {
     let digits = value.into().to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

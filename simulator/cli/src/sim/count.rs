@@ -1,0 +1,153 @@
+//! What many runs amount to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use seaworthy_fleet::Summary;
+use seaworthy_fleet::scenario::Occasion;
+use serde::Serialize;
+
+use super::report::{align_numbers, number, plain, words};
+
+/// What many runs amount to.
+#[derive(Debug, Default)]
+pub(super) struct Count {
+    /// Runs that ended.
+    pub(super) seeds: u64,
+    machines: u64,
+    events: u64,
+    twice: u64,
+    /// By fault: in how many runs it struck, and how often in all.
+    faults: BTreeMap<String, (u64, u64)>,
+    /// By occasion: in how many runs it occurred, and how often in all.
+    occasions: BTreeMap<&'static str, (u64, u64)>,
+}
+
+/// What is printed of them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Counted {
+    good: bool,
+    seeds: u64,
+    machines: u64,
+    events: u64,
+    run_twice: u64,
+    wall_seconds: f64,
+    /// CPU time of the process, where the system tells it.
+    cpu_seconds: Option<f64>,
+    seeds_per_cpu_hour: Option<u64>,
+    faults: BTreeMap<String, (u64, u64)>,
+    occasions: BTreeMap<&'static str, (u64, u64)>,
+    never: Vec<&'static str>,
+}
+
+impl Count {
+    /// One more run.
+    pub(super) fn add(&mut self, summary: &Summary, twice: bool) {
+        self.seeds += 1;
+        self.machines += u64::from(summary.machines);
+        self.events += summary.events;
+        self.twice += u64::from(twice);
+        for (fault, times) in &summary.strikes {
+            // The second of a name counts with the first.
+            let name = fault.split('#').next().unwrap_or(fault);
+            if *times > 0 {
+                let (runs, all) = self.faults.entry(name.to_owned()).or_default();
+                *runs += 1;
+                *all += times;
+            }
+        }
+        for (occasion, times) in &summary.occasions {
+            let (runs, all) = self.occasions.entry(occasion).or_default();
+            *runs += 1;
+            *all += times;
+        }
+    }
+
+    /// What is printed of it.
+    pub(super) fn report(self, wall: Duration, good: bool) -> Counted {
+        let cpu_seconds = cpu_seconds();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate, rounded for people"
+        )]
+        let rate = |cpu: f64| (self.seeds as f64 / cpu.max(0.01) * 3600.0) as u64;
+        let reached: BTreeSet<&str> = self.occasions.keys().copied().collect();
+        let names = Occasion::ALL.iter().map(|occasion| occasion.name());
+        Counted {
+            good,
+            seeds: self.seeds,
+            machines: self.machines,
+            events: self.events,
+            run_twice: self.twice,
+            wall_seconds: wall.as_secs_f64(),
+            cpu_seconds,
+            seeds_per_cpu_hour: cpu_seconds.map(rate),
+            never: names.filter(|name| !reached.contains(name)).collect(),
+            faults: self.faults,
+            occasions: self.occasions,
+        }
+    }
+}
+
+impl Counted {
+    /// For programs.
+    pub(super) fn json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+    }
+
+    /// For people.
+    pub(super) fn table(&self) -> String {
+        let mut text = String::new();
+        let verdict = if self.good { "all converged, no invariant broken" } else { "FAILED" };
+        let _ = writeln!(text, "{} seeds: {verdict}\n", number(self.seeds));
+        let mut table = plain();
+        let cpu = self.cpu_seconds.map(|cpu| format!(", {cpu:.1} s of CPU time")).unwrap_or_default();
+        let rate = self.seeds_per_cpu_hour.map_or("unknown".to_owned(), number);
+        let mean = self.machines / self.seeds.max(1);
+        let rows = [
+            ("machines", format!("{} in all, {} per seed", number(self.machines), number(mean))),
+            ("events", number(self.events)),
+            ("run twice and compared", number(self.run_twice)),
+            ("time", format!("{:.1} s{cpu}", self.wall_seconds)),
+            ("seeds per CPU-hour", rate),
+        ];
+        for (name, value) in rows {
+            table.add_row([name.to_owned(), value]);
+        }
+        let _ = writeln!(text, "{table}\n");
+        let mut table = plain();
+        table.set_header(["fault", "seeds", "strikes"]);
+        for (name, (runs, all)) in &self.faults {
+            table.add_row([name.replace('_', " "), number(*runs), number(*all)]);
+        }
+        align_numbers(&mut table);
+        let _ = writeln!(text, "{table}\n");
+        let mut table = plain();
+        table.set_header(["what happened", "seeds", "times"]);
+        for (name, (runs, all)) in &self.occasions {
+            table.add_row([words(name), number(*runs), number(*all)]);
+        }
+        align_numbers(&mut table);
+        let _ = writeln!(text, "{table}");
+        if !self.never.is_empty() {
+            let names: Vec<String> = self.never.iter().map(|name| words(name)).collect();
+            let _ = writeln!(text, "\nnever: {}", names.join(", "));
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+/// The CPU time of this process, as Linux tells it: user and system time are the fields 14 and 15 of its `stat`, in
+/// hundredths of a second.
+fn cpu_seconds() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The second field is the name of the program in parentheses, and may contain anything.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: Vec<u64> =
+        fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
+    (ticks.len() == 2).then(|| ticks.iter().sum::<u64>() as f64 / 100.0)
+}

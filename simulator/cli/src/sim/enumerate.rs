@@ -1,0 +1,187 @@
+//! `seaworthy sim enumerate`.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use clap::Args;
+use seaworthy_fleet::Options;
+use seaworthy_fleet::enumeration::{Enumeration, Forked, Rule};
+use seaworthy_kernel::Seed;
+use serde::Serialize;
+
+use super::report::{align_numbers, number, plain};
+use super::{Output, cannot_run, input, progress};
+
+/// Arguments of `sim enumerate`.
+#[derive(Args)]
+pub(crate) struct EnumerateArguments {
+    /// The scenario: a YAML file. Its own faults are left out.
+    file: PathBuf,
+    /// Another number of machines than the file names.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    machines: Option<u32>,
+    /// The seed of the reference run.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// So many runs at once; as many as there are cores when left out.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+    /// Write the resolved plan of the first fork that failed here.
+    #[arg(long, value_name = "OUT")]
+    plan: Option<PathBuf>,
+    /// How to print what came of it.
+    #[arg(long, value_enum, default_value_t = Output::Table)]
+    output: Output,
+}
+
+/// What came of the forks of one rule.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Covered {
+    points: usize,
+    /// At so many of them the fault came to pass.
+    covered: usize,
+    failed: usize,
+}
+
+/// What is printed.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Counted<'a> {
+    scenario: &'a str,
+    seed: u64,
+    machines: u32,
+    write_points: usize,
+    write_points_crashed_percent: f64,
+    rules: BTreeMap<Rule, Covered>,
+    wall_seconds: f64,
+    failures: Vec<String>,
+}
+
+/// `sim enumerate`.
+pub(crate) fn enumerate(arguments: &EnumerateArguments) -> ExitCode {
+    let read = input::document(&arguments.file).and_then(|(file, mut document)| {
+        if let Some(machines) = arguments.machines {
+            document.set_machines(machines);
+        }
+        let (name, machines) = (document.name().to_owned(), document.machines());
+        let enumeration = Enumeration::new(&file, document, Seed(arguments.seed), Options::default());
+        Ok((name, machines, enumeration.map_err(|error| error.to_string())?))
+    });
+    let (name, machines, enumeration) = match read {
+        Ok(read) => read,
+        Err(problem) => return cannot_run(&problem),
+    };
+    let started = Instant::now();
+    let (enumeration, mut forked) = run(enumeration, arguments.jobs);
+    forked.sort_by_key(|forked| (forked.strike.at(), forked.rule));
+    let rules = count(&forked);
+    let crashed = |rule| rules.get(&rule).map_or(0, |covered: &Covered| covered.covered);
+    let crashes = crashed(Rule::CrashBefore) + crashed(Rule::CrashAfter);
+    let bad: Vec<&Forked> = forked.iter().filter(|forked| forked.attempt.failure.is_some()).collect();
+    let counted = Counted {
+        scenario: &name,
+        seed: arguments.seed,
+        machines,
+        write_points: enumeration.writes,
+        write_points_crashed_percent: crashes as f64 * 50.0 / enumeration.writes.max(1) as f64,
+        wall_seconds: started.elapsed().as_secs_f64(),
+        failures: bad.iter().map(|forked| describe(forked)).collect(),
+        rules,
+    };
+    let text = if arguments.output == Output::Json { counted.json() } else { counted.table() };
+    // Whoever reads it may have gone away; the exit code still says what came of it.
+    let _ = writeln!(std::io::stdout(), "{text}");
+    if let (Some(first), Some(out)) = (bad.first(), &arguments.plan) {
+        if let Err(problem) = input::write(out, &enumeration.plan(&first.strike)) {
+            return cannot_run(&problem);
+        }
+        eprintln!("run the first again with: seaworthy sim replay {}", out.display());
+    }
+    let all_covered = counted.rules.values().all(|covered| covered.covered == covered.points);
+    if bad.is_empty() && all_covered { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs all forks, over all cores.
+fn run(enumeration: Enumeration, jobs: Option<u32>) -> (Enumeration, Vec<Forked>) {
+    let jobs =
+        jobs.map_or_else(|| thread::available_parallelism().map_or(1, Into::into), |jobs| jobs as usize);
+    let mut line = progress::SwarmLine::new(enumeration.count as u64);
+    let (source, ended) = (Mutex::new(enumeration), AtomicUsize::new(0));
+    let work = || {
+        let mut all = Vec::new();
+        loop {
+            let fork = source.lock().ok().and_then(|mut source| source.next_fork());
+            let Some(fork) = fork else { return all };
+            all.push(fork.run());
+            ended.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let forked = thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            thread::park_timeout(progress::INTERVAL);
+            line.show(ended.load(Ordering::Relaxed) as u64);
+        }
+        workers.into_iter().filter_map(|worker| worker.join().ok()).flatten().collect()
+    });
+    line.clear();
+    (source.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner), forked)
+}
+
+fn count(forked: &[Forked]) -> BTreeMap<Rule, Covered> {
+    let mut rules: BTreeMap<Rule, Covered> =
+        Rule::ALL.into_iter().map(|rule| (rule, Covered::default())).collect();
+    for forked in forked {
+        let covered = rules.entry(forked.rule).or_default();
+        covered.points += 1;
+        covered.covered += usize::from(forked.came);
+        covered.failed += usize::from(forked.attempt.failure.is_some());
+    }
+    rules
+}
+
+fn describe(forked: &Forked) -> String {
+    let failure = forked.attempt.failure.as_ref();
+    let what =
+        failure.map(|failure| format!("{}: {}", failure.invariant, failure.detail)).unwrap_or_default();
+    format!("{} at {}: {what}", forked.strike.words(), forked.strike.at())
+}
+
+impl Counted<'_> {
+    fn json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+    }
+
+    fn table(&self) -> String {
+        let failed = self.failures.len();
+        let verdict = if failed == 0 { "all clean".to_owned() } else { format!("{failed} FAILED") };
+        let mut text = format!(
+            "{}: {} % of {} write points crashed, {verdict}\n\n",
+            self.scenario,
+            self.write_points_crashed_percent,
+            number(self.write_points as u64)
+        );
+        let mut table = plain();
+        table.set_header(["what went wrong", "points", "covered", "failed"]);
+        for (rule, covered) in &self.rules {
+            let numbers = [covered.points, covered.covered, covered.failed];
+            let [points, covered, failed] = numbers.map(|count| number(count as u64));
+            table.add_row([rule.words().to_owned(), points, covered, failed]);
+        }
+        align_numbers(&mut table);
+        text.push_str(&format!(
+            "{table}\n\n{} machines, seed {}, {:.1} s",
+            self.machines, self.seed, self.wall_seconds
+        ));
+        for failure in self.failures.iter().take(20) {
+            text.push_str(&format!("\nFAILED {failure}"));
+        }
+        text
+    }
+}

@@ -1,0 +1,62 @@
+//! Files that commands read and write.
+
+use std::path::{Path, PathBuf};
+
+use seaworthy_fleet::ResolvedPlan;
+use seaworthy_fleet::plan::Document;
+
+/// A file by its name, and its text.
+pub(super) fn text(path: &Path) -> Result<(String, String), String> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
+    Ok((file, text))
+}
+
+/// A scenario file as data.
+pub(super) fn document(path: &Path) -> Result<(String, Document), String> {
+    let (file, text) = text(path)?;
+    if ResolvedPlan::is_plan(&text) {
+        return Err(format!("{file}: this is a resolved plan; a scenario is needed here"));
+    }
+    let document = Document::read(&file, &text).map_err(|error| error.to_string())?;
+    Ok((file, document))
+}
+
+/// Scenario files, and those in folders, in the order of their names. Each as data.
+pub(super) fn documents(paths: &[PathBuf]) -> Result<Vec<(String, Document)>, String> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let problem = |error: std::io::Error| format!("{}: {error}", path.display());
+        for entry in std::fs::read_dir(path).map_err(problem)? {
+            let file = entry.map_err(problem)?.path();
+            if file.extension().is_some_and(|extension| extension == "yaml") {
+                files.push(file);
+            }
+        }
+    }
+    files.sort();
+    files.dedup();
+    if files.is_empty() {
+        return Err("there is no scenario in these folders".into());
+    }
+    files.iter().map(|file| document(file)).collect()
+}
+
+/// A resolved plan.
+pub(super) fn plan(path: &Path) -> Result<(String, ResolvedPlan), String> {
+    let (file, text) = text(path)?;
+    if !ResolvedPlan::is_plan(&text) {
+        return Err(format!("{file}: format: this is no resolved plan, which `sim run --plan` writes"));
+    }
+    let plan = ResolvedPlan::read(&file, &text).map_err(|error| error.to_string())?;
+    Ok((file, plan))
+}
+
+/// Writes a plan.
+pub(super) fn write(path: &Path, plan: &ResolvedPlan) -> Result<(), String> {
+    std::fs::write(path, plan.to_string()).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,54 @@
+//! `seaworthy sim replay`.
+
+use std::io::Write as _;
+use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use seaworthy_fleet::{Options, conclude};
+
+use super::progress::ProgressLine;
+use super::report::Report;
+use super::{Output, cannot_run, input};
+
+/// Arguments of `sim replay`.
+#[derive(Args)]
+pub(crate) struct ReplayArguments {
+    /// The plan: a YAML file that `sim run --plan`, `sim swarm` or `sim shrink` wrote.
+    plan: PathBuf,
+    /// How to print what came of it.
+    #[arg(long, value_enum, default_value_t = Output::Table)]
+    output: Output,
+}
+
+/// `sim replay`.
+pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
+    let read = input::plan(&arguments.plan).and_then(|(file, plan)| {
+        let world = plan.world(&file, Options::default()).map_err(|error| error.to_string())?;
+        let scenario = plan.scenario.scenario(&file).map_err(|error| error.to_string())?;
+        Ok((world, scenario))
+    });
+    let (world, scenario) = match read {
+        Ok(read) => read,
+        Err(problem) => return cannot_run(&problem),
+    };
+    let mut world = ManuallyDrop::new(world);
+    let mut line = ProgressLine::new(&scenario);
+    let started = Instant::now();
+    let summary = conclude(&mut world, &mut |progress| line.show(progress));
+    let report = Report { summary: &summary, goal: &scenario.goal, wall: started.elapsed() };
+    line.clear();
+    let text = match arguments.output {
+        Output::Table => report.table(),
+        Output::Json => report.json(),
+    };
+    // Whoever reads it may have gone away; the exit code still says what came of it.
+    let _ = writeln!(std::io::stdout(), "{text}");
+    let missed: Vec<_> = world.ledger().into_iter().flat_map(|ledger| ledger.missed()).collect();
+    for strike in &missed {
+        eprintln!("never came: {}", strike.words());
+    }
+    if summary.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,138 @@
+//! `seaworthy sim shrink`.
+
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use seaworthy_fleet::explanation::Chronicle;
+use seaworthy_fleet::plan::Ledger;
+use seaworthy_fleet::shrink::{Shrunk, shrink as make_smaller};
+use seaworthy_fleet::world::World;
+use seaworthy_fleet::{Options, ResolvedPlan, attempt};
+use seaworthy_kernel::Seed;
+
+use super::{cannot_run, input};
+
+/// Arguments of `sim shrink`.
+#[derive(Args)]
+pub(crate) struct ShrinkArguments {
+    /// A resolved plan, or a scenario: a YAML file.
+    file: PathBuf,
+    /// Of a scenario: another seed than the file names.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Of a scenario: another number of machines than the file names.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    machines: Option<u32>,
+    /// Where to write the smallest plan; beside the file, as `NAME.shrunk.yaml`, when left out.
+    #[arg(long, value_name = "OUT")]
+    out: Option<PathBuf>,
+}
+
+/// Of so many machines the story is told.
+const HOSTS_TOLD: u32 = 64;
+/// So many lines of it at most: the beginning, and the end.
+const LINES_MAX: usize = 60;
+
+/// `sim shrink`.
+pub(crate) fn shrink(arguments: &ShrinkArguments) -> ExitCode {
+    let (before, shrunk) = match run(arguments) {
+        Ok(run) => run,
+        Err(problem) => return cannot_run(&problem),
+    };
+    let out = arguments.out.clone().unwrap_or_else(|| beside(&arguments.file));
+    if let Err(problem) = input::write(&out, &shrunk.plan) {
+        return cannot_run(&problem);
+    }
+    let plan = &shrunk.plan;
+    let text = format!(
+        "{}: {} with {} machines and {} strikes, of {} and {}; {} plans tried\n{}\n\n{}",
+        plan.scenario.name(),
+        shrunk.failure.invariant,
+        plan.scenario.machines(),
+        plan.strikes.len(),
+        before.0,
+        before.1,
+        shrunk.tried,
+        shrunk.failure.detail,
+        story(plan).join("\n"),
+    );
+    // Whoever reads it may have gone away; the plan is written.
+    let _ = writeln!(std::io::stdout(), "{text}");
+    eprintln!("run it with: seaworthy sim replay {}", out.display());
+    ExitCode::SUCCESS
+}
+
+/// Machines and strikes before, and what became of them.
+fn run(arguments: &ShrinkArguments) -> Result<((u32, usize), Shrunk), String> {
+    let plan = read(arguments)?;
+    let before = (plan.scenario.machines(), plan.strikes.len());
+    // A failure may be a panic, and that of hundreds of plans: each is counted, none is printed.
+    std::panic::set_hook(Box::new(|_| {}));
+    let visible = stderr().is_terminal();
+    let shrunk = make_smaller(plan, Options::default(), &mut |step| {
+        if visible {
+            let _ = write!(
+                stderr(),
+                "\r\x1b[K{} machines, {} strikes, {} tried",
+                step.machines,
+                step.strikes,
+                step.tried
+            );
+        }
+    });
+    if visible {
+        let _ = write!(stderr(), "\r\x1b[K");
+    }
+    let shrunk = shrunk.ok_or_else(|| format!("{}: this run does not fail", arguments.file.display()))?;
+    Ok((before, shrunk))
+}
+
+fn read(arguments: &ShrinkArguments) -> Result<ResolvedPlan, String> {
+    let (_, text) = input::text(&arguments.file)?;
+    if ResolvedPlan::is_plan(&text) {
+        if arguments.seed.is_some() || arguments.machines.is_some() {
+            return Err("--seed, --machines: a resolved plan has its own".into());
+        }
+        return input::plan(&arguments.file).map(|(_, plan)| plan);
+    }
+    let (file, mut document) = input::document(&arguments.file)?;
+    if let Some(machines) = arguments.machines {
+        document.set_machines(machines);
+    }
+    let scenario = Arc::new(document.scenario(&file).map_err(|error| error.to_string())?);
+    let ledger = Ledger::recording(&scenario);
+    let mut world = World::with_ledger(scenario, Options::seeded(arguments.seed.map(Seed)), Some(ledger));
+    let _ = attempt(&mut world);
+    let strikes = world.ledger().map(|ledger| ledger.strikes().to_vec()).unwrap_or_default();
+    Ok(ResolvedPlan { scenario: document, seed: world.seed(), strikes })
+}
+
+/// What happens in a plan, in order, in words.
+fn story(plan: &ResolvedPlan) -> Vec<String> {
+    let world = || plan.world("plan", Options::default()).ok();
+    let (Some(mut first), Some(mut again)) = (world(), world()) else { return Vec::new() };
+    let _ = attempt(&mut first);
+    let mut chronicle = Chronicle::new(&again, 0..plan.scenario.machines().min(HOSTS_TOLD));
+    let until = first.now();
+    let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        chronicle.follow(&mut again, until);
+        chronicle.lines.iter().map(ToString::to_string).collect::<Vec<String>>()
+    }));
+    let lines = told.unwrap_or_default();
+    let left_out = lines.len().saturating_sub(LINES_MAX);
+    if left_out == 0 {
+        return lines;
+    }
+    let (head, tail) = (&lines[..LINES_MAX / 3], &lines[LINES_MAX / 3 + left_out..]);
+    let between = format!("... {left_out} more ...");
+    head.iter().cloned().chain([between]).chain(tail.iter().cloned()).collect()
+}
+
+/// `NAME.shrunk.yaml` beside a file.
+fn beside(file: &Path) -> PathBuf {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    file.with_file_name(format!("{stem}.shrunk.yaml"))
+}

@@ -1,0 +1,205 @@
+//! `seaworthy sim swarm`.
+
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use clap::Args;
+use seaworthy_fleet::swarm::{Divergence, Member, Swarm};
+use seaworthy_fleet::{Attempt, Failure, Options};
+use seaworthy_kernel::Seed;
+
+use super::count::Count;
+use super::{Output, cannot_run, input, progress};
+
+/// Arguments of `sim swarm`.
+#[derive(Args)]
+pub(crate) struct SwarmArguments {
+    /// Scenario files, and folders of them.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The seeds, both ends included.
+    #[arg(long, value_name = "A..B", value_parser = seeds)]
+    seeds: (u64, u64),
+    /// Fleets have up to so many machines; up to as many as the file says when left out.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    machines: Option<u32>,
+    /// So many runs at once; as many as there are cores when left out.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+    /// Write the resolved plan of the run that failed here.
+    #[arg(long, value_name = "OUT")]
+    plan: Option<PathBuf>,
+    /// How to print what came of it.
+    #[arg(long, value_enum, default_value_t = Output::Table)]
+    output: Output,
+}
+
+/// One in so many runs is done twice, on two threads, and compared.
+const TWICE_EVERY: u64 = 20;
+
+fn seeds(text: &str) -> Result<(u64, u64), String> {
+    let bounds =
+        text.split_once("..").and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    match bounds {
+        Some((first, last)) if first <= last => Ok((first, last)),
+        Some(_) => Err("the first seed is higher than the last".into()),
+        None => Err("expected two numbers such as 1..1000".into()),
+    }
+}
+
+/// What went wrong with a seed.
+struct Bad {
+    member: Member,
+    what: Wrong,
+}
+
+enum Wrong {
+    Failed(Failure),
+    Diverged(Divergence),
+}
+
+/// What the threads share.
+struct Shared<'a> {
+    swarm: &'a Swarm,
+    next: AtomicU64,
+    last: u64,
+    stopped: AtomicBool,
+    count: Mutex<Count>,
+    bad: Mutex<Vec<Bad>>,
+    unusable: Mutex<Option<String>>,
+}
+
+/// `sim swarm`.
+pub(crate) fn swarm(arguments: &SwarmArguments) -> ExitCode {
+    let files = match input::documents(&arguments.files) {
+        Ok(files) => files,
+        Err(problem) => return cannot_run(&problem),
+    };
+    let swarm = Swarm::new(files, arguments.machines);
+    let (first, last) = arguments.seeds;
+    let jobs = arguments
+        .jobs
+        .map_or_else(|| thread::available_parallelism().map_or(1, Into::into), |jobs| jobs as usize);
+    let shared = Shared {
+        swarm: &swarm,
+        next: AtomicU64::new(first),
+        last,
+        stopped: AtomicBool::new(false),
+        count: Mutex::default(),
+        bad: Mutex::default(),
+        unusable: Mutex::default(),
+    };
+    let started = Instant::now();
+    let mut line = progress::SwarmLine::new(last - first + 1);
+    thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..jobs).map(|_| scope.spawn(|| while shared.step().is_continue() {})).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            thread::park_timeout(progress::INTERVAL);
+            line.show(shared.count.lock().map_or(0, |count| count.seeds));
+        }
+    });
+    line.clear();
+    if let Some(problem) = shared.unusable.into_inner().unwrap_or_default() {
+        return cannot_run(&problem);
+    }
+    let mut bad = shared.bad.into_inner().unwrap_or_default();
+    bad.sort_by_key(|bad| bad.member.seed.0);
+    let count = shared.count.into_inner().unwrap_or_default();
+    let report = count.report(started.elapsed(), bad.is_empty());
+    let text = if arguments.output == Output::Json { report.json() } else { report.table() };
+    // Whoever reads it may have gone away; the exit code still says what came of it.
+    let _ = writeln!(std::io::stdout(), "{text}");
+    match bad.first() {
+        None => ExitCode::SUCCESS,
+        Some(bad) => tell(arguments, bad),
+    }
+}
+
+impl Shared<'_> {
+    /// Runs the next seed.
+    fn step(&self) -> ControlFlow<()> {
+        let seed = self.next.fetch_add(1, Ordering::Relaxed);
+        if seed > self.last || self.stopped.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        let member = match self.swarm.member(Seed(seed)) {
+            Ok(member) => member,
+            Err(problem) => {
+                self.stopped.store(true, Ordering::Relaxed);
+                if let Ok(mut unusable) = self.unusable.lock() {
+                    *unusable = Some(format!("seed {seed}: {problem}"));
+                }
+                return ControlFlow::Break(());
+            }
+        };
+        let (attempt, divergence) = run(&member, seed.is_multiple_of(TWICE_EVERY));
+        if let (Some(summary), Ok(mut count)) = (&attempt.summary, self.count.lock()) {
+            count.add(summary, seed.is_multiple_of(TWICE_EVERY));
+        }
+        let what = attempt.failure.map(Wrong::Failed).or_else(|| divergence.map(Wrong::Diverged));
+        if let Some(what) = what {
+            self.stopped.store(true, Ordering::Relaxed);
+            if let Ok(mut bad) = self.bad.lock() {
+                bad.push(Bad { member, what });
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A run; twice, and the second time on a thread of its own, if it is to be compared.
+fn run(member: &Member, twice: bool) -> (Attempt, Option<Divergence>) {
+    let options = Options::default();
+    if !twice {
+        return (member.run(options), None);
+    }
+    let (attempt, record) = member.recorded(options);
+    let again = thread::scope(|scope| scope.spawn(|| member.recorded(options).1).join());
+    (attempt, again.ok().and_then(|again| record.divergence(&again)))
+}
+
+/// Says what failed, and how to see it again.
+fn tell(arguments: &SwarmArguments, bad: &Bad) -> ExitCode {
+    let Member { file, seed: Seed(seed), .. } = &bad.member;
+    match &bad.what {
+        Wrong::Failed(failure) => eprintln!(
+            "seed {seed}: {file} with {} machines: {}: {}",
+            bad.member.machines(),
+            failure.invariant,
+            failure.detail
+        ),
+        Wrong::Diverged(divergence) => {
+            eprintln!("seed {seed}: {file}: two runs are not the same from {divergence}");
+        }
+    }
+    let machines = arguments.machines.map(|machines| format!(" --machines {machines}")).unwrap_or_default();
+    eprintln!("run it again with: seaworthy sim swarm {file} --seeds {seed}..{seed}{machines}");
+    if let Some(out) = &arguments.plan {
+        if let Err(problem) = input::write(out, &bad.member.plan(Options::default())) {
+            return cannot_run(&problem);
+        }
+        eprintln!("make it small with: seaworthy sim shrink {}", out.display());
+    }
+    ExitCode::FAILURE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seeds;
+
+    #[test]
+    fn ranges_of_seeds_include_both_ends() {
+        assert_eq!(seeds("1..20"), Ok((1, 20)));
+        assert_eq!(seeds("17..17"), Ok((17, 17)));
+        for text in ["", "1", "2..1", "a..b", "1...3", "-1..2"] {
+            assert!(seeds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The commands as people call them.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn scenario(name: &str) -> String {
+    format!("{}/../../scenarios/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A path of this test alone.
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn seaworthy(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_seaworthy")).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn code(output: &Output, expected: i32) -> String {
+    let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(expected), "{out}\n{error}");
+    format!("{out}{error}")
+}
+
+fn hash(json: &str) -> &str {
+    json.lines().find(|line| line.contains("traceHash")).unwrap()
+}
+
+#[test]
+fn a_recorded_run_replays() {
+    let plan = scratch("replays.yaml");
+    let plan = plan.to_str().unwrap();
+    let run = seaworthy(&[
+        "sim",
+        "run",
+        &scenario("fast/upgrade.yaml"),
+        "--seed",
+        "5",
+        "--plan",
+        plan,
+        "--output",
+        "json",
+    ]);
+    let replay = seaworthy(&["sim", "replay", plan, "--output", "json"]);
+    assert_eq!(hash(&code(&run, 0)), hash(&code(&replay, 0)));
+}
+
+#[test]
+fn a_plan_that_is_none_is_refused_with_its_name() {
+    let text = code(&seaworthy(&["sim", "replay", &scenario("fast/upgrade.yaml")]), 2);
+    assert!(text.contains("upgrade.yaml: format:"), "{text}");
+    let text = code(&seaworthy(&["sim", "replay", "/nowhere/plan.yaml"]), 2);
+    assert!(text.contains("/nowhere/plan.yaml"), "{text}");
+}
+
+#[test]
+fn a_swarm_counts_what_it_saw_and_is_the_same_with_any_number_of_jobs() {
+    let swarm = |jobs| {
+        let arguments = [
+            "sim",
+            "swarm",
+            &scenario("fast"),
+            "--seeds",
+            "1..40",
+            "--machines",
+            "12",
+            "--jobs",
+            jobs,
+            "--output",
+            "json",
+        ];
+        let text = code(&seaworthy(&arguments), 0);
+        let counted = |line: &&str| !line.contains("Seconds") && !line.contains("CpuHour");
+        text.lines().filter(counted).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let one = swarm("1");
+    assert_eq!(one, swarm("3"));
+    for expected in
+        ["\"seeds\": 40", "\"runTwice\": 2", "operator_crash", "OperatorCrashed", "\"good\": true"]
+    {
+        assert!(one.iter().any(|line| line.contains(expected)), "{expected}: {one:#?}");
+    }
+}
+
+#[test]
+fn an_enumeration_covers_every_point() {
+    let arguments = ["sim", "enumerate", &scenario("fast/install.yaml"), "--machines", "4"];
+    let text = code(&seaworthy(&arguments), 0);
+    assert!(text.contains("100 % of") && text.contains("all clean"), "{text}");
+    assert!(text.contains("stale read") && text.contains("hidden transition"), "{text}");
+}
+
+/// A scenario that cannot hold: nothing is to be done, and something is wanted.
+fn impossible(name: &str) -> PathBuf {
+    let text = std::fs::read_to_string(scenario("fast/install.yaml")).unwrap();
+    let file = scratch(name);
+    std::fs::write(&file, text.replace("maxAtWork: 5", "maxOperations: 0")).unwrap();
+    file
+}
+
+#[test]
+fn what_fails_is_made_smaller_and_told() {
+    let file = impossible("impossible.yaml");
+    let out = scratch("small.yaml");
+    let (file, out) = (file.to_str().unwrap(), out.to_str().unwrap());
+    let text = code(&seaworthy(&["sim", "shrink", file, "--out", out]), 0);
+    assert!(text.contains("with 1 machines and 0 strikes, of 20"), "{text}");
+    assert!(text.contains("begins to install webd-1.0.0"), "{text}");
+    code(&seaworthy(&["sim", "replay", out]), 1);
+    let text = code(&seaworthy(&["sim", "shrink", &scenario("fast/install.yaml"), "--out", out]), 2);
+    assert!(text.contains("does not fail"), "{text}");
+}
+
+#[test]
+fn a_machine_is_explained() {
+    let arguments =
+        ["sim", "explain", &scenario("fast/upgrade.yaml"), "--machine", "m-00007", "--at", "1h2m"];
+    let text = code(&seaworthy(&arguments), 0);
+    for expected in
+        ["m-00007 at 1h02m", "wanted", "webd: ", "rank", "rollouts", "what happened", "install webd-1.0.0"]
+    {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let text =
+        code(&seaworthy(&["sim", "explain", &scenario("fast/upgrade.yaml"), "--machine", "m-00099"]), 2);
+    assert!(text.contains("--machine: there is no"), "{text}");
+}
