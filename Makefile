@@ -53,6 +53,11 @@ unit: ## Unit tests of every crate
 scenarios: ## Every scenario file
 	@$(STEP) "scenarios" cargo test --locked --release --package seaworthy-scenarios
 
+.PHONY: swarm
+swarm: ## Twenty thousand seeds: random fleets, budgets and faults over the fast scenarios
+	@.ci/requirements build
+	cargo run --release --locked --package seaworthy -- sim swarm --seeds 1..20000 scenarios/fast
+
 .PHONY: tidy
 tidy: ## The house rules; prints the longest files and functions
 	@$(STEP) "tidy" cargo test --locked --package seaworthy-check --test tidy

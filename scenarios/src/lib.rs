@@ -6,6 +6,6 @@
 //! | `slow` | many things at once, with many seeds | always, in release builds |
 //! | `scale` | whole fleets | always, and by `make run` |
 //! | `incidents` | what happened to others | always |
-//! | `regressions` | what went wrong here, and bugs of other operators that this one must not have | always |
+//! | `regressions` | what went wrong here, and bugs of other operators that this one must not have; in `plans`, as resolved plans | always |
 //!
 //! `schema.json` is the JSON Schema of the format; editors complete and check by it.

@@ -1,0 +1,50 @@
+//! Every scenario's resolved plan replays its history: whatever a fault does, at random or when its trigger fires, is in
+//! the plan, and nothing else.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use seaworthy_fleet::plan::{Document, Ledger};
+use seaworthy_fleet::world::World;
+use seaworthy_fleet::{Options, ResolvedPlan, conclude};
+use seaworthy_kernel::Seed;
+
+fn plans_replay(folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut plans = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "yaml") {
+            continue;
+        }
+        let file = path.display().to_string();
+        let document = Document::read(&file, &std::fs::read_to_string(&path).unwrap()).unwrap();
+        let scenario = Arc::new(document.scenario(&file).unwrap());
+        let ledger = Ledger::recording(&scenario);
+        let seed = Seed(scenario.seed);
+        let mut world = World::with_ledger(scenario, Options::seeded(Some(seed)), Some(ledger));
+        let summary = conclude(&mut world, &mut |_| {});
+        let strikes = world.ledger().unwrap().strikes().to_vec();
+        let plan = ResolvedPlan { scenario: document, seed, strikes };
+        let read = ResolvedPlan::read(&file, &plan.to_string()).unwrap();
+        assert_eq!(read, plan, "{file}");
+        let mut replay = read.world(&file, Options::default()).unwrap();
+        assert_eq!(conclude(&mut replay, &mut |_| {}).trace_hash, summary.trace_hash, "{file}");
+        assert_eq!(replay.ledger().unwrap().missed().count(), 0, "{file}");
+        plans += 1;
+    }
+    assert!(plans > 0, "there is no scenario");
+}
+
+#[test]
+fn plans_of_fast_scenarios_replay() {
+    plans_replay("fast");
+}
+
+#[test]
+fn plans_of_slow_scenarios_incidents_and_regressions_replay() {
+    for folder in ["slow", "incidents", "regressions"] {
+        plans_replay(folder);
+    }
+}

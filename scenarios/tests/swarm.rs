@@ -1,0 +1,85 @@
+//! The swarm over the fast scenarios: a thousand seeds, each with a fleet, a budget and faults of its own, over all cores.
+//! One in twenty is run twice, on two threads, and compared event by event.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use seaworthy_fleet::Options;
+use seaworthy_fleet::plan::{Document, ResolvedPlan};
+use seaworthy_fleet::swarm::Swarm;
+use seaworthy_kernel::Seed;
+
+/// The last seed; the first is 1.
+const LAST: u64 = 1_000;
+const TWICE_EVERY: u64 = 20;
+
+/// The files of a folder, with their texts, in the order of their names.
+fn files(folder: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<(String, String)> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .map(|path| {
+            (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+fn swarm() -> Swarm {
+    let read = |(file, text): (String, String)| {
+        let document = Document::read(&file, &text).unwrap_or_else(|error| panic!("{error}"));
+        (file, document)
+    };
+    Swarm::new(files("fast").into_iter().map(read).collect(), Some(60))
+}
+
+/// What is wrong with a seed, if anything is.
+fn wrong(swarm: &Swarm, seed: u64) -> Option<String> {
+    let member = swarm.member(Seed(seed)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let options = Options::default();
+    if !seed.is_multiple_of(TWICE_EVERY) {
+        return member.run(options).failure.map(|failure| format!("{}: {failure:?}", member.file));
+    }
+    let (attempt, record) = member.recorded(options);
+    let again = thread::scope(|scope| scope.spawn(|| member.recorded(options).1).join()).unwrap();
+    let divergence = record.divergence(&again).map(|divergence| format!("not the same again: {divergence}"));
+    attempt.failure.map(|failure| format!("{}: {failure:?}", member.file)).or(divergence)
+}
+
+#[test]
+fn a_thousand_seeds_hold_and_repeat() {
+    let swarm = swarm();
+    let next = AtomicU64::new(1);
+    let work = || {
+        let mut found = Vec::new();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed > LAST {
+                return found;
+            }
+            found.extend(wrong(&swarm, seed).map(|problem| format!("seed {seed}: {problem}")));
+        }
+    };
+    let jobs = thread::available_parallelism().map_or(1, Into::into);
+    let found: Vec<String> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What went wrong once is a plan from then on: the same strikes at the same points, whatever became of the engine.
+#[test]
+fn plans_of_what_went_wrong_once_hold() {
+    for (file, text) in files("regressions/plans") {
+        let plan = ResolvedPlan::read(&file, &text).unwrap_or_else(|error| panic!("{error}"));
+        let mut world = plan.world(&file, Options::default()).unwrap();
+        let failure = seaworthy_fleet::attempt(&mut world).failure;
+        assert_eq!(failure, None, "{file}");
+    }
+}
