@@ -1,6 +1,6 @@
-//! Fault 2: a watch is bound anew to a replica of the API server whose cache is older, and is served from it: it lists what
-//! was, and follows the changes from there (kubernetes 59848). A list that the operator asks for when it has taken its epoch
-//! is consistent, and is answered as such.
+//! Fault 2: a watch is bound anew to a replica of the API server whose cache is older, and is served from it (kubernetes
+//! 59848). Whoever has seen less than the cache lists what it holds; whoever has seen more asks for what came after that, and
+//! hears nothing until the cache has caught up: no list of an operator is answered from a cache.
 
 use serde::Deserialize;
 

@@ -173,10 +173,13 @@ impl World {
         self.rebind(kind, |world, process| world.want_list(process, kind));
     }
 
-    /// Watches of a kind are served from a cache: its objects first, then what changed since.
+    /// Watches of a kind are served from a cache: its objects first, then what changed since. Whoever has seen more asks for
+    /// changes after that, as the kube adapter does, and hears nothing until the cache has caught up.
     pub(in crate::world) fn bind_to_cache(&mut self, kind: Kind, cache: &Cache) {
         self.rebind(kind, |world, process| {
-            process.take_in_list(kind, cache.objects.iter(), cache.cursor);
+            if process.watch(kind).cursor.is_none_or(|seen| seen < cache.cursor) {
+                process.take_in_list(kind, cache.objects.iter(), cache.cursor);
+            }
             world.want_delivery(process, kind);
             world.turn_soon(process);
         });
