@@ -73,6 +73,8 @@ pub struct Counts {
     pub failed: u32,
     /// Admitted, and an operation is or may be under way.
     pub unresolved: u32,
+    /// Those of them that hold no reservation: a predecessor has started them.
+    pub inherited: u32,
 }
 
 impl Counts {
@@ -81,6 +83,7 @@ impl Counts {
             *counter += 1;
         }
         self.unresolved += u32::from(unresolved && standing.is_pending());
+        self.inherited += u32::from(unresolved && standing.is_unreserved());
     }
 
     pub(super) fn uncount(&mut self, standing: Standing, unresolved: bool) {
@@ -88,12 +91,13 @@ impl Counts {
             *counter -= 1;
         }
         self.unresolved -= u32::from(unresolved && standing.is_pending());
+        self.inherited -= u32::from(unresolved && standing.is_unreserved());
     }
 
     /// Machines that are at work, or about to be.
     #[must_use]
-    pub fn at_work(&self) -> u32 {
-        self.reserved.max(self.unresolved)
+    pub const fn at_work(&self) -> u32 {
+        self.reserved + self.inherited
     }
 
     /// How many machines may be at work when so many may fail: what is left of that, and one more for each that has
@@ -106,7 +110,7 @@ impl Counts {
 
     /// How many more machines may be at work when so many may fail.
     #[must_use]
-    pub fn room(&self, failures_max: u32) -> u32 {
+    pub const fn room(&self, failures_max: u32) -> u32 {
         self.allowance(failures_max).saturating_sub(self.at_work())
     }
 

@@ -123,6 +123,11 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// Whether it is admitted, neither done nor failed, and holds no slot.
+    pub(super) const fn is_unreserved(self) -> bool {
+        matches!(self, Self::Parked | Self::Excused)
+    }
+
     /// Whether it is admitted and neither done nor failed.
     #[must_use]
     pub const fn is_pending(self) -> bool {
