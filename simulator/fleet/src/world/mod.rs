@@ -8,6 +8,7 @@ pub mod host;
 
 mod actors;
 mod arrival;
+mod blindness;
 mod catalogue;
 mod clock;
 mod disturbance;
@@ -33,6 +34,7 @@ use seaworthy_model::id::Kind;
 use seaworthy_model::machine::HostId;
 
 use api_server::{ApiServer, KINDS};
+use blindness::Blindness;
 use disturbance::Disturbance;
 pub(crate) use event::Event;
 use host::Host;
@@ -83,6 +85,7 @@ pub struct World {
     applied: BTreeMap<(Kind, Arc<str>), Arc<Resource>>,
     rules: Rules,
     disturbance: Disturbance,
+    blindness: Blindness,
     holds: [Timestamp; KINDS.len()],
     /// Hosts that lose their power in a certain step, for so long.
     breaks: BTreeMap<u32, (Step, std::time::Duration)>,
@@ -129,6 +132,7 @@ impl World {
             applied: BTreeMap::new(),
             rules: Rules::new(keyed_rules(&scenario), ledger.as_ref().is_some_and(Ledger::is_replay)),
             disturbance: Disturbance::default(),
+            blindness: Blindness::default(),
             holds: [START; KINDS.len()],
             breaks: BTreeMap::new(),
             failures: Vec::new(),

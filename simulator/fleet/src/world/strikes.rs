@@ -9,6 +9,7 @@ use seaworthy_model::id::Kind;
 use super::World;
 use super::api_server::Written;
 use super::arrival::Writer;
+use super::blindness::Window;
 use super::event::Event;
 use super::injection::Injection;
 use crate::faults::trigger::{Author, Point, Verb};
@@ -96,8 +97,8 @@ impl World {
     fn schedule_at(&mut self, priority: Priority, scheduled: &Scheduled) {
         let Scheduled { at, injection, end } = *scheduled;
         for (at, injection) in [(at, injection)].into_iter().chain(end) {
-            if let Some(lag) = lag(at, injection) {
-                self.oracle.watches_lag(lag);
+            if let Some(window) = blinding(at, injection) {
+                self.oracle.watches_lag(self.blindness.add(window));
             }
             self.queue.at(at, priority, Event::Fault(injection));
         }
@@ -105,14 +106,15 @@ impl World {
 }
 
 /// How far a fault that begins at `at` lets the operator's knowledge fall behind.
-fn lag(at: Timestamp, injection: Injection) -> Option<Duration> {
+fn blinding(at: Timestamp, injection: Injection) -> Option<Window> {
+    let window = |kind, from, until, lag| Some(Window { kind, from, until, lag });
     match injection {
-        Injection::HoldWatch(_, until) => Some(until.since(at)),
-        Injection::ApiDown(until) => Some(until.since(at) + RECOVERY),
-        Injection::Throttle { until, .. } => Some(until.since(at)),
-        Injection::Lag { lag, .. } => Some(lag),
-        Injection::Travel { since, until, .. } => Some(until.since(since)),
-        Injection::Silence => Some(FOR_EVER),
+        Injection::HoldWatch(kind, until) => window(Some(kind), at, until, until.since(at)),
+        Injection::ApiDown(until) => window(None, at, until, until.since(at) + RECOVERY),
+        Injection::Throttle { until, .. } => window(None, at, until, until.since(at)),
+        Injection::Lag { kind, lag, until } => window(Some(kind), at, until, lag),
+        Injection::Travel { kind, since, until } => window(Some(kind), since, until, until.since(since)),
+        Injection::Silence => window(None, at, Timestamp::MAX, FOR_EVER),
         Injection::PowerOff(_)
         | Injection::PowerOn(_)
         | Injection::Cut(_)

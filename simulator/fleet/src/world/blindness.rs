@@ -1,0 +1,72 @@
+//! For how long an operator can be kept from seeing what is: faults that overlap add up.
+
+use std::time::Duration;
+
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::Kind;
+
+/// A time in which the operator's knowledge falls behind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// Its knowledge of this kind; of all, if there is none.
+    pub(super) kind: Option<Kind>,
+    /// From when.
+    pub(super) from: Timestamp,
+    /// Until when.
+    pub(super) until: Timestamp,
+    /// By how much.
+    pub(super) lag: Duration,
+}
+
+/// All such times.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blindness {
+    windows: Vec<Window>,
+}
+
+impl Blindness {
+    /// Notes one more, and says how far the operator falls behind with all that it touches.
+    pub(super) fn add(&mut self, window: Window) -> Duration {
+        let (mut from, mut until) = (window.from, window.until);
+        let mut lag = window.lag;
+        let of_kind = |other: &&Window| other.kind.zip(window.kind).is_none_or(|(one, two)| one == two);
+        let mut apart: Vec<Window> = self.windows.iter().filter(of_kind).copied().collect();
+        let mut grows = true;
+        while grows {
+            let before = apart.len();
+            apart.retain(|other| {
+                let touches = other.from <= until && other.until >= from;
+                if touches {
+                    (from, until) = (from.min(other.from), until.max(other.until));
+                    lag = lag.saturating_add(other.lag);
+                }
+                !touches
+            });
+            grows = apart.len() < before;
+        }
+        self.windows.push(window);
+        lag
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_overlaps_adds_up() {
+        let window = |kind, from: u64, until: u64| Window {
+            kind,
+            from: Timestamp(from * 1000),
+            until: Timestamp(until * 1000),
+            lag: Duration::from_secs(until - from),
+        };
+        let mut blindness = Blindness::default();
+        let seconds = |lag: Duration| lag.as_secs();
+        assert_eq!(seconds(blindness.add(window(Some(Kind::Node), 0, 10))), 10);
+        assert_eq!(seconds(blindness.add(window(Some(Kind::Node), 20, 30))), 10, "they are apart");
+        assert_eq!(seconds(blindness.add(window(Some(Kind::Machine), 5, 25))), 20, "of another kind");
+        assert_eq!(seconds(blindness.add(window(Some(Kind::Node), 10, 20))), 30, "it joins both");
+        assert_eq!(seconds(blindness.add(window(None, 24, 26))), 52, "of all kinds");
+    }
+}
