@@ -1,4 +1,4 @@
-//! For how long an operator can be kept from seeing what is: faults that overlap add up.
+//! For how long an operator can be kept from seeing what is: outages that touch add up, delays do not.
 
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ pub(super) struct Window {
     pub(super) until: Timestamp,
     /// By how much.
     pub(super) lag: Duration,
+    /// Everything comes as much later; nothing is held back for longer.
+    pub(super) is_delay: bool,
 }
 
 /// All such times.
@@ -28,7 +30,15 @@ impl Blindness {
     /// Notes one more, and says how far the operator falls behind with all that it touches.
     pub(super) fn add(&mut self, window: Window) -> Duration {
         let (mut from, mut until) = (window.from, window.until);
-        let mut lag = window.lag;
+        let (mut outage, mut delay) = (Duration::ZERO, Duration::ZERO);
+        let mut count = |window: &Window| {
+            if window.is_delay {
+                delay = delay.max(window.lag);
+            } else {
+                outage = outage.saturating_add(window.lag);
+            }
+        };
+        count(&window);
         let of_kind = |other: &&Window| other.kind.zip(window.kind).is_none_or(|(one, two)| one == two);
         let mut apart: Vec<Window> = self.windows.iter().filter(of_kind).copied().collect();
         let mut grows = true;
@@ -38,14 +48,14 @@ impl Blindness {
                 let touches = other.from <= until && other.until >= from;
                 if touches {
                     (from, until) = (from.min(other.from), until.max(other.until));
-                    lag = lag.saturating_add(other.lag);
+                    count(other);
                 }
                 !touches
             });
             grows = apart.len() < before;
         }
         self.windows.push(window);
-        lag
+        outage.saturating_add(delay)
     }
 }
 
@@ -60,6 +70,7 @@ mod tests {
             from: Timestamp(from * 1000),
             until: Timestamp(until * 1000),
             lag: Duration::from_secs(until - from),
+            is_delay: false,
         };
         let mut blindness = Blindness::default();
         let seconds = |lag: Duration| lag.as_secs();
@@ -68,5 +79,12 @@ mod tests {
         assert_eq!(seconds(blindness.add(window(Some(Kind::Machine), 5, 25))), 20, "of another kind");
         assert_eq!(seconds(blindness.add(window(Some(Kind::Node), 10, 20))), 30, "it joins both");
         assert_eq!(seconds(blindness.add(window(None, 24, 26))), 52, "of all kinds");
+        let delay = Window { is_delay: true, ..window(Some(Kind::Lease), 40, 45) };
+        assert_eq!(seconds(blindness.add(delay)), 5);
+        assert_eq!(
+            seconds(blindness.add(Window { from: delay.until, ..delay })),
+            5,
+            "one delay after the other"
+        );
     }
 }

@@ -107,12 +107,14 @@ impl World {
 
 /// How far a fault that begins at `at` lets the operator's knowledge fall behind.
 fn blinding(at: Timestamp, injection: Injection) -> Option<Window> {
-    let window = |kind, from, until, lag| Some(Window { kind, from, until, lag });
+    let window = |kind, from, until, lag| Some(Window { kind, from, until, lag, is_delay: false });
     match injection {
         Injection::HoldWatch(kind, until) => window(Some(kind), at, until, until.since(at)),
         Injection::ApiDown(until) => window(None, at, until, until.since(at) + RECOVERY),
         Injection::Throttle { until, .. } => window(None, at, until, until.since(at)),
-        Injection::Lag { kind, lag, until } => window(Some(kind), at, until, lag),
+        Injection::Lag { kind, lag, until } => {
+            Some(Window { kind: Some(kind), from: at, until, lag, is_delay: true })
+        }
         Injection::Travel { kind, since, until } => window(Some(kind), since, until, until.since(since)),
         Injection::Silence => window(None, at, Timestamp::MAX, FOR_EVER),
         Injection::PowerOff(_)
