@@ -17,7 +17,7 @@ pub fn format(at: Timestamp) -> String {
     Time::Read(at).to_string()
 }
 
-/// Writes what [`format`] returns.
+/// Writes what [`format()`] returns.
 ///
 /// # Errors
 /// Those of the formatter.

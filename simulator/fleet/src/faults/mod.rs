@@ -2,7 +2,7 @@
 //!
 //! Faults compose: each sees every point at which something may go wrong and adds to what happens there; none knows of
 //! another. All draws are keyed by the fault and by what it strikes, so leaving one fault out changes no other. Each
-//! strikes at random, or when its [trigger](trigger) fires.
+//! strikes at random, or when its [trigger] fires.
 //!
 //! The numbers in the files are those of a list of what a controller of a fleet must survive:
 //!
