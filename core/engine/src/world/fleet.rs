@@ -15,7 +15,7 @@ use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec,
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::time::Timestamp;
 
-use super::machine::{Retry, Standing};
+use super::machine::{Derived, Retry, Standing};
 use crate::rank::RankKey;
 
 /// `auditInterval` when nobody set one.
@@ -73,31 +73,32 @@ pub struct Counts {
     pub failed: u32,
     /// Admitted, and an operation is or may be under way.
     pub unresolved: u32,
-    /// Those of them that hold no reservation: a predecessor has started them.
-    pub inherited: u32,
+    /// Admitted, without a reservation, and what comes of an operation is not known: a predecessor has started it, or the
+    /// host was lost in the middle of it.
+    pub unsettled: u32,
 }
 
 impl Counts {
-    pub(super) fn count(&mut self, standing: Standing, unresolved: bool) {
+    pub(super) fn count(&mut self, standing: Standing, row: &Derived) {
         if let Some(counter) = self.of(standing) {
             *counter += 1;
         }
-        self.unresolved += u32::from(unresolved && standing.is_pending());
-        self.inherited += u32::from(unresolved && standing.is_unreserved());
+        self.unresolved += u32::from(row.unresolved && standing.is_pending());
+        self.unsettled += u32::from((row.unresolved || row.lost) && standing.is_unreserved());
     }
 
-    pub(super) fn uncount(&mut self, standing: Standing, unresolved: bool) {
+    pub(super) fn uncount(&mut self, standing: Standing, row: &Derived) {
         if let Some(counter) = self.of(standing) {
             *counter -= 1;
         }
-        self.unresolved -= u32::from(unresolved && standing.is_pending());
-        self.inherited -= u32::from(unresolved && standing.is_unreserved());
+        self.unresolved -= u32::from(row.unresolved && standing.is_pending());
+        self.unsettled -= u32::from((row.unresolved || row.lost) && standing.is_unreserved());
     }
 
     /// Machines that are at work, or about to be.
     #[must_use]
     pub const fn at_work(&self) -> u32 {
-        self.reserved + self.inherited
+        self.reserved + self.unsettled
     }
 
     /// How many machines may be at work when so many may fail: what is left of that, and one more for each that has

@@ -98,6 +98,8 @@ pub(super) struct Derived {
     pub(super) live: bool,
     pub(super) occupies: bool,
     pub(super) unresolved: bool,
+    /// It was lost in the middle of an operation, and nobody knows what came of that.
+    pub(super) lost: bool,
     /// One per rollout, in the order of the fleet's rollouts.
     pub(super) standings: Standings,
 }
@@ -167,6 +169,7 @@ impl Machine {
                 live: false,
                 occupies: false,
                 unresolved: false,
+                lost: false,
                 standings: Standings::NONE,
             },
         }

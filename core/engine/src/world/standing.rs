@@ -31,8 +31,8 @@ impl World {
             let had_room = rollout.counts.room(failures_before) > 0;
             let old = before.standings.get(index).unwrap_or_default();
             let new = derived.standings.get(index).unwrap_or_default();
-            rollout.counts.uncount(old, before.unresolved);
-            rollout.counts.count(new, derived.unresolved);
+            rollout.counts.uncount(old, &before);
+            rollout.counts.count(new, derived);
             opens |= !had_room && rollout.counts.room(failures_max) > 0;
             if old != new || before.uid != uid {
                 // A new incarnation has another rank.
@@ -78,7 +78,9 @@ impl World {
                 .is_some_and(|start| machine.unavailable_since().is_some_and(|since| since > start));
         let holds =
             standings.iter().any(|standing| matches!(standing, Standing::Reserved | Standing::Failed));
-        Derived { live, occupies: unresolved || fell || holds, unresolved, standings, uid: machine.uid() }
+        let lost = machine.uncertain.is_some() && !unresolved;
+        let occupies = unresolved || fell || holds;
+        Derived { live, occupies, unresolved, lost, standings, uid: machine.uid() }
     }
 
     fn stand(&self, machine: &Machine, rollout: &RolloutState) -> Standing {
