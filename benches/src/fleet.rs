@@ -9,7 +9,7 @@ use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::{Event, Observation, Outcome, Receipt};
 use seaworthy_model::id::{Kind, MachineId, Named, NamedId, VersionId};
-use seaworthy_model::lease::{Epoch, LeaseObject};
+use seaworthy_model::lease::{LeaseObject, LeaseRecord};
 use seaworthy_model::machine::{ConditionKind, MachineObject, Truth};
 use seaworthy_model::node::{Health, NodeState};
 use seaworthy_model::package_version::PackageVersionObject;
@@ -192,7 +192,7 @@ impl Fleet {
     fn write(&mut self, effect: &Effect, target: Target) -> (Outcome, Vec<Event>) {
         let resource_version = self.next();
         let seen = match (effect, target) {
-            (Effect::WriteLease { holder, epoch }, _) => self.write_lease(holder, *epoch),
+            (Effect::WriteLease(record), _) => self.write_lease(record.clone()),
             (Effect::WriteMachineStatus(status), Target::Machine(id)) => {
                 let machine = &mut self.machines[id.index()];
                 machine.status = (**status).clone();
@@ -226,10 +226,10 @@ impl Fleet {
         (Outcome::Done(Receipt::Written { resource_version }), vec![seen])
     }
 
-    fn write_lease(&mut self, holder: &str, epoch: Epoch) -> Event {
+    fn write_lease(&mut self, record: LeaseRecord) -> Event {
         let mut meta = objects::meta(2);
         meta.resource_version = self.resource_version;
-        let lease = LeaseObject { meta, holder: holder.into(), epoch, adopt: None };
+        let lease = LeaseObject { meta, record, adopt: None };
         Event::Observed(Observation::Lease(Some(Box::new(lease))))
     }
 

@@ -14,7 +14,7 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::id::Uid;
-use seaworthy_model::lease::Epoch;
+use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::MachineStatus;
 use seaworthy_model::time::Timestamp;
 use serde_json::{Value, json};
@@ -98,7 +98,13 @@ async fn finalizers_are_patched_and_nothing_else() {
 async fn the_lease_is_created_once_and_taken_over_under_its_fence() {
     let fake = Fake::default();
     let names = Names::new();
-    let lease = |holder: &str, epoch| Effect::WriteLease { holder: holder.into(), epoch: Epoch(epoch) };
+    let lease = |holder: &str, epoch| {
+        Effect::WriteLease(LeaseRecord {
+            holder: holder.into(),
+            epoch: Epoch(epoch),
+            ..LeaseRecord::default()
+        })
+    };
     let create = order(Target::Lease, Fence::Absent, lease("a", 1), &names);
     assert_eq!(send(&fake, &create).await, written(1));
     assert_eq!(send(&fake, &create).await, Outcome::Stale);

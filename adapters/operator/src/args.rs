@@ -56,6 +56,15 @@ pub(crate) struct Args {
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 #[command(next_help_heading = "Pace")]
 pub(crate) struct Pace {
+    /// How long others let the holder of the Lease be silent before they take it; whole seconds.
+    #[arg(long, env = "SEAWORTHY_LEASE_DURATION", value_name = "TIME", default_value = "15s", value_parser = duration)]
+    lease_duration: Duration,
+    /// A holder that could not renew the Lease for so long starts nothing more until it can.
+    #[arg(long, env = "SEAWORTHY_RENEW_DEADLINE", value_name = "TIME", default_value = "10s", value_parser = duration)]
+    renew_deadline: Duration,
+    /// From one try of a failed write of the Lease to the next.
+    #[arg(long, env = "SEAWORTHY_RETRY_PERIOD", value_name = "TIME", default_value = "2s", value_parser = duration)]
+    retry_period: Duration,
     /// First wait after a failure; it doubles with each.
     #[arg(long, env = "SEAWORTHY_BACKOFF_MIN", value_name = "TIME", default_value = "5s", value_parser = duration)]
     backoff_min: Duration,
@@ -107,6 +116,18 @@ impl Pace {
                 self.backoff_min, self.backoff_max
             ));
         }
+        if self.lease_duration.subsec_nanos() != 0 || self.lease_duration <= self.renew_deadline {
+            return Err(format!(
+                "--lease-duration ({:?}) must be whole seconds and longer than --renew-deadline ({:?})",
+                self.lease_duration, self.renew_deadline
+            ));
+        }
+        if self.renew_deadline * 5 <= self.retry_period * 6 {
+            return Err(format!(
+                "--renew-deadline ({:?}) must be more than 1.2 times --retry-period ({:?})",
+                self.renew_deadline, self.retry_period
+            ));
+        }
         Ok(())
     }
 
@@ -114,6 +135,9 @@ impl Pace {
     pub(crate) fn config(&self, holder: String) -> Config {
         Config {
             holder,
+            lease_duration: self.lease_duration,
+            renew_deadline: self.renew_deadline,
+            retry_period: self.retry_period,
             host_sessions_max: self.host_sessions,
             api_deadline: self.api_deadline,
             read_deadline: self.read_deadline,
@@ -174,6 +198,18 @@ mod tests {
         for bad in ["", "5", "s", "5 s", "-5s", "0s", "5d", "99999999999999999999h", "18446744073709551615h"]
         {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_of_the_lease_that_do_not_fit_are_refused() {
+        for (args, named) in [
+            (["--lease-duration", "10s"], "--lease-duration"),
+            (["--lease-duration", "15500ms"], "whole seconds"),
+            (["--retry-period", "9s"], "--retry-period"),
+        ] {
+            let why = parse(&args).unwrap().pace.check().unwrap_err();
+            assert!(why.contains(named), "{why}");
         }
     }
 

@@ -220,7 +220,10 @@ impl<X: Execute> Drive<X> {
     /// Whether the loop has come to its end.
     fn exit(&self, busy: bool) -> Option<Exit> {
         if let Some(Blocker::SteppedDown { by }) = self.parts.engine.world().leadership.gate() {
-            tracing::warn!(by = by.0, abandoned = self.flight.len(), "a newer operator has taken over");
+            if self.stop_by.is_some() {
+                return Some(Exit::Stopped);
+            }
+            tracing::warn!(by = by.0, abandoned = self.flight.len(), "another operator has taken over");
             return Some(Exit::SteppedDown { by });
         }
         let stop_by = self.stop_by?;

@@ -12,7 +12,8 @@ use crate::flight::Label;
 pub(crate) fn action(action: &Action, names: &Names) -> Label {
     let effect = match &action.effect {
         Effect::Watch => "watch",
-        Effect::WriteLease { .. } => "write_lease",
+        Effect::WriteLease(record) if record.is_renewal() => "renew_lease",
+        Effect::WriteLease(_) => "write_lease",
         Effect::WriteFinalizers(_) => "write_finalizers",
         Effect::WriteMachineStatus(_) => "write_machine_status",
         Effect::WritePackageVersionStatus(_) => "write_package_version_status",

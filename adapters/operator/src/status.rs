@@ -116,7 +116,9 @@ impl Status {
         let mut obstacles = BTreeSet::new();
         if let Some(gate) = world.leadership.gate() {
             let render::Explanation { reason, message } = render::blocker(&gate, projection.names());
-            obstacles.insert(format!("{reason}: {message}"));
+            // A gate is a word of the engine; who holds the Lease is in the Lease.
+            let holder = world.leadership.other_holder().map(|record| format!(" ({})", record.holder));
+            obstacles.insert(format!("{reason}: {message}{}", holder.unwrap_or_default()));
         }
         for (kind, why) in projection.troubles() {
             obstacles.insert(format!("cannot watch {}: {why}", kind.name()));

@@ -106,6 +106,15 @@ pub struct LeaseSpec {
     /// The process that took it last; `None` when nobody did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder_identity: Option<String>,
+    /// After so long without a renewal others may take it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_duration_seconds: Option<i32>,
+    /// When it was taken: a `MicroTime`, by the holder's clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acquire_time: Option<String>,
+    /// When the holder last renewed it: a `MicroTime`, by the holder's clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renew_time: Option<String>,
     /// Our epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_transitions: Option<i64>,

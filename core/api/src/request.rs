@@ -13,7 +13,6 @@
 
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::id::{Kind, Uid};
-use seaworthy_model::lease::Epoch;
 use seaworthy_model::package_version::SINGLETON;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -29,7 +28,7 @@ use crate::v1alpha1::{self, API_VERSION, LEASE, NAMESPACE};
 pub enum Request {
     /// Create the operator's Lease; it must not exist.
     CreateLease(Lease),
-    /// Change holder and epoch of the operator's Lease, and nothing else: annotations of people stay.
+    /// Change who holds the operator's Lease, and nothing else: annotations of people stay.
     PatchLease(LeasePatch),
     /// Replace the status of a Machine.
     PutMachineStatus(StatusUpdate<v1alpha1::MachineStatus>),
@@ -85,10 +84,16 @@ impl Request {
     fn body(&self) -> Value {
         match self {
             Self::CreateLease(lease) => json!(lease),
-            Self::PatchLease(LeasePatch { precondition, holder, epoch }) => json!({
+            Self::PatchLease(LeasePatch { precondition, spec }) => json!({
                 "metadata": precondition,
                 // A null in a merge patch takes the field away.
-                "spec": { "holderIdentity": holder, "leaseTransitions": epoch.0 },
+                "spec": {
+                    "holderIdentity": spec.holder_identity,
+                    "leaseDurationSeconds": spec.lease_duration_seconds,
+                    "acquireTime": spec.acquire_time,
+                    "renewTime": spec.renew_time,
+                    "leaseTransitions": spec.lease_transitions,
+                },
             }),
             Self::PutMachineStatus(update) => json!(update),
             Self::PutPackageVersionStatus(update) => json!(update),
@@ -146,15 +151,13 @@ pub struct FinalizersPatch {
     pub finalizers: Vec<String>,
 }
 
-/// A new holder and epoch of the Lease.
+/// New contents of the Lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeasePatch {
     /// Which Lease.
     pub precondition: Precondition,
-    /// The process that takes it; `None` leaves it vacant.
-    pub holder: Option<String>,
-    /// Its epoch.
-    pub epoch: Epoch,
+    /// All of its new spec: what is `None` is taken away.
+    pub spec: LeaseSpec,
 }
 
 /// An action that is no request to the API server, or not a sound one. Only a programming error makes one.
@@ -188,12 +191,12 @@ pub fn request(action: &Action, names: &Names) -> Result<Request, RequestError> 
     };
     match (&action.effect, action.target) {
         (Effect::Watch | Effect::Host(_), _) => Err(RequestError::NotForTheApiServer),
-        (Effect::WriteLease { holder, epoch }, Target::Lease) => {
-            let holder = (!holder.is_empty()).then(|| holder.clone());
+        (Effect::WriteLease(record), Target::Lease) => {
+            let spec = render::lease(record);
             if action.fence == Fence::Absent {
-                return Ok(Request::CreateLease(new_lease(holder, *epoch)));
+                return Ok(Request::CreateLease(new_lease(spec)));
             }
-            Ok(Request::PatchLease(LeasePatch { precondition: unchanged(LEASE)?, holder, epoch: *epoch }))
+            Ok(Request::PatchLease(LeasePatch { precondition: unchanged(LEASE)?, spec }))
         }
         (Effect::WriteMachineStatus(status), Target::Machine(id)) => {
             let metadata = unchanged(names.machine_name(id)?)?;
@@ -228,12 +231,12 @@ fn precondition(name: &str, uid: Uid, resource_version: u64) -> Precondition {
     Precondition { name: name.into(), uid: uid.into(), resource_version: resource_version.into() }
 }
 
-fn new_lease(holder: Option<String>, epoch: Epoch) -> Lease {
+fn new_lease(spec: LeaseSpec) -> Lease {
     Lease {
         api_version: Endpoint::of(Kind::Lease).api_version.into(),
         kind: Kind::Lease.name().into(),
         metadata: Metadata { namespace: Some(NAMESPACE.into()), ..Metadata::named(LEASE) },
-        spec: LeaseSpec { holder_identity: holder, lease_transitions: Some(i64::from(epoch.0)) },
+        spec,
         status: None,
     }
 }

@@ -1,11 +1,13 @@
 //! Actions into requests.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::time::Duration;
+
 use seaworthy_api::names::Names;
 use seaworthy_api::request::{Request, RequestError, request};
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::id::{MachineId, Uid, VersionId};
-use seaworthy_model::lease::Epoch;
+use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth};
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::time::Timestamp;
@@ -44,24 +46,43 @@ fn precondition(name: &str) -> Value {
 #[test]
 fn a_lease_is_created_or_patched_and_annotations_stay() {
     let leases = "/apis/coordination.k8s.io/v1/namespaces/seaworthy-system/leases";
-    let take = Effect::WriteLease { holder: "a".into(), epoch: Epoch(4) };
+    let take = Effect::WriteLease(LeaseRecord {
+        holder: "a".into(),
+        epoch: Epoch(4),
+        duration: Some(Duration::from_secs(15)),
+        acquired: Some(Timestamp(1_795_162_200_000)),
+        renewed: Some(Timestamp(1_795_162_205_250)),
+    });
+    let spec = json!({
+        "holderIdentity": "a",
+        "leaseDurationSeconds": 15,
+        "acquireTime": "2026-11-20T08:10:00.000000Z",
+        "renewTime": "2026-11-20T08:10:05.250000Z",
+        "leaseTransitions": 4,
+    });
     let body = json!({
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
         "metadata": { "name": "seaworthy", "namespace": "seaworthy-system" },
-        "spec": { "holderIdentity": "a", "leaseTransitions": 4 },
+        "spec": spec,
     });
     assert_http(&action(Target::Lease, Fence::Absent, take.clone()), ("POST", leases, JSON), &body);
     let body = json!({
         "metadata": precondition("seaworthy"),
-        "spec": { "holderIdentity": "a", "leaseTransitions": 4 },
+        "spec": spec,
     });
     let one = format!("{leases}/seaworthy");
     assert_http(&action(Target::Lease, unchanged(), take), ("PATCH", &one, MERGE), &body);
-    let vacate = Effect::WriteLease { holder: String::new(), epoch: Epoch::VACANT };
+    let vacate = Effect::WriteLease(LeaseRecord::default());
     let body = json!({
         "metadata": precondition("seaworthy"),
-        "spec": { "holderIdentity": null, "leaseTransitions": 0 },
+        "spec": {
+            "holderIdentity": null,
+            "leaseDurationSeconds": null,
+            "acquireTime": null,
+            "renewTime": null,
+            "leaseTransitions": 0,
+        },
     });
     assert_http(&action(Target::Lease, unchanged(), vacate), ("PATCH", &one, MERGE), &body);
 }
@@ -145,7 +166,7 @@ fn what_is_not_a_sound_request_is_refused() {
     unfit(&action(Target::Machine(MachineId(0)), Fence::Absent, status()));
     unfit(&action(Target::PackageVersion, unchanged(), status()));
     unfit(&action(Target::Lease, unchanged(), finalizers()));
-    unfit(&action(Target::Lease, Fence::None, Effect::WriteLease { holder: "a".into(), epoch: Epoch(1) }));
+    unfit(&action(Target::Lease, Fence::None, Effect::WriteLease(LeaseRecord::default())));
     let watch = request(&action(Target::Driver, Fence::None, Effect::Watch), &names());
     assert_eq!(watch, Err(RequestError::NotForTheApiServer));
     let stranger = action(Target::Machine(MachineId(9)), unchanged(), finalizers());

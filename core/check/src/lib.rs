@@ -15,6 +15,7 @@ mod budget;
 mod exclusivity;
 mod finalizer;
 mod freshness;
+mod holding;
 mod removal;
 
 use alloc::string::String;
@@ -47,6 +48,7 @@ pub struct Invariant {
 /// Every invariant.
 pub const CHECKS: &[Invariant] = &[
     authority::INVARIANT,
+    holding::INVARIANT,
     freshness::INVARIANT,
     exclusivity::INVARIANT,
     budget::INVARIANT,

@@ -159,5 +159,5 @@ fn budget_sees_a_start_beyond_it() {
 fn every_invariant_has_a_name_of_its_own() {
     let mut names: Vec<&str> = CHECKS.iter().map(|invariant| invariant.name).collect();
     names.sort_unstable();
-    assert_eq!(names, ["authority", "budget", "exclusivity", "finalizer", "freshness", "removal"]);
+    assert_eq!(names, ["authority", "budget", "exclusivity", "finalizer", "freshness", "holding", "removal"]);
 }

@@ -11,7 +11,7 @@ use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Effect, Fence, Target};
 use seaworthy_model::host::{Change, Connection, HostCommand, HostFence, HostOrder, Operation, OperationId};
 use seaworthy_model::id::{ComponentId, MachineId};
-use seaworthy_model::lease::Epoch;
+use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::{HostKeyPolicy, Installed, MachineStatus};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::PackageVersionStatus;
@@ -63,8 +63,10 @@ pub(crate) enum Note {
     SmallBatch(Option<Timestamp>),
     /// The operator's Lease went away.
     LeaseLost,
-    /// The write of the Lease that was ordered gives us this epoch.
-    Taking(Epoch),
+    /// The write of the Lease that was ordered gives us this epoch, or none that we do not have already.
+    Taking(Option<Epoch>),
+    /// The Lease was let go.
+    Released,
     /// What was listed counts no more.
     Unsync,
 }
@@ -97,9 +99,13 @@ impl<'a> Draft<'a> {
         self.order(Target::Driver, Fence::None, Effect::Watch, InFlightKind::Watch);
     }
 
-    pub(crate) fn write_lease(&mut self, fence: Fence, holder: String, epoch: Epoch) {
-        self.note(Note::Taking(epoch));
-        self.order(Target::Lease, fence, Effect::WriteLease { holder, epoch }, InFlightKind::Write);
+    /// Writes the Lease, or gives the write up before it keeps the next try from coming in time.
+    pub(crate) fn write_lease(&mut self, fence: Fence, record: LeaseRecord) {
+        let patience = if record.is_renewal() { self.config.retry_period } else { self.config.api_deadline };
+        self.order(Target::Lease, fence, Effect::WriteLease(record), InFlightKind::Write);
+        if let Some(order) = &mut self.order {
+            order.deadline = self.now + patience.min(self.config.api_deadline);
+        }
     }
 
     pub(crate) fn write_finalizers(&mut self, target: Target, meta: &Meta, finalizers: Vec<String>) {

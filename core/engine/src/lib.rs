@@ -17,9 +17,11 @@ pub mod sabotage;
 mod timers;
 mod world;
 
+use alloc::boxed::Box;
+
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
-use seaworthy_model::effect::{Action, ActionId};
+use seaworthy_model::effect::{Action, ActionId, Effect};
 use seaworthy_model::event::Event;
 use seaworthy_model::report::{Blocked, Subject, Turn, Wake, WakeReason};
 use seaworthy_model::time::Timestamp;
@@ -50,6 +52,7 @@ impl Engine {
     pub fn new(config: Config, seed: Seed) -> Self {
         let mut world = World::default();
         world.leadership.holder.clone_from(&config.holder);
+        world.leadership.renew_deadline = config.renew_deadline;
         world.touch(Subject::Leadership, queue::Priority::Urgent);
         Self { config, seed, world, queue: WorkQueue::default(), actions: 0 }
     }
@@ -68,7 +71,12 @@ impl Engine {
     /// Decides one bounded batch: the only place where actions are born. `now` must not decrease.
     pub fn reconcile(&mut self, now: Timestamp) -> Turn {
         debug_assert!(now >= self.world.now(), "time went back");
+        let before = self.world.now();
         self.world.set_now(now);
+        // Before anything is decided: whoever slept through its renewals must not act on what it believed before.
+        if self.world.leadership.tell_time(before, now, &self.config) {
+            self.world.touch_everything();
+        }
         self.queue.advance(now);
         self.offer();
         let mut turn = Turn::default();
@@ -148,7 +156,8 @@ impl Engine {
         match (note, subject) {
             (Note::SmallBatch(since), _) => self.world.fleet.small_batch_since = since,
             (Note::LeaseLost, _) => self.world.lose_lease(),
-            (Note::Taking(epoch), _) => self.world.leadership.taking = Some(epoch),
+            (Note::Taking(epoch), _) => self.world.leadership.taking = epoch,
+            (Note::Released, _) => self.world.leadership.released = true,
             (Note::Unsync, _) => {
                 self.world.leadership.watching = true;
                 self.world.unsync();
@@ -194,6 +203,9 @@ impl Engine {
         if order.kind.is_session() {
             self.world.leadership.sequence += 1;
         }
+        if let Effect::WriteLease(record) = &order.effect {
+            self.world.leadership.ordered = Some(Box::new(record.clone()));
+        }
         self.world.start(id, InFlight { subject, uid, generation, epoch, kind: order.kind });
         Action {
             id,
@@ -211,7 +223,8 @@ impl Engine {
         let (at, subject) = self.queue.next_timer()?;
         let reason = match subject {
             Subject::PackageVersion => WakeReason::Admission,
-            Subject::Leadership | Subject::Version(_) => WakeReason::BackOff,
+            Subject::Leadership => WakeReason::Lease,
+            Subject::Version(_) => WakeReason::BackOff,
             Subject::Machine(_) => WakeReason::Audit,
         };
         Some(Wake { at, reason })

@@ -79,7 +79,7 @@ impl WorkQueue {
         }
     }
 
-    /// Moves every subject whose time has come into the queue, as class `Low`.
+    /// Moves every subject whose time has come into the queue, as class `Low`; but the Lease is renewed before all else.
     pub(crate) fn advance(&mut self, now: Timestamp) {
         while let Some((at, subject)) = self.timers.peek() {
             let holds = self.timer_of.get(subject) == Some(at);
@@ -89,7 +89,8 @@ impl WorkQueue {
             self.timers.pop();
             if holds {
                 self.timer_of.remove(subject);
-                self.add(subject, Priority::Low);
+                let leads = subject == Subject::Leadership;
+                self.add(subject, if leads { Priority::Urgent } else { Priority::Low });
             }
         }
     }

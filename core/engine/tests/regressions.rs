@@ -102,7 +102,7 @@ fn a_successor_seen_before_the_reply_ends_the_process() {
         }
         fixture.store.revision += 1;
         let lease = fixture.store.lease.as_mut().unwrap();
-        (lease.holder, lease.epoch) = ("another".into(), lease.epoch.next());
+        (lease.record.holder, lease.record.epoch) = ("another".into(), lease.record.epoch.next());
         lease.meta.resource_version = fixture.store.revision;
         fixture.deliver();
         fixture.engine.observe(Event::Finished { action: action.id, outcome });
@@ -333,7 +333,7 @@ fn a_machine_that_moves_is_read_before_it_is_worked_on() {
 #[test]
 fn a_report_of_the_old_address_does_not_stand_for_the_new_one() {
     let mut fixture = on_web_1(1, 1, 1);
-    fixture.now = fixture.now + HOUR;
+    fixture.sleep(HOUR);
     let turn = fixture.turn();
     assert!(picture(&turn).contains("host of m0: read"), "{}", picture(&turn));
     fixture.store.edit_machine(0, |spec| {
@@ -516,7 +516,7 @@ fn a_process_that_was_succeeded_lets_nothing_go_that_its_successor_installed() {
 fn what_was_read_before_an_adoption_does_not_count_after_it() {
     let mut fixture = on_web_1(1, 1, 1);
     let epoch = fixture.engine.world().epoch();
-    fixture.now = fixture.now + HOUR;
+    fixture.sleep(HOUR);
     let _ = fixture.turn();
     let read = fixture.pending.remove(0);
     let facts = fixture.outcome(&read);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::{HostFence, HostOrder};
 use crate::id::{MachineId, Uid, VersionId};
-use crate::lease::Epoch;
+use crate::lease::LeaseRecord;
 use crate::machine::MachineStatus;
 use crate::package_version::PackageVersionStatus;
 use crate::time::Timestamp;
@@ -73,13 +73,8 @@ pub enum Effect {
     /// List and then watch every kind of [`Kind::WATCHED`](crate::id::Kind::WATCHED) anew, from the store itself and
     /// not from a cache. Ends with `Done` at once; the lists follow as observations, each closed by `Synced`.
     Watch,
-    /// Create or update the Lease.
-    WriteLease {
-        /// The process that takes it; empty to leave it vacant.
-        holder: String,
-        /// Its epoch.
-        epoch: Epoch,
-    },
+    /// Create or update the Lease: take it, renew it, or let it go. It holds this afterwards.
+    WriteLease(LeaseRecord),
     /// Replace the list of finalizers.
     WriteFinalizers(Vec<String>),
     /// Replace the status of a Machine.

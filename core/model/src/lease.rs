@@ -1,10 +1,13 @@
-//! The Lease by which operator processes follow one another.
+//! The Lease by which operator processes follow one another: one holds it, and says so again and again; the others
+//! stand by and wait until it has been silent for too long.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::meta::Meta;
+use crate::time::Timestamp;
 
 /// The number of an operator process in the order of their taking the Lease. Hosts refuse what is older than what
 /// they have seen. Stored as the Lease's `leaseTransitions`.
@@ -12,7 +15,8 @@ use crate::meta::Meta;
 pub struct Epoch(pub u32);
 
 impl Epoch {
-    /// No operator: the epoch of a Lease that was made only for a person to record an adoption on it.
+    /// No operator that may act: the epoch of a Lease that was made only for a person to record an adoption on it.
+    /// Whoever holds such a Lease reports, and does nothing else.
     pub const VACANT: Self = Self(0);
 
     /// The epoch after this one.
@@ -22,15 +26,51 @@ impl Epoch {
     }
 }
 
+/// What a process writes into the Lease: the fields of `coordination.k8s.io/v1` that client-go calls the record of
+/// a leader election.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseRecord {
+    /// `holderIdentity`: the process that holds it; empty when it is free.
+    pub holder: String,
+    /// `leaseTransitions`: the epoch of that process.
+    pub epoch: Epoch,
+    /// `leaseDurationSeconds`, in whole seconds: after so long without a renewal others may take it. `None` when it
+    /// does not say.
+    pub duration: Option<Duration>,
+    /// `acquireTime`: when the holder took it, by the holder's clock.
+    pub acquired: Option<Timestamp>,
+    /// `renewTime`: when the holder last said that it lives, by the holder's clock. Whoever has another clock may only
+    /// look whether it changes.
+    pub renewed: Option<Timestamp>,
+}
+
+impl LeaseRecord {
+    /// Whether nobody holds it.
+    #[must_use]
+    pub const fn is_free(&self) -> bool {
+        self.holder.is_empty()
+    }
+
+    /// Whether `holder` holds it.
+    #[must_use]
+    pub fn is_of(&self, holder: &str) -> bool {
+        !self.is_free() && self.holder == holder
+    }
+
+    /// Whether it only says once more what its holder had said: it was renewed after it was taken.
+    #[must_use]
+    pub fn is_renewal(&self) -> bool {
+        !self.is_free() && self.acquired < self.renewed
+    }
+}
+
 /// The operator's Lease as the API server holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseObject {
     /// Its metadata.
     pub meta: Meta,
-    /// The process that took it last; empty when nobody did.
-    pub holder: String,
-    /// The epoch of that process.
-    pub epoch: Epoch,
+    /// Who holds it.
+    pub record: LeaseRecord,
     /// The annotation `seaworthy.dev/adopt-epoch`: a person has recorded that hosts which have seen operators up to
     /// this epoch may be taken over, although the store does not remember those operators.
     pub adopt: Option<Epoch>,

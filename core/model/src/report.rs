@@ -56,11 +56,22 @@ pub enum Subject {
 /// Why a subject is not acted on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Blocker {
-    /// The Lease is not ours yet.
+    /// The Lease is not ours yet, and nobody else's either as far as we know.
     NotLeading,
-    /// A newer operator has taken the Lease. For good: this process is to end.
+    /// Another process holds the Lease: we watch it and do nothing else. Who it is, is in the Lease.
+    Standby {
+        /// The epoch of the holder.
+        of: Epoch,
+    },
+    /// The Lease is ours and could not be renewed for so long that another process may take it soon: nothing is
+    /// started until a renewal succeeds.
+    RenewalOverdue {
+        /// When the last renewal that is known to have succeeded was ordered.
+        since: Timestamp,
+    },
+    /// Another operator has taken the Lease from us. For good: this process is to end.
     SteppedDown {
-        /// The newer operator's epoch.
+        /// The other operator's epoch.
         by: Epoch,
     },
     /// The process was asked to stop.
@@ -134,6 +145,8 @@ impl Blocker {
     pub const fn name(self) -> &'static str {
         match self {
             Self::NotLeading => "NotLeading",
+            Self::Standby { .. } => "Standby",
+            Self::RenewalOverdue { .. } => "RenewalOverdue",
             Self::SteppedDown { .. } => "SteppedDown",
             Self::Stopping => "Stopping",
             Self::NotSynced(_) => "NotSynced",
@@ -174,6 +187,8 @@ pub enum WakeReason {
     MoreWork,
     /// A back-off ends.
     BackOff,
+    /// The Lease is to be renewed, or another's may have run out.
+    Lease,
     /// A host is due for an audit.
     Audit,
     /// An action passes its deadline.

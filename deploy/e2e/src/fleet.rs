@@ -27,7 +27,10 @@ const KUBECTL_PAUSE: Duration = Duration::from_millis(200);
 const OPERATOR_PORT: u16 = 8080;
 
 /// How fast the operator works here. What is minutes and hours in production is seconds.
-const PACE: [&str; 9] = [
+const PACE: [&str; 12] = [
+    "--lease-duration=3s",
+    "--renew-deadline=2s",
+    "--retry-period=500ms",
     "--backoff-min=250ms",
     "--backoff-max=2s",
     "--unreachable-after=2",

@@ -166,6 +166,22 @@ impl Process {
         eventually(what, within, || self.exited()?.context("still running"))
     }
 
+    /// Makes it stand still.
+    ///
+    /// # Errors
+    /// It has exited.
+    pub fn suspend(&self) -> Result<()> {
+        signal("STOP", self.child.id())
+    }
+
+    /// Lets it go on after [`suspend`](Self::suspend).
+    ///
+    /// # Errors
+    /// It has exited.
+    pub fn resume(&self) -> Result<()> {
+        signal("CONT", self.child.id())
+    }
+
     /// Leaves it running when this value is dropped.
     pub(crate) fn keep(&mut self) {
         self.kept = true;

@@ -1,9 +1,12 @@
 //! One operator at a time: a newer one takes over, an older one is refused, and a forgotten Lease stops everything.
 
-use std::time::Duration;
+use std::net::Ipv4Addr;
+use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use seaworthy_e2e::{Fleet, Health, Listing, PATIENCE, ask, eventually, manifests, refusal, scenario};
+use seaworthy_e2e::{
+    Fleet, Health, Listing, PATIENCE, Process, ask, eventually, manifests, refusal, scenario,
+};
 use serde_json::{Value, json};
 
 const BOTH: [&str; 2] = ["host-1", "host-2"];
@@ -33,15 +36,23 @@ fn succession(fleet: &mut Fleet<'_>) -> Result<()> {
     let old = host.epoch()?;
     let before = (contents(fleet)?, fleet.webd("host-1")?);
     let mut second = fleet.spawn_operator("operator-beside", 8081)?;
+    let endpoint = fleet.world().control_plane().endpoint();
+    eventually("a second operator that stands by", PATIENCE, || {
+        second.must_run()?;
+        let (status, text) = endpoint.http_get(Ipv4Addr::LOCALHOST, 8081, "/readyz")?;
+        ensure!(status == 503 && text.contains("Standby"), "{status} {text}");
+        Ok(())
+    })?;
+    fleet.operator()?.must_run()?;
+    ensure!(host.epoch()? == old, "the second operator did more than to stand by");
+    fleet.operator()?.suspend()?;
+    let began = Instant::now();
+    taken_over(fleet, &mut second, old)?;
+    fleet.note(&format!("the paused leader was replaced after {:.1?}", began.elapsed()))?;
+    fleet.operator()?.resume()?;
     let status = fleet.operator()?.wait(PATIENCE)?;
     ensure!(status.code() == Some(STEPPED_DOWN), "the older operator ended with {status}");
     fleet.note(&format!("the older operator has stepped down: {status}"))?;
-    eventually("contact with the second operator", PATIENCE, || {
-        second.must_run()?;
-        ensure!(host.epoch()? > old, "still epoch {old}");
-        Ok(())
-    })?;
-    fleet.note(&format!("host-1 has seen epoch {}, the older operator had {old}", host.epoch()?))?;
     let operation = json!({
         "id": {"epoch": old, "sequence": LATE},
         "component": "webd",
@@ -58,10 +69,27 @@ fn succession(fleet: &mut Fleet<'_>) -> Result<()> {
     ensure!(before == (contents(fleet)?, fleet.webd("host-1")?), "something was changed");
     fleet.set_default("1.1.0", "ahoy", 2)?;
     fleet.settles(&BOTH, "1.1.0", "ahoy")?;
-    ensure!(second.terminate(Duration::from_secs(60))?.success());
     fleet.forget_operator();
     fleet.start_operator()?;
-    fleet.wait_until_ready()
+    eventually("the first seat standing by", PATIENCE, || {
+        let (status, text) = fleet.readyz()?;
+        ensure!(status == 503 && text.contains("Standby"), "{status} {text}");
+        Ok(())
+    })?;
+    let began = Instant::now();
+    second.kill()?;
+    fleet.wait_until_ready()?;
+    fleet.note(&format!("the killed leader was replaced after {:.1?}", began.elapsed()))
+}
+
+/// Waits until the hosts have heard of an operator after `old`.
+fn taken_over(fleet: &Fleet<'_>, second: &mut Process, old: u64) -> Result<()> {
+    eventually("contact with the second operator", PATIENCE, || {
+        second.must_run()?;
+        let epoch = fleet.world().host("host-1")?.epoch()?;
+        ensure!(epoch > old, "still epoch {old}");
+        Ok(())
+    })
 }
 
 fn lost_lease(fleet: &mut Fleet<'_>) -> Result<()> {

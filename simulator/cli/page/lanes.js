@@ -243,12 +243,18 @@ class Lanes {
             context.fillStyle = colour("admitted");
             context.fillRect(led, y, Math.max(1, right - led), height);
           }
+          context.fillStyle = colour("ink");
+          for (const [from, until] of process.pauses) {
+            const still = this.x(from, width);
+            context.fillRect(still, y + height / 2 - 1, Math.max(1, this.x(until, width) - still), 2);
+          }
           if (process.crashed) this.cross(context, right, y + height / 2);
         }
       },
       tip: (time) => processes.filter((process) => process.from <= time && end(process) >= time).map((process) => {
         const leads = process.led !== null && process.led <= time;
-        return `seat ${process.seat}: ${leads ? `leads, epoch ${process.epoch}` : "does not lead"}`;
+        const still = process.pauses.some(([from, until]) => from <= time && until >= time) ? ", stands still" : "";
+        return `seat ${process.seat}: ${leads ? `leads, epoch ${process.epoch}` : "does not lead"}${still}`;
       }).join("\n") || "no operator runs",
     });
   }

@@ -60,6 +60,8 @@ pub struct Summary {
     pub simulated_seconds: u64,
     /// Writes of operators that the API server committed.
     pub api_writes: u64,
+    /// Those that renewed the Lease.
+    pub lease_renewals: u64,
     /// Those that changed a Machine, per machine, in hundredths.
     pub machine_writes: u64,
     /// Calls of `reconcile`.
@@ -225,6 +227,7 @@ fn summarise(world: &World, missing: Vec<String>) -> Summary {
         events: world.queue.dispatched(),
         simulated_seconds: simulated(world.now()),
         api_writes: world.tally.api_writes,
+        lease_renewals: world.tally.lease_renewals,
         machine_writes: world.tally.machine_writes,
         turns: world.tally.turns,
         operations: world.tally.operations,

@@ -11,6 +11,8 @@ pub(crate) struct Tally {
     pub turns: u64,
     /// Mutations of operator processes that were committed.
     pub api_writes: u64,
+    /// Those of them that renewed the Lease.
+    pub lease_renewals: u64,
     /// Those of them that changed a Machine.
     pub machine_writes: u64,
     /// Operations that were begun on hosts.

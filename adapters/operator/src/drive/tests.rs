@@ -46,7 +46,11 @@ fn lease(epoch: u32, version: u64) -> Change {
         resource_version: version.into(),
         ..Metadata::named("seaworthy")
     };
-    let spec = LeaseSpec { holder_identity: Some("somebody".into()), lease_transitions: Some(epoch.into()) };
+    let spec = LeaseSpec {
+        holder_identity: Some("somebody".into()),
+        lease_transitions: Some(epoch.into()),
+        ..LeaseSpec::default()
+    };
     Change::Present(Resource::Lease(Box::new(Lease { metadata, spec, ..Lease::default() })))
 }
 
@@ -61,7 +65,7 @@ impl Execute for Server {
     fn write(&self, request: Request, _deadline: Instant) -> BoxFuture<'static, Answer> {
         let epoch = match &request {
             Request::CreateLease(lease) => u32::try_from(lease.spec.lease_transitions.unwrap()).unwrap(),
-            Request::PatchLease(patch) => patch.epoch.0,
+            Request::PatchLease(patch) => u32::try_from(patch.spec.lease_transitions.unwrap()).unwrap(),
             Request::PutMachineStatus(_) => return pending().boxed(),
             Request::PutPackageVersionStatus(_) | Request::PatchFinalizers(_) => {
                 panic!("nothing else is written here: {request:?}")

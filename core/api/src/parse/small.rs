@@ -1,7 +1,9 @@
 //! Lease and Node: the few fields of Kubernetes' own kinds that decisions depend on.
 
+use std::time::Duration;
+
 use seaworthy_model::id::{Kind, MachineId};
-use seaworthy_model::lease::{Epoch, LeaseObject};
+use seaworthy_model::lease::{Epoch, LeaseObject, LeaseRecord};
 use seaworthy_model::node::{Health, NodeState};
 use seaworthy_model::time::Timestamp;
 
@@ -9,6 +11,7 @@ use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
 use crate::names::Names;
 use crate::object::{Lease, Node};
+use crate::rfc3339;
 use crate::v1alpha1::ADOPT_ANNOTATION;
 
 /// Reads the operator's Lease. An adoption that is not a number is none: the condition `StoreRegressed` stays, and
@@ -27,10 +30,20 @@ pub fn lease(object: &Lease) -> Result<LeaseObject, MetadataError> {
     let adopt = object.metadata.annotations.get(ADOPT_ANNOTATION);
     Ok(LeaseObject {
         meta,
-        holder: object.spec.holder_identity.clone().unwrap_or_default(),
-        epoch,
+        record: LeaseRecord {
+            holder: object.spec.holder_identity.clone().unwrap_or_default(),
+            epoch,
+            duration: object.spec.lease_duration_seconds.and_then(seconds),
+            acquired: object.spec.acquire_time.as_deref().and_then(rfc3339::parse_micro),
+            renewed: object.spec.renew_time.as_deref().and_then(rfc3339::parse_micro),
+        },
         adopt: adopt.and_then(|text| text.trim().parse().ok()).map(Epoch),
     })
+}
+
+/// The API server admits no duration below a second.
+fn seconds(count: i32) -> Option<Duration> {
+    u64::try_from(count).ok().filter(|count| *count > 0).map(Duration::from_secs)
 }
 
 /// Reads a Node. Without a condition `Ready` its health is unknown since it was created.
@@ -75,14 +88,41 @@ mod tests {
     fn lease_with(transitions: Option<i64>, adopt: Option<&str>) -> Lease {
         let mut metadata = seen("seaworthy");
         metadata.annotations.extend(adopt.map(|text| (ADOPT_ANNOTATION.to_string(), text.to_string())));
-        let spec = LeaseSpec { holder_identity: Some("a".into()), lease_transitions: transitions };
+        let spec = LeaseSpec {
+            holder_identity: Some("a".into()),
+            lease_transitions: transitions,
+            ..LeaseSpec::default()
+        };
         Lease { metadata, spec, ..Lease::default() }
     }
 
     #[test]
     fn a_lease_without_a_count_is_vacant() {
         let read = lease(&lease_with(None, None)).unwrap();
-        assert_eq!((read.epoch, read.adopt, read.holder.as_str()), (Epoch::VACANT, None, "a"));
+        let record = read.record;
+        assert_eq!((record.epoch, read.adopt, record.holder.as_str()), (Epoch::VACANT, None, "a"));
+    }
+
+    #[test]
+    fn times_of_a_lease_keep_their_milliseconds_and_nonsense_is_none() {
+        let at = |text: &str| Some(text.to_owned());
+        let spec = LeaseSpec {
+            lease_duration_seconds: Some(15),
+            acquire_time: at("2026-11-20T08:10:00.000000Z"),
+            renew_time: at("2026-11-20T08:10:02.345678Z"),
+            ..LeaseSpec::default()
+        };
+        let read = lease(&Lease { metadata: seen("seaworthy"), spec, ..Lease::default() }).unwrap().record;
+        assert_eq!(read.duration, Some(Duration::from_secs(15)));
+        assert_eq!(read.acquired, Some(Timestamp(1_795_162_200_000)));
+        assert_eq!(read.renewed, Some(Timestamp(1_795_162_202_345)));
+        let spec = LeaseSpec {
+            lease_duration_seconds: Some(-1),
+            renew_time: at("yesterday"),
+            ..LeaseSpec::default()
+        };
+        let read = lease(&Lease { metadata: seen("seaworthy"), spec, ..Lease::default() }).unwrap().record;
+        assert_eq!((read.duration, read.renewed), (None, None));
     }
 
     #[test]

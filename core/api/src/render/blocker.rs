@@ -22,9 +22,20 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
     let version = |id| names.version_object_name(id).map_or_else(|_| format!("{id:?}"), String::from);
     let (reason, message) = match *blocker {
         Blocker::NotLeading => ("NotLeading", "this operator has not taken the Lease yet".into()),
+        Blocker::Standby { of } => (
+            "Standby",
+            format!("another operator, of epoch {}, holds the Lease; this one waits for its silence", of.0),
+        ),
+        Blocker::RenewalOverdue { since } => (
+            "RenewalOverdue",
+            format!(
+                "the Lease was last renewed at {}; nothing is started until it is",
+                rfc3339::format(since)
+            ),
+        ),
         Blocker::SteppedDown { by } => (
             "SteppedDown",
-            format!("a newer operator, of epoch {}, has taken the Lease; this process ends", by.0),
+            format!("another operator, of epoch {}, has taken the Lease; this process ends", by.0),
         ),
         Blocker::Stopping => ("Stopping", "this process was asked to stop; what is under way may end".into()),
         Blocker::NotSynced(kind) => {
@@ -118,6 +129,8 @@ mod tests {
         let table = [
             (Blocker::NotSynced(Kind::Node), "NotSynced", "not every Node was seen"),
             (Blocker::SteppedDown { by: Epoch(4) }, "SteppedDown", "epoch 4"),
+            (Blocker::Standby { of: Epoch(4) }, "Standby", "epoch 4, holds the Lease"),
+            (Blocker::RenewalOverdue { since: until }, "RenewalOverdue", "at 2026-11-20T08:10:00Z"),
             (Blocker::StoreRegressed { seen: Epoch(41) }, "StoreRegressed", "that is epoch 41"),
             (Blocker::StoreRegressed { seen: Epoch(0) }, "StoreRegressed", "no host has told its epoch yet"),
             (Blocker::BackOff { until }, "BackOff", "at 2026-11-20T08:10:00Z"),

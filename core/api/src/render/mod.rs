@@ -5,9 +5,11 @@
 
 mod blocker;
 pub(crate) mod fleet_words;
+mod lease;
 mod status;
 pub(crate) mod words;
 
 pub use blocker::{Explanation, blocker, subject};
+pub use lease::lease;
 pub use status::{machine_status, package_version_status};
 pub use words::reason;

@@ -35,6 +35,9 @@ pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
     match world.gate() {
         Some(blocker @ Blocker::StoreRegressed { .. }) => {
             draft.wait(blocker);
+            if !world.leadership.in_time {
+                return;
+            }
             step.write(draft, step.recorded(), Standstill::Stopped(FleetReason::StoreRegressed));
         }
         Some(blocker) => draft.wait(blocker),

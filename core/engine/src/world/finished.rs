@@ -1,6 +1,7 @@
 //! The ends of actions, taken in.
 
 use alloc::boxed::Box;
+use core::time::Duration;
 
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::config::Config;
@@ -18,7 +19,7 @@ use super::{Failure, InFlight, InFlightKind, Machine, Retry, World};
 use crate::queue::Priority;
 
 /// How long a running operation is left alone before it is asked for again.
-const POLL: core::time::Duration = core::time::Duration::from_secs(5);
+const POLL: Duration = Duration::from_secs(5);
 
 /// What the handling of an outcome needs besides the world.
 pub(crate) struct Terms<'a> {
@@ -79,19 +80,39 @@ impl World {
             }
             return;
         }
-        // It is there as long as the Lease has not shown the write; what became of a lost reply it is going to show.
-        let taken = leadership.taking;
-        let done = matches!(outcome, Outcome::Done(_));
-        let is_shown = done && taken.is_none();
-        let seen = leadership.lease.as_ref().map(|lease| lease.meta.resource_version);
-        settle_write(outcome, seen, &mut leadership.written, &mut leadership.retry, |retry| {
-            terms.back_off(retry, now, 0);
-        });
-        if is_shown {
-            leadership.written = None;
+        let outcome = match outcome {
+            Outcome::Done(receipt) => {
+                leadership.retry = Retry::default();
+                if let Receipt::Written { resource_version } = receipt {
+                    leadership.wrote(resource_version);
+                }
+                if let Some(epoch) = leadership.taking.filter(|epoch| *epoch != Epoch::VACANT) {
+                    self.begin_epoch(epoch);
+                }
+                return;
+            }
+            failed @ (Outcome::Stale | Outcome::Retryable(_) | Outcome::Refused(_) | Outcome::Unknown) => {
+                failed
+            }
+        };
+        leadership.retry.failures = leadership.retry.failures.saturating_add(1);
+        let key = [terms.seed.0, 5, now.0, u64::from(leadership.retry.failures)];
+        let fifth = u64::try_from(terms.config.retry_period.as_millis() / 5).unwrap_or(u64::MAX);
+        leadership.retry.not_before =
+            now + terms.config.retry_period + Duration::from_millis(below(&key, fifth.max(1)));
+        // What became of a lost reply the Lease is going to show.
+        if outcome == Outcome::Unknown {
+            return;
         }
-        if let (true, Some(epoch)) = (done, taken.filter(|epoch| *epoch != Epoch::VACANT)) {
-            self.begin_epoch(epoch);
+        leadership.ordered = None;
+        if outcome == Outcome::Stale {
+            // Somebody has written it: whoever holds it lives, even if our watch does not show it.
+            leadership.seen_at = None;
+            if let Some(behind) = leadership.behind.take_if(|_| leadership.overdue) {
+                // The watch was right after all: the store was set back.
+                leadership.written = None;
+                self.take_in_lease(Some(behind));
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use seaworthy_model::component::VersionObject;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Kind, MachineId, Named, NamedId, VersionId};
-use seaworthy_model::lease::LeaseObject;
+use seaworthy_model::lease::{Epoch, LeaseObject};
 use seaworthy_model::machine::{MachineObject, Want};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::node::{Health, NodeState};
@@ -14,7 +14,7 @@ use seaworthy_model::package_version::{PackageVersionObject, Rollout};
 use seaworthy_model::report::Subject;
 use seaworthy_model::time::Timestamp;
 
-use super::{Counts, Fleet, Leadership, Retry, RolloutState, World};
+use super::{Counts, Fleet, Retry, RolloutState, World};
 use crate::queue::Priority;
 use crate::rank::RankKey;
 
@@ -312,22 +312,41 @@ impl World {
 
     fn observe_lease(&mut self, lease: Option<Box<LeaseObject>>) {
         let leadership = &mut self.leadership;
+        if let (Some(written), Some(seen), Some(_)) = (leadership.written, &lease, &leadership.lease)
+            && seen.meta.resource_version < written
+        {
+            // Between our write and its echo the watch may still show what was before.
+            leadership.behind = lease;
+            return;
+        }
+        leadership.behind = None;
         if let (Some(written), Some(lease)) = (leadership.written, &lease)
             && lease.meta.resource_version >= written
         {
             leadership.written = None;
         }
+        self.take_in_lease(lease);
+    }
+
+    /// Takes the Lease for what it is.
+    pub(super) fn take_in_lease(&mut self, lease: Option<Box<LeaseObject>>) {
+        let leadership = &mut self.leadership;
         let was_there = leadership.lease.is_some() || leadership.written.is_some();
         if lease.is_none() {
             // It went after our write. Should this be older than our write after all, the echo says so.
             leadership.written = None;
         }
-        // Between our write and its echo the Lease may still show what was before.
+        // Of a Lease that we have just made an older incarnation may still be shown.
         let fell_back = leadership.written.is_none()
-            && lease.as_ref().is_none_or(|lease| Some(lease.epoch) < leadership.epoch);
-        let confirmed = lease.as_ref().filter(|lease| leadership.confirms(lease)).map(|lease| lease.epoch);
+            && lease.as_ref().is_none_or(|lease| Some(lease.record.epoch) < leadership.epoch);
+        let confirmed = lease.as_ref().filter(|lease| leadership.confirms(lease));
+        let confirmed = confirmed.map(|lease| lease.record.epoch);
         let is_ours = lease.as_ref().is_some_and(|lease| leadership.holds(lease));
-        leadership.lease = lease;
+        // Somebody was allowed to go on from a Lease that was forgotten: whoever comes after that need not wait for people.
+        let goes_on = leadership.epoch.is_none()
+            && lease.as_ref().is_some_and(|lease| lease.record.epoch > Epoch::VACANT);
+        leadership.lost &= !goes_on;
+        leadership.replace_lease(lease);
         if let Some(epoch) = confirmed {
             self.begin_epoch(epoch);
         } else if is_ours && self.leadership.lost {
@@ -340,14 +359,13 @@ impl World {
         self.touch(Subject::Leadership, Priority::Urgent);
     }
 
-    /// Steps down if the Lease names an epoch after ours.
+    /// Steps down if the Lease names an epoch after ours, or somebody else in ours.
     pub(super) fn look_for_successor(&mut self) {
-        let Leadership { lease: Some(lease), epoch: Some(ours), stepped_down, .. } = &mut self.leadership
-        else {
-            return;
-        };
-        if lease.epoch > *ours {
-            *stepped_down = Some(lease.epoch);
+        let leadership = &mut self.leadership;
+        let (Some(record), Some(ours)) = (leadership.record(), leadership.epoch) else { return };
+        let usurped = record.epoch == ours && leadership.other_holder().is_some();
+        if record.epoch > ours || usurped {
+            leadership.stepped_down = Some(record.epoch);
         }
     }
 

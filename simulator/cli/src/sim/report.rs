@@ -51,7 +51,7 @@ impl Report<'_> {
             summary: self.summary,
             wall_seconds: self.wall.as_secs_f64(),
             events_per_second: self.events_per_second(),
-            api_writes_per_machine: self.per_machine(self.summary.api_writes),
+            api_writes_per_machine: self.per_machine(self.summary.api_writes - self.summary.lease_renewals),
         };
         serde_json::to_string_pretty(&document).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
     }
@@ -105,8 +105,8 @@ impl Report<'_> {
         );
         let writes = format!(
             "{} ({:.2} per machine)",
-            number(summary.api_writes),
-            self.per_machine(summary.api_writes)
+            number(summary.api_writes - summary.lease_renewals),
+            self.per_machine(summary.api_writes - summary.lease_renewals)
         );
         let simulated = readable(Duration::from_secs(summary.simulated_seconds));
         let time = format!("{simulated} simulated in {:.2} s", self.wall.as_secs_f64());
@@ -117,6 +117,7 @@ impl Report<'_> {
             ("operations on hosts", operations),
             ("maxUnavailable", used),
             ("writes to the API server", writes),
+            ("renewals of the Lease", number(summary.lease_renewals)),
             ("decisions", format!("{} turns", number(summary.turns))),
             ("time", time),
             ("events", events),

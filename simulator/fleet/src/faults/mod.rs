@@ -22,6 +22,8 @@
 //! | 12 | no order between kinds, nor between watch and reply | `outOfOrder`, `slowReply` |
 //! | 13 | name used again | the workload `autoscaler`, `timeline` |
 //! | 14 | finalizers of others | `finalizerRace` |
+//! | 15 | two leaders | `processPause`, `staleWatch` |
+//! | 16 | clocks that differ, or run at different rates | `clockSkew` |
 //! | 17 | half an operation, foreign lock | `hostBreaks`, `hostBusy` |
 //! | 18 | lost session | `sessionLost` |
 //! | 19 | status that is not the truth | `nodeLies` |
@@ -31,6 +33,7 @@
 
 pub mod api_down;
 pub mod api_error;
+pub mod clock_skew;
 pub mod compaction;
 pub mod conflict;
 pub mod domain_down;
@@ -47,6 +50,7 @@ pub mod lost_reply;
 pub mod node_lies;
 pub mod operator_crash;
 pub mod out_of_order;
+pub mod process_pause;
 pub mod registry_down;
 pub mod session_lost;
 pub mod slow_reply;
@@ -229,6 +233,7 @@ macro_rules! registry {
 registry! {
     ApiDown => api_down,
     ApiError => api_error,
+    ClockSkew => clock_skew,
     Compaction => compaction,
     Conflict => conflict,
     DomainDown => domain_down,
@@ -245,6 +250,7 @@ registry! {
     NodeLies => node_lies,
     OperatorCrash => operator_crash,
     OutOfOrder => out_of_order,
+    ProcessPause => process_pause,
     RegistryDown => registry_down,
     SessionLost => session_lost,
     SlowReply => slow_reply,

@@ -7,8 +7,8 @@ use super::{Chance, Model, OrderFate, Plan, RequestFate, When, Window};
 use crate::scenario::{Length, Portion};
 use crate::world::{Injection, Reply};
 
-/// Crashes of the operator: at simple times, and at a share of its write points (each write to the API server and each
-/// order to a host), just before it is sent, or after it took effect and before the reply.
+/// Crashes of the operator: at simple times, and at a share of its write points (each write to the API server but
+/// renewals of the Lease, and each order to a host), just before it is sent, or after it took effect and before the reply.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -50,7 +50,7 @@ impl Model for OperatorCrash {
     }
 
     fn on_request(&self, chance: &Chance<'_>, fate: &mut RequestFate) {
-        if chance.hits(self.between, self.share.0) {
+        if !chance.is_renewal && chance.hits(self.between, self.share.0) {
             match self.side(chance) {
                 Side::Before => fate.crashes_before = true,
                 Side::After => fate.reply = Reply::SenderCrashes,

@@ -207,6 +207,9 @@ pub struct Chance<'a> {
     pub struck: &'a Cell<u64>,
     /// Where strikes are noted, or dictated.
     pub ledger: Option<&'a RefCell<Box<Ledger>>>,
+    /// Whether it is a renewal of the Lease. There are thousands a day however little is done, so they are no write
+    /// points, and nothing that a fault waits for which strikes once.
+    pub is_renewal: bool,
 }
 
 impl Chance<'_> {

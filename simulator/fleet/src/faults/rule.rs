@@ -186,7 +186,8 @@ impl Rules {
         mut ask: impl FnMut(&dyn Model, &Chance<'_>),
     ) {
         for (index, (armed, strikes)) in self.rules.iter_mut().zip(strikes).enumerate() {
-            if !armed.state.may_strike(chance.now) {
+            let is_due = !chance.is_renewal || armed.state == State::Free;
+            if !is_due || !armed.state.may_strike(chance.now) {
                 continue;
             }
             if let Some(ledger) = chance.ledger {

@@ -104,6 +104,8 @@ impl WaitsFor {
             Blocker::IdentityMismatch | Blocker::DuplicateHost => 11,
             Blocker::ReleaseFailed { .. } => 12,
             Blocker::NotLeading
+            | Blocker::Standby { .. }
+            | Blocker::RenewalOverdue { .. }
             | Blocker::SteppedDown { .. }
             | Blocker::Stopping
             | Blocker::NotSynced(_)

@@ -45,6 +45,8 @@ pub struct History {
     pub budget: Series<Budget>,
     /// Operator processes, in the order in which they started.
     pub processes: Vec<Process>,
+    /// Times at which processes stood still.
+    pub pauses: Vec<Pause>,
     /// Calls of `reconcile`.
     pub turns: Vec<Turn>,
     /// Times at which watches delivered nothing.
@@ -189,6 +191,17 @@ pub enum End {
     Crashed,
     /// A newer one had taken over.
     SteppedDown,
+}
+
+/// A time at which a process stood still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Which process, by its number in [`History::processes`].
+    pub process: u32,
+    /// Since when.
+    pub from: Millis,
+    /// Until when.
+    pub until: Millis,
 }
 
 /// A call of `reconcile`.

@@ -140,7 +140,8 @@ impl Recording {
             match action.effect {
                 Effect::Host(_) => orders = orders.saturating_add(1),
                 Effect::Watch => {}
-                Effect::WriteLease { .. }
+                Effect::WriteLease(ref record) if record.is_renewal() => {}
+                Effect::WriteLease(_)
                 | Effect::WriteFinalizers(_)
                 | Effect::WriteMachineStatus(_)
                 | Effect::WritePackageVersionStatus(_) => writes = writes.saturating_add(1),

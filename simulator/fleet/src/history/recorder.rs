@@ -8,7 +8,7 @@ use seaworthy_model::id::Kind;
 use seaworthy_model::node::Health;
 
 use super::operator::Operator;
-use super::{Act, Component, End, Event, History, Hold, Millis, Process, Version, Violation, What};
+use super::{Act, Component, End, Event, History, Hold, Millis, Pause, Process, Version, Violation, What};
 use crate::oracle;
 use crate::scenario::Moment;
 use crate::world::host::{Change, ComponentNumber, Ended, Host, Work};
@@ -118,6 +118,12 @@ impl Recorder {
         if let Some(process) = recording.history.processes.get_mut(number as usize) {
             process.ended = Some((millis(now), end));
         }
+    }
+
+    /// An operator process stands still until then.
+    pub(crate) fn paused(&mut self, now: Timestamp, until: Timestamp, process: u32) {
+        let Some(recording) = &mut self.0 else { return };
+        recording.history.pauses.push(Pause { process, from: millis(now), until: millis(until) });
     }
 
     /// Watches of a kind deliver nothing until then.

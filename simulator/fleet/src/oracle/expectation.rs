@@ -49,7 +49,9 @@ impl World {
                 let most = u64::from(*most) * u64::from(self.scenario.fleet.machines);
                 at_most("operations on hosts", self.tally.operations, most)
             }
-            Check::MaxApiWrites(most) => at_most("writes to the API server", self.tally.api_writes, *most),
+            Check::MaxApiWrites(most) => {
+                at_most("writes to the API server", self.tally.api_writes - self.tally.lease_renewals, *most)
+            }
         }
     }
 

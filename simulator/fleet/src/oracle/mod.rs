@@ -7,6 +7,7 @@ mod budget;
 mod convergence;
 mod expectation;
 mod harm;
+mod leadership;
 mod removal;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use seaworthy_model::lease::Epoch;
 
 use budget::Budget;
 use harm::Harm;
+use leadership::Leadership;
 use removal::Removal;
 
 use crate::scenario::Allowance;
@@ -101,8 +103,7 @@ pub struct Oracle {
     budget: Budget,
     harm: Harm,
     removal: Removal,
-    /// The highest epoch whose operation each host has begun.
-    epochs: Vec<Epoch>,
+    leadership: Leadership,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -118,7 +119,7 @@ impl Oracle {
             budget: Budget::new(hosts, nodes),
             harm: Harm::new(hosts),
             removal: Removal::default(),
-            epochs: vec![Epoch::default(); hosts as usize],
+            leadership: Leadership::new(hosts),
             machines: BTreeMap::new(),
         }
     }
@@ -197,22 +198,25 @@ impl Oracle {
                 self.harm.package_version_written(written);
                 self.removal.written(written, now, self.budget.detection());
             }
-            Kind::MachineComponent | Kind::Node | Kind::Lease => {}
+            Kind::Lease => {
+                if let Some(detail) = self.leadership.written(written) {
+                    self.breach("leadership", now, detail);
+                }
+            }
+            Kind::MachineComponent | Kind::Node => {}
         }
+    }
+
+    /// A host has taken in an order that began nothing, and has now seen this epoch.
+    pub fn heard(&mut self, host: u32, epoch: Epoch) {
+        self.leadership.heard(host, epoch);
     }
 
     /// An operation has begun on a host. True when it took the last free place of the budget.
     pub fn began(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) -> bool {
         let Command::Apply(work) = began.order.command else { return false };
-        let epoch = &mut self.epochs[began.host as usize];
-        let newest = *epoch;
-        *epoch = newest.max(began.order.fence.epoch);
-        if began.order.fence.epoch < newest {
-            let detail = format!(
-                "host {} began an operation of epoch {} after one of epoch {}",
-                began.host, began.order.fence.epoch.0, newest.0
-            );
-            self.breach("hostExclusivity", now, detail);
+        if let Some(detail) = self.leadership.began(began.host, began.order.fence.epoch) {
+            self.breach("leadership", now, detail);
         }
         if self.budget.is_at_work(began.host) {
             let detail =

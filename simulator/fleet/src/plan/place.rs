@@ -57,6 +57,8 @@ pub enum Writes {
     NewLease,
     /// Holder and epoch of the Lease.
     Lease,
+    /// That the holder of the Lease lives.
+    Renewal,
     /// The status of a Machine.
     MachineStatus,
     /// The status of the `ClusterPackageVersion`.
@@ -81,9 +83,10 @@ pub enum Orders {
 
 impl Place {
     /// The point at which a request is sent.
-    pub(crate) fn request(seat: u32, request: &Request) -> Self {
+    pub(crate) fn request(seat: u32, request: &Request, is_renewal: bool) -> Self {
         let writes = match request {
             Request::CreateLease(_) => Writes::NewLease,
+            Request::PatchLease(_) if is_renewal => Writes::Renewal,
             Request::PatchLease(_) => Writes::Lease,
             Request::PutMachineStatus(_) => Writes::MachineStatus,
             Request::PutPackageVersionStatus(_) => Writes::PackageVersionStatus,
@@ -103,12 +106,12 @@ impl Place {
         Self::Order { seat, orders, host }
     }
 
-    /// Whether the operator changes something here: a mutation of the API server, the start of an operation, or the
-    /// disowning of a host.
+    /// Whether the operator changes something here: a mutation of the API server that is no renewal of the Lease, the
+    /// start of an operation, or the disowning of a host.
     #[must_use]
     pub const fn is_write(&self) -> bool {
         match self {
-            Self::Request { .. } => true,
+            Self::Request { writes, .. } => !matches!(writes, Writes::Renewal),
             Self::Order { orders, .. } => matches!(orders, Orders::Apply | Orders::Disown),
             Self::Operation { .. } | Self::Event { .. } => false,
         }
@@ -142,6 +145,7 @@ impl Place {
         match self {
             Self::Request { writes, object, .. } => match writes {
                 Writes::NewLease | Writes::Lease => "the operator takes the Lease".into(),
+                Writes::Renewal => "the operator renews the Lease".into(),
                 Writes::MachineStatus => format!("the operator writes the status of {object}"),
                 Writes::PackageVersionStatus => {
                     "the operator writes the status of the ClusterPackageVersion".into()

@@ -34,7 +34,7 @@ pub enum Check {
     MaxOperations(u64),
     /// The same, for each machine of the fleet.
     MaxOperationsPerMachine(u32),
-    /// Operator processes wrote so often at most to the API server, in all.
+    /// Operator processes wrote so often at most to the API server, in all, renewals of the Lease aside.
     MaxApiWrites(u64),
 }
 
@@ -119,6 +119,12 @@ occasions! {
     OperatorCrashed,
     /// An operator process ended because a newer one had taken over.
     OperatorSteppedDown,
+    /// Another operator process than the one before has taken the Lease.
+    LeaderChanged,
+    /// An operator process stood still for a while.
+    ProcessPaused,
+    /// The holder of the Lease could not renew it in time, and started nothing until it could.
+    RenewalOverdue,
     /// The reply to a committed write was lost.
     ReplyLost,
     /// A write was refused as stale.

@@ -106,6 +106,10 @@ pub struct Fleet {
     /// Kinds of machines, all over the failure domains: a label `pool` on the Machine.
     #[serde(default)]
     pub pools: Vec<Pool>,
+    /// Operator processes from the first second on, one in each seat from 0. One leads, the others stand by; whatever
+    /// ends in a seat is started again there.
+    #[serde(default = "one")]
+    pub operators: u32,
 }
 
 /// A kind of machines.
@@ -364,11 +368,16 @@ impl Scenario {
     fn judge_fleet(&self, problems: &mut Vec<String>) {
         /// A host's address is 10.0.0.0 plus its number plus one.
         const MACHINES_MAX: u32 = 1 << 23;
+        /// Each keeps the whole fleet in mind.
+        const OPERATORS_MAX: u32 = 16;
         if self.name.is_empty() {
             problems.push("name: must not be empty".into());
         }
         if self.fleet.machines == 0 || self.fleet.machines > MACHINES_MAX {
             problems.push(format!("fleet.machines: must be 1 to {MACHINES_MAX}"));
+        }
+        if self.fleet.operators == 0 || self.fleet.operators > OPERATORS_MAX {
+            problems.push(format!("fleet.operators: must be 1 to {OPERATORS_MAX}"));
         }
         if self.fleet.zones == 0 {
             problems.push("fleet.zones: must be at least 1".into());

@@ -58,14 +58,14 @@ fn scale_budgets(document: &mut Document, machines: u32, before: u32) {
     }
 }
 
-/// The same in one zone, or in one rack per zone.
+/// The same in one zone, in one rack per zone, or with one operator.
 pub(super) fn simpler_fleets(plan: &ResolvedPlan) -> Vec<ResolvedPlan> {
     let one = |field: &str| {
         let mut smaller = plan.clone();
         smaller.scenario.set_fleet(field, 1);
         smaller
     };
-    vec![one("zones"), one("racksPerZone")]
+    vec![one("zones"), one("racksPerZone"), one("operators")]
 }
 
 /// The same without one of its manifests, moments, workloads, expectations, or what people do in a moment.

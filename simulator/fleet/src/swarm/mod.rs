@@ -84,6 +84,8 @@ impl Swarm {
         let zones = number("zones", u64::from(machines.min(6)));
         document.set_fleet("zones", zones);
         document.set_fleet("racksPerZone", number("racks", 4));
+        let operators = lots.one("operators", "fleet", &[1, 1, 1, 2, 2, 3]);
+        document.set_fleet("operators", operators.unwrap_or(1));
         let quiet = document.0.pointer("/quiet/after").and_then(Value::as_str).and_then(Length::parse);
         Climate { machines, zones, quiet: quiet.unwrap_or_default().0.as_secs() }
     }

@@ -54,6 +54,33 @@ pub(super) fn fault(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
     on_messages(name, lots, climate)
         .or_else(|| on_hosts(name, lots, climate))
         .or_else(|| on_servers(name, lots, climate))
+        .or_else(|| on_operators(name, lots))
+}
+
+/// Faults that strike operator processes. Clocks that are wrong by hours are no worse than such by minutes.
+fn on_operators(name: &str, lots: Lots) -> Option<Value> {
+    let seat = || lots.below("seat", name, 3);
+    Some(match name {
+        "clock_skew" => {
+            let wrong = lots.length("wrong", name, (0, 7_200));
+            let side = lots.one("side", name, &["ahead", "behind"]).unwrap_or("ahead");
+            let pace = lots.one("pace", name, &["fast", "slow"]).unwrap_or("fast");
+            let rate = lots.one("rate", name, &["0%", "0.1%", "1%", "5%", "10%"]);
+            let at = lots.length("at", name, (0, 7_200));
+            json!({"clockSkew": {"seat": seat(), "at": at, side: wrong, pace: rate}})
+        }
+        "process_pause" => {
+            // Longer than the Lease lasts, or not.
+            let most = lots.one("most", name, &[9, 20, 120, 600]).unwrap_or(20);
+            let lasting = lots.range("lasting", name, (1, most));
+            let every = lots.range("every", name, (20, 1_800));
+            match lots.below("whose", name, 3) {
+                0 => json!({"processPause": {"seat": seat(), "every": every, "lasting": lasting}}),
+                _ => json!({"processPause": {"every": every, "lasting": lasting}}),
+            }
+        }
+        _ => return None,
+    })
 }
 
 /// Faults that strike single messages and operations.

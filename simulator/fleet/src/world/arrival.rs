@@ -12,6 +12,7 @@ use super::World;
 use super::api_server::{Preconditions, Refusal, WriteResult, Written};
 use super::host::{Answer, Order};
 use super::mail::{Letter, Reply, Sender};
+use super::operator::is_renewed;
 use crate::faults::trigger::{Destination, Point, Side};
 use crate::scenario::Occasion;
 
@@ -68,7 +69,9 @@ impl World {
     fn reply(&mut self, sender: Sender, reply: Reply, result: WriteResult) {
         if let Ok(written) = &result {
             self.committed(written, Writer::Operator);
-            self.pass(&Point::Write { to: Destination::Api, side: Side::After }, None);
+            if !is_renewed(&written.object) {
+                self.pass(&Point::Write { to: Destination::Api, side: Side::After }, None);
+            }
         }
         match reply {
             Reply::Comes => {
@@ -117,22 +120,36 @@ impl World {
         }
         let now = self.queue.now();
         let kind = written.object.kind();
-        let name = word(written.object.name());
-        let words = [word("commit"), self.api.revision(), name, u64::from(written.removed)];
-        self.trace.record(&words);
-        if let Some(record) = &mut self.record {
-            record.note_change(now, kind, written.object.name());
-        }
+        let renews = writer == Writer::Operator && is_renewed(&written.object);
         if writer == Writer::Operator {
             self.tally.api_writes += 1;
-            self.last_write = now;
-            if kind == Kind::Machine {
-                self.tally.machine_writes += 1;
-            }
+            self.tally.lease_renewals += u64::from(renews);
+            self.tally.machine_writes += u64::from(kind == Kind::Machine);
+        }
+        if !renews {
+            self.note_commit(written, writer);
         }
         self.oracle.committed(written, &self.hosts, now);
         self.notify(kind);
-        self.pass_commit(written, writer);
+        if !renews {
+            self.pass_commit(written, writer);
+        }
+    }
+
+    /// Notes a write that is no renewal of the Lease.
+    fn note_commit(&mut self, written: &Written, writer: Writer) {
+        let (now, kind, name) = (self.queue.now(), written.object.kind(), written.object.name());
+        let words = [word("commit"), self.api.revision(), word(name), u64::from(written.removed)];
+        self.trace.record(&words);
+        if let Some(record) = &mut self.record {
+            record.note_change(now, kind, name);
+        }
+        if writer == Writer::Operator {
+            self.last_write = now;
+            if kind == Kind::Lease && written.before.is_some() && !written.removed {
+                self.tally.note(Occasion::LeaderChanged);
+            }
+        }
     }
 
     /// An order arrives at a host.
@@ -147,6 +164,9 @@ impl World {
         let session = self.mail.post(Letter::Session { sender });
         let setting = setting!(self, number);
         let answer = self.hosts[number as usize].receive(order, session, &setting);
+        if !matches!(answer, Answer::Begun(_)) {
+            self.oracle.heard(number, self.hosts[number as usize].epoch());
+        }
         match answer {
             Answer::Begun(length) => {
                 self.operation_begun(number, order, sent, length);
@@ -181,7 +201,7 @@ impl World {
     }
 }
 
-fn outcome(result: WriteResult) -> Outcome {
+pub(super) fn outcome(result: WriteResult) -> Outcome {
     match result {
         Ok(written) => {
             let resource_version = written.object.resource_version();

@@ -91,6 +91,12 @@ impl Disturbance {
         if now < until { lag } else { Duration::ZERO }
     }
 
+    /// Whether requests may be turned away or watches of a kind lag at `now`.
+    pub(super) fn delays(&self, kind: Kind, now: Timestamp) -> bool {
+        let throttles = self.bucket.as_ref().is_some_and(|bucket| now < bucket.until);
+        throttles || now < self.api_down || self.lag(kind, now) > Duration::ZERO
+    }
+
     /// How long something takes on a host that would take `length` on a healthy one.
     pub(super) fn slowed(&self, host: u32, length: Duration) -> Duration {
         length * self.slow.get(&host).map_or(1, |factor| u32::from(*factor))

@@ -12,6 +12,7 @@ use super::event::Event;
 use super::host::{Change, Command, Ended, Order, Progress, Step, Work};
 use super::injection::Injection;
 use super::mail::{Letter, Sender};
+use super::meeting::Encounter;
 use crate::faults::OperationFate;
 use crate::faults::trigger::Point;
 use crate::oracle::{Began, Over};
@@ -32,6 +33,8 @@ impl World {
             Injection::Mend(host) => self.mend(host),
             Injection::Spoil(host, drift) => self.spoil(host, drift),
             Injection::Crash { seat } => self.crash_seat(seat),
+            Injection::Pause { seat, until } => self.pause(seat, until),
+            Injection::Skew { seat, skew } => self.skew(seat, skew),
             Injection::HoldWatch(kind, until) => self.hold_watch(kind, until),
             Injection::Lag { kind, lag, until } => self.lag_watch(kind, lag, until),
             Injection::Relist(kind) => self.relist(kind),
@@ -67,7 +70,8 @@ impl World {
         }
         let mut fate = OperationFate::default();
         let place = |world: &Self| world.place_of_operation(number, &work);
-        self.meet((u64::from(number), u64::from(run)), place, |model, chance| {
+        let encounter = Encounter { owner: u64::from(number), occurrence: u64::from(run), is_renewal: false };
+        self.meet(encounter, place, |model, chance| {
             model.on_operation(chance, &mut fate);
         });
         if let Some(breaks) = fate.breaks {

@@ -8,6 +8,7 @@ use seaworthy_model::node::Health;
 use seaworthy_model::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::operator::Skew;
 use super::{clock, readable, since_start};
 
 /// What faults do to the world.
@@ -28,6 +29,22 @@ pub enum Injection {
     Crash {
         /// The seat.
         seat: u32,
+    },
+    /// A process stands still until then.
+    Pause {
+        /// Of which seat; without one, whichever holds the Lease.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seat: Option<u32>,
+        /// Until when.
+        #[serde(with = "clock::length")]
+        until: Timestamp,
+    },
+    /// The clocks of a seat's processes are wrong.
+    Skew {
+        /// The seat.
+        seat: u32,
+        /// How.
+        skew: Skew,
     },
     /// Watches of a kind deliver nothing until then.
     HoldWatch(Kind, #[serde(with = "clock::length")] Timestamp),
@@ -108,6 +125,8 @@ impl Injection {
             | Self::Truth(host)
             | Self::Slow(host, _) => Some(host),
             Self::Crash { .. }
+            | Self::Pause { .. }
+            | Self::Skew { .. }
             | Self::HoldWatch(..)
             | Self::Lag { .. }
             | Self::Relist(_)
@@ -138,6 +157,8 @@ impl Injection {
             Self::Truth(_) => Self::Truth(number),
             Self::Slow(_, factor) => Self::Slow(number, factor),
             Self::Crash { .. }
+            | Self::Pause { .. }
+            | Self::Skew { .. }
             | Self::HoldWatch(..)
             | Self::Lag { .. }
             | Self::Relist(_)
@@ -172,7 +193,8 @@ impl Injection {
 
     const fn until_mut(&mut self) -> Option<&mut Timestamp> {
         match self {
-            Self::HoldWatch(_, until)
+            Self::Pause { until, .. }
+            | Self::HoldWatch(_, until)
             | Self::Lag { until, .. }
             | Self::Travel { until, .. }
             | Self::ApiDown(until)
@@ -184,6 +206,7 @@ impl Injection {
             | Self::Mend(_)
             | Self::Spoil(..)
             | Self::Crash { .. }
+            | Self::Skew { .. }
             | Self::Relist(_)
             | Self::Compact
             | Self::Cache(_)
@@ -209,6 +232,14 @@ impl Injection {
             Self::Mend(host) => format!("host {host} is connected again"),
             Self::Spoil(host, drift) => format!("something is changed on host {host}: {drift:?}"),
             Self::Crash { seat } => format!("the operator in seat {seat} crashes"),
+            Self::Pause { seat: Some(seat), .. } => {
+                format!("the operator in seat {seat} stands still until {until}")
+            }
+            Self::Pause { seat: None, .. } => format!("the operator that leads stands still until {until}"),
+            Self::Skew { seat, skew } if skew == Skew::default() => {
+                format!("the clock of seat {seat} is right again")
+            }
+            Self::Skew { seat, skew } => format!("the clock of seat {seat} is {skew}"),
             Self::AddFinalizer(host) => {
                 format!("another controller puts its finalizer on the Machine of host {host}")
             }

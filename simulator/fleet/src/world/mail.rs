@@ -106,6 +106,14 @@ impl Mail {
         u32::try_from(self.letters.len() - 1).unwrap_or(u32::MAX)
     }
 
+    /// The operator process for which a letter is, if it is an answer.
+    pub(super) fn recipient(&self, number: u32) -> Option<u32> {
+        match self.letters.get(number as usize)?.as_ref()? {
+            Letter::Outcome { sender, .. } => Some(sender.process),
+            Letter::Request { .. } | Letter::Order { .. } | Letter::Session { .. } => None,
+        }
+    }
+
     /// Takes the letter out; its number is free again.
     pub(super) fn take(&mut self, number: u32) -> Option<Letter> {
         let letter = self.letters.get_mut(number as usize)?.take()?;

@@ -5,17 +5,35 @@ use std::cell::{Cell, RefCell};
 use super::World;
 use super::api_server::{Change as Committed, KINDS};
 use super::host::{Change, Work};
+use super::mail::Sender;
 use super::operator::Process;
 use crate::faults::{Chance, Model};
 use crate::plan::{Ledger, Place};
 use crate::scenario::{KindName, Occasion};
 
+/// What would be struck, and which time: the key of the draws.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Encounter {
+    /// What.
+    pub(super) owner: u64,
+    /// Which time.
+    pub(super) occurrence: u64,
+    /// Whether it is a renewal of the Lease.
+    pub(super) is_renewal: bool,
+}
+
+impl Encounter {
+    /// A message of an operator.
+    pub(super) fn message(sender: Sender, is_renewal: bool) -> Self {
+        Self { owner: u64::from(sender.process), occurrence: sender.action.0, is_renewal }
+    }
+}
+
 impl World {
-    /// The world comes to a point at which faults may strike: each has its chance. The `key` of their draws is what would
-    /// be struck, and which time.
+    /// The world comes to a point at which faults may strike: each has its chance.
     pub(super) fn meet(
         &mut self,
-        (owner, occurrence): (u64, u64),
+        Encounter { owner, occurrence, is_renewal }: Encounter,
         place: impl FnOnce(&Self) -> Place,
         strike: impl FnMut(&dyn Model, &Chance<'_>),
     ) {
@@ -32,6 +50,7 @@ impl World {
             occurrence,
             now,
             quiet: self.quiet,
+            is_renewal,
             struck: &Cell::new(0),
             ledger: ledger.as_ref(),
         };
@@ -56,7 +75,8 @@ impl World {
         let place = |_: &Self| Place::Event { seat: process.seat, kind, object: object.to_string() };
         let mut lost = false;
         let owner = u64::from(process.number) << 8 | table;
-        self.meet((owner, change.revision), place, |model, chance| model.on_event(chance, name, &mut lost));
+        let encounter = Encounter { owner, occurrence: change.revision, is_renewal: false };
+        self.meet(encounter, place, |model, chance| model.on_event(chance, name, &mut lost));
         if lost {
             self.tally.note(Occasion::EventLost);
         }

@@ -48,6 +48,7 @@ pub use host::{Pace, Step};
 pub use injection::Injection;
 pub use kubelet::{GRACE, machine_name};
 pub use mail::{Passage, Reply};
+pub use operator::Skew;
 
 use crate::faults::{Rule, Rules};
 use crate::history::Recorder;
@@ -80,6 +81,10 @@ pub struct World {
     nodes: Vec<NodeLife>,
     processes: Vec<Option<Box<Process>>>,
     live: Vec<u32>,
+    /// Processes that stand still, and until when.
+    paused: BTreeMap<u32, Timestamp>,
+    /// By seat: how the clocks of its processes are wrong.
+    skews: BTreeMap<u32, Skew>,
     mail: Mail,
     /// What people applied last, but the machines of the fleet.
     applied: BTreeMap<(Kind, Arc<str>), Arc<Resource>>,
@@ -128,6 +133,8 @@ impl World {
             hosts,
             processes: Vec::new(),
             live: Vec::new(),
+            paused: BTreeMap::new(),
+            skews: BTreeMap::new(),
             mail: Mail::default(),
             applied: BTreeMap::new(),
             rules: Rules::new(keyed_rules(&scenario), ledger.as_ref().is_some_and(Ledger::is_replay)),
@@ -161,6 +168,9 @@ impl World {
     }
 
     fn happen(&mut self, event: Event) {
+        if self.postpone(event) {
+            return;
+        }
         match event {
             Event::Start { seat } => self.start_process(seat),
             Event::Mail(number) => self.arrive(number),
@@ -210,7 +220,9 @@ impl World {
 
     /// Schedules what is known beforehand: the operator, people, faults.
     fn plan(&mut self) {
-        self.queue.after(std::time::Duration::from_secs(1), Priority::NORMAL, Event::Start { seat: 0 });
+        for seat in 0..self.scenario.fleet.operators {
+            self.queue.after(std::time::Duration::from_secs(1), Priority::NORMAL, Event::Start { seat });
+        }
         for (index, moment) in (0..).zip(&self.scenario.timeline) {
             self.queue.at(START + moment.at.0, Priority::WORLD, Event::People(index));
         }

@@ -110,6 +110,8 @@ fn blinding(at: Timestamp, injection: Injection) -> Option<Window> {
     let window = |kind, from, until, lag| Some(Window { kind, from, until, lag, is_delay: false });
     match injection {
         Injection::HoldWatch(kind, until) => window(Some(kind), at, until, until.since(at)),
+        // What it learnt while it stood still it takes in only after its first decisions.
+        Injection::Pause { until, .. } => window(None, at, until, until.since(at)),
         Injection::ApiDown(until) => window(None, at, until, until.since(at) + RECOVERY),
         Injection::Throttle { until, .. } => window(None, at, until, until.since(at)),
         Injection::Lag { kind, lag, until } => {
@@ -123,6 +125,7 @@ fn blinding(at: Timestamp, injection: Injection) -> Option<Window> {
         | Injection::Mend(_)
         | Injection::Spoil(..)
         | Injection::Crash { .. }
+        | Injection::Skew { .. }
         | Injection::Relist(_)
         | Injection::Compact
         | Injection::Cache(_)

@@ -26,15 +26,16 @@ impl World {
         self.live.iter().filter_map(process).map(|process| (process.number, process.seat))
     }
 
-    /// The engine of the operator that acts, or else of the one that started last, with the names of its ids.
+    /// The engine of the operator that holds the Lease, or else of the one that started last, with the names of its ids.
     #[must_use]
     pub fn mind(&self) -> Option<(u32, &Engine, &Names)> {
         let minds = self.live.iter().rev().filter_map(|number| {
             let (engine, names) = self.processes.get(*number as usize)?.as_ref()?.mind();
             Some((*number, engine, names))
         });
-        let mut minds = minds.peekable();
-        let last = minds.peek().copied();
-        minds.find(|(_, engine, _)| engine.world().gate().is_none()).or(last)
+        let minds: Vec<_> = minds.collect();
+        let holder = self.leader();
+        let holds = |(number, _, _): &&(u32, _, _)| Some(*number) == holder;
+        minds.iter().find(holds).or_else(|| minds.first()).copied()
     }
 }

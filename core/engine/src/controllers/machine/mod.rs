@@ -109,6 +109,9 @@ impl Step<'_> {
     /// While the store is set back nothing is done, but whoever has changed something is told why.
     fn tell_regressed(self, blocker: Blocker, draft: &mut Draft<'_>) {
         draft.wait(blocker);
+        if !self.world.leadership.in_time {
+            return;
+        }
         let asked = self.object.meta.generation != self.object.status.observed_generation;
         if asked || self.object.meta.is_terminating() {
             let seen = self.world.leadership.describe_regress();

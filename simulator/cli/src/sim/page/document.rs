@@ -69,6 +69,7 @@ struct Process {
     epoch: u32,
     ended: Option<u32>,
     crashed: bool,
+    pauses: Vec<(u32, u32)>,
 }
 
 impl<'a> Document<'a> {
@@ -138,13 +139,19 @@ fn table<T: Sample, const N: usize>(series: &Series<T>, row: impl Fn(T) -> [u32;
 }
 
 fn processes(history: &History) -> Vec<Process> {
-    let process = |process: &history::Process| Process {
+    let process = |(number, process): (u32, &history::Process)| Process {
         seat: process.seat,
         from: process.from,
         led: process.led.map(|(at, _)| at),
         epoch: process.led.map_or(0, |(_, epoch)| epoch),
         ended: process.ended.map(|(at, _)| at),
         crashed: process.ended.is_some_and(|(_, end)| end == End::Crashed),
+        pauses: pauses_of(history, number),
     };
-    history.processes.iter().map(process).collect()
+    (0..).zip(&history.processes).map(process).collect()
+}
+
+fn pauses_of(history: &History, process: u32) -> Vec<(u32, u32)> {
+    let of_it = history.pauses.iter().filter(|pause| pause.process == process);
+    of_it.map(|pause| (pause.from, pause.until)).collect()
 }

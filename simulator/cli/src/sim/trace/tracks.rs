@@ -29,6 +29,14 @@ pub(super) fn operator(trace: &mut Trace, history: &History) {
         trace.end_all(track, at);
         trace.name_track((Group::Operator, 2 * number + 2), &format!("process {number}, turns"));
     }
+    for (id, pause) in (0..).zip(&history.pauses) {
+        for (ph, at) in [("b", pause.from), ("e", pause.until.max(pause.from))] {
+            let track = (Group::Operator, 2 * pause.process + 1);
+            let entry = trace.push(ph, track, at, "stands still".into());
+            entry.id = Some(id);
+            entry.cat = Some("pause");
+        }
+    }
     for turn in &history.turns {
         let name = if turn.writes + turn.orders > 0 { "turn with actions" } else { "turn" };
         let entry = trace.push("X", (Group::Operator, 2 * turn.process + 2), turn.at, name.into());

@@ -21,8 +21,7 @@ impl ApiServer {
                 let object = (Kind::Lease, patch.precondition.name.as_str());
                 self.update(object, preconditions(&patch.precondition), now, |object| {
                     if let Resource::Lease(lease) = object {
-                        lease.spec.holder_identity = patch.holder;
-                        lease.spec.lease_transitions = Some(i64::from(patch.epoch.0));
+                        lease.spec = patch.spec;
                     }
                 })
             }

@@ -7,7 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use seaworthy_api::object::{
-    ClusterPackageVersion, Machine, Metadata, Node, NodeCondition, NodeSpec, NodeStatus, Resource,
+    ClusterPackageVersion, Lease, Machine, Metadata, Node, NodeCondition, NodeSpec, NodeStatus, Resource,
 };
 use seaworthy_api::scalar::Time;
 use seaworthy_api::v1alpha1::MachineSpec;
@@ -234,6 +234,21 @@ impl Stored {
         match &self.body {
             Body::Machine { spec, .. } => Some(&spec.reading),
             Body::Node { .. } | Body::Whole(_) => None,
+        }
+    }
+
+    /// The object, if it is a Lease.
+    #[must_use]
+    pub fn lease(&self) -> Option<&Lease> {
+        match &self.body {
+            Body::Whole(object) => {
+                if let Resource::Lease(lease) = &**object {
+                    Some(lease)
+                } else {
+                    None
+                }
+            }
+            Body::Machine { .. } | Body::Node { .. } => None,
         }
     }
 

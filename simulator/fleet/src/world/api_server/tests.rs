@@ -263,7 +263,11 @@ fn requests_of_an_operator_state_what_they_rely_on() {
     assert!(server.execute(Request::PutMachineStatus(update), START).unwrap().committed);
     let lease = Lease {
         metadata: Metadata::named("seaworthy"),
-        spec: LeaseSpec { holder_identity: Some("a".into()), lease_transitions: Some(1) },
+        spec: LeaseSpec {
+            holder_identity: Some("a".into()),
+            lease_transitions: Some(1),
+            ..LeaseSpec::default()
+        },
         ..Lease::default()
     };
     assert!(server.execute(Request::CreateLease(lease.clone()), START).is_ok());

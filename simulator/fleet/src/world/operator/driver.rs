@@ -18,6 +18,7 @@ use seaworthy_model::machine::Installed;
 use seaworthy_model::report::{Blocker, Turn};
 
 use super::Process;
+use super::renewal::is_renewal;
 use crate::faults::trigger::{Destination, Point, Side};
 use crate::faults::{OrderFate, RequestFate, SessionFate};
 use crate::history::End;
@@ -29,6 +30,7 @@ use crate::world::api_server::KINDS;
 use crate::world::event::Event;
 use crate::world::host::{Change, Command, Ended, Install, Order, Report, Work};
 use crate::world::mail::{Letter, Passage, Reply, Sender};
+use crate::world::meeting::Encounter;
 
 /// What one `reconcile` with its bookkeeping costs a process.
 const TURN: Duration = Duration::from_millis(1);
@@ -52,8 +54,8 @@ impl World {
     /// Starts a process in `seat`.
     pub(in crate::world) fn start_process(&mut self, seat: u32) {
         let number = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
-        let process = Process::new(number, seat, self.seed, self.options).recorded(self.recorder.is_on());
-        let mut process = Box::new(process);
+        let process = Process::new((number, seat), self.seed, self.options, self.clock_of(seat));
+        let mut process = Box::new(process.recorded(self.recorder.is_on()));
         self.recorder.process_started(self.queue.now(), seat);
         self.trace.record(&[word("start"), u64::from(number), self.queue.now().0]);
         self.processes.push(None);
@@ -108,14 +110,15 @@ impl World {
             return self.put_process(process);
         }
         process.turn_at = None;
-        let turn = process.engine.reconcile(self.queue.now());
+        let turn = process.engine.reconcile(process.clock.read(self.queue.now()));
         self.judge_turn(&process, &turn);
         if self.recorder.is_on() {
             let seen = process.seen(&turn, &self.oracle);
             self.recorder.turn(self.queue.now(), &seen, &self.tally);
         }
         if let Some(wake) = turn.wake {
-            process.want_turn(wake.at.max(self.queue.now() + TURN), &mut self.queue);
+            let at = process.clock.when(wake.at);
+            process.want_turn(at.max(self.queue.now() + TURN), &mut self.queue);
         }
         for action in turn.actions {
             if self.dispatch(&mut process, action) == Dispatched::Crashed {
@@ -125,17 +128,21 @@ impl World {
         }
         if turn.report.blocked.iter().any(|blocked| matches!(blocked.blocker, Blocker::SteppedDown { .. })) {
             self.tally.note(Occasion::OperatorSteppedDown);
-            let restarts = self.live.len() == 1;
-            return self.end_process(&process, restarts);
+            return self.end_process(&process, true);
         }
         self.put_process(process);
     }
 
     fn judge_turn(&mut self, process: &Process, turn: &Turn) {
         let now = self.queue.now();
-        let actions = turn.actions.len() as u64;
-        let first = turn.actions.first().map_or(0, |action| action.id.0);
-        self.trace.record(&[word("turn"), u64::from(process.number), now.0, actions, first]);
+        let mut acts = turn.actions.iter().filter(|action| !is_renewal(action));
+        if let Some(first) = acts.next() {
+            let actions = 1 + acts.count() as u64;
+            self.trace.record(&[word("turn"), u64::from(process.number), now.0, actions, first.id.0]);
+        }
+        if turn.report.blocked.iter().any(|b| matches!(b.blocker, Blocker::RenewalOverdue { .. })) {
+            self.tally.note(Occasion::RenewalOverdue);
+        }
         self.tally.turns += 1;
         #[cfg(feature = "sabotage")]
         if self.options.sabotage.is_some_and(|broken| broken.unchecked) {
@@ -152,8 +159,12 @@ impl World {
 
     /// Sends what was ordered.
     fn dispatch(&mut self, process: &mut Process, action: Action) -> Dispatched {
-        process.track(action.id, action.deadline, &mut self.queue);
         let sender = Sender { process: process.number, action: action.id };
+        if is_renewal(&action) {
+            self.renew(process, sender, &action);
+            return Dispatched::Alive;
+        }
+        process.track(action.id, process.clock.when(action.deadline), &mut self.queue);
         match &action.effect {
             Effect::Watch => {
                 for kind in Kind::WATCHED {
@@ -163,7 +174,7 @@ impl World {
                 Dispatched::Alive
             }
             Effect::Host(order) => self.send_order(process, sender, &action, order),
-            Effect::WriteLease { .. }
+            Effect::WriteLease(_)
             | Effect::WriteFinalizers(_)
             | Effect::WriteMachineStatus(_)
             | Effect::WritePackageVersionStatus(_) => self.send_request(process, sender, &action),
@@ -179,11 +190,7 @@ impl World {
             }
         };
         self.pass(&Point::Write { to: Destination::Api, side: Side::Before }, None);
-        let mut fate = RequestFate::default();
-        let place = |_: &Self| Place::request(process.seat, &request);
-        self.meet((u64::from(sender.process), sender.action.0), place, |model, chance| {
-            model.on_request(chance, &mut fate);
-        });
+        let fate = self.request_fate(Encounter::message(sender, false), process.seat, &request);
         if fate.crashes_before {
             return Dispatched::Crashed;
         }
@@ -191,7 +198,15 @@ impl World {
         Dispatched::Alive
     }
 
-    fn send_by_fate(&mut self, sender: Sender, request: Request, fate: RequestFate) {
+    /// What the faults make of a request.
+    pub(super) fn request_fate(&mut self, encounter: Encounter, seat: u32, request: &Request) -> RequestFate {
+        let mut fate = RequestFate::default();
+        let place = |_: &Self| Place::request(seat, request, encounter.is_renewal);
+        self.meet(encounter, place, |model, chance| model.on_request(chance, &mut fate));
+        fate
+    }
+
+    pub(super) fn send_by_fate(&mut self, sender: Sender, request: Request, fate: RequestFate) {
         let owner = u64::from(sender.process);
         let delay = self.draws.within(word("request"), owner, sender.action.0, API);
         if let Some(again) = fate.again {
@@ -244,7 +259,7 @@ impl World {
         }
         let mut fate = OrderFate::default();
         let place = |_: &Self| Place::order(process.seat, host, &order.command);
-        self.meet((u64::from(sender.process), sender.action.0), place, |model, chance| {
+        self.meet(Encounter::message(sender, false), place, |model, chance| {
             model.on_order(chance, &mut fate);
         });
         if fate.crashes_before {

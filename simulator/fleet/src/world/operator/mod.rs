@@ -1,6 +1,9 @@
 //! An operator process: the real engine, driven as the production binary drives it.
 
+mod clock;
 mod driver;
+mod pause;
+mod renewal;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +27,11 @@ use crate::history::{Seen, machine_of};
 use crate::options::Options;
 use crate::oracle::Oracle;
 
+use clock::Clock;
 use watch::Watch;
+
+pub use clock::Skew;
+pub(super) use renewal::is_renewed;
 
 /// An operator process. A crash drops it whole; what it had sent lives on in the mail.
 #[derive(Clone, Debug)]
@@ -34,6 +41,7 @@ pub(super) struct Process {
     /// The replica that it belongs to.
     pub seat: u32,
     engine: Engine,
+    clock: Clock,
     names: Names,
     watches: [Watch; KINDS.len()],
     /// By machine, if it pins components: the spec that was delivered last, and what was read from it.
@@ -50,13 +58,14 @@ pub(super) struct Process {
 impl Process {
     /// A process that has just started and knows nothing.
     #[must_use]
-    pub(super) fn new(number: u32, seat: u32, seed: Seed, options: Options) -> Self {
-        let config = Config { holder: format!("seaworthy-{number}"), ..Config::default() };
+    pub(super) fn new((number, seat): (u32, u32), seed: Seed, options: Options, clock: Clock) -> Self {
+        let config = Config { holder: holder(number), ..Config::default() };
         let engine = new_engine(config, Seed(seed.0 ^ u64::from(number) << 32), options);
         Self {
             number,
             seat,
             engine,
+            clock,
             names: Names::new(),
             watches: Default::default(),
             pinning: BTreeMap::new(),
@@ -135,6 +144,11 @@ impl Process {
             queue.at(at, Priority::NORMAL, Event::Deadline { process: self.number });
         }
     }
+}
+
+/// The name by which the Lease knows a process.
+fn holder(number: u32) -> String {
+    format!("seaworthy-{number}")
 }
 
 #[cfg(not(feature = "sabotage"))]

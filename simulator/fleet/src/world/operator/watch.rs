@@ -26,9 +26,9 @@ const DELAY: Span = Span::millis(1, 20);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     /// Where it is; `None` when it does not run.
-    cursor: Option<Cursor>,
+    pub(super) cursor: Option<Cursor>,
     /// Whether a delivery is due.
-    due: bool,
+    pub(super) due: bool,
     /// By id: the objects that were delivered and are not known to be gone.
     present: Vec<bool>,
 }
@@ -39,7 +39,7 @@ impl Process {
         &mut self.watches[table]
     }
 
-    fn take_in(&mut self, change: &Change) {
+    pub(super) fn take_in(&mut self, change: &Change) {
         match change.kind {
             ChangeKind::Added | ChangeKind::Modified => self.take_in_object(&change.object),
             ChangeKind::Deleted => {
@@ -249,7 +249,7 @@ impl World {
     }
 
     /// Shows a process what its watch has for it. When there is more that is delayed, the answer says until when.
-    fn show(
+    pub(super) fn show(
         &mut self,
         process: &mut Process,
         kind: Kind,
@@ -280,7 +280,7 @@ impl World {
     }
 
     /// Until when watches of a kind deliver nothing.
-    fn held_until(&self, kind: Kind) -> Timestamp {
+    pub(super) fn held_until(&self, kind: Kind) -> Timestamp {
         let held = self.holds[KINDS.iter().position(|of| *of == kind).unwrap_or_default()];
         held.max(self.disturbance.api_down)
     }

@@ -1,0 +1,68 @@
+//! Renewals of the Lease. There are 17,280 a day, and nearly none of them is of interest: they are committed, counted
+//! and seen by whoever stands by, but a renewal that nothing stands in the way of takes no time and no letters. They are
+//! not in the trace hash, and they are no writes that keep a run from being stable.
+
+use seaworthy_api::request;
+use seaworthy_model::effect::{Action, Effect};
+use seaworthy_model::event::Event as Input;
+use seaworthy_model::id::Kind;
+
+use super::Process;
+use crate::faults::RequestFate;
+use crate::world::World;
+use crate::world::api_server::Stored;
+use crate::world::arrival::{Writer, outcome};
+use crate::world::mail::Sender;
+use crate::world::meeting::Encounter;
+
+/// Whether an action renews the Lease and does nothing else.
+pub(in crate::world) fn is_renewal(action: &Action) -> bool {
+    matches!(&action.effect, Effect::WriteLease(record) if record.is_renewal())
+}
+
+/// Whether a Lease was renewed since it was taken.
+pub(in crate::world) fn is_renewed(object: &Stored) -> bool {
+    let spec = object.lease().map(|lease| &lease.spec);
+    spec.is_some_and(|spec| spec.holder_identity.is_some() && spec.acquire_time < spec.renew_time)
+}
+
+impl World {
+    /// Sends a renewal. When no fault touches it, and nothing stands between the process, the API server and those who
+    /// watch, it has happened at once.
+    pub(super) fn renew(&mut self, process: &mut Process, sender: Sender, action: &Action) {
+        let request = match request::request(action, &process.names) {
+            Ok(request) => request,
+            Err(error) => {
+                self.oracle.breach("soundAction", self.queue.now(), format!("{:?}: {error}", action.target));
+                return;
+            }
+        };
+        let fate = self.request_fate(Encounter::message(sender, true), process.seat, &request);
+        let now = self.queue.now();
+        let disturbed = fate != RequestFate::default()
+            || !self.paused.is_empty()
+            || self.held_until(Kind::Lease) > now
+            || self.disturbance.delays(Kind::Lease, now);
+        if disturbed {
+            process.track(action.id, process.clock.when(action.deadline), &mut self.queue);
+            return self.send_by_fate(sender, request, fate);
+        }
+        let result = self.api.execute(request, now);
+        if let Ok(written) = &result {
+            self.committed(written, Writer::Operator);
+        }
+        self.see_own_renewal(process);
+        process.observe(Input::Finished { action: action.id, outcome: outcome(result) });
+        self.turn_soon(process);
+    }
+
+    /// Its own watch shows it as well, unless something else is on its way there: that brings it along.
+    fn see_own_renewal(&mut self, process: &mut Process) {
+        let watch = process.watch(Kind::Lease);
+        if let (Some(cursor), false) = (watch.cursor, watch.due)
+            && self.show(process, Kind::Lease, cursor).is_err()
+        {
+            self.want_list(process, Kind::Lease);
+        }
+    }
+}
