@@ -64,14 +64,22 @@ impl<K: ?Sized, V: ?Sized> Default for Recent<K, V> {
 #[derive(Clone, Debug, Default)]
 struct Table {
     names: Vec<Arc<str>>,
-    /// Each id with the hash of its name.
-    ids: HashTable<(u32, u64)>,
+    /// Each id with half the hash of its name: the names of a large fleet then stay near.
+    ids: HashTable<(u32, u32)>,
 }
 
 impl Table {
     fn find(&self, name: &str) -> Option<u32> {
-        let found = self.ids.find(hash(name), |(id, _)| self.name(*id as usize) == Some(name));
+        let found = self.ids.find(spread(hash(name)), |(id, _)| self.name(*id as usize) == Some(name));
         found.map(|(id, _)| *id)
+    }
+
+    /// The same for a name that is most likely the one kept here: then its text need not be compared.
+    fn find_shared(&self, name: &Arc<str>) -> Option<u32> {
+        let is_it = |(id, _): &(u32, u32)| {
+            self.names.get(*id as usize).is_some_and(|kept| Arc::ptr_eq(kept, name) || kept == name)
+        };
+        self.ids.find(spread(hash(name)), is_it).map(|(id, _)| *id)
     }
 
     /// The id of `name`, and the name if it is new.
@@ -83,7 +91,7 @@ impl Table {
         let id = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
         let name: Arc<str> = name.into();
         let hashed = hash(&name);
-        self.ids.insert_unique(hashed, (id, hashed), |(_, hashed)| *hashed);
+        self.ids.insert_unique(spread(hashed), (id, hashed), |(_, hashed)| spread(*hashed));
         self.names.push(Arc::clone(&name));
         (id, Some(name))
     }
@@ -93,8 +101,14 @@ impl Table {
     }
 }
 
-fn hash(name: &str) -> u64 {
-    FxBuildHasher.hash_one(name)
+fn hash(name: &str) -> u32 {
+    let hashed = FxBuildHasher.hash_one(name);
+    (hashed >> 32) as u32 ^ hashed as u32
+}
+
+/// The table looks at the first bits of a hash, and at the last.
+const fn spread(hashed: u32) -> u64 {
+    (hashed as u64) << 32 | hashed as u64
 }
 
 impl Names {
@@ -111,9 +125,9 @@ impl Names {
         MachineId(id)
     }
 
-    /// The same, and a new name is shared with the object that has it.
+    /// The same as [`Self::machine`], and a new name is shared with the object that has it.
     pub(crate) fn machine_of(&mut self, name: &Arc<str>) -> MachineId {
-        let found = self.machines.find(name).map(|id| (id, None));
+        let found = self.machines.find_shared(name).map(|id| (id, None));
         let (id, new) = found.unwrap_or_else(|| self.machines.intern(Arc::clone(name)));
         self.note(NamedId::Machine(MachineId(id)), new);
         MachineId(id)

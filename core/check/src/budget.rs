@@ -23,10 +23,14 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     }
 }
 
-/// Counts again, from every row, what the engine keeps incrementally. Costs what the fleet costs.
+/// Counts again, from every row, what the engine keeps incrementally. Costs what the fleet costs. While lists are under way
+/// the engine counts nothing, and there is nothing to compare.
 #[must_use]
 pub fn recount(world: &World) -> Vec<Breach> {
     let mut breaches = Vec::new();
+    if world.leadership.is_listing() {
+        return breaches;
+    }
     let mut compare = |what: &str, kept: u32, counted: usize| {
         if kept as usize != counted {
             let detail = format!("{what}: {kept} kept, {counted} counted");

@@ -30,11 +30,11 @@ use draft::{Draft, Note, Order};
 use queue::WorkQueue;
 pub use rank::RankKey;
 pub use resolution::{Aim, Origin, Target, targets};
-use world::Terms;
 pub use world::{
     Contact, Counts, Failure, Fleet, InFlight, InFlightKind, Leadership, Machine, Retry, RolloutState,
     Standing, Version, World,
 };
+use world::{Terms, WARM_AT_ONCE};
 
 /// The core.
 #[derive(Clone, Debug)]
@@ -83,6 +83,9 @@ impl Engine {
         while turn.actions.len() < self.config.actions_per_turn_max as usize
             && turn.report.reconciled < self.config.subjects_per_turn_max
         {
+            if (turn.report.reconciled as usize).is_multiple_of(WARM_AT_ONCE) {
+                self.warm();
+            }
             let Some(subject) = self.next_subject() else { break };
             self.decide(subject, now, &mut turn);
         }
@@ -119,6 +122,17 @@ impl Engine {
             self.enqueue_touched();
             self.queue.pop()
         })
+    }
+
+    /// Brings near what is decided next, when that is much. What has just changed is near anyway.
+    fn warm(&self) {
+        if self.queue.len() < WARM_AT_ONCE {
+            return;
+        }
+        self.world.warm(self.queue.ahead(WARM_AT_ONCE).filter_map(|subject| match subject {
+            Subject::Machine(id) => Some(id),
+            Subject::Leadership | Subject::PackageVersion | Subject::Version(_) => None,
+        }));
     }
 
     fn offer(&mut self) {

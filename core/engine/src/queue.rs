@@ -113,6 +113,11 @@ impl WorkQueue {
         None
     }
 
+    /// Some of those that wait and go soon: the first few of each class.
+    pub(crate) fn ahead(&self, few: usize) -> impl Iterator<Item = Subject> {
+        self.lanes.iter().flat_map(move |lane| lane.iter().take(few).copied())
+    }
+
     /// How many subjects wait now.
     #[must_use]
     pub(crate) const fn len(&self) -> usize {

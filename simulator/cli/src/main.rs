@@ -1,14 +1,11 @@
 //! `seaworthy`: the people's binary.
 
+mod memory;
 mod sim;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-/// A simulated fleet is millions of small allocations; with the system's allocator they cost a third of a run.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Declarative operation of very large Kubernetes fleets, and the simulator that every decision went through first.
 #[derive(Parser)]

@@ -24,15 +24,19 @@ impl Priority {
 /// The order is total: (time, priority, sequence of scheduling). There is no cancellation; a payload that may
 /// become void carries a generation, and its receiver drops the void one and says so with [`Queue::discount`].
 ///
-/// What is due within the same second or so is a heap, small enough for the nearest cache however large the fleet is. What
-/// comes later lies unordered in buckets, and is put in order when its time comes.
+/// What comes later than the present eighth of a second lies unordered in buckets, and is put in order when its time comes:
+/// a slot is small enough for the nearest cache however large the fleet is.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
     now: Timestamp,
-    /// What is due in the present slot or before.
-    near: BinaryHeap<Entry<E>>,
-    /// The present slot: of everything outside `near` the slot is later.
+    /// What was known of the present slot when it began, the next event last.
+    known: Vec<Entry<E>>,
+    /// What was scheduled for the present slot since, or for a slot before it.
+    added: BinaryHeap<Entry<E>>,
+    /// The present slot: of everything else the slot is later.
     slot: u64,
+    /// Whether nobody has looked at what is due in the present slot since that began.
+    is_new: bool,
     /// What is due in later slots of the present era, by slot.
     slots: Vec<Vec<Entry<E>>>,
     /// What is due in later eras.
@@ -52,10 +56,10 @@ struct Entry<E> {
 
 /// Bits of a rank that hold the sequence: enough for 72 thousand million million events.
 const SEQUENCE_BITS: u32 = 56;
-/// Bits of a time, in milliseconds, within a slot: a second.
-const SLOT_BITS: u32 = 10;
+/// Bits of a time, in milliseconds, within a slot: an eighth of a second.
+const SLOT_BITS: u32 = 7;
 /// Slots in an era: four minutes.
-const SLOTS: u64 = 256;
+const SLOTS: u64 = 2048;
 
 const fn slot_of(at: Timestamp) -> u64 {
     at.0 >> SLOT_BITS
@@ -67,8 +71,10 @@ impl<E> Queue<E> {
     pub fn new(start: Timestamp) -> Self {
         Self {
             now: start,
-            near: BinaryHeap::new(),
+            known: Vec::new(),
+            added: BinaryHeap::new(),
             slot: slot_of(start),
+            is_new: false,
             slots: std::iter::repeat_with(Vec::new).take(SLOTS as usize).collect(),
             eras: BTreeMap::new(),
             pending: 0,
@@ -106,7 +112,7 @@ impl<E> Queue<E> {
     fn put(&mut self, entry: Entry<E>) {
         let slot = slot_of(entry.at);
         if slot <= self.slot {
-            self.near.push(entry);
+            self.added.push(entry);
         } else if slot / SLOTS == self.slot / SLOTS {
             self.slots[(slot % SLOTS) as usize].push(entry);
         } else {
@@ -121,11 +127,13 @@ impl<E> Queue<E> {
 
     /// Goes on to the next slot in which something is due, unless something is near already.
     fn approach(&mut self) {
-        while self.near.is_empty() {
+        while self.known.is_empty() && self.added.is_empty() {
             let rest = (self.slot % SLOTS + 1) as usize;
             if let Some(ahead) = self.slots[rest..].iter().position(|slot| !slot.is_empty()) {
                 self.slot += 1 + ahead as u64;
-                self.near.extend(self.slots[rest + ahead].drain(..));
+                self.is_new = true;
+                std::mem::swap(&mut self.known, &mut self.slots[rest + ahead]);
+                self.known.sort_unstable();
             } else if let Some((era, entries)) = self.eras.pop_first() {
                 self.slot = era * SLOTS;
                 for entry in entries {
@@ -137,17 +145,32 @@ impl<E> Queue<E> {
         }
     }
 
+    /// Goes on to the next slot if nothing is near any more. True once for each slot that begins with events in it: then
+    /// [`Self::near`] are those that were known beforehand.
+    pub fn begins_slot(&mut self) -> bool {
+        self.approach();
+        std::mem::take(&mut self.is_new)
+    }
+
+    /// What is due soon, in no particular order.
+    pub fn near(&self) -> impl Iterator<Item = &E> {
+        self.known.iter().chain(&self.added).map(|entry| &entry.event)
+    }
+
     /// Takes out the next event that is due at `until` or before, and moves the clock to it. When there is none, the
     /// clock moves to `until`, unless that is the end of time.
     pub fn next_until(&mut self, until: Timestamp) -> Option<E> {
         self.approach();
-        if self.near.peek().is_none_or(|entry| entry.at > until) {
+        // The greater is the sooner.
+        let is_added = self.added.peek() > self.known.last();
+        let next = if is_added { self.added.peek() } else { self.known.last() };
+        if next.is_none_or(|entry| entry.at > until) {
             if until != Timestamp::MAX {
                 self.now = self.now.max(until);
             }
             return None;
         }
-        let entry = self.near.pop()?;
+        let entry = if is_added { self.added.pop() } else { self.known.pop() }?;
         self.now = entry.at;
         self.pending -= 1;
         self.dispatched += 1;
@@ -181,7 +204,7 @@ impl<E> PartialOrd for Entry<E> {
 }
 
 impl<E> Ord for Entry<E> {
-    /// Reversed, since the heap gives its greatest entry first.
+    /// Reversed: a heap gives its greatest entry first, and a sorted vector its last.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
     }
@@ -228,6 +251,27 @@ mod tests {
         // A stable sort keeps those of one instant in the order of their scheduling.
         expected.sort_by_key(|(at, _)| *at);
         assert_eq!((seen, queue.pending()), (expected, 0));
+    }
+
+    #[test]
+    fn a_slot_begins_once_and_shows_what_is_due_in_it() {
+        let mut queue = Queue::new(Timestamp(0));
+        for (at, event) in [(1_000, 1), (1_001, 2), (5_000, 3)] {
+            queue.at(Timestamp(at), Priority::NORMAL, event);
+        }
+        let mut shown = Vec::new();
+        loop {
+            if queue.begins_slot() {
+                let mut near: Vec<u32> = queue.near().copied().collect();
+                near.sort_unstable();
+                shown.push(near);
+            }
+            assert!(!queue.begins_slot());
+            if queue.next_until(Timestamp::MAX).is_none() {
+                break;
+            }
+        }
+        assert_eq!(shown, [vec![1, 2], vec![3]]);
     }
 
     #[test]

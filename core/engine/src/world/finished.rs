@@ -127,8 +127,7 @@ impl World {
         leadership.watching = false;
         self.unsync();
         self.hosts.clear();
-        for index in 0..self.machines.len() {
-            let id = MachineId(u32::try_from(index).unwrap_or(u32::MAX));
+        for id in self.machines.ids() {
             self.change(id, Machine::forget_contact);
             let identity =
                 self.machine(id).object.as_ref().and_then(|object| object.status.identity.as_ref());

@@ -179,6 +179,12 @@ impl Leadership {
         kinds.find(|(_, synced)| !(self.watching && *synced)).map(|(kind, _)| kind)
     }
 
+    /// Whether lists are under way, or still to be ordered: nothing about machines is decided before they are complete.
+    #[must_use]
+    pub fn is_listing(&self) -> bool {
+        self.unsynced().is_some()
+    }
+
     /// The recorded adoption, if it allows more than the Lease and we know already.
     #[must_use]
     pub fn adoption(&self) -> Option<Epoch> {

@@ -9,6 +9,8 @@ use seaworthy_model::id::MachineId;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     order: VecDeque<MachineId>,
+    /// How many were taken out, ever.
+    taken: usize,
     /// By id: whether the machine stands in it.
     stands: Vec<bool>,
 }
@@ -30,7 +32,18 @@ impl Line {
     pub(super) fn pop(&mut self) -> Option<MachineId> {
         let id = self.order.pop_front()?;
         self.stands[id.index()] = false;
+        self.taken += 1;
         Some(id)
+    }
+
+    /// How many were taken out since there is a line.
+    pub(super) const fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Those who come next.
+    pub(super) fn ahead(&self, few: usize) -> impl Iterator<Item = MachineId> {
+        self.order.iter().take(few).copied()
     }
 
     /// How many stand in it.

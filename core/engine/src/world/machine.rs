@@ -340,6 +340,26 @@ impl Machine {
             && self.is_unsettled(&self.derived.standings)
     }
 
+    /// Reads a word of each part that a decision looks at. The sum means nothing: what counts is that the processor has
+    /// the row near from then on. See [`World::warm`](super::World::warm).
+    #[must_use]
+    pub(super) fn warm(&self) -> u64 {
+        let object = self.object.as_ref().map_or(0, |object| {
+            let status = &object.status;
+            let conditions = status.conditions.iter().fold(0, |sum, condition| sum ^ condition.since.0);
+            let components = status.components.first().map_or(0, |status| status.component.0);
+            let spec = object.spec.as_ref().map_or(0, |spec| Arc::strong_count(&spec.connection));
+            object.meta.generation ^ conditions ^ u64::from(components) ^ spec as u64
+        });
+        let facts = self.host.facts.as_ref().map_or(0, |facts| {
+            let components = facts.components.first().map_or(0, |installed| installed.component.0);
+            let operation = facts.operation.as_ref().map_or(0, |operation| operation.id.sequence);
+            u64::from(facts.epoch.0) ^ facts.host.0 as u64 ^ u64::from(components) ^ operation
+        });
+        let node = self.node.map_or(0, |node| node.since.0);
+        object ^ facts ^ node ^ u64::from(self.parked) ^ u64::from(self.derived.occupies)
+    }
+
     /// Forgets everything but the objects: for a new incarnation, or a new epoch.
     pub(super) fn forget_contact(&mut self) {
         self.host = Contact::default();

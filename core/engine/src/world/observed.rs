@@ -14,7 +14,7 @@ use seaworthy_model::package_version::{PackageVersionObject, Rollout};
 use seaworthy_model::report::Subject;
 use seaworthy_model::time::Timestamp;
 
-use super::{Counts, Fleet, Retry, RolloutState, World};
+use super::{Counts, Fleet, Retry, RolloutState, WARM_AT_ONCE, World};
 use crate::queue::Priority;
 use crate::rank::RankKey;
 
@@ -240,9 +240,13 @@ impl World {
             let unaffected = rollout.waiting.split_off(&below);
             let admitted = core::mem::replace(&mut rollout.waiting, unaffected);
             rollout.record = record;
-            for (_, id) in admitted {
-                self.change(id, |machine| machine.parked = false);
-                self.touch(Subject::Machine(id), Priority::Normal);
+            let admitted: Vec<MachineId> = admitted.into_iter().map(|(_, id)| id).collect();
+            for some in admitted.chunks(WARM_AT_ONCE) {
+                self.warm(some.iter().copied());
+                for id in some {
+                    self.change(*id, |machine| machine.parked = false);
+                    self.touch(Subject::Machine(*id), Priority::Normal);
+                }
             }
         }
     }
@@ -281,8 +285,7 @@ impl World {
 
     fn rebuilt(&mut self) {
         self.refresh_all();
-        for index in 0..self.machines.len() {
-            let id = MachineId(u32::try_from(index).unwrap_or(u32::MAX));
+        for id in self.machines.ids() {
             if self.machine(id).object.is_some() {
                 self.touch(Subject::Machine(id), Priority::Low);
             }

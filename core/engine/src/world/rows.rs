@@ -44,6 +44,11 @@ impl Rows {
         }
     }
 
+    /// The ids of all rows.
+    pub(super) fn ids(&self) -> impl Iterator<Item = MachineId> + use<> {
+        (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).map(MachineId)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Machine> + Clone {
         self.blocks.iter().flatten()
     }

@@ -6,12 +6,16 @@ use seaworthy_model::report::Subject;
 
 use super::machine::Derived;
 use super::standings::Standings;
-use super::{Counts, Machine, RolloutState, Standing, World};
+use super::{Counts, Machine, RolloutState, Standing, WARM_AT_ONCE, World};
 use crate::queue::Priority;
 
 impl World {
-    /// Computes anew what follows from a row, and moves the counters by the difference.
+    /// Computes anew what follows from a row, and moves the counters by the difference. While lists are under way nothing is
+    /// decided and this rests: all of it is computed once they are complete.
     pub(crate) fn refresh(&mut self, id: MachineId) {
+        if self.leadership.is_listing() {
+            return;
+        }
         let derived = self.derive(id);
         let row = &mut self.machines[id];
         // A reservation ends with what it was made for.
@@ -59,8 +63,11 @@ impl World {
         for machine in self.machines.iter_mut() {
             machine.derived.standings.clear();
         }
-        for index in 0..self.machines.len() {
-            self.refresh(MachineId(u32::try_from(index).unwrap_or(u32::MAX)));
+        for id in self.machines.ids() {
+            if id.index().is_multiple_of(WARM_AT_ONCE) {
+                self.warm(self.machines.ids().skip(id.index()).take(WARM_AT_ONCE));
+            }
+            self.refresh(id);
         }
     }
 

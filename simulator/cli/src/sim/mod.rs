@@ -34,6 +34,8 @@ use report::Report;
 pub(crate) use shrink::{ShrinkArguments, shrink};
 pub(crate) use swarm::{SwarmArguments, swarm};
 
+use crate::memory;
+
 /// Arguments of `sim run`.
 #[derive(Args)]
 pub(crate) struct RunArguments {
@@ -76,6 +78,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
         Ok(scenario) => Arc::new(scenario),
         Err(problem) => return cannot_run(&problem),
     };
+    memory::keep(scenario.fleet.machines);
     let options = Options::seeded(arguments.seed.map(Seed));
     let mut line = ProgressLine::new(&scenario);
     let started = Instant::now();

@@ -14,7 +14,7 @@ use seaworthy_kernel::Timestamp;
 use seaworthy_model::quantity::CountOrPercent;
 
 use crate::world::api_server::{Stored, Written};
-use crate::world::{GRACE, host_number};
+use crate::world::{GRACE, host_of_address};
 
 /// The time an observation takes through watch, decision, connection and login, with no fault at work.
 const WAY: Duration = Duration::from_secs(10);
@@ -209,7 +209,7 @@ impl Budget {
     }
 
     fn host_of(&self, object: &Stored) -> Option<u32> {
-        host_number(&object.machine_spec()?.address.ip).filter(|host| (*host as usize) < self.places.len())
+        host_of_address(object.address()?).filter(|host| (*host as usize) < self.places.len())
     }
 
     pub(super) fn package_version_written(&mut self, written: &Written, now: Timestamp) {

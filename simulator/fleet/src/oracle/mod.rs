@@ -27,7 +27,7 @@ use removal::Removal;
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Command, Ended, Host, Order, Work};
-use crate::world::host_number;
+use crate::world::host_of_address;
 
 pub use budget::Peak;
 
@@ -265,7 +265,7 @@ impl Oracle {
 
     /// A Machine is gone from the API server. Its software must be gone from its host, unless that cannot be reached.
     fn machine_removed(&mut self, machine: &Stored, hosts: &[Host], now: Timestamp) {
-        let number = machine.machine_spec().and_then(|spec| host_number(&spec.address.ip));
+        let number = machine.address().and_then(host_of_address);
         let host = number.and_then(|number| hosts.get(number as usize));
         let left = host.is_some_and(|host| {
             host.owner() == Some(machine.uid()) && host.is_reachable() && !host.installed().is_empty()

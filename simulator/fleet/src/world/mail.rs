@@ -114,6 +114,11 @@ impl Mail {
         }
     }
 
+    /// A letter that is on its way.
+    pub(super) fn letter(&self, number: u32) -> Option<&Letter> {
+        self.letters.get(number as usize)?.as_ref()
+    }
+
     /// Takes the letter out; its number is free again.
     pub(super) fn take(&mut self, number: u32) -> Option<Letter> {
         let letter = self.letters.get_mut(number as usize)?.take()?;

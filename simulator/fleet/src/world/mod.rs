@@ -16,6 +16,7 @@ mod event;
 mod host_life;
 mod injection;
 mod kubelet;
+mod lookahead;
 mod mail;
 mod meeting;
 mod operator;
@@ -159,6 +160,7 @@ impl World {
 
     /// Lets the next event happen, if one is due at `until` or before. Otherwise the clock moves there, and it is false.
     pub fn step_until(&mut self, until: Timestamp) -> bool {
+        self.look_ahead();
         let Some(event) = self.queue.next_until(until) else { return false };
         self.happen(event);
         if let Some(record) = &mut self.record {
@@ -236,7 +238,11 @@ const FIRST_ADDRESS: std::net::Ipv4Addr = std::net::Ipv4Addr::new(10, 0, 0, 1);
 
 /// The number of the host that has this address, if the fleet is that large.
 pub(crate) fn host_number(address: &str) -> Option<u32> {
-    let address: std::net::Ipv4Addr = address.parse().ok()?;
+    host_of_address(address.parse().ok()?)
+}
+
+/// The same for an address that was read.
+pub(crate) fn host_of_address(address: std::net::Ipv4Addr) -> Option<u32> {
     u32::from(address).checked_sub(u32::from(FIRST_ADDRESS))
 }
 

@@ -30,6 +30,12 @@ impl Collection {
         self.at(self.place(name)?)
     }
 
+    /// The object that was created as this one of all, if it is still there and none has gone before.
+    #[must_use]
+    pub fn created(&self, number: u32) -> Option<&Arc<Stored>> {
+        self.at(number)
+    }
+
     fn at(&self, place: u32) -> Option<&Arc<Stored>> {
         self.objects.get(place as usize)?.as_ref()
     }

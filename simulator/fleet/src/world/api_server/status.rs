@@ -33,6 +33,15 @@ struct ConditionForm {
 }
 
 impl StatusForm {
+    /// Reads a word of each part, to have it near. The sum means nothing.
+    pub(super) fn warm(&self) -> u64 {
+        let conditions = match &self.conditions {
+            Conditions::Three(conditions) => &conditions[..],
+            Conditions::Any(conditions) => conditions,
+        };
+        conditions.iter().fold(self.observed_generation as u64, |sum, condition| sum ^ condition.since.0)
+    }
+
     /// The form of `status`; `None` when something in it has no place in one.
     pub(super) fn of(status: &MachineStatus, dictionary: &mut Dictionary) -> Option<Self> {
         let host = match &status.identity {

@@ -94,6 +94,12 @@ impl Running {
         std::mem::take(&mut self.sessions)
     }
 
+    /// The letters of those who wait for the end.
+    #[must_use]
+    pub fn sessions(&self) -> &[u32] {
+        &self.sessions
+    }
+
     /// One more waits for the end.
     pub(super) fn attach(&mut self, session: u32) {
         self.sessions.push(session);

@@ -16,6 +16,7 @@ use crate::world::World;
 use crate::world::api_server::{Change, ChangeKind, Cursor, Gone, KINDS, Stored};
 use crate::world::disturbance::Cache;
 use crate::world::event::Event;
+use crate::world::lookahead::WARM_AT_ONCE;
 
 /// How long the store takes to answer a consistent list of thousands of objects.
 const LIST: Span = Span::millis(20, 150);
@@ -265,7 +266,10 @@ impl World {
             lost = shown.map(|change| change.revision).collect();
         }
         let mut later = None;
-        for change in self.api.collection(kind).since(cursor, now)? {
+        for (number, change) in self.api.collection(kind).since(cursor, now)?.enumerate() {
+            if number.is_multiple_of(WARM_AT_ONCE) {
+                process.warm_changes(self.api.collection(kind).since(cursor, now)?.take(WARM_AT_ONCE));
+            }
             if change.at + lag > now {
                 later = Some(change.at + lag);
                 break;
