@@ -21,13 +21,14 @@ pub(crate) struct Health {
 struct State {
     beat: Instant,
     obstacles: BTreeSet<String>,
+    standby: Option<String>,
 }
 
 impl Health {
     /// Alive, and not ready yet.
     pub(crate) fn new() -> Self {
         let obstacles = BTreeSet::from(["starting".to_owned()]);
-        Self { state: Mutex::new(State { beat: Instant::now(), obstacles }) }
+        Self { state: Mutex::new(State { beat: Instant::now(), obstacles, standby: None }) }
     }
 
     /// The drive loop turns.
@@ -48,6 +49,23 @@ impl Health {
             _ => tracing::info!(why, "not ready yet"),
         }
         state.obstacles = obstacles;
+    }
+
+    /// Whom the operator stands by for, in words; `None` when it leads. A standby is ready: it does all that it is there for.
+    pub(crate) fn set_standby(&self, standby: Option<String>) {
+        let mut state = self.lock();
+        if state.standby != standby {
+            match &standby {
+                Some(whom) => tracing::info!(whom, "stands by"),
+                None => tracing::info!("stands by no more"),
+            }
+            state.standby = standby;
+        }
+    }
+
+    /// Whom the operator stands by for, in words.
+    pub(crate) fn standby(&self) -> Option<String> {
+        self.lock().standby.clone()
     }
 
     /// How long ago the drive loop last turned, if that is too long.

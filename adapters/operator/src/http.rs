@@ -58,7 +58,8 @@ async fn healthz(State(pages): State<Pages>) -> (StatusCode, String) {
 async fn readyz(State(pages): State<Pages>) -> (StatusCode, String) {
     let obstacles = pages.health.obstacles();
     if obstacles.is_empty() {
-        return (StatusCode::OK, "ok\n".into());
+        let standby = pages.health.standby();
+        return (StatusCode::OK, format!("{}\n", standby.as_deref().unwrap_or("ok")));
     }
     let lines: String = obstacles.iter().map(|why| format!("{why}\n")).collect();
     (StatusCode::SERVICE_UNAVAILABLE, lines)

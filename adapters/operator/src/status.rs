@@ -11,6 +11,7 @@ use seaworthy_kube::Projection;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::Outcome;
 use seaworthy_model::machine::{ConditionKind, Reason, Truth};
+use seaworthy_model::report::Blocker;
 use tokio::time::Instant;
 
 use crate::flight::{Flown, Label};
@@ -100,6 +101,7 @@ impl Status {
         let obstacles = self.obstacles(world, projection);
         metrics.ready.set(i64::from(obstacles.is_empty()));
         self.health.set_obstacles(obstacles);
+        self.health.set_standby(standby(world, projection.names()));
         metrics.in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
         metrics.epoch.set(world.leadership.epoch.map_or(0, |epoch| i64::from(epoch.0)));
         metrics.occupied.set(i64::from(world.occupied()));
@@ -114,11 +116,8 @@ impl Status {
     /// Why the operator cannot do its work, in words for people.
     fn obstacles(&self, world: &World, projection: &Projection) -> BTreeSet<String> {
         let mut obstacles = BTreeSet::new();
-        if let Some(gate) = world.leadership.gate() {
-            let render::Explanation { reason, message } = render::blocker(&gate, projection.names());
-            // A gate is a word of the engine; who holds the Lease is in the Lease.
-            let holder = world.leadership.other_holder().map(|record| format!(" ({})", record.holder));
-            obstacles.insert(format!("{reason}: {message}{}", holder.unwrap_or_default()));
+        if let Some(gate) = world.leadership.gate().filter(|gate| !is_standby(gate)) {
+            obstacles.insert(explained(&gate, world, projection.names()));
         }
         for (kind, why) in projection.troubles() {
             obstacles.insert(format!("cannot watch {}: {why}", kind.name()));
@@ -153,6 +152,24 @@ impl Status {
             metrics.blocked.get_or_create(labels).set(*count);
         }
     }
+}
+
+/// Whether all that an operator waits for is that another one leaves.
+const fn is_standby(gate: &Blocker) -> bool {
+    matches!(gate, Blocker::Standby { .. })
+}
+
+/// Whom an operator stands by for, in words.
+fn standby(world: &World, names: &Names) -> Option<String> {
+    let gate = world.leadership.gate().filter(is_standby)?;
+    Some(explained(&gate, world, names))
+}
+
+/// A gate in words. It is a word of the engine; who holds the Lease is in the Lease.
+fn explained(gate: &Blocker, world: &World, names: &Names) -> String {
+    let render::Explanation { reason, message } = render::blocker(gate, names);
+    let holder = world.leadership.other_holder().map(|record| format!(" ({})", record.holder));
+    format!("{reason}: {message}{}", holder.unwrap_or_default())
 }
 
 /// An action is carried out.

@@ -164,7 +164,8 @@ impl<'w> Fleet<'w> {
         eventually("readiness of the operator", PATIENCE, || {
             self.operator()?.must_run()?;
             let (status, text) = self.readyz()?;
-            ensure!(status == 200, "not ready: {text}");
+            // A standby is ready too, and says so.
+            ensure!(status == 200 && text.trim() == "ok", "does not lead: {status} {text}");
             Ok(())
         })
     }

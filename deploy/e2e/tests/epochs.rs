@@ -40,7 +40,7 @@ fn succession(fleet: &mut Fleet<'_>) -> Result<()> {
     eventually("a second operator that stands by", PATIENCE, || {
         second.must_run()?;
         let (status, text) = endpoint.http_get(Ipv4Addr::LOCALHOST, 8081, "/readyz")?;
-        ensure!(status == 503 && text.contains("Standby"), "{status} {text}");
+        ensure!(status == 200 && text.contains("Standby"), "{status} {text}");
         Ok(())
     })?;
     fleet.operator()?.must_run()?;
@@ -73,7 +73,7 @@ fn succession(fleet: &mut Fleet<'_>) -> Result<()> {
     fleet.start_operator()?;
     eventually("the first seat standing by", PATIENCE, || {
         let (status, text) = fleet.readyz()?;
-        ensure!(status == 503 && text.contains("Standby"), "{status} {text}");
+        ensure!(status == 200 && text.contains("Standby"), "{status} {text}");
         Ok(())
     })?;
     let began = Instant::now();
