@@ -127,3 +127,22 @@ fn a_machine_is_explained() {
         code(&seaworthy(&["sim", "explain", &scenario("fast/upgrade.yaml"), "--machine", "m-00099"]), 2);
     assert!(text.contains("--machine: there is no"), "{text}");
 }
+
+#[test]
+fn a_machine_of_a_plan_is_explained_as_in_the_run_that_wrote_it() {
+    let plan = scratch("explained.yaml");
+    let plan = plan.to_str().unwrap();
+    let file = scenario("fast/upgrade.yaml");
+    code(&seaworthy(&["sim", "run", &file, "--seed", "5", "--machines", "9", "--plan", plan]), 0);
+    let of = |file: &str, more: &[&str]| {
+        let asked = ["sim", "explain", file, "--machine", "m-00007", "--at", "1h2m", "--last", "1000"];
+        let text = code(&seaworthy(&[&asked[..], more].concat()), 0);
+        // Only a plan knows its strikes by name.
+        text.lines().filter(|line| !line.contains(": strikes when")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let told = of(plan, &[]);
+    assert_eq!(told, of(&file, &["--seed", "5", "--machines", "9"]));
+    assert!(told.iter().any(|line| line.ends_with("the Lease names seaworthy-0, epoch 1")), "{told:#?}");
+    let text = code(&seaworthy(&["sim", "explain", plan, "--machine", "m-00007", "--seed", "5"]), 2);
+    assert!(text.contains("a resolved plan has its own"), "{text}");
+}

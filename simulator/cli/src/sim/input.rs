@@ -1,9 +1,19 @@
 //! Files that commands read and write.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use seaworthy_fleet::ResolvedPlan;
 use seaworthy_fleet::plan::Document;
+use seaworthy_fleet::world::World;
+use seaworthy_fleet::{Options, ResolvedPlan, Scenario};
+use seaworthy_kernel::Seed;
+
+/// What a person wants otherwise than a scenario file says.
+#[derive(Clone, Copy)]
+pub(super) struct Variation {
+    pub(super) seed: Option<u64>,
+    pub(super) machines: Option<u32>,
+}
 
 /// A file by its name, and its text.
 pub(super) fn text(path: &Path) -> Result<(String, String), String> {
@@ -54,6 +64,30 @@ pub(super) fn plan(path: &Path) -> Result<(String, ResolvedPlan), String> {
     }
     let plan = ResolvedPlan::read(&file, &text).map_err(|error| error.to_string())?;
     Ok((file, plan))
+}
+
+/// A resolved plan, if the file is one. A plan has its own seed and fleet.
+pub(super) fn plan_as_it_is(path: &Path, variation: Variation) -> Result<Option<ResolvedPlan>, String> {
+    if !ResolvedPlan::is_plan(&text(path)?.1) {
+        return Ok(None);
+    }
+    if variation.seed.is_some() || variation.machines.is_some() {
+        return Err("--seed, --machines: a resolved plan has its own".into());
+    }
+    plan(path).map(|(_, plan)| Some(plan))
+}
+
+/// The world at the beginning of what a file describes: a scenario, or a resolved plan.
+pub(super) fn world(path: &Path, variation: Variation) -> Result<World, String> {
+    let (file, text) = text(path)?;
+    if let Some(plan) = plan_as_it_is(path, variation)? {
+        return plan.world(&file, Options::default()).map_err(|error| error.to_string());
+    }
+    let mut scenario = Scenario::read(&file, &text).map_err(|error| error.to_string())?;
+    if let Some(machines) = variation.machines {
+        scenario = scenario.with_machines(&file, machines).map_err(|error| error.to_string())?;
+    }
+    Ok(World::new(Arc::new(scenario), Options::seeded(variation.seed.map(Seed))))
 }
 
 /// Writes a plan.

@@ -13,7 +13,8 @@ use seaworthy_fleet::world::World;
 use seaworthy_fleet::{Options, ResolvedPlan, attempt};
 use seaworthy_kernel::Seed;
 
-use super::{cannot_run, input};
+use super::cannot_run;
+use super::input::{self, Variation};
 
 /// Arguments of `sim shrink`.
 #[derive(Args)]
@@ -91,12 +92,9 @@ fn run(arguments: &ShrinkArguments) -> Result<((u32, usize), Shrunk), String> {
 }
 
 fn read(arguments: &ShrinkArguments) -> Result<ResolvedPlan, String> {
-    let (_, text) = input::text(&arguments.file)?;
-    if ResolvedPlan::is_plan(&text) {
-        if arguments.seed.is_some() || arguments.machines.is_some() {
-            return Err("--seed, --machines: a resolved plan has its own".into());
-        }
-        return input::plan(&arguments.file).map(|(_, plan)| plan);
+    let variation = Variation { seed: arguments.seed, machines: arguments.machines };
+    if let Some(plan) = input::plan_as_it_is(&arguments.file, variation)? {
+        return Ok(plan);
     }
     let (file, mut document) = input::document(&arguments.file)?;
     if let Some(machines) = arguments.machines {

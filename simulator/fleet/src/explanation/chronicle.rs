@@ -1,7 +1,10 @@
 //! What happened, in order, in words: read off the world after every event, so that nothing in the world has to know of it.
 
+use seaworthy_api::object::Resource;
+use seaworthy_api::v1alpha1::{ADOPT_ANNOTATION, LEASE};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::host::Drift;
+use seaworthy_model::id::Kind;
 
 use crate::plan::{Ledger, Strike};
 use crate::scenario::Moment;
@@ -13,6 +16,7 @@ use crate::world::{Catalogue, Event, World, machine_name, since_start};
 pub struct Chronicle {
     hosts: Vec<(u32, Seen)>,
     operators: Vec<(u32, u32)>,
+    lease: Option<LeaseSeen>,
     strikes: usize,
     /// What happened, oldest first.
     pub lines: Vec<Line>,
@@ -52,6 +56,36 @@ impl Seen {
     }
 }
 
+/// What was last seen of the operators' Lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct LeaseSeen {
+    holder: Option<String>,
+    epoch: i64,
+    adopted: Option<String>,
+}
+
+impl LeaseSeen {
+    fn of(world: &World) -> Option<Self> {
+        let stored = world.api.get(Kind::Lease, LEASE)?;
+        let Resource::Lease(lease) = &stored.resource() else { return None };
+        Some(Self {
+            holder: lease.spec.holder_identity.clone(),
+            epoch: lease.spec.lease_transitions.unwrap_or_default(),
+            adopted: lease.metadata.annotations.get(ADOPT_ANNOTATION).cloned(),
+        })
+    }
+
+    fn words(&self) -> String {
+        let adopted =
+            self.adopted.as_ref().map(|epoch| format!("; hosts of epoch {epoch} may be taken over"));
+        let adopted = adopted.unwrap_or_default();
+        match &self.holder {
+            Some(holder) => format!("the Lease names {holder}, epoch {}{adopted}", self.epoch),
+            None => format!("the Lease names nobody{adopted}"),
+        }
+    }
+}
+
 impl Chronicle {
     /// A chronicle of these hosts, from now on.
     #[must_use]
@@ -60,6 +94,7 @@ impl Chronicle {
         Self {
             hosts: hosts.into_iter().filter_map(seen).collect(),
             operators: world.operators().collect(),
+            lease: LeaseSeen::of(world),
             strikes: 0,
             lines: Vec::new(),
         }
@@ -93,6 +128,7 @@ impl Chronicle {
             }
             _ => {}
         }
+        self.look_at_lease(world);
         let operators: Vec<(u32, u32)> = world.operators().collect();
         if operators != self.operators {
             let gone = self.operators.iter().filter(|operator| !operators.contains(operator));
@@ -113,6 +149,15 @@ impl Chronicle {
                 self.hosts[index].1 = after;
                 self.tell_change(number, host, (before, after), world);
             }
+        }
+    }
+
+    fn look_at_lease(&mut self, world: &World) {
+        let lease = LeaseSeen::of(world);
+        if lease != self.lease {
+            let text = lease.as_ref().map_or_else(|| "the Lease is gone".into(), LeaseSeen::words);
+            self.note(world.now(), None, text);
+            self.lease = lease;
         }
     }
 
