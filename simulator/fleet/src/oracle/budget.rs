@@ -64,10 +64,8 @@ pub(super) struct Budget {
     counted: BTreeSet<u32>,
     /// When the latest rollout that is under way was started.
     rollout_started: Option<Timestamp>,
-    max_unavailable: CountOrPercent,
-    machines: u32,
-    /// Limits of the recent past, with the time until which they held.
-    limits: VecDeque<(Timestamp, u32)>,
+    max_unavailable: Recent<CountOrPercent>,
+    machines: Recent<u32>,
     peak: Peak,
 }
 
@@ -82,9 +80,8 @@ impl Budget {
             lost: VecDeque::new(),
             counted: BTreeSet::new(),
             rollout_started: None,
-            max_unavailable: CountOrPercent::default(),
-            machines: 0,
-            limits: VecDeque::new(),
+            max_unavailable: Recent::default(),
+            machines: Recent::default(),
             peak: Peak::default(),
         }
     }
@@ -204,7 +201,8 @@ impl Budget {
             self.change(host, |place| place.wanted = after > 0);
         }
         if before != after {
-            self.set_limit(now, |budget| budget.machines = budget.machines + after - before);
+            let machines = self.machines.value + after - before;
+            self.machines.set(machines, now, self.horizon(now));
         }
     }
 
@@ -215,7 +213,7 @@ impl Budget {
     pub(super) fn package_version_written(&mut self, written: &Written, now: Timestamp) {
         let Some(object) = written.object.package_version() else { return };
         let wanted = if written.removed { CountOrPercent::default() } else { max_unavailable(&object.spec) };
-        self.set_limit(now, |budget| budget.max_unavailable = wanted);
+        self.max_unavailable.set(wanted, now, self.horizon(now));
         let rollouts = object.status.iter().flat_map(|status| &status.rollouts);
         let active = rollouts.filter(|rollout| rollout.completed_at.is_none());
         let started = active.filter_map(|rollout| rollout.started_at.get()).max();
@@ -233,27 +231,43 @@ impl Budget {
         self.rollout_started.zip(lost).is_some_and(|(started, lost)| lost > started + Duration::from_secs(1))
     }
 
-    fn set_limit(&mut self, now: Timestamp, change: impl FnOnce(&mut Self)) {
-        let before = self.limit();
-        change(self);
-        if self.limit() == before {
+    /// What was before that is known to everybody.
+    fn horizon(&self, now: Timestamp) -> Timestamp {
+        now - self.detection * 4
+    }
+
+    /// The highest limit that an operator may believe in which knows all that was until then: an object may be as old as
+    /// that while another is new.
+    fn limit_since(&self, since: Timestamp) -> u32 {
+        let machines = self.machines.since(since).max().unwrap_or_default();
+        self.max_unavailable.since(since).map(|wanted| wanted.of(machines)).max().unwrap_or_default()
+    }
+}
+
+/// A value, and what it was in the recent past.
+#[derive(Clone, Debug, Default)]
+struct Recent<T> {
+    value: T,
+    /// Each with the time until which it held.
+    past: VecDeque<(Timestamp, T)>,
+}
+
+impl<T: Copy + PartialEq> Recent<T> {
+    fn set(&mut self, value: T, now: Timestamp, horizon: Timestamp) {
+        if value == self.value {
             return;
         }
-        self.limits.push_back((now, before));
-        let horizon = now - self.detection * 4;
-        while self.limits.front().is_some_and(|(until, _)| *until < horizon) {
-            self.limits.pop_front();
+        self.past.push_back((now, self.value));
+        self.value = value;
+        while self.past.front().is_some_and(|(until, _)| *until < horizon) {
+            self.past.pop_front();
         }
     }
 
-    fn limit(&self) -> u32 {
-        self.max_unavailable.of(self.machines)
-    }
-
-    /// The highest limit that held at any time since then.
-    fn limit_since(&self, since: Timestamp) -> u32 {
-        let recent = self.limits.iter().rev().take_while(|(until, _)| *until >= since);
-        recent.map(|(_, limit)| *limit).max().unwrap_or_default().max(self.limit())
+    /// What it was at any time since then.
+    fn since(&self, since: Timestamp) -> impl Iterator<Item = T> {
+        let recent = self.past.iter().rev().take_while(move |(until, _)| *until >= since);
+        recent.map(|(_, value)| *value).chain([self.value])
     }
 }
 

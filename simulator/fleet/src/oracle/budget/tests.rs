@@ -9,7 +9,7 @@ use seaworthy_kernel::Timestamp;
 
 use super::{ARRIVES_WITHIN, Budget};
 use crate::world::START;
-use crate::world::api_server::Written;
+use crate::world::api_server::{Stored, Written};
 
 fn written(text: &str) -> Written {
     let fleet: seaworthy_api::object::ClusterPackageVersion = serde_json::from_str(text).unwrap();
@@ -27,18 +27,30 @@ fn fleet(max_unavailable: u32, started: Timestamp, completed: bool) -> Written {
     ))
 }
 
+/// The Machine that stands for a host, as it was written.
+fn machine(host: u32, before: Option<Arc<Stored>>, removed: bool) -> Written {
+    let text = format!(
+        r#"{{"metadata":{{"name":"m"}},"spec":{{"address":{{"ip":"10.0.0.{host}"}},"ssh":{{"secretName":"s"}}}}}}"#
+    );
+    let machine: seaworthy_api::object::Machine = serde_json::from_str(&text).unwrap();
+    let object = Arc::new(Resource::Machine(Box::new(machine)).into());
+    Written { object, before, committed: true, removed }
+}
+
 /// A budget over ten hosts with a Machine each.
 fn budget() -> Budget {
     let mut budget = Budget::new(10, true);
     for host in 1..=10 {
-        let text = format!(
-            r#"{{"metadata":{{"name":"m"}},"spec":{{"address":{{"ip":"10.0.0.{host}"}},"ssh":{{"secretName":"s"}}}}}}"#
-        );
-        let machine: seaworthy_api::object::Machine = serde_json::from_str(&text).unwrap();
-        let object = Arc::new(Resource::Machine(Box::new(machine)).into());
-        budget.machine_written(&Written { object, before: None, committed: true, removed: false }, START);
+        budget.machine_written(&machine(host, None, false), START);
     }
     budget
+}
+
+fn machines_leave(budget: &mut Budget, hosts: std::ops::RangeInclusive<u32>, at: Timestamp) {
+    for host in hosts {
+        let before = machine(host, None, false).object;
+        budget.machine_written(&machine(host, Some(before), true), at);
+    }
 }
 
 fn at(seconds: u64) -> Timestamp {
@@ -105,4 +117,22 @@ fn a_limit_that_was_lowered_holds_after_a_while() {
     budget.ended(1);
     let known = 100 + budget.detection().as_secs() + 1;
     assert!(budget.began(1, at(known), at(known)).overdrawn.is_some());
+}
+
+/// The watch of one kind may be held while that of another is not: old machines and a new percentage.
+#[test]
+fn an_operator_may_know_a_new_percentage_and_not_yet_who_left() {
+    let percentage = |percent: &str| {
+        written(&format!(r#"{{"metadata":{{"name":"default"}},"spec":{{"maxUnavailable":"{percent}"}}}}"#))
+    };
+    let mut budget = budget();
+    budget.package_version_written(&percentage("10%"), at(0));
+    machines_leave(&mut budget, 8..=10, at(101));
+    budget.package_version_written(&percentage("30%"), at(102));
+    budget.began(0, at(103), at(103));
+    budget.began(1, at(103), at(103));
+    assert_eq!(budget.began(2, at(103), at(103)).overdrawn, None, "30 % of the ten that it knows");
+    budget.ended(2);
+    let known = 102 + budget.detection().as_secs() + 1;
+    assert!(budget.began(2, at(known), at(known)).overdrawn.is_some(), "30 % of seven");
 }
