@@ -9,10 +9,12 @@ use std::time::Duration;
 use fixture::{Fixture, WEB, is_change, want, web};
 use proptest::prelude::*;
 use seaworthy_engine::{Aim, Origin, RankKey, targets};
+use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
+use seaworthy_model::event::Outcome;
 use seaworthy_model::host::HostCommand;
 use seaworthy_model::id::{MachineId, Uid};
-use seaworthy_model::machine::Want;
+use seaworthy_model::machine::{ConditionKind, Reason, Want};
 use seaworthy_model::quantity::CountOrPercent;
 
 fn fleet_on_web_1(machines: u32, limits: (CountOrPercent, CountOrPercent)) -> Fixture {
@@ -179,5 +181,46 @@ proptest! {
             };
             prop_assert_eq!(aimed, Some(expected));
         }
+    }
+}
+
+/// A host that was lost in an operation may have been harmed by it: no other one takes its place, whoever leads.
+#[test]
+fn a_host_that_is_lost_in_an_operation_counts_for_a_new_operator_as_well() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let no_connection = Outcome::Retryable(Cause::new(CauseKind::ConnectionFailed, "it is down"));
+    for is_told_before in [true, false] {
+        let mut fixture = fleet_on_web_1(4, (CountOrPercent::Count(4), CountOrPercent::Count(1)));
+        fixture.store.defaults(vec![want(WEB, web(2))]);
+        fixture.deliver();
+        let lost = (0..20).find_map(|_| {
+            let _ = fixture.turn();
+            let lost = at_work(&fixture).first().copied();
+            if lost.is_none() {
+                fixture.execute();
+            }
+            lost
+        });
+        let lost = lost.expect("somebody is admitted");
+        let mut outcomes = vec![no_connection.clone(); 400];
+        outcomes.push(Outcome::Unknown);
+        fixture.scripted.insert(lost.0, outcomes);
+        for _ in 0..2 {
+            if is_told_before {
+                fixture.pass(HOUR);
+            }
+            fixture.restart();
+        }
+        fixture.pass(HOUR);
+        assert_eq!(fixture.web(), [Some(1); 4], "{is_told_before}");
+        let object = &fixture.store.machines[&lost.0];
+        let told = object.status.condition(ConditionKind::InSync).map(|in_sync| in_sync.reason);
+        assert_eq!(told, Some(Reason::OperationLost));
+        fixture.scripted.clear();
+        fixture.pass(2 * HOUR);
+        assert_eq!(fixture.web(), [Some(2); 4], "{is_told_before}");
+        let object = &fixture.store.machines[&lost.0];
+        let told = object.status.condition(ConditionKind::InSync).map(|in_sync| in_sync.reason);
+        assert_eq!(told, Some(Reason::AsDesired));
     }
 }

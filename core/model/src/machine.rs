@@ -240,6 +240,8 @@ pub enum Reason {
     NotYetKnown,
     /// The host was found different from what is recorded; it is to be repaired.
     Drifted,
+    /// The host was lost in the middle of an operation: what came of that is not known.
+    OperationLost,
     /// The host has another machine-id than the one recorded.
     IdentityMismatch,
     /// Another Machine manages this host.

@@ -32,11 +32,12 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
 }
 
 /// Every reason that is not a cause.
-pub(crate) const REASONS: [Reason; 12] = [
+pub(crate) const REASONS: [Reason; 13] = [
     Reason::AsDesired,
     Reason::Connected,
     Reason::NotYetKnown,
     Reason::Drifted,
+    Reason::OperationLost,
     Reason::IdentityMismatch,
     Reason::DuplicateHost,
     Reason::Paused,
@@ -56,6 +57,7 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::Connected => "Connected",
         Reason::NotYetKnown => "NotYetKnown",
         Reason::Drifted => "Drifted",
+        Reason::OperationLost => "OperationLost",
         Reason::IdentityMismatch => "IdentityMismatch",
         Reason::DuplicateHost => "DuplicateHost",
         Reason::Paused => "Paused",
@@ -81,6 +83,10 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
         Reason::Connected => "the host answers and lets us work",
         Reason::NotYetKnown => "not looked at yet",
         Reason::Drifted => "the host differs from what is wanted there and is being brought back",
+        Reason::OperationLost => {
+            "the host was lost in the middle of an operation, or may have been: what came of that is seen when it \
+             answers again; until then a rollout counts it like a machine at work"
+        }
         Reason::IdentityMismatch => {
             "the host has another machine-id than status.identity.machineID: if the address is wrong, correct \
              spec.address.ip; if the host was installed anew, delete the Machine and create it again"

@@ -98,7 +98,7 @@ pub(super) struct Derived {
     pub(super) live: bool,
     pub(super) occupies: bool,
     pub(super) unresolved: bool,
-    /// It was lost in the middle of an operation, and nobody knows what came of that.
+    /// It was lost in the middle of an operation, or may have been, and nobody knows what came of that.
     pub(super) lost: bool,
     /// One per rollout, in the order of the fleet's rollouts.
     pub(super) standings: Standings,
@@ -283,6 +283,12 @@ impl Machine {
         self.derived.unresolved
     }
 
+    /// Whether it was lost in the middle of an operation, or may have been, and nobody knows what came of that.
+    #[must_use]
+    pub const fn is_lost(&self) -> bool {
+        self.derived.lost
+    }
+
     /// Since when it has not been available, if it is not. The Node decides; without one, whether the host answers.
     #[must_use]
     pub fn unavailable_since(&self) -> Option<Timestamp> {
@@ -310,24 +316,48 @@ impl Machine {
         self.derived.occupies
     }
 
+    /// Whether it is recorded that it was lost in the middle of an operation.
+    fn is_recorded_lost(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| {
+            object
+                .status
+                .condition(ConditionKind::InSync)
+                .is_some_and(|in_sync| in_sync.reason == Reason::OperationLost)
+        })
+    }
+
     /// Whether what is recorded leaves open that an operation is under way: by a change of the spec that was not
-    /// finished, an admission, a recorded drift, or the deletion.
+    /// finished, an admission, a recorded drift or loss, or the deletion.
     pub(super) fn is_unsettled(&self, standings: &Standings) -> bool {
         self.object.as_ref().is_some_and(|object| {
             object.meta.generation != object.status.observed_generation
                 || object.meta.is_terminating()
                 || self.is_recorded_drifted()
+                || self.is_recorded_lost()
                 || standings.iter().any(Standing::is_pending)
         })
     }
 
     /// Whether an operation may be under way that this engine has not ordered: the record leaves it open, and the host
-    /// was not asked yet. Without our finalizer nothing was ever started. A host that is given up is as in [`Self::is_busy`].
+    /// was not asked yet. A host that is given up is as in [`Self::is_busy`].
     pub(super) fn may_be_busy(&self, standings: &Standings) -> bool {
-        self.host.facts.is_none()
-            && self.object.as_ref().is_some_and(|object| object.meta.is_held())
+        self.was_left_open(standings)
             && !self.is_recorded_unreachable()
             && (self.host.unreachable_since.is_none() || self.is_node_healthy())
+    }
+
+    /// Whether it was lost in the middle of an operation, or may have been, given that none is under way any more as far
+    /// as is known.
+    pub(super) fn may_be_lost(&self, standings: &Standings) -> bool {
+        let is_told = || !self.is_recorded_unreachable() || self.is_recorded_lost();
+        self.uncertain.is_some() || (self.was_left_open(standings) && is_told())
+    }
+
+    /// Whether a predecessor may have begun an operation of which nobody was told how it ended. Without our finalizer
+    /// nothing was ever started.
+    fn was_left_open(&self, standings: &Standings) -> bool {
+        self.host.facts.is_none()
+            && self.object.as_ref().is_some_and(|object| object.meta.is_held())
             && self.is_unsettled(standings)
     }
 

@@ -85,7 +85,7 @@ impl World {
                 .is_some_and(|start| machine.unavailable_since().is_some_and(|since| since > start));
         let holds =
             standings.iter().any(|standing| matches!(standing, Standing::Reserved | Standing::Failed));
-        let lost = machine.uncertain.is_some() && !unresolved;
+        let lost = !unresolved && machine.may_be_lost(&standings);
         let occupies = unresolved || fell || holds;
         Derived { live, occupies, unresolved, lost, standings, uid: machine.uid() }
     }

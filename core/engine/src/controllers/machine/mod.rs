@@ -133,6 +133,8 @@ impl Step<'_> {
         } else if self.machine.is_unresolved() {
             // A successor must not take it for idle: an unreachable machine holds no slot.
             Verdict::silent(cause)
+        } else if self.machine.is_lost() {
+            Verdict::lost(cause)
         } else {
             Verdict::unreachable(cause)
         };

@@ -81,6 +81,11 @@ impl Verdict {
         }
     }
 
+    /// Not reached any more, after an operation was begun or may have been. A successor must know that.
+    pub(super) fn lost(cause: &Cause) -> Self {
+        Self { in_sync: Some((Truth::Unknown, Reason::OperationLost)), ..Self::unreachable(cause) }
+    }
+
     /// Not reached, while an operation may be under way there.
     pub(super) fn silent(cause: &Cause) -> Self {
         Self { reachable: Some((Truth::Unknown, Reason::Cause(cause.kind))), ..Self::unreachable(cause) }
