@@ -215,7 +215,8 @@ pub struct Moment {
     /// They delete these objects.
     #[serde(default)]
     pub delete: Vec<Reference>,
-    /// They record on the Lease that hosts may be taken over, whatever epoch they have seen.
+    /// They record on the Lease that hosts may be taken over which have seen the epoch that the operator tells of, and do it
+    /// again whenever it asks.
     #[serde(default)]
     pub adopt: bool,
     /// They start one more operator, in this seat (0 is that of the first).

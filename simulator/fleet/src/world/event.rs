@@ -56,6 +56,8 @@ pub(crate) enum Event {
     },
     /// People do the next thing on their list.
     People(u32),
+    /// People look whether the operator asks for another adoption.
+    Adoption,
     /// Somebody else acts.
     Workload {
         /// Who.

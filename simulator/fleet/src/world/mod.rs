@@ -7,6 +7,7 @@ pub mod api_server;
 pub mod host;
 
 mod actors;
+mod adoption;
 mod arrival;
 mod blindness;
 mod catalogue;
@@ -183,6 +184,7 @@ impl World {
             Event::Step { host, run } => self.step(host, run),
             Event::Node { host, generation } => self.node_changes(host, generation),
             Event::People(moment) => self.people_act(moment),
+            Event::Adoption => self.adopt_again(),
             Event::Workload { index, occurrence } => self.workload_acts(index, occurrence),
             Event::Fault(injection) => self.inject(injection),
         }

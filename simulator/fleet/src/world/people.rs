@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use seaworthy_api::object::{Endpoint, Lease, LeaseSpec, Machine, Metadata, Resource};
-use seaworthy_api::v1alpha1::{ADOPT_ANNOTATION, Address, LEASE, MachineSpec, NAMESPACE, Ssh};
+use seaworthy_api::object::{Endpoint, Machine, Metadata, Resource};
+use seaworthy_api::v1alpha1::{Address, MachineSpec, Ssh};
 use seaworthy_kernel::{Draws, Priority};
 use seaworthy_model::id::Kind;
 
@@ -117,29 +117,8 @@ impl World {
         }
     }
 
-    /// Records on the Lease that hosts which have seen operators up to the highest epoch may be taken over.
-    fn adopt(&mut self) {
-        let epoch = self.hosts.iter().map(|host| host.epoch().0).max().unwrap_or_default();
-        let now = self.queue.now();
-        let annotation = (ADOPT_ANNOTATION.to_owned(), epoch.to_string());
-        let written = match self.api.get(Kind::Lease, LEASE) {
-            Some(_) => self.api.update((Kind::Lease, LEASE), Preconditions::default(), now, |object| {
-                object.metadata_mut().annotations.extend([annotation]);
-            }),
-            None => {
-                let mut metadata = Metadata { namespace: Some(NAMESPACE.into()), ..Metadata::named(LEASE) };
-                metadata.annotations.extend([annotation]);
-                let api_version = Endpoint::of(Kind::Lease).api_version.into();
-                let (kind, spec) = (Kind::Lease.name().into(), LeaseSpec::default());
-                let lease = Lease { api_version, kind, metadata, spec, status: None };
-                self.api.create(Resource::Lease(Box::new(lease)), now)
-            }
-        };
-        self.note(written, LEASE);
-    }
-
     /// What follows a write of people. One that is refused is a fault of the scenario.
-    fn note(&mut self, result: WriteResult, name: &str) {
+    pub(super) fn note(&mut self, result: WriteResult, name: &str) {
         match result {
             Ok(written) => self.committed(&written, Writer::Other),
             Err(refusal) => {

@@ -69,6 +69,7 @@ impl World {
             | Event::Step { .. }
             | Event::Node { .. }
             | Event::People(_)
+            | Event::Adoption
             | Event::Workload { .. }
             | Event::Fault(_) => return false,
         };
