@@ -11,6 +11,7 @@ use seaworthy_model::config::Config;
 use seaworthy_model::effect::Target;
 use seaworthy_model::event::{Event, Observation, Outcome};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
+use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
@@ -283,4 +284,27 @@ fn our_own_writes_of_the_lease_seen_before_their_replies_are_no_successor() {
     fixture.see(Observation::Stopping);
     seen_first(&mut fixture);
     assert_eq!(fixture.engine.world().gate(), Some(Blocker::Stopping));
+}
+
+#[test]
+fn a_leader_whose_lease_goes_before_it_has_listed_anything_tells_what_it_waits_for() {
+    let mut fixture = leading(1);
+    fixture.store.edit_fleet(|spec| spec.components = vec![want(WEB, web(1))]);
+    fixture.deliver();
+    fixture.pass(60 * SECOND);
+    fixture.restart();
+    let took = (0..10).any(|_| {
+        let took = picture(&fixture.turn()).contains("take as");
+        if !took {
+            fixture.execute();
+        }
+        took
+    });
+    assert!(took);
+    fixture.reply();
+    fixture.store.delete_lease();
+    fixture.see(Observation::Lease(None));
+    fixture.pass(60 * SECOND);
+    let fleet = fixture.store.fleet.as_ref().unwrap();
+    assert_eq!(fleet.status.conditions[0].reason, FleetReason::StoreRegressed);
 }

@@ -121,7 +121,10 @@ fn take_over(lease: &LeaseObject, epoch: Epoch, draft: &mut Draft<'_>) {
 fn hold(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) {
     draft.wait(Blocker::StoreRegressed { seen: leadership.ahead.unwrap_or_default() });
     if leadership.is_holder() {
-        renew(leadership, lease, draft);
+        if !renew(leadership, lease, draft) && !leadership.watching {
+            // Who knows no object can tell nobody what it waits for.
+            draft.watch();
+        }
     } else {
         draft.note(Note::Taking(None));
         let vacant = lease.record.epoch == Epoch::VACANT;
