@@ -44,7 +44,7 @@ pub(crate) fn shrink(arguments: &ShrinkArguments) -> ExitCode {
         Err(problem) => return cannot_run(&problem),
     };
     let out = arguments.out.clone().unwrap_or_else(|| beside(&arguments.file));
-    if let Err(problem) = input::write(&out, &shrunk.plan) {
+    if let Err(problem) = input::write(&out, &shrunk.plan).and_then(|()| verify(&out, &shrunk)) {
         return cannot_run(&problem);
     }
     let plan = &shrunk.plan;
@@ -89,6 +89,16 @@ fn run(arguments: &ShrinkArguments) -> Result<((u32, usize), Shrunk), String> {
     }
     let shrunk = shrunk.ok_or_else(|| format!("{}: this run does not fail", arguments.file.display()))?;
     Ok((before, shrunk))
+}
+
+/// Whether the file fails as was found out: somebody is going to rely on it.
+fn verify(out: &Path, shrunk: &Shrunk) -> Result<(), String> {
+    let mut world = input::plan(out)
+        .and_then(|(file, plan)| plan.world(&file, Options::default()).map_err(|error| error.to_string()))?;
+    match attempt(&mut world).failure {
+        Some(failure) if failure == shrunk.failure => Ok(()),
+        Some(_) | None => Err(format!("{}: does not fail as it did before it was written", out.display())),
+    }
 }
 
 fn read(arguments: &ShrinkArguments) -> Result<ResolvedPlan, String> {

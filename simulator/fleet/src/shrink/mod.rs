@@ -6,10 +6,13 @@ mod candidate;
 use std::collections::BTreeSet;
 
 use seaworthy_kernel::word;
+use seaworthy_model::report::{Blocker, Subject};
+use serde_json::Value;
 
 use crate::attempt::{Failure, attempt};
 use crate::options::Options;
 use crate::plan::{ResolvedPlan, Strike};
+use crate::world::World;
 
 /// What became of a plan that was made smaller.
 #[derive(Clone, Debug)]
@@ -36,19 +39,35 @@ pub struct Shrinking {
 struct Shrinker<'a> {
     best: ResolvedPlan,
     failure: Failure,
+    kind: String,
+    /// Without faults everything converges, thanks to what people do.
+    people_suffice: bool,
     options: Options,
     tried: u32,
     seen: BTreeSet<u64>,
     progress: &'a mut dyn FnMut(Shrinking),
 }
 
+/// A run that failed.
+struct Broken {
+    failure: Failure,
+    /// What it has in common with failures that mean the same.
+    kind: String,
+    /// The strikes that came to pass until then.
+    came: Vec<Strike>,
+}
+
 /// Rounds after which what is left is left.
 const ROUNDS_MAX: u32 = 6;
 
-/// Makes a plan smaller as long as it fails with the same invariant. `None` when it does not fail.
+/// Makes a plan smaller as long as it fails in the same way. What people do that the fleet needs to converge even without
+/// faults stays: otherwise the smallest plan is one in which nobody does it. `None` when the plan does not fail.
 pub fn shrink(plan: ResolvedPlan, options: Options, progress: &mut dyn FnMut(Shrinking)) -> Option<Shrunk> {
-    let failure = outcome(&plan, options)?.0;
-    let mut shrinker = Shrinker { best: plan, failure, options, tried: 1, seen: BTreeSet::new(), progress };
+    let Broken { failure, kind, .. } = outcome(&plan.to_string(), options)?;
+    let people_suffice = converges_without_faults(&plan, options);
+    let seen = BTreeSet::new();
+    let mut shrinker =
+        Shrinker { best: plan, failure, kind, people_suffice, options, tried: 1, seen, progress };
     for _ in 0..ROUNDS_MAX {
         let before = shrinker.best.clone();
         shrinker.take(candidate::without_strikes(&before));
@@ -68,8 +87,9 @@ pub fn shrink(plan: ResolvedPlan, options: Options, progress: &mut dyn FnMut(Shr
     Some(Shrunk { plan, failure, tried })
 }
 
-/// How a plan fails, and the strikes that came to pass until then.
-fn outcome(plan: &ResolvedPlan, options: Options) -> Option<(Failure, Vec<Strike>)> {
+/// How a plan fails, as its file has it: what counts is what is read back.
+fn outcome(text: &str, options: Options) -> Option<Broken> {
+    let plan = ResolvedPlan::read("plan", text).ok()?;
     let mut world = plan.world("plan", options).ok()?;
     let failure = attempt(&mut world).failure?;
     let missed: Vec<&Strike> = world.ledger().into_iter().flat_map(|ledger| ledger.missed()).collect();
@@ -78,37 +98,62 @@ fn outcome(plan: &ResolvedPlan, options: Options) -> Option<(Failure, Vec<Strike
         // What was to come after the failure is no part of it.
         !missed.contains(strike) && crate::world::START + strike.at().0 <= now
     });
-    Some((failure, came.cloned().collect()))
+    Some(Broken { kind: kind(&failure, &world), came: came.cloned().collect(), failure })
 }
 
-/// What failures have in common that mean the same: the invariant, and of what has not converged the first words without
-/// numbers.
-fn kind(failure: &Failure) -> String {
+/// Whether everything is as wanted in the end when no fault strikes. It is judged with an engine that nobody has broken.
+fn converges_without_faults(plan: &ResolvedPlan, options: Options) -> bool {
+    let mut plan = candidate::without_strikes(plan);
+    plan.scenario.relax();
+    *plan.scenario.list_mut("eventually") = vec![Value::from("converged")];
+    plan.scenario.list_mut("always").clear();
+    let world = plan.world("plan", Options::seeded(options.seed));
+    world.is_ok_and(|mut world| attempt(&mut world).failure.is_none())
+}
+
+/// What failures have in common that mean the same: the invariant; of what has not converged the first words without
+/// numbers, and what the operator waits for.
+fn kind(failure: &Failure, world: &World) -> String {
     let broken = failure.invariant != "converged" && failure.invariant != "expected";
     if broken {
         return failure.invariant.clone();
     }
+    let waits = world.mind().map(|(_, engine, _)| {
+        let world = engine.world();
+        world.gate().or_else(|| world.blocker(Subject::PackageVersion)).map_or("nothing", Blocker::name)
+    });
     let detail = failure.detail.split(';').next().unwrap_or_default();
-    let words = detail.chars().filter(|letter| !letter.is_ascii_digit());
-    format!("{} {}", failure.invariant, words.collect::<String>())
+    let words: String = detail.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+    format!("{} {words}, and it waits for {}", failure.invariant, waits.unwrap_or("an operator"))
 }
 
 impl Shrinker<'_> {
-    /// Tries a smaller plan, and keeps it if it fails alike.
+    /// Tries a smaller plan, and keeps it if it fails in the same way.
     fn take(&mut self, candidate: ResolvedPlan) -> bool {
-        if candidate == self.best || !self.seen.insert(word(&candidate.to_string())) {
-            return false;
-        }
-        self.tried += 1;
-        let Some((failure, came)) = outcome(&candidate, self.options) else { return false };
-        if kind(&failure) != kind(&self.failure) {
-            return false;
-        }
-        self.failure = failure;
-        self.best = ResolvedPlan { strikes: came, ..candidate };
+        let Some(came) = self.keep(candidate) else { return false };
+        // What did not come to pass goes too, unless something depended on its being foreseen.
+        self.keep(ResolvedPlan { strikes: came, ..self.best.clone() });
         let (machines, strikes) = (self.best.scenario.machines(), self.best.strikes.len());
         (self.progress)(Shrinking { tried: self.tried, machines, strikes });
         true
+    }
+
+    /// The same, and says which strikes came to pass.
+    fn keep(&mut self, candidate: ResolvedPlan) -> Option<Vec<Strike>> {
+        let text = candidate.to_string();
+        if candidate == self.best || !self.seen.insert(word(&text)) {
+            return None;
+        }
+        self.tried += 1;
+        let Broken { failure, came, .. } =
+            outcome(&text, self.options).filter(|broken| broken.kind == self.kind)?;
+        let people_do_the_same = candidate.scenario == self.best.scenario;
+        if self.people_suffice && !people_do_the_same && !converges_without_faults(&candidate, self.options) {
+            return None;
+        }
+        self.failure = failure;
+        self.best = candidate;
+        Some(came)
     }
 
     /// Takes the first of the smaller plans that fails alike, as often as there is one.

@@ -38,6 +38,8 @@ fn what_has_nothing_to_do_with_the_failure_goes() {
     assert_eq!((left("faults"), left("eventually")), (0, 1), "{}", shrunk.plan);
     assert!(left("timeline") <= 1 && left("manifests") <= 2, "{}", shrunk.plan);
     assert!(steps > 0 && shrunk.tried > steps);
+    let again = outcome(&shrunk.plan.to_string(), Options::default()).unwrap();
+    assert_eq!(again.failure, shrunk.failure, "as a file it fails alike");
 }
 
 #[test]
@@ -46,4 +48,61 @@ fn what_does_not_fail_is_not_made_smaller() {
     document.relax();
     let plan = ResolvedPlan { scenario: document, seed: Seed(1), strikes: Vec::new() };
     assert!(shrink(plan, Options::default(), &mut |_| {}).is_none());
+}
+
+const LEASE_LOST: &str = include_str!("../../../../scenarios/fast/lease_lost.yaml");
+
+/// The Lease is deleted, an adoption is recorded, and the scenario expects what cannot hold.
+fn lease_lost() -> ResolvedPlan {
+    let mut document = Document::read("lease_lost.yaml", LEASE_LOST).unwrap();
+    document.relax();
+    document.set_machines(2);
+    document.list_mut("eventually").insert(0, serde_json::json!({"maxOperations": 0}));
+    ResolvedPlan { scenario: document, seed: Seed(1), strikes: Vec::new() }
+}
+
+fn adopts(plan: &ResolvedPlan) -> usize {
+    plan.scenario.list("timeline").iter().position(|moment| moment["adopt"] == true).unwrap()
+}
+
+#[test]
+fn what_people_have_to_do_is_not_left_out() {
+    let plan = lease_lost();
+    assert!(converges_without_faults(&plan, Options::default()));
+    let mut nobody_adopts = plan.clone();
+    nobody_adopts.scenario.list_mut("timeline").remove(adopts(&plan));
+    assert!(!converges_without_faults(&nobody_adopts, Options::default()));
+
+    let Broken { failure, kind, .. } = outcome(&plan.to_string(), Options::default()).unwrap();
+    let mut shrinker = Shrinker {
+        best: plan.clone(),
+        failure,
+        // Even to somebody who takes every failure to converge for the same.
+        kind: outcome(&nobody_adopts.to_string(), Options::default()).unwrap().kind,
+        people_suffice: true,
+        options: Options::default(),
+        tried: 0,
+        seen: BTreeSet::new(),
+        progress: &mut |_| {},
+    };
+    assert_ne!(shrinker.kind, kind, "one waits for people");
+    assert!(!shrinker.take(nobody_adopts.clone()));
+    assert_eq!(shrinker.best, plan);
+    shrinker.seen.clear();
+    shrinker.people_suffice = false;
+    assert!(shrinker.take(nobody_adopts));
+}
+
+#[test]
+fn another_way_to_fail_is_not_the_same() {
+    let plan = lease_lost();
+    let kind_of = |plan: &ResolvedPlan| outcome(&plan.to_string(), Options::default()).unwrap().kind;
+    let mut other = plan.clone();
+    other.scenario.list_mut("eventually").remove(0);
+    other.scenario.list_mut("timeline").remove(adopts(&plan));
+    assert!(kind_of(&other).contains("StoreRegressed"), "{}", kind_of(&other));
+    assert_ne!(kind_of(&other), kind_of(&plan));
+    let shrunk = shrink(plan.clone(), Options::default(), &mut |_| {}).unwrap();
+    assert_eq!(kind_of(&shrunk.plan), kind_of(&plan));
+    assert!(converges_without_faults(&shrunk.plan, Options::default()), "{}", shrunk.plan);
 }
