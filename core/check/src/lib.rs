@@ -16,6 +16,9 @@ mod exclusivity;
 mod finalizer;
 mod freshness;
 mod holding;
+mod intent;
+mod patience;
+mod pause;
 mod removal;
 
 use alloc::string::String;
@@ -54,6 +57,9 @@ pub const CHECKS: &[Invariant] = &[
     budget::INVARIANT,
     removal::INVARIANT,
     finalizer::INVARIANT,
+    intent::INVARIANT,
+    pause::INVARIANT,
+    patience::INVARIANT,
 ];
 
 /// Judges a turn against what the engine knew when it ended. Empty when all is well.

@@ -3,13 +3,17 @@
 #[path = "../../engine/tests/fixture/mod.rs"]
 mod fixture;
 
+use std::sync::Arc;
+
 use fixture::{Fixture, WEB, want, web};
 use seaworthy_check::{CHECKS, check, recount};
 use seaworthy_engine::Engine;
 use seaworthy_engine::sabotage::Sabotage;
+use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
-use seaworthy_model::effect::{Action, ActionId, Effect, Fence};
+use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
+use seaworthy_model::event::{Event, Outcome};
 use seaworthy_model::host::{Change, HostCommand};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::quantity::CountOrPercent;
@@ -111,6 +115,61 @@ fn removal_sees_what_nobody_asked_for() {
 }
 
 #[test]
+fn intent_sees_another_version_than_the_wish() {
+    let (fixture, turn) = about_to_install();
+    let other = |action: &mut Action| {
+        if let Effect::Host(order) = &mut action.effect
+            && let HostCommand::Apply(operation) = &mut order.command
+            && let Change::Install(release) = &mut operation.change
+        {
+            Arc::make_mut(release).version = web(2);
+        }
+    };
+    assert_eq!(broken(&fixture, turn, is_install, other), ["intent"]);
+}
+
+/// The engine that gave the order is told of a pause before the turn is judged, as if it had overlooked it.
+#[test]
+fn pause_sees_a_start_on_a_paused_machine_or_fleet() {
+    let (mut fixture, turn) = about_to_install();
+    fixture.store.edit_machine(0, |spec| spec.paused = true);
+    fixture.deliver();
+    assert!(broken(&fixture, turn, is_install, |_| {}).contains(&"pause"));
+
+    let (mut fixture, turn) = about_to_install();
+    fixture.store.edit_fleet(|spec| spec.paused = true);
+    fixture.deliver();
+    assert!(broken(&fixture, turn, is_install, |_| {}).contains(&"pause"));
+}
+
+#[test]
+fn pause_sees_an_admission_to_a_paused_fleet() {
+    let mut fixture = Fixture::new(4);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    let admits = |action: &Action| {
+        let Effect::WritePackageVersionStatus(status) = &action.effect else { return false };
+        status.rollouts.iter().any(|rollout| rollout.admitted_below > 0)
+    };
+    let turn = turn_with(&mut fixture, admits);
+    fixture.store.edit_fleet(|spec| spec.paused = true);
+    fixture.deliver();
+    assert!(broken(&fixture, turn, admits, |_| {}).contains(&"pause"));
+}
+
+/// The host refuses the contact after the order was given: giving it again at once is what must not be.
+#[test]
+fn patience_sees_a_second_try_before_its_time() {
+    let mut fixture = Fixture::new(1);
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    let is_read = |action: &Action| matches!(action.target, Target::Host(_));
+    let turn = turn_with(&mut fixture, is_read);
+    let failed = Outcome::Retryable(Cause::new(CauseKind::ConnectionFailed, "no route"));
+    let action = turn.actions.iter().find(|action| is_read(action)).unwrap().id;
+    fixture.engine.observe(Event::Finished { action, outcome: failed });
+    assert!(broken(&fixture, turn, is_read, |_| {}).contains(&"patience"));
+}
+
+#[test]
 fn finalizer_sees_ours_leave_too_early_and_others_touched() {
     let mut fixture = Fixture::new(1);
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
@@ -159,5 +218,17 @@ fn budget_sees_a_start_beyond_it() {
 fn every_invariant_has_a_name_of_its_own() {
     let mut names: Vec<&str> = CHECKS.iter().map(|invariant| invariant.name).collect();
     names.sort_unstable();
-    assert_eq!(names, ["authority", "budget", "exclusivity", "finalizer", "freshness", "holding", "removal"]);
+    let all = [
+        "authority",
+        "budget",
+        "exclusivity",
+        "finalizer",
+        "freshness",
+        "holding",
+        "intent",
+        "patience",
+        "pause",
+        "removal",
+    ];
+    assert_eq!(names, all);
 }

@@ -1,0 +1,43 @@
+//! Intent: what is installed is what a person asked for now, on the Machine or by the fleet's rollout, or the release
+//! that is there already, made anew. So a version goes back only when a person sets it back.
+
+use alloc::format;
+
+use seaworthy_engine::{Aim, World, targets};
+use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::host::{Change, HostCommand, Release};
+use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::machine::Want;
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "intent", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        let (Target::Host(id), Effect::Host(order)) = (action.target, &action.effect) else { continue };
+        let HostCommand::Apply(operation) = &order.command else { continue };
+        let Change::Install(release) = &operation.change else { continue };
+        judge_install(world, (id, operation.component), release, (action, findings));
+    }
+}
+
+fn judge_install(
+    world: &World,
+    (id, component): (MachineId, ComponentId),
+    release: &Release,
+    (action, findings): (&Action, &mut Findings<'_>),
+) {
+    let machine = world.machine(id);
+    let target = targets(world, machine).find(|target| target.component == component);
+    let is_asked_for = match target.map(|target| target.aim) {
+        Some(Aim::Set(Want::Present { version, .. })) => *version == release.version,
+        Some(Aim::Keep) => machine.reported(component).is_some_and(|reported| reported.release == release.id),
+        Some(Aim::Set(Want::Absent)) | None => false,
+    };
+    if !is_asked_for {
+        let version = world.version_name(release.version);
+        findings.against(action, format!("nobody asked for {version} on this machine"));
+    }
+}

@@ -1,0 +1,31 @@
+//! Patience: nothing is tried again before its back-off has passed, be it a contact or a write. So what does not work
+//! costs a bounded number of tries.
+
+use alloc::format;
+
+use seaworthy_engine::{Retry, World};
+use seaworthy_model::effect::Target;
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "patience", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        let retry: Option<Retry> = match action.target {
+            Target::Driver => None,
+            Target::Lease => Some(world.leadership.retry),
+            Target::Host(id) => Some(world.machine(id).host.retry),
+            Target::Machine(id) => Some(world.machine(id).write_retry),
+            Target::Version(id) => world.version(id).map(|version| version.retry),
+            Target::PackageVersion => Some(world.fleet.retry),
+        };
+        if let Some(retry) = retry.filter(|retry| retry.not_before > world.now()) {
+            findings.against(
+                action,
+                format!("tried again before {:?}, after {} failures", retry.not_before, retry.failures),
+            );
+        }
+    }
+}

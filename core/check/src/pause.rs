@@ -1,0 +1,46 @@
+//! Pause: while a person has paused the machine or the fleet, no change is started on a host, and nobody is admitted.
+//! What is under way ends, and is looked after.
+
+use alloc::format;
+
+use seaworthy_engine::{InFlightKind, World};
+use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::package_version::Rollout;
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "pause", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    let is_fleet_paused = world.fleet.is_paused();
+    for action in &turn.actions {
+        match (action.target, &action.effect) {
+            (Target::Host(id), _) => {
+                let is_paused = world.machine(id).spec().is_some_and(|spec| spec.paused);
+                if !is_paused && !is_fleet_paused {
+                    continue;
+                }
+                let kind = world.in_flight().get(&action.id).map(|in_flight| in_flight.kind);
+                if matches!(kind, Some(InFlightKind::Change(..) | InFlightKind::Disown)) {
+                    let who = if is_paused { "the machine" } else { "the fleet" };
+                    findings.against(action, format!("{kind:?} although {who} is paused"));
+                }
+            }
+            (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) if is_fleet_paused => {
+                let recorded = world.fleet.object.as_ref().map_or(&[][..], |object| &object.status.rollouts);
+                if status.rollouts.iter().any(|rollout| admits_more(rollout, recorded)) {
+                    findings.against(action, "machines are admitted although the fleet is paused".into());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a rollout admits machines that the recorded ones do not.
+fn admits_more(rollout: &Rollout, recorded: &[Rollout]) -> bool {
+    let same =
+        |before: &&Rollout| before.component == rollout.component && before.generation == rollout.generation;
+    rollout.admitted_below > recorded.iter().find(same).map_or(0, |before| before.admitted_below)
+}
