@@ -1,5 +1,5 @@
 //! The swarm over the fast scenarios: a thousand seeds, each with a fleet, a budget and faults of its own, over all cores.
-//! One in twenty is run twice, on two threads, and compared event by event.
+//! Each is compared with its fault-free twin. One in twenty is run twice, on two threads, and compared event by event.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -42,10 +42,11 @@ fn swarm() -> Swarm {
 fn wrong(swarm: &Swarm, seed: u64) -> Option<String> {
     let member = swarm.member(Seed(seed)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     let options = Options::default();
+    let attempt = member.run_with_twin(options);
     if !seed.is_multiple_of(TWICE_EVERY) {
-        return member.run(options).failure.map(|failure| format!("{}: {failure:?}", member.file));
+        return attempt.failure.map(|failure| format!("{}: {failure:?}", member.file));
     }
-    let (attempt, record) = member.recorded(options);
+    let record = member.recorded(options).1;
     let again = thread::scope(|scope| scope.spawn(|| member.recorded(options).1).join()).unwrap();
     let divergence = record.divergence(&again).map(|divergence| format!("not the same again: {divergence}"));
     attempt.failure.map(|failure| format!("{}: {failure:?}", member.file)).or(divergence)
@@ -79,7 +80,7 @@ fn plans_of_what_went_wrong_once_hold() {
     for (file, text) in files("regressions/plans") {
         let plan = ResolvedPlan::read(&file, &text).unwrap_or_else(|error| panic!("{error}"));
         let mut world = plan.world(&file, Options::default()).unwrap();
-        let failure = seaworthy_fleet::attempt(&mut world).failure;
+        let failure = seaworthy_fleet::attempt_with_twin(&mut world).failure;
         assert_eq!(failure, None, "{file}");
     }
 }

@@ -118,6 +118,12 @@ impl Names {
         Self::default()
     }
 
+    /// How many machines and versions were ever named.
+    #[must_use]
+    pub const fn subjects(&self) -> usize {
+        self.machines.names.len() + self.versions.names.len()
+    }
+
     /// The id of the machine `name`.
     pub fn machine(&mut self, name: &str) -> MachineId {
         let (id, new) = self.machines.intern(name);

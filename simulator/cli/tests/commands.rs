@@ -146,3 +146,12 @@ fn a_machine_of_a_plan_is_explained_as_in_the_run_that_wrote_it() {
     let text = code(&seaworthy(&["sim", "explain", plan, "--machine", "m-00007", "--seed", "5"]), 2);
     assert!(text.contains("a resolved plan has its own"), "{text}");
 }
+
+/// The twin is another run: whoever asks for it waits for it, and the printed run is the same.
+#[test]
+fn a_run_is_compared_with_its_twin_when_asked_to() {
+    let storm = scenario("fast/storm.yaml");
+    let alone = seaworthy(&["sim", "run", &storm, "--output", "json"]);
+    let twin = seaworthy(&["sim", "run", &storm, "--twin", "--output", "json"]);
+    assert_eq!(hash(&code(&alone, 0)), hash(&code(&twin, 0)));
+}

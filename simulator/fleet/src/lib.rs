@@ -28,6 +28,7 @@ mod attempt;
 mod options;
 mod run;
 mod tally;
+mod twin;
 
 pub use attempt::{Attempt, Failure, attempt};
 pub use options::Options;
@@ -36,3 +37,4 @@ pub use options::{Broken, Sabotage};
 pub use plan::ResolvedPlan;
 pub use run::{Breach, Budget, Progress, Summary, conclude, conclude_recorded, run, run_recorded};
 pub use scenario::{Scenario, ScenarioError};
+pub use twin::{attempt_with_twin, compare_with_twin};

@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::oracle::Violation;
 use crate::plan::fault_labels;
 use crate::scenario::Scenario;
-use crate::world::{START, World, since_start};
+use crate::world::{START, World, readable, since_start};
 
 /// Between two reports of progress there are so many events.
 const PROGRESS_EVERY: u64 = 1 << 16;
@@ -150,8 +150,8 @@ pub fn conclude_recorded(world: &mut World, progress: &mut impl FnMut(&Progress)
 /// Lets time pass until the run is over. What is then still missing is the answer.
 fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String> {
     let quiet = world.quiet;
-    let limit = quiet + world.scenario.quiet.limit.0;
     let stable = world.scenario.quiet.stable.0;
+    let mut limit = None;
     let events_max = 50_000_000 + 10_000 * u64::from(world.scenario.fleet.machines);
     let mut look_at = quiet + stable;
     let mut missing = vec!["the run was broken off".to_owned()];
@@ -168,9 +168,10 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
             let detail = format!("{events_max} events, and no end");
             world.oracle.breach("livelock", world.now(), detail);
         }
-        if world.step_until(look_at.min(limit)) {
+        if world.step_until(limit.map_or(look_at, |limit| look_at.min(limit))) {
             continue;
         }
+        let limit = *limit.get_or_insert_with(|| quiet + time_to_converge(world) + stable);
         let idle = world.last_write.max(world.last_operation).max(quiet) + stable;
         if world.now() < idle && world.now() < limit {
             look_at = idle;
@@ -178,10 +179,17 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
         }
         world.look_always();
         missing = judge(world);
-        if missing.is_empty() {
+        let doubts = if missing.is_empty() { world.doubts() } else { Vec::new() };
+        if missing.is_empty() && doubts.is_empty() {
+            world.oracle.account(world.now());
             return missing;
         }
         if world.now() >= limit {
+            for doubt in doubts {
+                world.oracle.breach("explained", world.now(), doubt);
+            }
+            let after = readable(limit.since(quiet));
+            missing.push(format!("{after} after the last fault, which is longer than it may take"));
             break;
         }
         let patience = (world.now().since(quiet) / 50).max(Duration::from_secs(60));
@@ -189,6 +197,11 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
     }
     progress(&progress_of(world));
     missing
+}
+
+/// How long it may take from the moment when it becomes quiet: as the scenario says, or as there is to do.
+fn time_to_converge(world: &World) -> Duration {
+    world.scenario.quiet.limit.map_or_else(|| world.convergence_bound(), |limit| limit.0)
 }
 
 fn judge(world: &World) -> Vec<String> {

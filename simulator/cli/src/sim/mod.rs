@@ -23,7 +23,9 @@ use clap::{Args, ValueEnum};
 use seaworthy_fleet::history::History;
 use seaworthy_fleet::plan::Ledger;
 use seaworthy_fleet::world::World;
-use seaworthy_fleet::{Options, ResolvedPlan, Scenario, Summary, conclude, conclude_recorded};
+use seaworthy_fleet::{
+    Options, ResolvedPlan, Scenario, Summary, compare_with_twin, conclude, conclude_recorded,
+};
 use seaworthy_kernel::Seed;
 
 pub(crate) use enumerate::{EnumerateArguments, enumerate};
@@ -50,6 +52,9 @@ pub(crate) struct RunArguments {
     /// Write the resolved plan of the run here: scenario, seed, and every strike of a fault. `sim replay` runs it.
     #[arg(long, value_name = "OUT")]
     plan: Option<PathBuf>,
+    /// Run the fault-free twin too, and compare: same end, and no work that nothing accounts for.
+    #[arg(long)]
+    twin: bool,
     /// How to print what came of it.
     #[arg(long, value_enum, default_value_t = Output::Table)]
     output: Output,
@@ -102,6 +107,14 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     let _ = writeln!(std::io::stdout(), "{text}");
     if let Err(problem) = write_files(arguments, &world, &summary, &history) {
         return cannot_run(&problem);
+    }
+    if arguments.twin
+        && summary.is_good()
+        && let Some(failure) = compare_with_twin(&world)
+    {
+        eprintln!("{}: {}", failure.invariant, failure.detail);
+        eprintln!("run it again with: {} --twin", again(arguments, summary.seed));
+        return ExitCode::FAILURE;
     }
     let is_own_history = arguments.seed.is_none() && arguments.machines.is_none();
     if summary.is_good() && (summary.unseen.is_empty() || !is_own_history) {

@@ -29,6 +29,9 @@ pub(crate) struct SwarmArguments {
     /// Fleets have up to so many machines; up to as many as the file says when left out.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     machines: Option<u32>,
+    /// All fleets are just as large as they may be.
+    #[arg(long)]
+    exact: bool,
     /// So many runs at once; as many as there are cores when left out.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
@@ -82,6 +85,7 @@ pub(crate) fn swarm(arguments: &SwarmArguments) -> ExitCode {
         Err(problem) => return cannot_run(&problem),
     };
     let swarm = Swarm::new(files, arguments.machines);
+    let swarm = if arguments.exact { swarm.exactly() } else { swarm };
     let (first, last) = arguments.seeds;
     let jobs = arguments
         .jobs
@@ -157,10 +161,11 @@ impl Shared<'_> {
 /// A run; twice, and the second time on a thread of its own, if it is to be compared.
 fn run(member: &Member, twice: bool) -> (Attempt, Option<Divergence>) {
     let options = Options::default();
+    let attempt = member.run_with_twin(options);
     if !twice {
-        return (member.run(options), None);
+        return (attempt, None);
     }
-    let (attempt, record) = member.recorded(options);
+    let record = member.recorded(options).1;
     let again = thread::scope(|scope| scope.spawn(|| member.recorded(options).1).join());
     (attempt, again.ok().and_then(|again| record.divergence(&again)))
 }
@@ -180,7 +185,8 @@ fn tell(arguments: &SwarmArguments, bad: &Bad) -> ExitCode {
         }
     }
     let machines = arguments.machines.map(|machines| format!(" --machines {machines}")).unwrap_or_default();
-    eprintln!("run it again with: seaworthy sim swarm {file} --seeds {seed}..{seed}{machines}");
+    let exact = if arguments.exact { " --exact" } else { "" };
+    eprintln!("run it again with: seaworthy sim swarm {file} --seeds {seed}..{seed}{machines}{exact}");
     if let Some(out) = &arguments.plan {
         if let Err(problem) = input::write(out, &bad.member.plan(Options::default())) {
             return cannot_run(&problem);

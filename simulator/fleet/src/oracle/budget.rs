@@ -94,6 +94,11 @@ impl Budget {
         self.detection
     }
 
+    /// So long after something was written the operator knows of it.
+    pub(super) fn knowledge(&self) -> Duration {
+        self.detection - GRACE
+    }
+
     pub(super) const fn peak(&self) -> Peak {
         self.peak
     }

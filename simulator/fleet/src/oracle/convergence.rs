@@ -1,7 +1,7 @@
 //! The judgement at the end: every machine that can be reached has exactly what is wanted, nothing differs from it on the
 //! host, and the status says just that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use seaworthy_api::names::Names;
@@ -13,8 +13,8 @@ use seaworthy_model::id::Kind;
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::package_version::SINGLETON;
 
-use crate::world::World;
 use crate::world::host::Host;
+use crate::world::{World, host_number};
 
 /// What differs from what is wanted. Empty when the world has converged.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +43,7 @@ pub(super) fn findings(world: &World) -> Findings {
     let mut findings = Findings::default();
     let fleet = world.api.get(Kind::ClusterPackageVersion, SINGLETON);
     let fleet = fleet.and_then(|object| object.package_version());
-    let mut releases =
-        Releases { world, names: Names::new(), specs: BTreeMap::new(), known: BTreeMap::new() };
+    let mut releases = Releases::new(world);
     for object in world.api.collection(Kind::Machine).objects() {
         let Resource::Machine(machine) = &object.resource() else { continue };
         let Some(host) = world.host_of(machine) else { continue };
@@ -62,7 +61,77 @@ pub(super) fn findings(world: &World) -> Findings {
     findings
 }
 
+/// A Machine that is not as it should be, for whatever reason.
+#[derive(Clone, Debug)]
+pub(super) struct Stray {
+    /// The Machine.
+    pub machine: Box<Machine>,
+    /// The number of its host, if it has one.
+    pub host: Option<u32>,
+    /// What is not as it should be.
+    pub finding: String,
+}
+
+/// All Machines that are not as they should be. Of those whose hosts cannot be reached only what is installed counts: nobody
+/// can say more of them. `are_reachable_well` when it was found already that all others are.
+#[must_use]
+pub(super) fn strays(world: &World, are_reachable_well: bool) -> Vec<Stray> {
+    let fleet = world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+    let fleet = fleet.and_then(|object| object.package_version());
+    let mut releases = Releases::new(world);
+    let mut strays = Vec::new();
+    if are_reachable_well && world.hosts.iter().all(Host::is_reachable) {
+        return strays;
+    }
+    for object in world.api.collection(Kind::Machine).objects() {
+        let Resource::Machine(machine) = object.resource() else { continue };
+        let number = host_number(&machine.spec.address.ip);
+        let host = number.and_then(|number| world.hosts.get(number as usize));
+        let mut findings = Findings::default();
+        let is_held = machine.metadata.finalizers.iter().any(|one| **one == *FINALIZER);
+        match host {
+            _ if machine.metadata.deletion_timestamp.is_some() && is_held => {
+                findings.add(|| "is still being deleted".to_owned());
+            }
+            _ if machine.metadata.deletion_timestamp.is_some() => {}
+            None => {}
+            Some(host) if !host.is_reachable() => {
+                judge_host(&machine, host, fleet, &mut releases, &mut findings);
+            }
+            Some(_) if are_reachable_well => {}
+            Some(host) => judge_machine(&machine, host, fleet, &mut releases, &mut findings),
+        }
+        if let Some(finding) = findings.examples.pop() {
+            strays.push(Stray { machine, host: number, finding });
+        }
+    }
+    strays
+}
+
+/// The hosts of all Machines that are not as they should be.
+#[must_use]
+pub(crate) fn stray_hosts(world: &World) -> BTreeSet<u32> {
+    strays(world, false).iter().filter_map(|stray| stray.host).collect()
+}
+
 fn judge_machine(
+    machine: &Machine,
+    host: &Host,
+    fleet: Option<&ClusterPackageVersion>,
+    releases: &mut Releases<'_>,
+    findings: &mut Findings,
+) {
+    judge_host(machine, host, fleet, releases, findings);
+    let is_held = machine.metadata.finalizers.iter().any(|one| **one == *FINALIZER);
+    if !host.installed().is_empty() && !is_held {
+        let name = &machine.metadata.name;
+        findings.add(|| format!("{name}: is in use, and nothing holds it when it is deleted"));
+    }
+    judge_status(machine, host, releases.world, findings);
+}
+
+/// Compares what is installed with what is wanted.
+fn judge_host(
     machine: &Machine,
     host: &Host,
     fleet: Option<&ClusterPackageVersion>,
@@ -92,11 +161,6 @@ fn judge_machine(
             (Some(_), Some(_)) => {}
         }
     }
-    let is_held = machine.metadata.finalizers.iter().any(|one| **one == *FINALIZER);
-    if !host.installed().is_empty() && !is_held {
-        findings.add(|| format!("{name}: is in use, and nothing holds it when it is deleted"));
-    }
-    judge_status(machine, host, releases.world, findings);
 }
 
 fn judge_status(machine: &Machine, host: &Host, world: &World, findings: &mut Findings) {
@@ -143,7 +207,7 @@ fn judge_fleet(fleet: &ClusterPackageVersion, findings: &mut Findings) {
 }
 
 /// Every component that is mentioned for a machine: its own pins, and the fleet's defaults that are not pinned.
-fn wanted<'a>(
+pub(crate) fn wanted<'a>(
     machine: &'a Machine,
     fleet: Option<&'a ClusterPackageVersion>,
 ) -> impl Iterator<Item = &'a ComponentSetting> {
@@ -172,7 +236,11 @@ struct Releases<'a> {
     known: BTreeMap<(String, Architecture, Parameters), ReleaseId>,
 }
 
-impl Releases<'_> {
+impl<'a> Releases<'a> {
+    fn new(world: &'a World) -> Self {
+        Self { world, names: Names::new(), specs: BTreeMap::new(), known: BTreeMap::new() }
+    }
+
     /// The release that `setting` asks for; `None` when it asks for absence, or for what does not exist.
     fn release(
         &mut self,

@@ -6,7 +6,8 @@ use seaworthy_api::object::Resource;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 
-use super::convergence::findings;
+use super::convergence::{findings, strays};
+use super::reasons::unexplained;
 use crate::scenario::{Check, ExpectedCondition, Occasion};
 use crate::world::World;
 
@@ -53,6 +54,12 @@ impl World {
                 at_most("writes to the API server", self.tally.api_writes - self.tally.lease_renewals, *most)
             }
         }
+    }
+
+    /// What is not as it should be, for no reason that holds. Not what was judged already.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let is_judged = self.scenario.eventually.iter().any(|check| matches!(check, Check::Converged));
+        unexplained(self, &strays(self, is_judged))
     }
 
     /// Notes what is not as it must be at every moment.

@@ -3,33 +3,44 @@
 //! Everything is incremental: an event costs the oracle the same in a fleet of ten and of a hundred thousand. Only the
 //! judgement at the end, `convergence`, looks at every machine.
 
+mod bound;
 mod budget;
 mod convergence;
+mod deeds;
 mod expectation;
 mod harm;
 mod leadership;
+mod reasons;
 mod removal;
+mod starvation;
+mod wishes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_check::CHECKS;
+use seaworthy_engine::Engine;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::lease::Epoch;
+use seaworthy_model::report::Turn;
 
 use budget::Budget;
 use harm::Harm;
 use leadership::Leadership;
 use removal::Removal;
+use starvation::Starvation;
+use wishes::{Step, Wishes};
 
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Command, Ended, Host, Order, Work};
-use crate::world::host_of_address;
+use crate::world::{host_of_address, since_start};
 
 pub use budget::Peak;
+pub(crate) use convergence::{stray_hosts, wanted};
+pub(crate) use deeds::Deeds;
 
 /// Something that must never happen, and did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +64,10 @@ pub struct Began<'a> {
     pub component: &'a str,
     /// When the order was sent.
     pub sent: Timestamp,
+    /// Whether there is something to change on the host.
+    pub touches: bool,
+    /// The version that is there, and the one that is to come; `None` when one of them is none.
+    pub step: Option<(&'a str, &'a str)>,
 }
 
 /// The end of an operation on a host.
@@ -72,9 +87,10 @@ pub(crate) struct Over<'a> {
 const VIOLATIONS_MAX: usize = 100;
 
 /// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 10] = [
+const OWN_INVARIANTS: [&str; 18] = [
     "budget",
     "hostExclusivity",
+    "leadership",
     "removalWanted",
     "maxFailures",
     "finalizerOrder",
@@ -83,6 +99,13 @@ const OWN_INVARIANTS: [&str; 10] = [
     "always",
     "peopleRefused",
     "livelock",
+    "versionOrder",
+    "pause",
+    "effects",
+    "oscillation",
+    "explained",
+    "starvation",
+    "queueLength",
 ];
 
 /// The names of all invariants.
@@ -104,6 +127,9 @@ pub struct Oracle {
     harm: Harm,
     removal: Removal,
     leadership: Leadership,
+    wishes: Wishes,
+    deeds: deeds::Ledger,
+    starvation: Starvation,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -120,6 +146,9 @@ impl Oracle {
             harm: Harm::new(hosts),
             removal: Removal::default(),
             leadership: Leadership::new(hosts),
+            wishes: Wishes::new(hosts),
+            deeds: deeds::Ledger::new(hosts),
+            starvation: Starvation::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -191,11 +220,13 @@ impl Oracle {
                     self.machines.insert(object.uid(), Arc::clone(object.name()));
                 }
                 self.budget.machine_written(written, now);
+                self.wishes.machine_written(written, now);
                 self.removal.written(written, now, self.budget.detection());
             }
             Kind::ClusterPackageVersion => {
                 self.budget.package_version_written(written, now);
                 self.harm.package_version_written(written);
+                self.wishes.package_version_written(written, now);
                 self.removal.written(written, now, self.budget.detection());
             }
             Kind::Lease => {
@@ -203,6 +234,7 @@ impl Oracle {
                     self.breach("leadership", now, detail);
                 }
             }
+            Kind::MachineComponent if written.removed => self.wishes.version_removed(),
             Kind::MachineComponent | Kind::Node => {}
         }
     }
@@ -210,6 +242,25 @@ impl Oracle {
     /// A host has taken in an order that began nothing, and has now seen this epoch.
     pub fn heard(&mut self, host: u32, epoch: Epoch) {
         self.leadership.heard(host, epoch);
+    }
+
+    /// A process has decided. `subjects` is how many things there are to look at.
+    pub(crate) fn turned(
+        &mut self,
+        process: u32,
+        (engine, subjects): (&Engine, usize),
+        turn: &Turn,
+        now: Timestamp,
+    ) {
+        if let Some((id, starts)) = self.starvation.turn((process, subjects), engine.world(), turn) {
+            let detail = format!("process {process}: {id:?} waits while others were started {starts} times");
+            self.breach("starvation", now, detail);
+        }
+        let length = engine.queue_depth();
+        if length > subjects {
+            let detail = format!("process {process}: {length} wait to be looked at, of {subjects} in all");
+            self.breach("queueLength", now, detail);
+        }
     }
 
     /// An operation has begun on a host. True when it took the last free place of the budget.
@@ -233,6 +284,8 @@ impl Oracle {
                 self.breach("removalWanted", now, detail);
             }
         }
+        self.judge_wishes(began, api, now);
+        self.deeds.began(began.host, began.touches);
         let judged = self.budget.began(began.host, began.sent, now);
         if let Some(detail) = judged.overdrawn {
             self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));
@@ -240,9 +293,92 @@ impl Oracle {
         judged.exhausted
     }
 
+    /// Whether somebody wants just this now: a version may go back, and a pause may be broken, only as long as the operator
+    /// could not know better.
+    fn judge_wishes(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) {
+        let known = began.sent - self.budget.knowledge();
+        let uid = began.order.fence.machine;
+        if let Some(since) = self.wishes.paused_since(uid).filter(|since| *since < known) {
+            let detail = format!(
+                "host {} began to change {}, paused since {}",
+                began.host,
+                began.component,
+                since_start(since)
+            );
+            self.breach("pause", now, detail);
+        }
+        let Some((from, to)) = began.step.filter(|(from, to)| from != to) else { return };
+        let machine = self.machines.get(&uid).map(AsRef::as_ref);
+        let step = Step { machine, component: began.component, from, to };
+        if let Some(objection) = self.wishes.objection(&step, api, known) {
+            self.breach("versionOrder", now, format!("host {} {objection}", began.host));
+        }
+    }
+
+    /// Somebody wants to create the Machine of a host, whose name is taken, or is not.
+    pub(crate) fn joins(&mut self, host: u32, is_taken: bool) {
+        self.wishes.joins(host, is_taken);
+    }
+
+    /// Whether the Machine of a host is missing because its name was taken when it was to be created again.
+    #[must_use]
+    pub(crate) fn was_turned_away(&self, host: u32) -> bool {
+        self.wishes.was_turned_away(host)
+    }
+
+    /// Lets a host be worked on once more than it was, for tests.
+    #[cfg(test)]
+    pub(crate) fn overdo(&mut self, host: u32) {
+        self.deeds.began(host, true);
+    }
+
+    /// Adds up what was done: every operation was worth a wish, or was made necessary by what went wrong. Looks at every
+    /// host: for the end.
+    pub fn account(&mut self, now: Timestamp) {
+        for host in 0..self.deeds.hosts() {
+            let (deeds, wishes) = (self.deeds(host), self.wishes(host));
+            let most = wishes.saturating_add(deeds.excused_operations);
+            if deeds.operations > most {
+                let done = deeds.operations;
+                let detail = format!("host {host} was worked on {done} times, and {most} are accounted for");
+                self.breach("effects", now, detail);
+            }
+        }
+    }
+
+    /// Something on a host has changed by itself.
+    pub fn spoiled(&mut self, host: u32) {
+        self.deeds.spoiled(host);
+    }
+
+    /// What was done to a host.
+    #[must_use]
+    pub(crate) fn deeds(&self, host: u32) -> Deeds {
+        self.deeds.of(host)
+    }
+
+    /// How many operations on a host the changes of what people wished for account for.
+    #[must_use]
+    pub(crate) fn wishes(&self, host: u32) -> u16 {
+        self.wishes.changes(host)
+    }
+
+    /// Whether people changed their minds before everybody had what they wished for: then the order of things may
+    /// decide what was done at all.
+    #[must_use]
+    pub(crate) const fn is_hasty(&self) -> bool {
+        self.wishes.is_hasty()
+    }
+
     /// An operation has ended on a host.
     pub(crate) fn ended(&mut self, over: &Over<'_>, api: &ApiServer, now: Timestamp) {
         self.budget.ended(over.host);
+        let wishes = self.wishes.changes(over.host);
+        if let Some(times) = self.deeds.ended(over).filter(|times| *times > wishes) {
+            let (host, component) = (over.host, over.component);
+            let detail = format!("{component} on host {host} went back {times} times, for {wishes} wishes");
+            self.breach("oscillation", now, detail);
+        }
         if let Some(detail) = self.harm.ended(over, api) {
             self.breach("maxFailures", now, detail);
         }
@@ -276,3 +412,6 @@ impl Oracle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

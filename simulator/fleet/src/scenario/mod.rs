@@ -253,16 +253,12 @@ pub struct Edit {
 pub struct Quiet {
     /// From then on, since the start, no fault acts, and what is to return has returned.
     pub after: Length,
-    /// So long after it everything must have converged.
-    #[serde(default = "limit_default")]
-    pub limit: Length,
+    /// So long after it everything must have converged; when left out, as long as what there is to do may take.
+    #[serde(default)]
+    pub limit: Option<Length>,
     /// And then nothing may be written for so long.
     #[serde(default = "stable_default")]
     pub stable: Length,
-}
-
-const fn limit_default() -> Length {
-    Length(Duration::from_secs(48 * 3600))
 }
 
 const fn stable_default() -> Length {

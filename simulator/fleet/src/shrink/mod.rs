@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::attempt::{Failure, attempt};
 use crate::options::Options;
 use crate::plan::{ResolvedPlan, Strike};
+use crate::twin::compare_with_twin;
 use crate::world::World;
 
 /// What became of a plan that was made smaller.
@@ -63,7 +64,7 @@ const ROUNDS_MAX: u32 = 6;
 /// Makes a plan smaller as long as it fails in the same way. What people do that the fleet needs to converge even without
 /// faults stays: otherwise the smallest plan is one in which nobody does it. `None` when the plan does not fail.
 pub fn shrink(plan: ResolvedPlan, options: Options, progress: &mut dyn FnMut(Shrinking)) -> Option<Shrunk> {
-    let Broken { failure, kind, .. } = outcome(&plan.to_string(), options)?;
+    let Broken { failure, kind, .. } = outcome(&plan.to_string(), options, true)?;
     let people_suffice = converges_without_faults(&plan, options);
     let seen = BTreeSet::new();
     let mut shrinker =
@@ -87,11 +88,16 @@ pub fn shrink(plan: ResolvedPlan, options: Options, progress: &mut dyn FnMut(Shr
     Some(Shrunk { plan, failure, tried })
 }
 
-/// How a plan fails, as its file has it: what counts is what is read back.
-fn outcome(text: &str, options: Options) -> Option<Broken> {
+/// How a plan fails, as its file has it: what counts is what is read back. One that is good in itself may differ from its
+/// fault-free twin.
+fn outcome(text: &str, options: Options, by_twin: bool) -> Option<Broken> {
     let plan = ResolvedPlan::read("plan", text).ok()?;
     let mut world = plan.world("plan", options).ok()?;
-    let failure = attempt(&mut world).failure?;
+    let ended = attempt(&mut world);
+    let failure = match ended.failure {
+        None if by_twin => compare_with_twin(&world)?,
+        failure => failure?,
+    };
     let missed: Vec<&Strike> = world.ledger().into_iter().flat_map(|ledger| ledger.missed()).collect();
     let now = world.now();
     let came = plan.strikes.iter().filter(|strike| {
@@ -145,8 +151,9 @@ impl Shrinker<'_> {
             return None;
         }
         self.tried += 1;
+        let by_twin = self.failure.invariant.starts_with("twin");
         let Broken { failure, came, .. } =
-            outcome(&text, self.options).filter(|broken| broken.kind == self.kind)?;
+            outcome(&text, self.options, by_twin).filter(|broken| broken.kind == self.kind)?;
         let people_do_the_same = candidate.scenario == self.best.scenario;
         if self.people_suffice && !people_do_the_same && !converges_without_faults(&candidate, self.options) {
             return None;

@@ -38,7 +38,7 @@ fn what_has_nothing_to_do_with_the_failure_goes() {
     assert_eq!((left("faults"), left("eventually")), (0, 1), "{}", shrunk.plan);
     assert!(left("timeline") <= 1 && left("manifests") <= 2, "{}", shrunk.plan);
     assert!(steps > 0 && shrunk.tried > steps);
-    let again = outcome(&shrunk.plan.to_string(), Options::default()).unwrap();
+    let again = outcome(&shrunk.plan.to_string(), Options::default(), false).unwrap();
     assert_eq!(again.failure, shrunk.failure, "as a file it fails alike");
 }
 
@@ -73,12 +73,12 @@ fn what_people_have_to_do_is_not_left_out() {
     nobody_adopts.scenario.list_mut("timeline").remove(adopts(&plan));
     assert!(!converges_without_faults(&nobody_adopts, Options::default()));
 
-    let Broken { failure, kind, .. } = outcome(&plan.to_string(), Options::default()).unwrap();
+    let Broken { failure, kind, .. } = outcome(&plan.to_string(), Options::default(), false).unwrap();
     let mut shrinker = Shrinker {
         best: plan.clone(),
         failure,
         // Even to somebody who takes every failure to converge for the same.
-        kind: outcome(&nobody_adopts.to_string(), Options::default()).unwrap().kind,
+        kind: outcome(&nobody_adopts.to_string(), Options::default(), false).unwrap().kind,
         people_suffice: true,
         options: Options::default(),
         tried: 0,
@@ -96,7 +96,7 @@ fn what_people_have_to_do_is_not_left_out() {
 #[test]
 fn another_way_to_fail_is_not_the_same() {
     let plan = lease_lost();
-    let kind_of = |plan: &ResolvedPlan| outcome(&plan.to_string(), Options::default()).unwrap().kind;
+    let kind_of = |plan: &ResolvedPlan| outcome(&plan.to_string(), Options::default(), false).unwrap().kind;
     let mut other = plan.clone();
     other.scenario.list_mut("eventually").remove(0);
     other.scenario.list_mut("timeline").remove(adopts(&plan));

@@ -18,6 +18,7 @@ use crate::faults::{Fault, Rule};
 use crate::options::Options;
 use crate::plan::{Document, Ledger, ResolvedPlan, fault_mut};
 use crate::scenario::{Fleet, Length, Portion, Scenario, ScenarioError};
+use crate::twin::attempt_with_twin;
 use crate::workloads::Workload;
 use crate::world::World;
 use weather::{Climate, Lots};
@@ -27,6 +28,7 @@ use weather::{Climate, Lots};
 pub struct Swarm {
     files: Vec<(String, Document)>,
     machines_max: Option<u32>,
+    is_exact: bool,
 }
 
 /// What one seed makes of the swarm.
@@ -49,7 +51,13 @@ impl Swarm {
             document.relax();
             (file, document)
         });
-        Self { files: files.collect(), machines_max }
+        Self { files: files.collect(), machines_max, is_exact: false }
+    }
+
+    /// The same, and every fleet is as large as may be: to compare speeds.
+    #[must_use]
+    pub fn exactly(self) -> Self {
+        Self { is_exact: true, ..self }
     }
 
     /// What a seed makes of it. The choice of the scenario depends on its name, not on its place among the files: with
@@ -76,10 +84,12 @@ impl Swarm {
 
     /// Half of the fleets have a dozen machines at most: that is where most errors are near.
     fn draw_fleet(&self, document: &mut Document, lots: Lots) -> Climate {
-        let most = u64::from(self.machines_max.unwrap_or_else(|| document.machines()).max(1));
+        let largest = self.machines_max.unwrap_or_else(|| document.machines()).max(1);
+        let most = u64::from(largest);
         let most = if lots.below("small", "fleet", 2) == 0 { most.min(12) } else { most };
         let number = |what, most: u64| u32::try_from(1 + lots.below(what, "fleet", most)).unwrap_or(1);
         let machines = number("machines", most);
+        let machines = if self.is_exact { largest } else { machines };
         document.set_machines(machines);
         let zones = number("zones", u64::from(machines.min(6)));
         document.set_fleet("zones", zones);
@@ -108,6 +118,12 @@ impl Member {
     #[must_use]
     pub fn run(&self, options: Options) -> Attempt {
         attempt(&mut World::new(Arc::clone(&self.scenario), self.options(options)))
+    }
+
+    /// Its run, compared with its fault-free twin.
+    #[must_use]
+    pub fn run_with_twin(&self, options: Options) -> Attempt {
+        attempt_with_twin(&mut World::new(Arc::clone(&self.scenario), self.options(options)))
     }
 
     /// Its run, and the record of it.

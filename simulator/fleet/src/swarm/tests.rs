@@ -28,6 +28,12 @@ fn members_differ_in_fleet_budget_and_faults_and_are_the_same_again() {
 }
 
 #[test]
+fn an_exact_swarm_has_fleets_of_one_size() {
+    let swarm = swarm().exactly();
+    assert!((1..=20).all(|seed| swarm.member(Seed(seed)).unwrap().machines() == 40));
+}
+
+#[test]
 fn a_member_is_the_same_with_its_file_alone() {
     let alone = Swarm::new(vec![file("storm.yaml", STORM)], Some(40));
     let swarm = swarm();

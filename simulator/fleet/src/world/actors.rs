@@ -63,6 +63,8 @@ impl World {
     }
 
     pub(crate) fn join_machine(&mut self, number: u32) -> bool {
+        let is_taken = self.machine_stored(number).is_some_and(Stored::is_terminating);
+        self.oracle.joins(number, is_taken);
         if self.machine_stored(number).is_some() {
             return false;
         }

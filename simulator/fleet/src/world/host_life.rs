@@ -8,8 +8,9 @@ use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::host::Drift;
 
 use super::World;
+use super::catalogue::Catalogue;
 use super::event::Event;
-use super::host::{Change, Command, Ended, Order, Progress, Step, Work};
+use super::host::{Change, Command, Ended, Installed, Order, Progress, Running, Step, Work};
 use super::injection::Injection;
 use super::mail::{Letter, Sender};
 use super::meeting::Encounter;
@@ -79,7 +80,10 @@ impl World {
         }
         self.recorder.began(self.queue.now(), number, &work);
         let component = self.catalogue.component_name(work.component).to_owned();
-        let began = Began { host: number, order: *order, component: &component, sent };
+        let running = self.hosts[number as usize].running();
+        let touches = running.is_some_and(Running::touches);
+        let step = step_between(&self.catalogue, running.and_then(Running::previous), &work);
+        let began = Began { host: number, order: *order, component: &component, sent, touches, step };
         let exhausted = self.oracle.began(&began, &self.api, self.queue.now());
         if exhausted {
             self.tally.note(Occasion::BudgetExhausted);
@@ -223,6 +227,7 @@ impl World {
             self.trace.record(&[word("spoil"), u64::from(number), u64::from(drift.0)]);
             self.recorder.spoiled(self.queue.now(), number, drift);
             self.tally.note(Occasion::HostSpoiled);
+            self.oracle.spoiled(number);
             self.last_operation = self.queue.now();
         }
     }
@@ -244,6 +249,17 @@ impl World {
             self.answer(sender, delay, Outcome::Unknown);
         }
     }
+}
+
+/// The version that is there and the one that is to come, if there are both.
+fn step_between<'a>(
+    catalogue: &'a Catalogue,
+    present: Option<&Installed>,
+    work: &Work,
+) -> Option<(&'a str, &'a str)> {
+    let Change::Install(install) = work.change else { return None };
+    let present = present?.version;
+    Some((catalogue.version_name(present), catalogue.version_name(install.version)))
 }
 
 const fn ended_number(ended: Ended) -> u64 {

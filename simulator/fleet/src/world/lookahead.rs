@@ -44,6 +44,7 @@ impl World {
             | Event::Deadline { .. }
             | Event::Node { .. }
             | Event::People(_)
+            | Event::Adoption
             | Event::Workload { .. }
             | Event::Fault(_) => 0,
         }

@@ -105,6 +105,18 @@ impl Running {
         self.sessions.push(session);
     }
 
+    /// Whether there is anything to change.
+    #[must_use]
+    pub const fn touches(&self) -> bool {
+        !self.untouched
+    }
+
+    /// What was there before.
+    #[must_use]
+    pub const fn previous(&self) -> Option<&Installed> {
+        self.previous.as_ref()
+    }
+
     /// Whether the change itself is done or, of a removal, begun, so that it will be finished and not undone.
     #[must_use]
     pub const fn is_past_the_swap(&self) -> bool {

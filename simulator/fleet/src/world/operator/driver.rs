@@ -144,6 +144,9 @@ impl World {
             self.tally.note(Occasion::RenewalOverdue);
         }
         self.tally.turns += 1;
+        // Machines and their versions, also those that are gone, the fleet's defaults, and the operator itself.
+        let subjects = process.names.subjects() + 2;
+        self.oracle.turned(process.number, (&process.engine, subjects), turn, now);
         #[cfg(feature = "sabotage")]
         if self.options.sabotage.is_some_and(|broken| broken.unchecked) {
             return;

@@ -1,0 +1,100 @@
+//! What was done to each host, and what it is accounted for by: every operation by a change of what was wished for, or by
+//! something that went wrong there (`effects`). A host that goes to and fro between versions more often than people
+//! changed their minds is fought over (`oscillation`).
+
+use std::collections::BTreeMap;
+
+use seaworthy_model::cause::CauseKind;
+
+use super::Over;
+use crate::world::host::{Change, ComponentNumber, Ended, VersionNumber};
+
+/// What was done to a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Deeds {
+    /// Operations that were begun.
+    pub operations: u16,
+    /// Those of them that changed something: a service was stopped or restarted.
+    pub disruptions: u16,
+    /// Operations that something which went wrong accounts for.
+    pub excused_operations: u16,
+    /// Changes that something which went wrong accounts for.
+    pub excused_disruptions: u16,
+    /// How often it went back to the version before the last.
+    reversals: u16,
+    /// Whether the operation under way has something to change.
+    touches: bool,
+}
+
+/// The deeds of a run, by host.
+#[derive(Clone, Debug)]
+pub(super) struct Ledger {
+    hosts: Vec<Deeds>,
+    /// The last version and the one before, where there was one before.
+    versions: BTreeMap<(u32, ComponentNumber), (VersionNumber, Option<VersionNumber>)>,
+}
+
+impl Ledger {
+    pub(super) fn new(hosts: u32) -> Self {
+        Self { hosts: vec![Deeds::default(); hosts as usize], versions: BTreeMap::new() }
+    }
+
+    pub(super) fn hosts(&self) -> u32 {
+        u32::try_from(self.hosts.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn of(&self, host: u32) -> Deeds {
+        self.hosts[host as usize]
+    }
+
+    pub(super) fn began(&mut self, host: u32, touches: bool) {
+        let deeds = &mut self.hosts[host as usize];
+        deeds.operations = deeds.operations.saturating_add(1);
+        deeds.touches = touches;
+    }
+
+    /// Something on the host changed by itself: it is repaired.
+    pub(super) fn spoiled(&mut self, host: u32) {
+        let deeds = &mut self.hosts[host as usize];
+        deeds.excused_operations = deeds.excused_operations.saturating_add(1);
+        deeds.excused_disruptions = deeds.excused_disruptions.saturating_add(1);
+    }
+
+    /// An operation ended. The answer is how often the host has gone back, if it did just now.
+    pub(super) fn ended(&mut self, over: &Over<'_>) -> Option<u16> {
+        let deeds = &mut self.hosts[over.host as usize];
+        let again = match over.ended {
+            Ended::Succeeded => false,
+            Ended::Interrupted => true,
+            Ended::Failed(cause) => !cause.blames_release(),
+        };
+        deeds.excused_operations = deeds.excused_operations.saturating_add(u16::from(again));
+        let swapped = match over.ended {
+            Ended::Succeeded => true,
+            Ended::Failed(cause) => matches!(cause, CauseKind::ProbeFailed | CauseKind::RollbackFailed),
+            Ended::Interrupted => false,
+        };
+        if !(swapped && deeds.touches) {
+            return None;
+        }
+        deeds.disruptions = deeds.disruptions.saturating_add(1);
+        let key = (over.host, over.work.component);
+        let Change::Install(install) = over.work.change else {
+            self.versions.remove(&key);
+            return None;
+        };
+        if over.ended != Ended::Succeeded {
+            return None;
+        }
+        let (last, before) = *self.versions.entry(key).or_insert((install.version, None));
+        if last == install.version {
+            return None;
+        }
+        self.versions.insert(key, (install.version, Some(last)));
+        if before != Some(install.version) {
+            return None;
+        }
+        deeds.reversals = deeds.reversals.saturating_add(1);
+        Some(deeds.reversals)
+    }
+}

@@ -1,0 +1,160 @@
+//! At the end every machine that is not as it should be is explained: the operator says what it waits for, and the truth
+//! confirms that (`explained`). A reason that does not hold, and a wait that no reason is given for, are both broken.
+//!
+//! | what the operator says | what confirms it |
+//! |---|---|
+//! | `Unreachable`, `BackOff` | the host has no power, or no network |
+//! | `ReleaseFailed` | the host's journal says that just this version failed |
+//! | `MaxUnavailable` | so many hosts are away or hold a failed release as may be: f broken hosts block nobody while more than f may be away |
+//! | `TooManyFailures` | as many hosts as may have failed releases |
+//! | `Paused` | somebody paused the Machine or the fleet |
+//! | `InvalidSpec`, `UnknownVersion`, `NoArtefact` | the objects, read again |
+//! | `DuplicateHost`, `IdentityMismatch` | the host's owner, its machine-id |
+//! | `StoreRegressed` | the host has seen a higher epoch than the Lease has |
+//! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: these pass, and nothing passes any more |
+
+use std::sync::Arc;
+
+use seaworthy_api::names::Names;
+use seaworthy_api::object::{Machine, Resource};
+use seaworthy_api::parse;
+use seaworthy_api::v1alpha1::LEASE;
+use seaworthy_model::component::VersionSpec;
+use seaworthy_model::id::{Kind, VersionId};
+use seaworthy_model::package_version::SINGLETON;
+use seaworthy_model::report::{Blocker, Subject};
+
+use super::convergence::Stray;
+use crate::world::World;
+use crate::world::host::{Change, Ended, Host};
+
+/// The machines that are not as they should be for no reason that holds. `strays` are those that are not.
+pub(super) fn unexplained(world: &World, strays: &[Stray]) -> Vec<String> {
+    if strays.is_empty() {
+        return Vec::new();
+    }
+    let Some((_, engine, names)) = world.mind() else {
+        return vec!["nobody can say why machines are not as they should be: no operator is alive".into()];
+    };
+    let truth = Truth::of(world, names);
+    let doubts = strays.iter().filter_map(|stray| {
+        let id = names.find_machine(&stray.machine.metadata.name)?;
+        let own = engine.world().blocker(Subject::Machine(id));
+        let said = own.or_else(|| engine.world().blocker(Subject::PackageVersion));
+        let doubt = match said {
+            None => "nobody says why".to_owned(),
+            Some(blocker) if truth.confirms(blocker, stray) => return None,
+            Some(blocker) => format!("{} is said to be why, and is not true", blocker.name()),
+        };
+        Some(format!("{} {}: {doubt}", stray.machine.metadata.name, stray.finding))
+    });
+    doubts.collect()
+}
+
+/// What is true of the fleet, and what reasons are held against.
+struct Truth<'a> {
+    world: &'a World,
+    names: &'a Names,
+    /// Hosts that are away, or have a release that failed and so hold a slot.
+    broken: u32,
+    failed: u32,
+    epoch: u32,
+}
+
+impl<'a> Truth<'a> {
+    fn of(world: &'a World, names: &'a Names) -> Self {
+        let failed = |host: &Host| host.journal().iter().any(|(_, ended)| matches!(ended, Ended::Failed(_)));
+        let count = |is: &dyn Fn(&Host) -> bool| {
+            u32::try_from(world.hosts.iter().filter(|host| is(host)).count()).unwrap_or(u32::MAX)
+        };
+        let lease = world.api.get(Kind::Lease, LEASE).map(|lease| lease.resource());
+        let epoch = lease.and_then(|lease| {
+            let Resource::Lease(lease) = lease else { return None };
+            Some(parse::lease(&lease).ok()?.record.epoch.0)
+        });
+        Self {
+            world,
+            names,
+            broken: count(&|host| !host.is_reachable() || failed(host)),
+            failed: count(&failed),
+            epoch: epoch.unwrap_or_default(),
+        }
+    }
+
+    /// Whether a reason holds.
+    fn confirms(&self, said: Blocker, stray: &Stray) -> bool {
+        let (machine, host) = (&*stray.machine, stray.host.and_then(|host| self.world.host(host)));
+        let of_host = |holds: &dyn Fn(&Host) -> bool| host.is_some_and(holds);
+        match said {
+            Blocker::Unreachable { .. } | Blocker::BackOff { .. } => of_host(&|host| !host.is_reachable()),
+            Blocker::ReleaseFailed { version, cause } => {
+                let version = self.names.version_object_name(version).unwrap_or_default();
+                of_host(&|host| {
+                    host.journal().iter().any(|(work, ended)| {
+                        let Change::Install(install) = work.change else { return false };
+                        *ended == Ended::Failed(cause)
+                            && self.world.catalogue.version_name(install.version) == version
+                    })
+                })
+            }
+            Blocker::MaxUnavailable { limit, .. } => self.broken > 0 && self.broken >= limit,
+            Blocker::TooManyFailures { limit, .. } => self.failed > 0 && self.failed >= limit,
+            Blocker::Paused => machine.spec.paused || self.is_fleet_paused(),
+            Blocker::InvalidSpec => !self.is_acceptable(machine),
+            Blocker::UnknownVersion(version) => self.version(version).is_none(),
+            Blocker::NoArtefact(version) => of_host(&|host| {
+                self.version(version).is_some_and(|spec| spec.artefact(host.architecture).is_none())
+            }),
+            Blocker::DuplicateHost => {
+                let uid = machine.metadata.uid.get();
+                of_host(&|host| host.owner().is_some() && host.owner() != uid)
+            }
+            Blocker::IdentityMismatch => {
+                let identity = machine.status.as_ref().and_then(|status| status.identity.as_ref());
+                let recorded = identity.and_then(|identity| identity.machine_id.get());
+                of_host(&|host| recorded.is_some_and(|recorded| recorded != host.identity))
+            }
+            Blocker::StoreRegressed { .. } => self.world.hosts.iter().any(|host| host.epoch().0 > self.epoch),
+            Blocker::NotLeading
+            | Blocker::Standby { .. }
+            | Blocker::RenewalOverdue { .. }
+            | Blocker::SteppedDown { .. }
+            | Blocker::Stopping
+            | Blocker::NotSynced(_)
+            | Blocker::AwaitingOwnWrite
+            | Blocker::InFlight
+            | Blocker::SessionLimit
+            | Blocker::Superseding
+            | Blocker::InUse(_) => false,
+        }
+    }
+
+    fn is_fleet_paused(&self) -> bool {
+        let fleet = self.world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+        fleet.and_then(|fleet| fleet.package_version()).is_some_and(|fleet| fleet.spec.paused)
+    }
+
+    /// Whether the specs of a Machine and of the fleet make sense.
+    fn is_acceptable(&self, machine: &Machine) -> bool {
+        let mut names = Names::new();
+        let fleet = self.world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+        let fleet = fleet.and_then(|fleet| fleet.package_version());
+        let is_fleet_well = fleet.is_none_or(|fleet| {
+            parse::package_version(fleet, &mut names).is_ok_and(|object| object.spec.is_ok())
+        });
+        is_fleet_well && parse::machine(machine, &mut names).is_ok_and(|(_, object)| object.spec.is_ok())
+    }
+
+    /// What a version says, if it exists and makes sense.
+    fn version(&self, version: VersionId) -> Option<Arc<VersionSpec>> {
+        let name = self.names.version_object_name(version).ok()?;
+        let Resource::MachineComponent(object) = self.world.api.get(Kind::MachineComponent, name)?.resource()
+        else {
+            return None;
+        };
+        parse::version(&object, &mut Names::new()).ok().and_then(|(_, read)| read.spec.ok())
+    }
+}
+
+#[cfg(test)]
+mod tests;

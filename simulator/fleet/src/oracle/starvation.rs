@@ -1,0 +1,131 @@
+//! Nobody starves: a machine that waits for a slot or a session is not overtaken for ever (`starvation`). And no work queue
+//! is longer than there are things to look at (`queueLength`).
+//!
+//! In the time in which everybody else was started twice, and twice more for every component, it must have had its turn.
+//! Counted in starts and not in time, this holds whatever goes wrong. Who tries again has kept its slot, and overtakes
+//! nobody.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seaworthy_engine::{InFlightKind, World};
+use seaworthy_model::effect::Target;
+use seaworthy_model::id::MachineId;
+use seaworthy_model::report::{Blocker, Subject, Turn};
+
+/// The machines that wait in one operator process.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Starvation {
+    process: u32,
+    starts: u64,
+    /// The number of starts when each began to wait.
+    waiting: BTreeMap<MachineId, u64>,
+    /// The same, longest first.
+    order: BTreeSet<(u64, MachineId)>,
+}
+
+impl Starvation {
+    /// Follows a turn. The answer is who has waited too long: the machine, and so many starts of others.
+    pub(super) fn turn(
+        &mut self,
+        (process, subjects): (u32, usize),
+        world: &World,
+        turn: &Turn,
+    ) -> Option<(MachineId, u64)> {
+        if self.process != process {
+            *self = Self { process, ..Self::default() };
+        }
+        if !self.waiting.is_empty() {
+            self.count_starts(world, turn);
+        }
+        for blocked in &turn.report.blocked {
+            let Subject::Machine(id) = blocked.subject else { continue };
+            if is_turn_awaited(blocked.blocker) {
+                self.join(id);
+            } else {
+                self.leave(id);
+            }
+        }
+        let most = 2 * subjects as u64 * (world.fleet.rollouts.len() as u64 + 1);
+        self.longest(most, |id| world.blocker(Subject::Machine(id)).is_some_and(is_turn_awaited))
+    }
+
+    fn count_starts(&mut self, world: &World, turn: &Turn) {
+        for action in &turn.actions {
+            let Target::Host(id) = action.target else { continue };
+            let in_flight = world.in_flight().get(&action.id);
+            let changes =
+                in_flight.is_some_and(|in_flight| matches!(in_flight.kind, InFlightKind::Change(..)));
+            if changes && world.machine(id).host.retry.failures == 0 {
+                self.starts += 1;
+            }
+            self.leave(id);
+        }
+    }
+
+    fn join(&mut self, id: MachineId) {
+        if !self.waiting.contains_key(&id) {
+            self.waiting.insert(id, self.starts);
+            self.order.insert((self.starts, id));
+        }
+    }
+
+    fn leave(&mut self, id: MachineId) {
+        if let Some(since) = self.waiting.remove(&id) {
+            self.order.remove(&(since, id));
+        }
+    }
+
+    /// Who has waited longest, if others were started more often than `most` meanwhile, and if it still waits.
+    fn longest(&mut self, most: u64, waits: impl Fn(MachineId) -> bool) -> Option<(MachineId, u64)> {
+        loop {
+            let &(since, id) = self.order.first()?;
+            let overtaken = self.starts - since;
+            if overtaken <= most {
+                return None;
+            }
+            self.leave(id);
+            // Who does not wait any more may have left without a word.
+            if waits(id) {
+                return Some((id, overtaken));
+            }
+        }
+    }
+}
+
+/// Whether it waits for something that others have.
+const fn is_turn_awaited(blocker: Blocker) -> bool {
+    matches!(blocker, Blocker::MaxUnavailable { .. } | Blocker::SessionLimit)
+}
+
+#[cfg(test)]
+mod tests {
+    use seaworthy_model::report::{Blocked, Report};
+
+    use super::*;
+
+    /// A turn in which these machines wait for a slot.
+    fn waiting(machines: &[u32]) -> Turn {
+        let blocker = Blocker::MaxUnavailable { occupied: 1, limit: 1 };
+        let blocked = |id: &u32| Blocked { subject: Subject::Machine(MachineId(*id)), blocker };
+        Turn {
+            report: Report { reconciled: 1, blocked: machines.iter().map(blocked).collect() },
+            ..Turn::default()
+        }
+    }
+
+    #[test]
+    fn who_is_overtaken_for_ever_is_found() {
+        let (mut starvation, world) = (Starvation::default(), World::default());
+        assert_eq!(starvation.turn((0, 10), &world, &waiting(&[3, 1])), None);
+        starvation.starts = 5;
+        assert_eq!(starvation.turn((0, 10), &world, &waiting(&[3, 2])), None);
+        let order: Vec<(u64, u32)> = starvation.order.iter().map(|(since, id)| (*since, id.0)).collect();
+        assert_eq!(order, [(0, 1), (0, 3), (5, 2)]);
+        starvation.starts = 24;
+        assert_eq!(starvation.longest(24, |_| true), None);
+        assert_eq!(starvation.longest(20, |id| id.0 == 3), Some((MachineId(3), 24)), "the first has left");
+        assert_eq!(starvation.longest(20, |_| true), None);
+        assert_eq!(starvation.turn((1, 10), &world, &waiting(&[])), None);
+        assert!(starvation.order.is_empty(), "another process starts anew");
+    }
+}

@@ -1,0 +1,244 @@
+//! What people wish of the fleet and its machines, and what they wished until lately.
+//!
+//! Two invariants rest on it. A host's version goes back only when somebody wishes for the lower one, or did so until the
+//! operator could know better (`versionOrder`). And nothing is started on a machine or fleet that is paused, once the
+//! operator could know that (`pause`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seaworthy_api::v1alpha1::{ComponentSetting, MachineSpec};
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::package_version::SINGLETON;
+
+use crate::world::api_server::{ApiServer, Stored, Written};
+use crate::world::host_number;
+
+/// The start of an installation that may be a step back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step<'a> {
+    /// The Machine in whose name it is done; `None` when there is no such Machine any more.
+    pub machine: Option<&'a str>,
+    pub component: &'a str,
+    /// The names of the `MachineComponent`s: what is there, and what is to come.
+    pub from: &'a str,
+    pub to: &'a str,
+}
+
+/// A version that was wished for, and until when; none for no pin at all.
+type Dropped = (Option<String>, Timestamp);
+
+/// Wishes, and how often they changed.
+#[derive(Clone, Debug)]
+pub(super) struct Wishes {
+    fleet_paused: Option<Timestamp>,
+    paused: BTreeMap<Uid, Timestamp>,
+    /// By name of the Machine, empty for the fleet, and component.
+    dropped: BTreeMap<(String, String), Vec<Dropped>>,
+    /// What the fleet wishes for: so many components.
+    components: u16,
+    fleet_changes: u16,
+    /// By host: changes that concern it alone.
+    changes: Vec<u16>,
+    /// Whether the fleet ever wished for something else. A Machine that joins then gets what the fleet had before first,
+    /// until its turn comes.
+    has_history: bool,
+    /// Whether somebody changed their mind before everybody had what was wished for.
+    hasty: bool,
+    /// Machines that were to be created again while their predecessors were still being deleted: their names were taken.
+    turned_away: BTreeSet<u32>,
+}
+
+impl Wishes {
+    pub(super) fn new(hosts: u32) -> Self {
+        Self {
+            fleet_paused: None,
+            paused: BTreeMap::new(),
+            dropped: BTreeMap::new(),
+            components: 0,
+            fleet_changes: 0,
+            changes: vec![0; hosts as usize],
+            has_history: false,
+            hasty: false,
+            turned_away: BTreeSet::new(),
+        }
+    }
+
+    /// Somebody wants to create a Machine, and its name is taken, or is not.
+    pub(super) fn joins(&mut self, host: u32, is_taken: bool) {
+        if is_taken {
+            self.turned_away.insert(host);
+        } else {
+            self.turned_away.remove(&host);
+        }
+    }
+
+    /// Whether a Machine is missing because its name was taken when it was to be created again.
+    pub(super) fn was_turned_away(&self, host: u32) -> bool {
+        self.turned_away.contains(&host)
+    }
+
+    /// How often what is wished of a host has changed, component by component: so many operations it may have been worth.
+    pub(super) fn changes(&self, host: u32) -> u16 {
+        self.fleet_changes.saturating_add(self.changes[host as usize])
+    }
+
+    /// Whether the order of things may have decided what was done at all: somebody changed their mind in the middle.
+    pub(super) const fn is_hasty(&self) -> bool {
+        self.hasty
+    }
+
+    /// Since when a Machine, or the whole fleet, is paused.
+    pub(super) fn paused_since(&self, machine: Uid) -> Option<Timestamp> {
+        let own = self.paused.get(&machine).copied();
+        [own, self.fleet_paused].into_iter().flatten().min()
+    }
+
+    pub(super) fn machine_written(&mut self, written: &Written, now: Timestamp) {
+        let after = written.object.machine_spec();
+        let before = written.before.as_ref().and_then(|before| before.machine_spec());
+        let was_leaving = written.before.as_ref().is_some_and(|before| before.is_terminating());
+        let leaves = written.object.is_terminating() || written.removed;
+        let Some(after) = after else { return };
+        let same = before.is_some_and(|before| std::sync::Arc::ptr_eq(before, after) || before == after);
+        if same && was_leaving == leaves && !written.removed {
+            return;
+        }
+        let uid = written.object.uid();
+        if after.paused && !written.removed {
+            self.paused.entry(uid).or_insert(now);
+        } else {
+            self.paused.remove(&uid);
+        }
+        let everything = self.components.saturating_add(count(&after.components));
+        let worth = match before {
+            None if self.has_history => everything.saturating_add(self.components),
+            None => everything,
+            _ if leaves && !was_leaving => everything,
+            Some(before) if !same => self.edited(before, after, written.object.name(), now),
+            Some(_) => 0,
+        };
+        self.hasty |= written.before.is_some();
+        let host = host_number(&after.address.ip).and_then(|host| self.changes.get_mut(host as usize));
+        if let Some(changes) = host {
+            *changes = changes.saturating_add(worth);
+        }
+    }
+
+    /// A Machine was edited: what that may be worth.
+    fn edited(&mut self, before: &MachineSpec, after: &MachineSpec, name: &str, now: Timestamp) -> u16 {
+        self.drop_wishes(name, &before.components, &after.components, now);
+        let changed = differing(&before.components, &after.components)
+            .saturating_add(differing(&after.components, &before.components));
+        // Where it is goes into what is installed; and any other edit allows what failed another try.
+        let all = self.components.saturating_add(count(&after.components));
+        if before.address == after.address { changed.max(1) } else { all.saturating_add(changed) }
+    }
+
+    pub(super) fn package_version_written(&mut self, written: &Written, now: Timestamp) {
+        let Some(object) = written.object.package_version() else { return };
+        let before = written.before.as_ref().and_then(|before| before.package_version());
+        let old = before.map_or(&[][..], |before| &before.spec.components);
+        let new = if written.removed { &[][..] } else { &object.spec.components[..] };
+        if object.spec.paused && !written.removed {
+            self.fleet_paused.get_or_insert(now);
+        } else {
+            self.fleet_paused = None;
+        }
+        self.components = count(new);
+        self.fleet_changes = self.fleet_changes.saturating_add(differing(new, old));
+        let is_edited = old != new;
+        if is_edited {
+            self.drop_wishes("", old, new, now);
+        }
+        let rollouts = before.and_then(|before| before.status.as_ref()).map(|status| &status.rollouts);
+        let is_open = rollouts.is_some_and(|rollouts| rollouts.iter().any(|one| one.completed_at.is_none()));
+        let is_unseen = before.is_some_and(|before| {
+            before
+                .status
+                .as_ref()
+                .is_none_or(|status| status.observed_generation < before.metadata.generation)
+        });
+        self.has_history |= before.is_some() && is_edited;
+        self.hasty |= before.is_some() && is_edited && (is_open || is_unseen);
+    }
+
+    /// A `MachineComponent` is gone: one of the same name may have another content.
+    pub(super) const fn version_removed(&mut self) {
+        self.fleet_changes = self.fleet_changes.saturating_add(1);
+        self.hasty = true;
+    }
+
+    fn drop_wishes(
+        &mut self,
+        owner: &str,
+        old: &[ComponentSetting],
+        new: &[ComponentSetting],
+        now: Timestamp,
+    ) {
+        let mut drop = |component: &String, version: Option<&String>| {
+            let key = (owner.to_owned(), component.clone());
+            self.dropped.entry(key).or_default().push((version.cloned(), now));
+        };
+        for setting in old.iter().filter(|setting| !new.contains(setting)) {
+            if setting.version.is_some() {
+                drop(&setting.name, setting.version.as_ref());
+            }
+        }
+        for setting in new.iter().filter(|setting| old.iter().all(|other| other.name != setting.name)) {
+            drop(&setting.name, None);
+        }
+    }
+
+    /// What speaks against a step, if it leads to a lower version. The operator knows what was wished for at `known`.
+    pub(super) fn objection(&self, step: &Step<'_>, api: &ApiServer, known: Timestamp) -> Option<String> {
+        let number = |name: &str| version_number(name.strip_prefix(step.component)?.strip_prefix('-')?);
+        let (from, to) = (number(step.from)?, number(step.to)?);
+        if to >= from || self.is_wished_for(step, api, known) {
+            return None;
+        }
+        Some(format!("went from {} back to {}, which nobody asked for", step.from, step.to))
+    }
+
+    fn is_wished_for(&self, step: &Step<'_>, api: &ApiServer, known: Timestamp) -> bool {
+        let to = step.to.strip_prefix(step.component).and_then(|rest| rest.strip_prefix('-'));
+        let is_it =
+            |setting: &ComponentSetting| setting.name == step.component && setting.version.as_deref() == to;
+        let machine = step.machine.and_then(|name| api.get(Kind::Machine, name));
+        let pins =
+            machine.and_then(|machine| machine.machine_spec()).map_or(&[][..], |spec| &spec.components);
+        let fleet = api.get(Kind::ClusterPackageVersion, SINGLETON);
+        let fleet = fleet.and_then(|fleet: &std::sync::Arc<Stored>| fleet.package_version());
+        let defaults = fleet.map_or(&[][..], |fleet| &fleet.spec.components);
+        let dropped = |owner: &str, wanted: Option<&str>| {
+            let dropped = self.dropped.get(&(owner.to_owned(), step.component.to_owned()));
+            dropped.is_some_and(|list| {
+                list.iter().any(|(version, until)| version.as_deref() == wanted && *until >= known)
+            })
+        };
+        let is_pinned = pins.iter().any(|pin| pin.name == step.component)
+            && step.machine.is_none_or(|name| !dropped(name, None));
+        pins.iter().any(is_it)
+            || (!is_pinned && defaults.iter().any(is_it))
+            || step.machine.is_none_or(|name| dropped(name, to))
+            || dropped("", to)
+    }
+}
+
+fn count(settings: &[ComponentSetting]) -> u16 {
+    u16::try_from(settings.len()).unwrap_or(u16::MAX)
+}
+
+/// How many of `these` are not among `those`.
+fn differing(these: &[ComponentSetting], those: &[ComponentSetting]) -> u16 {
+    let others = these.iter().filter(|setting| !those.contains(setting)).count();
+    u16::try_from(others).unwrap_or(u16::MAX)
+}
+
+/// A version as a list of numbers; `None` when it has other parts, and no order.
+fn version_number(text: &str) -> Option<Vec<u64>> {
+    text.split('.').map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests;

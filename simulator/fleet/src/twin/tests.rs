@@ -1,0 +1,75 @@
+//! What the twin shows, and what it does not mind.
+
+use std::sync::Arc;
+
+use seaworthy_model::host::Drift;
+use seaworthy_model::id::Kind;
+
+use super::*;
+use crate::world::api_server::Preconditions;
+
+const STORM: &str = include_str!("../../../../scenarios/fast/storm.yaml");
+const PROBE: &str = include_str!("../../../../scenarios/fast/failing_probe.yaml");
+
+fn ended(text: &str) -> World {
+    let scenario = Scenario::read("a scenario", text).unwrap();
+    let mut world = World::new(Arc::new(scenario), Options::default());
+    assert_eq!(attempt(&mut world).failure, None);
+    world
+}
+
+#[test]
+fn faults_delay_and_change_nothing() {
+    let world = ended(STORM);
+    assert!(!world.scenario.faults.is_empty());
+    assert_eq!(compare_with_twin(&world), None);
+}
+
+/// Which hosts have the new version is a matter of the order when a rollout stops half-way.
+#[test]
+fn a_rollout_that_stopped_is_compared_as_far_as_it_can_be() {
+    assert_eq!(compare_with_twin(&ended(PROBE)), None);
+}
+
+#[test]
+fn a_host_that_ended_otherwise_is_named() {
+    let mut world = ended(STORM);
+    assert!(world.hosts[3].spoil(0, Drift::FILES));
+    let failure = compare_with_twin(&world).unwrap();
+    assert_eq!(failure.invariant, "twinState");
+    assert!(failure.detail.starts_with("m-00003 has "), "{}", failure.detail);
+}
+
+#[test]
+fn an_object_that_is_missing_is_named() {
+    let mut world = ended(STORM);
+    let (object, now) = ((Kind::Machine, "m-00004"), world.now());
+    world
+        .api
+        .update(object, Preconditions::default(), now, |machine| {
+            Arc::make_mut(&mut machine.metadata_mut().finalizers).clear();
+        })
+        .unwrap();
+    world.api.delete(object, Preconditions::default(), now).unwrap();
+    let failure = compare_with_twin(&world).unwrap();
+    assert_eq!(failure.invariant, "twinState");
+    assert!(failure.detail.starts_with("Machine m-00004 does not exist"), "{}", failure.detail);
+}
+
+#[test]
+fn work_that_nothing_accounts_for_is_found() {
+    let mut world = ended(STORM);
+    world.oracle.overdo(2);
+    let failure = compare_with_twin(&world).unwrap();
+    assert_eq!(failure.invariant, "twinEffects");
+    assert!(failure.detail.starts_with("m-00002: "), "{}", failure.detail);
+}
+
+#[test]
+fn the_first_difference_in_time_is_told() {
+    let world = ended(STORM);
+    let mut twin = beginning(&world);
+    assert_eq!(attempt(&mut twin).failure, None);
+    let told: Vec<String> = (0..40).filter_map(|host| first_in_time(&world, &twin, host)).collect();
+    assert!(told.iter().any(|text| text.contains("loses its power")), "{told:?}");
+}
