@@ -20,7 +20,7 @@ export STEPS := $(TARGET)/steps
 .PHONY: help
 help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## Upgrade 10,000 simulated machines, with crashes and broken hosts
@@ -66,6 +66,11 @@ tidy: ## The house rules; prints the longest files and functions
 bench: ## Benchmarks of observe, reconcile and the simulated upgrade
 	@.ci/requirements build
 	cargo bench --locked --package seaworthy-benches
+
+.PHONY: bench-swarm
+bench-swarm: ## Seeds per CPU-hour on 1,000 machines, each with its fault-free twin
+	@.ci/requirements build
+	@benches/seeds-per-cpu-hour
 
 .PHONY: crds
 crds: ## Write deploy/crds from the types in core/api
