@@ -42,11 +42,10 @@ fn swarm() -> Swarm {
 fn wrong(swarm: &Swarm, seed: u64) -> Option<String> {
     let member = swarm.member(Seed(seed)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     let options = Options::default();
-    let attempt = member.run_with_twin(options);
     if !seed.is_multiple_of(TWICE_EVERY) {
-        return attempt.failure.map(|failure| format!("{}: {failure:?}", member.file));
+        return member.run_with_twin(options).failure.map(|failure| format!("{}: {failure:?}", member.file));
     }
-    let record = member.recorded(options).1;
+    let (attempt, record) = member.recorded_with_twin(options);
     let again = thread::scope(|scope| scope.spawn(|| member.recorded(options).1).join()).unwrap();
     let divergence = record.divergence(&again).map(|divergence| format!("not the same again: {divergence}"));
     attempt.failure.map(|failure| format!("{}: {failure:?}", member.file)).or(divergence)

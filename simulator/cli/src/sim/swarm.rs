@@ -161,11 +161,10 @@ impl Shared<'_> {
 /// A run; twice, and the second time on a thread of its own, if it is to be compared.
 fn run(member: &Member, twice: bool) -> (Attempt, Option<Divergence>) {
     let options = Options::default();
-    let attempt = member.run_with_twin(options);
     if !twice {
-        return (attempt, None);
+        return (member.run_with_twin(options), None);
     }
-    let record = member.recorded(options).1;
+    let (attempt, record) = member.recorded_with_twin(options);
     let again = thread::scope(|scope| scope.spawn(|| member.recorded(options).1).join());
     (attempt, again.ok().and_then(|again| record.divergence(&again)))
 }

@@ -129,6 +129,16 @@ impl Member {
     /// Its run, and the record of it.
     #[must_use]
     pub fn recorded(&self, options: Options) -> (Attempt, Record) {
+        self.recorded_by(options, attempt)
+    }
+
+    /// Its run, compared with its fault-free twin, and the record of it.
+    #[must_use]
+    pub fn recorded_with_twin(&self, options: Options) -> (Attempt, Record) {
+        self.recorded_by(options, attempt_with_twin)
+    }
+
+    fn recorded_by(&self, options: Options, attempt: fn(&mut World) -> Attempt) -> (Attempt, Record) {
         let mut world = World::new(Arc::clone(&self.scenario), self.options(options));
         world.record = Some(Box::default());
         let attempt = attempt(&mut world);
