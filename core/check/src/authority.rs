@@ -12,7 +12,7 @@ use crate::{Findings, Invariant};
 pub(crate) const INVARIANT: Invariant = Invariant { name: "authority", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
-    let Some(gate) = world.gate() else { return };
+    let Some(gate) = world.leadership.gate() else { return };
     let is_regressed = matches!(gate, Blocker::StoreRegressed { .. });
     for action in &turn.actions {
         let is_allowed = match (&action.target, &action.effect) {

@@ -1,11 +1,12 @@
 //! Host exclusivity: a change is ordered only from a host that is this machine's alone, once at a time, and only after
-//! a successor could find out about it.
+//! a successor could find out about it. Of a host that is another's no Machine is told to be ready.
 
 use alloc::format;
 
-use seaworthy_engine::{InFlightKind, World};
-use seaworthy_model::effect::Target;
+use seaworthy_engine::{InFlightKind, Machine, World};
+use seaworthy_model::effect::{Action, Effect, Target};
 use seaworthy_model::host::Owner;
+use seaworthy_model::machine::{ConditionKind, MachineStatus, Truth};
 use seaworthy_model::report::Turn;
 
 use crate::{Findings, Invariant};
@@ -14,6 +15,9 @@ pub(crate) const INVARIANT: Invariant = Invariant { name: "exclusivity", judge }
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
+        if let (Target::Machine(id), Effect::WriteMachineStatus(status)) = (action.target, &action.effect) {
+            judge_status(world.machine(id), status, action, findings);
+        }
         let Target::Host(id) = action.target else { continue };
         let machine = world.machine(id);
         if machine.action != Some(action.id) {
@@ -44,5 +48,17 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         } else if !machine.is_recorded_at_work() {
             findings.against(action, "a successor would not find it: nothing recorded leaves it open".into());
         }
+    }
+}
+
+fn judge_status(machine: &Machine, status: &MachineStatus, action: &Action, findings: &mut Findings<'_>) {
+    let is_anothers = machine.host.facts.as_ref().is_some_and(|facts| match &facts.owner {
+        Owner::Nobody => false,
+        Owner::Machine(uid) => Some(*uid) != machine.uid(),
+        Owner::Foreign { .. } => true,
+    });
+    let ready = status.condition(ConditionKind::Ready);
+    if is_anothers && ready.is_some_and(|ready| ready.truth == Truth::True) {
+        findings.against(action, "it is told to be ready, and its host is another's".into());
     }
 }

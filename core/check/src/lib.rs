@@ -10,6 +10,7 @@
 
 extern crate alloc;
 
+mod admission;
 mod authority;
 mod budget;
 mod exclusivity;
@@ -19,6 +20,7 @@ mod holding;
 mod intent;
 mod patience;
 mod pause;
+mod record;
 mod removal;
 
 use alloc::string::String;
@@ -50,11 +52,13 @@ pub struct Invariant {
 
 /// Every invariant.
 pub const CHECKS: &[Invariant] = &[
+    admission::INVARIANT,
     authority::INVARIANT,
     holding::INVARIANT,
     freshness::INVARIANT,
     exclusivity::INVARIANT,
     budget::INVARIANT,
+    record::INVARIANT,
     removal::INVARIANT,
     finalizer::INVARIANT,
     intent::INVARIANT,

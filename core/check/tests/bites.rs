@@ -16,6 +16,7 @@ use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Event, Outcome};
 use seaworthy_model::host::{Change, HostCommand};
 use seaworthy_model::lease::Epoch;
+use seaworthy_model::package_version::Rollout;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Turn;
 use seaworthy_model::time::Timestamp;
@@ -215,10 +216,76 @@ fn budget_sees_a_start_beyond_it() {
 }
 
 #[test]
+fn record_sees_a_failure_that_is_kept_in_memory() {
+    let mut fixture = Fixture::new(1);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.host(0).broken = vec![web(1)];
+    let tells = |action: &Action| {
+        let Effect::WriteMachineStatus(status) = &action.effect else { return false };
+        status.components.iter().any(|status| status.failed.is_some())
+    };
+    let turn = turn_with(&mut fixture, tells);
+    let forgets = |action: &mut Action| {
+        if let Effect::WriteMachineStatus(status) = &mut action.effect {
+            status.components = Arc::default();
+        }
+    };
+    assert_eq!(broken(&fixture, turn, tells, forgets), ["record"]);
+}
+
+/// The first batch of a fleet of six with two slots.
+fn about_to_admit() -> (Fixture, Turn) {
+    let mut fixture = Fixture::new(6);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.store.edit_fleet(|spec| {
+        spec.max_unavailable = CountOrPercent::Count(2);
+        spec.max_failures = CountOrPercent::Count(2);
+    });
+    let turn = turn_with(&mut fixture, is_admission);
+    (fixture, turn)
+}
+
+fn is_admission(action: &Action) -> bool {
+    let Effect::WritePackageVersionStatus(status) = &action.effect else { return false };
+    status.rollouts.iter().any(|rollout| rollout.admitted_below > 0)
+}
+
+fn with_rollouts(tamper: impl FnOnce(&mut Vec<Rollout>)) -> impl FnOnce(&mut Action) {
+    |action| {
+        if let Effect::WritePackageVersionStatus(status) = &mut action.effect {
+            tamper(&mut status.rollouts);
+        }
+    }
+}
+
+#[test]
+fn admission_sees_a_batch_that_is_too_large() {
+    let (fixture, turn) = about_to_admit();
+    let everybody = with_rollouts(|rollouts| rollouts[0].admitted_below = Rollout::EVERYBODY);
+    assert_eq!(broken(&fixture, turn, is_admission, everybody), ["admission"]);
+}
+
+#[test]
+fn admission_sees_a_threshold_that_falls_and_a_record_that_goes_too_early() {
+    let (mut fixture, _) = about_to_admit();
+    fixture.execute();
+    let _ = turn_with(&mut fixture, is_install);
+    let (falls, goes) = (with_rollouts(|rollouts| rollouts[0].admitted_below = 1), with_rollouts(Vec::clear));
+    // A pause is written at once, whoever is at work.
+    fixture.store.edit_fleet(|spec| spec.paused = true);
+    fixture.deliver();
+    let turn = fixture.turn();
+    assert!(turn.actions.iter().any(is_admission));
+    assert_eq!(broken(&fixture, turn.clone(), is_admission, falls), ["admission"]);
+    assert_eq!(broken(&fixture, turn, is_admission, goes), ["admission"]);
+}
+
+#[test]
 fn every_invariant_has_a_name_of_its_own() {
     let mut names: Vec<&str> = CHECKS.iter().map(|invariant| invariant.name).collect();
     names.sort_unstable();
     let all = [
+        "admission",
         "authority",
         "budget",
         "exclusivity",
@@ -228,6 +295,7 @@ fn every_invariant_has_a_name_of_its_own() {
         "intent",
         "patience",
         "pause",
+        "record",
         "removal",
     ];
     assert_eq!(names, all);

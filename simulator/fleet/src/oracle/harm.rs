@@ -1,7 +1,8 @@
 //! `maxFailures`, in truth: how many machines a release that does not work has harmed.
 //!
 //! A release may harm as many machines as `maxFailures` says, and one more for each machine on which it worked: a
-//! release that never works is stopped at the limit. Machines whose own spec asks for the release do not count.
+//! release that never works is stopped at the limit. Machines whose own spec asks for the release do not count, nor do
+//! those whose spec was changed since: that allows another try.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,7 @@ use super::Over;
 use super::budget::count_or_percent;
 use crate::world::api_server::{ApiServer, Written};
 use crate::world::host::{Change, Ended};
-use crate::world::machine_name;
+use crate::world::{host_number, machine_name};
 
 #[derive(Clone, Debug)]
 pub(super) struct Harm {
@@ -38,6 +39,11 @@ impl Harm {
         Self { hosts, harmed: BTreeSet::new(), generation: 0, max_failures: 1, releases: BTreeMap::new() }
     }
 
+    /// The generation of the fleet's defaults.
+    pub(super) const fn generation(&self) -> i64 {
+        self.generation
+    }
+
     pub(super) fn harmed(&self) -> u32 {
         u32::try_from(self.harmed.len()).unwrap_or(u32::MAX)
     }
@@ -47,6 +53,18 @@ impl Harm {
         self.generation = object.metadata.generation;
         let limit: CountOrPercent = count_or_percent(&object.spec.max_failures);
         self.max_failures = self.max_failures.max(limit.of(self.hosts));
+    }
+
+    /// People have changed what they want of a machine, or do not want it any more: a failure from before does not count.
+    pub(super) fn machine_written(&mut self, written: &Written) {
+        let Some(before) = &written.before else { return };
+        let is_asked = written.removed || before.generation() != written.object.generation();
+        let host = before.machine_spec().and_then(|spec| host_number(&spec.address.ip));
+        if let Some(host) = host.filter(|_| is_asked) {
+            for record in self.releases.values_mut() {
+                record.failed.remove(&host);
+            }
+        }
     }
 
     /// An installation ended. The answer says what is wrong with that.

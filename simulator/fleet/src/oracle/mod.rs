@@ -14,6 +14,7 @@ mod reasons;
 mod removal;
 mod starvation;
 mod wishes;
+mod restraint;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use std::time::Duration;
 use seaworthy_check::CHECKS;
 use seaworthy_engine::Engine;
 use seaworthy_kernel::Timestamp;
+use seaworthy_model::effect::Target;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Turn;
@@ -32,11 +34,12 @@ use leadership::Leadership;
 use removal::Removal;
 use starvation::Starvation;
 use wishes::{Step, Wishes};
+use restraint::Restraint;
 
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Command, Ended, Host, Order, Work};
-use crate::world::{host_of_address, since_start};
+use crate::world::{host_of_address, machine_name, since_start};
 
 pub use budget::Peak;
 pub(crate) use convergence::{stray_hosts, wanted};
@@ -87,7 +90,7 @@ pub(crate) struct Over<'a> {
 const VIOLATIONS_MAX: usize = 100;
 
 /// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 18] = [
+const OWN_INVARIANTS: [&str; 21] = [
     "budget",
     "hostExclusivity",
     "leadership",
@@ -106,6 +109,9 @@ const OWN_INVARIANTS: [&str; 18] = [
     "explained",
     "starvation",
     "queueLength",
+    "hotLoop",
+    "triedAgain",
+    "emptyWrite",
 ];
 
 /// The names of all invariants.
@@ -130,6 +136,7 @@ pub struct Oracle {
     wishes: Wishes,
     deeds: deeds::Ledger,
     starvation: Starvation,
+    restraint: Restraint,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -149,6 +156,7 @@ impl Oracle {
             wishes: Wishes::new(hosts),
             deeds: deeds::Ledger::new(hosts),
             starvation: Starvation::default(),
+            restraint: Restraint::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -208,6 +216,25 @@ impl Oracle {
         self.budget.watches_lag(lag);
     }
 
+    /// An operator process starts.
+    pub const fn process_started(&mut self) {
+        self.restraint.process_started();
+    }
+
+    /// An operator process orders something.
+    pub fn ordered(&mut self, process: u32, target: Target, now: Timestamp) {
+        if let Some(detail) = self.restraint.ordered(process, target, now) {
+            self.breach("hotLoop", now, detail);
+        }
+    }
+
+    /// The API server has accepted a write of an operator.
+    pub fn operator_wrote(&mut self, written: &Written, now: Timestamp) {
+        if let Some((invariant, detail)) = restraint::misuse(written) {
+            self.breach(invariant, now, detail);
+        }
+    }
+
     /// Something was committed.
     pub fn committed(&mut self, written: &Written, hosts: &[Host], now: Timestamp) {
         let object = &*written.object;
@@ -221,12 +248,19 @@ impl Oracle {
                 }
                 self.budget.machine_written(written, now);
                 self.wishes.machine_written(written, now);
+                self.harm.machine_written(written);
+                if respecified(written) {
+                    self.restraint.asked(object.address().and_then(host_of_address), now);
+                }
                 self.removal.written(written, now, self.budget.detection());
             }
             Kind::ClusterPackageVersion => {
                 self.budget.package_version_written(written, now);
                 self.harm.package_version_written(written);
                 self.wishes.package_version_written(written, now);
+                if respecified(written) {
+                    self.restraint.asked(None, now);
+                }
                 self.removal.written(written, now, self.budget.detection());
             }
             Kind::Lease => {
@@ -286,6 +320,13 @@ impl Oracle {
         }
         self.judge_wishes(began, api, now);
         self.deeds.began(began.host, began.touches);
+        if let Change::Install(install) = work.change
+            && let Some(machine) = api.get(Kind::Machine, &machine_name(began.host))
+        {
+            let generations = (machine.generation(), self.harm.generation());
+            let attempt = (began.host, install.release, machine.uid(), generations.0, generations.1);
+            self.restraint.begun(attempt, began.sent - self.budget.detection());
+        }
         let judged = self.budget.began(began.host, began.sent, now);
         if let Some(detail) = judged.overdrawn {
             self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));
@@ -382,6 +423,12 @@ impl Oracle {
         if let Some(detail) = self.harm.ended(over, api) {
             self.breach("maxFailures", now, detail);
         }
+        if let (Change::Install(_), Ended::Failed(cause)) = (over.work.change, over.ended)
+            && cause.blames_release()
+            && let Some(detail) = self.restraint.failed(over.host)
+        {
+            self.breach("triedAgain", now, detail);
+        }
     }
 
     /// A host has lost its power: what it was at is not under way any more.
@@ -411,6 +458,12 @@ impl Oracle {
             self.breach("finalizerOrder", now, detail);
         }
     }
+}
+
+/// Whether people have changed what an object asks for.
+fn respecified(written: &Written) -> bool {
+    let before = written.before.as_ref().filter(|_| !written.removed);
+    before.map(|before| before.generation()) != Some(written.object.generation())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //!
 //! Groce et al., "Swarm testing" (ISSTA 2012): random subsets of features find more than all features together.
 
+mod interlude;
 mod record;
 mod weather;
 
@@ -76,6 +77,7 @@ impl Swarm {
         let mut document = document.clone();
         let climate = self.draw_fleet(&mut document, lots);
         draw_budgets(&mut document, lots, climate.machines);
+        interlude::draw(&mut document, lots, climate);
         draw_faults(&mut document, lots, climate);
         leave_out_what_is_not_there(&mut document);
         let scenario = Arc::new(document.scenario(file)?);
@@ -183,6 +185,14 @@ fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, machines: u32, place: 
         let audits = lots.one("audit", &of, &["20m", "1h", "2h"]);
         spec.entry("auditInterval").or_insert(json!(audits));
         let least = u64::from(machines.div_ceil(64));
+        match lots.below("failures", &of, 4) {
+            0 => spec.insert("maxFailures".into(), json!(1 + lots.below("failures count", &of, 4))),
+            1 => spec.insert(
+                "maxFailures".into(),
+                json!(lots.one("failures percent", &of, &["5%", "20%", "50%"])),
+            ),
+            _ => None,
+        };
         let budget = match lots.below("kind", &of, 3) {
             0 => continue,
             1 => json!(least + lots.below("count", &of, u64::from(machines).div_ceil(2))),

@@ -68,6 +68,7 @@ impl World {
 
     fn reply(&mut self, sender: Sender, reply: Reply, result: WriteResult) {
         if let Ok(written) = &result {
+            self.oracle.operator_wrote(written, self.queue.now());
             self.committed(written, Writer::Operator);
             if !is_renewed(&written.object) {
                 self.pass(&Point::Write { to: Destination::Api, side: Side::After }, None);

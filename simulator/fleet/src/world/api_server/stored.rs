@@ -196,6 +196,21 @@ impl Stored {
         }
     }
 
+    /// Its finalizers.
+    #[must_use]
+    pub fn finalizers(&self) -> &[String] {
+        match &self.body {
+            Body::Machine { frame, .. } | Body::Node { frame, .. } => &frame.finalizers,
+            Body::Whole(object) => &object.metadata().finalizers,
+        }
+    }
+
+    /// The generation of its spec.
+    #[must_use]
+    pub const fn generation(&self) -> i64 {
+        self.generation
+    }
+
     /// Its name.
     #[must_use]
     pub const fn name(&self) -> &Arc<str> {

@@ -56,6 +56,7 @@ impl World {
         let number = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
         let process = Process::new((number, seat), self.seed, self.options, self.clock_of(seat));
         let mut process = Box::new(process.recorded(self.recorder.is_on()));
+        self.oracle.process_started();
         self.recorder.process_started(self.queue.now(), seat);
         self.trace.record(&[word("start"), u64::from(number), self.queue.now().0]);
         self.processes.push(None);
@@ -162,6 +163,7 @@ impl World {
 
     /// Sends what was ordered.
     fn dispatch(&mut self, process: &mut Process, action: Action) -> Dispatched {
+        self.oracle.ordered(process.number, action.target, self.queue.now());
         let sender = Sender { process: process.number, action: action.id };
         if is_renewal(&action) {
             self.renew(process, sender, &action);

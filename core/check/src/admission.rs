@@ -1,0 +1,80 @@
+//! Admission: a threshold never falls, and raising it admits no more machines than there are slots for, and than may
+//! fail; the record of a rollout stays as long as machines are at work on its behalf.
+
+use alloc::format;
+
+use seaworthy_engine::{InFlightKind, RolloutState, World};
+use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::package_version::Rollout;
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "admission", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        let (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) =
+            (action.target, &action.effect)
+        else {
+            continue;
+        };
+        // What was started after this was decided took slots that were free then.
+        let started = starts(world, turn);
+        let free = world.slots().saturating_sub(world.occupied()) + started;
+        let mut admitted = 0;
+        for state in &world.fleet.rollouts {
+            let same = |new: &&Rollout| {
+                new.component == state.record.component && new.generation == state.record.generation
+            };
+            let Some(new) = status.rollouts.iter().find(same) else {
+                // What was started after this was decided was not at work then.
+                if state.counts.unresolved > started {
+                    let detail = format!(
+                        "the record of {:?} goes, and {} machines are at work on its behalf",
+                        state.record.component, state.counts.unresolved
+                    );
+                    findings.against(action, detail);
+                }
+                continue;
+            };
+            if new.admitted_below < state.record.admitted_below {
+                findings.against(action, format!("the threshold of {:?} falls", new.component));
+            }
+            let batch = admits(world, state, new.admitted_below);
+            let room = state.counts.room(world.failures_max()).saturating_add(started);
+            if batch > room {
+                findings.against(action, format!("{batch} are admitted, and {room} may be at work"));
+            }
+            admitted += batch;
+        }
+        if admitted > free {
+            findings.against(action, format!("{admitted} are admitted to {free} free slots"));
+        }
+    }
+}
+
+/// How many operations the turn starts.
+fn starts(world: &World, turn: &Turn) -> u32 {
+    let starts = turn.actions.iter().filter(|action| {
+        let in_flight = world.in_flight().get(&action.id);
+        in_flight.is_some_and(|in_flight| matches!(in_flight.kind, InFlightKind::Change(..)))
+    });
+    u32::try_from(starts.count()).unwrap_or(u32::MAX)
+}
+
+/// How many machines that can be worked on a threshold admits anew. A threshold cannot part machines of one rank: they
+/// count as one.
+fn admits(world: &World, state: &RolloutState, below: u32) -> u32 {
+    let mut last = None;
+    let mut count = 0;
+    for &(rank, id) in state.waiting.iter().take_while(|(rank, _)| *rank < below) {
+        let machine = world.machine(id);
+        let is_able = machine.host.unreachable_since.is_none() && machine.blocked.is_none();
+        if is_able && last != Some(rank) {
+            last = Some(rank);
+            count += 1;
+        }
+    }
+    count
+}

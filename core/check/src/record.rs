@@ -1,0 +1,39 @@
+//! The record: a release that failed on a machine is in the next status that is written of it, as long as the host is
+//! this machine's. A successor knows nothing else.
+
+use alloc::format;
+
+use seaworthy_engine::{Machine, World};
+use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::host::Owner;
+use seaworthy_model::machine::MachineStatus;
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "record", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        if let (Target::Machine(id), Effect::WriteMachineStatus(status)) = (action.target, &action.effect) {
+            judge_status(world.machine(id), status, action, findings);
+        }
+    }
+}
+
+fn judge_status(machine: &Machine, status: &MachineStatus, action: &Action, findings: &mut Findings<'_>) {
+    let Some(facts) = machine.host.facts.as_deref() else { return };
+    let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
+    let is_same = status.identity.as_ref().is_none_or(|identity| identity.host == facts.host);
+    if !(is_ours && is_same) {
+        return;
+    }
+    for failure in &machine.failed {
+        let recorded = status.component(failure.component).and_then(|component| component.failed);
+        if recorded != Some(failure.release) {
+            let detail =
+                format!("that {:?} of {:?} failed is not in it", failure.release.release, failure.component);
+            findings.against(action, detail);
+        }
+    }
+}
