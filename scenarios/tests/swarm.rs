@@ -2,45 +2,23 @@
 //! Each is compared with its fault-free twin. One in twenty is run twice, on two threads, and compared event by event.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::path::Path;
+mod members;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use members::{files, member, swarm};
 use seaworthy_fleet::Options;
-use seaworthy_fleet::plan::{Document, ResolvedPlan};
+use seaworthy_fleet::plan::ResolvedPlan;
 use seaworthy_fleet::swarm::Swarm;
-use seaworthy_kernel::Seed;
 
 /// The last seed; the first is 1.
 const LAST: u64 = 1_000;
 const TWICE_EVERY: u64 = 20;
 
-/// The files of a folder, with their texts, in the order of their names.
-fn files(folder: &str) -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<(String, String)> = paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-        .map(|path| {
-            (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
-        })
-        .collect();
-    files.sort();
-    assert!(!files.is_empty());
-    files
-}
-
-fn swarm() -> Swarm {
-    let read = |(file, text): (String, String)| {
-        let document = Document::read(&file, &text).unwrap_or_else(|error| panic!("{error}"));
-        (file, document)
-    };
-    Swarm::new(files("fast").into_iter().map(read).collect(), Some(60))
-}
-
 /// What is wrong with a seed, if anything is.
 fn wrong(swarm: &Swarm, seed: u64) -> Option<String> {
-    let member = swarm.member(Seed(seed)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let member = member(swarm, seed);
     let options = Options::default();
     if !seed.is_multiple_of(TWICE_EVERY) {
         return member.run_with_twin(options).failure.map(|failure| format!("{}: {failure:?}", member.file));

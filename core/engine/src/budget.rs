@@ -53,7 +53,7 @@ pub(crate) fn next_batch(world: &World, state: &RolloutState, free: u32, waited:
             continue;
         }
         // Machines of one rank come together: a threshold cannot part them.
-        if count >= room && last != Some(rank) {
+        if count >= room + u32::from(world.is_sabotaged(Sabotage::BatchOffByOne)) && last != Some(rank) {
             return Batch::Admit { below: rank, count };
         }
         last = Some(rank);

@@ -18,6 +18,7 @@ use seaworthy_model::package_version::PackageVersionStatus;
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
+use crate::sabotage::Sabotage;
 use crate::world::{InFlightKind, Machine, World};
 
 /// A decision about one subject. At most one action, since the next one depends on how it ends.
@@ -138,7 +139,10 @@ impl<'a> Draft<'a> {
             return self.wait(Blocker::SessionLimit);
         }
         let sequence = world.leadership.sequence + 1;
-        let id = OperationId { epoch, sequence };
+        let id = OperationId {
+            epoch,
+            sequence: if world.is_sabotaged(Sabotage::OperationIdReused) { 1 } else { sequence },
+        };
         let (command, kind, allowance) = match work {
             HostWork::Read => (HostCommand::Facts, InFlightKind::Read, self.config.read_deadline),
             HostWork::Probe(operation) => {
@@ -154,7 +158,11 @@ impl<'a> Draft<'a> {
         };
         self.order = Some(Order {
             target: Target::Host(machine.id),
-            fence: Fence::Host(HostFence { machine: uid, epoch, sequence }),
+            fence: Fence::Host(HostFence {
+                machine: uid,
+                epoch,
+                sequence: if world.is_sabotaged(Sabotage::SequenceStuck) { 0 } else { sequence },
+            }),
             deadline: self.now + allowance,
             effect: Effect::Host(HostOrder { connection, command }),
             kind,

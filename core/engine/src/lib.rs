@@ -21,7 +21,7 @@ use alloc::boxed::Box;
 
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
-use seaworthy_model::effect::{Action, ActionId, Effect};
+use seaworthy_model::effect::{Action, ActionId, Effect, Fence};
 use seaworthy_model::event::Event;
 use seaworthy_model::report::{Blocked, Subject, Turn, Wake, WakeReason};
 use seaworthy_model::time::Timestamp;
@@ -104,6 +104,9 @@ impl Engine {
     /// Breaks the engine on purpose.
     #[cfg(feature = "sabotage")]
     pub fn sabotage(&mut self, sabotage: sabotage::Sabotage) {
+        if sabotage == sabotage::Sabotage::BackOffMissing {
+            self.config.backoff_min = core::time::Duration::ZERO;
+        }
         self.world.sabotage(sabotage);
     }
 
@@ -155,7 +158,9 @@ impl Engine {
         if let Some(blocker) = blocker {
             turn.report.blocked.push(Blocked { subject, blocker });
         }
-        if let Some((at, _)) = wake {
+        if let Some((at, _)) = wake
+            && !self.world.is_sabotaged(sabotage::Sabotage::TimersLost)
+        {
             self.queue.add_at(subject, at);
         }
         for note in notes {
@@ -224,7 +229,11 @@ impl Engine {
         Action {
             id,
             target: order.target,
-            fence: order.fence,
+            fence: if self.world.is_sabotaged(sabotage::Sabotage::FenceDropped) {
+                Fence::None
+            } else {
+                order.fence
+            },
             deadline: order.deadline,
             effect: order.effect,
         }

@@ -23,6 +23,7 @@ use seaworthy_model::lease::{Epoch, LeaseObject, LeaseRecord};
 use seaworthy_model::report::{Blocker, WakeReason};
 
 use crate::draft::{Draft, Note};
+use crate::sabotage::Sabotage;
 use crate::world::{Leadership, World};
 
 /// What a Lease that was let go says of its duration: client-go's `release` writes this second.
@@ -72,7 +73,8 @@ fn make(world: &World, leadership: &Leadership, draft: &mut Draft<'_>) {
     if let (None, Some(kind)) = (leadership.epoch, leadership.unsynced()) {
         return draft.wait(Blocker::NotSynced(kind));
     }
-    let forgotten = leadership.lost || world.imported() > 0;
+    let forgotten =
+        (leadership.lost || world.imported() > 0) && !world.is_sabotaged(Sabotage::RegressIgnored);
     let epoch = if forgotten { Epoch::VACANT } else { Epoch::VACANT.next() };
     if forgotten {
         draft.note(Note::LeaseLost);
@@ -95,7 +97,9 @@ fn take(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
         return hold(leadership, lease, draft);
     }
     if lease.record.epoch > Epoch::VACANT {
-        return take_over(lease, lease.record.epoch.next(), draft);
+        let is_raised = !world.is_sabotaged(Sabotage::EpochNotRaised);
+        let next = if is_raised { lease.record.epoch.next() } else { lease.record.epoch };
+        return take_over(lease, next, draft);
     }
     if !leadership.watching {
         return draft.watch();
@@ -103,7 +107,7 @@ fn take(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
     if let Some(kind) = leadership.unsynced() {
         return draft.wait(Blocker::NotSynced(kind));
     }
-    if world.imported() > 0 {
+    if world.imported() > 0 && !world.is_sabotaged(Sabotage::RegressIgnored) {
         draft.note(Note::LeaseLost);
         return hold(leadership, lease, draft);
     }

@@ -17,6 +17,7 @@ use seaworthy_model::report::{Blocker, WakeReason};
 
 use crate::budget::{self, Batch};
 use crate::draft::{Draft, Note};
+use crate::sabotage::Sabotage;
 use crate::world::{Fleet, RolloutState, World};
 
 pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
@@ -135,6 +136,7 @@ impl Step<'_> {
     ) -> Option<Rollout> {
         if let Some(before) = before
             && before.counts.unresolved > 0
+            && !self.world.is_sabotaged(Sabotage::SupersededAtOnce)
         {
             draft.wait(Blocker::Superseding);
             *standstill = Standstill::Stopped(FleetReason::Superseding);

@@ -6,6 +6,7 @@ use seaworthy_model::id::VersionId;
 use seaworthy_model::report::{Blocker, WakeReason};
 
 use crate::draft::Draft;
+use crate::sabotage::Sabotage;
 use crate::world::World;
 
 /// How often a version that is to go is looked at while somebody uses it.
@@ -29,7 +30,7 @@ pub(super) fn reconcile(world: &World, id: VersionId, draft: &mut Draft<'_>) {
     let meta = &object.meta;
     if meta.is_terminating() && meta.is_held() {
         let users = world.users_of(id);
-        if users > 0 {
+        if users > 0 && !world.is_sabotaged(Sabotage::VersionLetGo) {
             draft.wake_at(draft.now + LOOK_AGAIN, WakeReason::BackOff);
             return draft.wait(Blocker::InUse(users));
         }

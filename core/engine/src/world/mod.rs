@@ -235,7 +235,10 @@ impl World {
     /// Machines that may fail in one rollout.
     #[must_use]
     pub fn failures_max(&self) -> u32 {
-        self.fleet.max_failures().of(self.live)
+        if self.is_sabotaged(Sabotage::FailuresUnchecked) {
+            return u32::MAX;
+        }
+        self.fleet.max_failures().of(self.live) + u32::from(self.is_sabotaged(Sabotage::FailuresOffByOne))
     }
 
     /// Orders to hosts that are under way.
@@ -449,7 +452,12 @@ impl World {
     /// Why nothing may be done at all; `None` when we lead and have seen everything.
     #[must_use]
     pub fn gate(&self) -> Option<Blocker> {
-        self.leadership.gate()
+        let is_overlooked = |gate: &Blocker| {
+            (matches!(gate, Blocker::NotSynced(_)) && self.is_sabotaged(Sabotage::ActsUnsynced))
+                || (matches!(gate, Blocker::StoreRegressed { .. })
+                    && self.is_sabotaged(Sabotage::RegressIgnored))
+        };
+        self.leadership.gate().filter(|gate| !is_overlooked(gate))
     }
 }
 

@@ -17,6 +17,7 @@ use seaworthy_model::time::Timestamp;
 use super::{Counts, Fleet, Retry, RolloutState, WARM_AT_ONCE, World};
 use crate::queue::Priority;
 use crate::rank::RankKey;
+use crate::sabotage::Sabotage;
 
 impl World {
     pub(crate) fn observe(&mut self, observation: Observation) {
@@ -364,10 +365,11 @@ impl World {
 
     /// Steps down if the Lease names an epoch after ours, or somebody else in ours.
     pub(super) fn look_for_successor(&mut self) {
+        let is_blind = self.is_sabotaged(Sabotage::SuccessorIgnored);
         let leadership = &mut self.leadership;
         let (Some(record), Some(ours)) = (leadership.record(), leadership.epoch) else { return };
         let usurped = record.epoch == ours && leadership.other_holder().is_some();
-        if record.epoch > ours || usurped {
+        if (record.epoch > ours || usurped) && !is_blind {
             leadership.stepped_down = Some(record.epoch);
         }
     }
@@ -394,7 +396,9 @@ impl World {
     /// predecessor that a cache still shows must not come back. While lists are under way nothing is: a store that was
     /// set back has lower versions.
     fn is_outdated(&self, new: &Meta, newest: u64) -> bool {
-        self.leadership.unsynced().is_none() && new.resource_version < newest
+        self.leadership.unsynced().is_none()
+            && new.resource_version < newest
+            && !self.is_sabotaged(Sabotage::OutdatedAccepted)
     }
 
     /// Touches every subject: what gates them all has changed.

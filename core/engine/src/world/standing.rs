@@ -8,6 +8,7 @@ use super::machine::Derived;
 use super::standings::Standings;
 use super::{Counts, Machine, RolloutState, Standing, WARM_AT_ONCE, World};
 use crate::queue::Priority;
+use crate::sabotage::Sabotage;
 
 impl World {
     /// Computes anew what follows from a row, and moves the counters by the difference. While lists are under way nothing is
@@ -77,8 +78,11 @@ impl World {
         let standings: Standings =
             self.fleet.rollouts.iter().map(|rollout| self.stand(machine, rollout)).collect();
         let live = machine.is_live();
-        let unresolved = machine.is_busy() || machine.may_be_busy(&standings);
+        let gives_up = self.is_sabotaged(Sabotage::SilenceFreesSlot) && machine.host.trouble.is_some();
+        let inherits = !self.is_sabotaged(Sabotage::PredecessorUncounted) && machine.may_be_busy(&standings);
+        let unresolved = machine.is_busy() || inherits;
         let fell = live
+            && !self.is_sabotaged(Sabotage::LossesUncounted)
             && self
                 .fleet
                 .active_since()
@@ -86,7 +90,7 @@ impl World {
         let holds =
             standings.iter().any(|standing| matches!(standing, Standing::Reserved | Standing::Failed));
         let lost = !unresolved && machine.may_be_lost(&standings);
-        let occupies = unresolved || fell || holds;
+        let occupies = (unresolved || fell || holds) && !gives_up;
         Derived { live, occupies, unresolved, lost, standings, uid: machine.uid() }
     }
 
@@ -104,10 +108,13 @@ impl World {
         let failed = machine.failed_release(component).map(|failed| failed.release);
         // A release that could not be taken back is installed, even intact, and has failed nevertheless.
         if failed.is_some() && failed == wanted && !rollout.superseded {
-            return Standing::Failed;
+            let is_done = self.is_sabotaged(Sabotage::FailureIsSuccess);
+            return if is_done { Standing::Done } else { Standing::Failed };
         }
         // A release is in its place before it is probed: until the host says how that ended, nothing is done.
-        if installed == wanted && !machine.is_changing(component) {
+        if installed == wanted
+            && (!machine.is_changing(component) || self.is_sabotaged(Sabotage::SwappedIsDone))
+        {
             return Standing::Done;
         }
         self.stand_unfinished(machine, rollout, uid)

@@ -95,7 +95,11 @@ impl Step<'_> {
         let drifted = self.machine.reported(component).is_some_and(|reported| !reported.drift.is_none());
         match self.machine.failed_release(component) {
             // Also when it is there: a release that cannot be taken back stays as sick as it is.
-            Some(failed) if failed.release == release.id => Need::Failed(failed),
+            Some(failed)
+                if failed.release == release.id && !self.world.is_sabotaged(Sabotage::FailedRetried) =>
+            {
+                Need::Failed(failed)
+            }
             Some(_) | None if is_there && !drifted => Need::Nothing,
             Some(_) | None => Need::Change { change: Change::Install(release), is_repair: is_there },
         }
@@ -132,7 +136,7 @@ impl Step<'_> {
     /// Starts a change, once everything that has to be true first is true.
     fn start(self, draft: &mut Draft<'_>, target: &Target<'_>, change: Change, is_repair: bool) {
         let meta = &self.object.meta;
-        if self.machine.spec().is_some_and(|spec| spec.paused) {
+        if self.is_paused() {
             draft.note(Note::Block(Blocker::Paused));
             return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
         }
@@ -148,27 +152,41 @@ impl Step<'_> {
             draft.note(Note::WaitForFleet);
             return draft.wait(blocker);
         }
-        if !meta.is_held() {
+        if !meta.is_held() && !self.world.is_sabotaged(Sabotage::FinalizerMissing) {
             let target = ActionTarget::Machine(self.machine.id);
             return draft.write_finalizers(target, meta, meta.finalizers_with_ours());
         }
         // What a successor must know is written before the change that it would find under way.
-        if (is_repair || !self.is_foreseen(target)) && !self.machine.is_recorded_drifted() {
+        if (is_repair || !self.is_foreseen(target))
+            && !self.machine.is_recorded_drifted()
+            && !self.world.is_sabotaged(Sabotage::ChangeUnforeseen)
+        {
             let drifted = Verdict::out_of_sync(Reason::Drifted).unfinished();
             return self.tell(draft, &drifted, Blocker::AwaitingOwnWrite);
         }
         if self.object.status.identity.is_none() || self.machine.is_recorded_unreachable() {
             return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
         }
-        if self.takes_slot(draft) {
+        if (is_repair && self.world.is_sabotaged(Sabotage::RepairWithoutSlot)) || self.takes_slot(draft) {
             let component = target.component;
             draft.order_host(self.world, self.machine, HostWork::Change { component, change });
         }
     }
 
+    /// Whether a person stopped this machine.
+    pub(super) fn is_paused(self) -> bool {
+        self.machine.spec().is_some_and(|spec| spec.paused)
+            && !self.world.is_sabotaged(Sabotage::MachinePauseIgnored)
+    }
+
+    /// Whether a person stopped the fleet.
+    pub(super) fn is_fleet_paused(self) -> bool {
+        self.world.fleet.is_paused() && !self.world.is_sabotaged(Sabotage::FleetPauseIgnored)
+    }
+
     /// Whether there is a slot for it. If not, it gives up its reservation and waits.
     pub(super) fn takes_slot(self, draft: &mut Draft<'_>) -> bool {
-        let limit = self.world.slots();
+        let limit = self.world.slots() + u32::from(self.world.is_sabotaged(Sabotage::BudgetOffByOne));
         let others = self.world.occupied() - u32::from(self.machine.occupies());
         if others < limit || self.world.is_sabotaged(Sabotage::BudgetUnchecked) {
             return true;
@@ -181,7 +199,7 @@ impl Step<'_> {
 
     /// Why the fleet as a whole does not allow this start.
     fn fleet_stop(self, target: &Target<'_>) -> Option<Blocker> {
-        if self.world.fleet.is_paused() {
+        if self.is_fleet_paused() {
             return Some(Blocker::Paused);
         }
         let Origin::Rollout(index) = target.origin else { return None };
@@ -197,7 +215,10 @@ impl Step<'_> {
             None
         } else if counts.failed >= limit {
             Some(Blocker::TooManyFailures { failed: counts.failed, limit })
-        } else if self.machine.standing(index) == Standing::Parked && counts.room(limit) == 0 {
+        } else if self.machine.standing(index) == Standing::Parked
+            && counts.room(limit) == 0
+            && !self.world.is_sabotaged(Sabotage::CatchUpUnlimited)
+        {
             // Whoever catches up trusts the release no more than whoever is admitted.
             let occupied = counts.at_work();
             Some(Blocker::MaxUnavailable { occupied, limit: occupied })

@@ -12,6 +12,7 @@ use seaworthy_model::time::Timestamp;
 
 use super::Step;
 use crate::draft::Draft;
+use crate::sabotage::Sabotage;
 
 impl Step<'_> {
     /// Whether the host has to be read before anything else: something may have changed, an audit is due, or something
@@ -72,7 +73,9 @@ impl Step<'_> {
     pub(super) fn stranger(self) -> Option<(Reason, Blocker)> {
         let facts = self.machine.host.facts.as_deref()?;
         let identity = self.object.status.identity.as_ref();
-        if identity.is_some_and(|identity| identity.host != facts.host) {
+        if identity.is_some_and(|identity| identity.host != facts.host)
+            && !self.world.is_sabotaged(Sabotage::IdentityUnpinned)
+        {
             return Some((Reason::IdentityMismatch, Blocker::IdentityMismatch));
         }
         let owned = match &facts.owner {
@@ -82,6 +85,8 @@ impl Step<'_> {
         };
         let claimed = self.world.owner_of(facts.host).is_some_and(|owner| owner != self.machine.id);
         let ours = facts.owner == Owner::Machine(self.object.meta.uid);
-        (owned || (claimed && !ours)).then_some((Reason::DuplicateHost, Blocker::DuplicateHost))
+        let is_anothers =
+            (owned || (claimed && !ours)) && !self.world.is_sabotaged(Sabotage::DuplicateHostIgnored);
+        is_anothers.then_some((Reason::DuplicateHost, Blocker::DuplicateHost))
     }
 }

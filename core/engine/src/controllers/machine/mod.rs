@@ -16,6 +16,7 @@ use seaworthy_model::machine::{MachineObject, Reason};
 use seaworthy_model::report::{Blocker, WakeReason};
 
 use crate::draft::{Draft, HostWork, Note};
+use crate::sabotage::Sabotage;
 use crate::world::{Machine, World};
 use status::Verdict;
 
@@ -80,7 +81,7 @@ impl Step<'_> {
             draft.note(Note::Block(blocker));
             return self.tell(draft, &Verdict::stranger(reason, self.describe_stranger()), blocker);
         }
-        if self.object.meta.is_terminating() {
+        if self.object.meta.is_terminating() && !self.world.is_sabotaged(Sabotage::DeletionIgnored) {
             return self.uninstall(draft);
         }
         if self.has_lost_its_hold() {
@@ -168,6 +169,8 @@ impl Step<'_> {
             draft.note(Note::Audit(at));
             at
         });
-        draft.wake_at(at, WakeReason::Audit);
+        if !self.world.is_sabotaged(Sabotage::AuditsMissing) {
+            draft.wake_at(at, WakeReason::Audit);
+        }
     }
 }

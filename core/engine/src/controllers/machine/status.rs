@@ -10,12 +10,13 @@ use seaworthy_model::cause::Cause;
 use seaworthy_model::host::InstalledComponent;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{
-    ComponentStatus, Condition, ConditionKind, Conditions, HostKeyPolicy, Identity, Installed, MachineStatus,
-    Reason, Truth,
+    ComponentStatus, Condition, ConditionKind, Conditions, FailedRelease, HostKeyPolicy, Identity, Installed,
+    MachineStatus, Reason, Truth,
 };
 use seaworthy_model::time::Timestamp;
 
 use super::Step;
+use crate::sabotage::Sabotage;
 
 /// What a step found out: whatever is `None` stays as it is recorded.
 #[derive(Clone, Debug)]
@@ -120,7 +121,9 @@ impl Step<'_> {
             components: self.components(verdict),
             conditions: self.conditions(now, verdict),
         };
-        (!says_the_same(&status, recorded)).then_some(status)
+        let says_something =
+            !says_the_same(&status, recorded) || self.world.is_sabotaged(Sabotage::StatusEveryTurn);
+        says_something.then_some(status)
     }
 
     fn identity(self, verdict: &Verdict) -> Option<Identity> {
@@ -150,14 +153,14 @@ impl Step<'_> {
             .map(|reported| ComponentStatus {
                 component: reported.component,
                 installed: Some(Installed { version: reported.version, release: reported.release }),
-                failed: self.machine.failed_release(reported.component),
+                failed: self.failed_release(reported.component),
             })
             .collect();
         let known = |component: ComponentId| facts.components.iter().any(|c| c.component == component);
         let recorded = self.object.status.components.iter().map(|status| status.component);
         let fresh = self.machine.failed.iter().map(|failure| failure.component);
         for component in recorded.chain(fresh).filter(|component| !known(*component)) {
-            let failed = self.machine.failed_release(component);
+            let failed = self.failed_release(component);
             if failed.is_some() && components.iter().all(|status| status.component != component) {
                 components.push(ComponentStatus { component, installed: None, failed });
             }
@@ -166,6 +169,11 @@ impl Step<'_> {
             self.world.component_name(a.component).cmp(self.world.component_name(b.component))
         });
         components.into()
+    }
+
+    fn failed_release(self, component: ComponentId) -> Option<FailedRelease> {
+        let is_kept = !self.world.is_sabotaged(Sabotage::FailureUnrecorded);
+        self.machine.failed_release(component).filter(|_| is_kept)
     }
 
     /// Whether a host reports just what is recorded of it, and nothing failed there. That is how it nearly always is.

@@ -8,17 +8,18 @@ use seaworthy_model::report::Blocker;
 use super::Step;
 use super::status::Verdict;
 use crate::draft::{Draft, HostWork, Note};
+use crate::sabotage::Sabotage;
 
 impl Step<'_> {
     /// One step towards an empty host: the last installed component first, since others may need the earlier ones.
     pub(super) fn uninstall(self, draft: &mut Draft<'_>) {
         let Some(facts) = self.machine.host.facts.as_deref() else { return };
         let meta = &self.object.meta;
-        if self.machine.spec().is_some_and(|spec| spec.paused) {
+        if self.is_paused() {
             draft.note(Note::Block(Blocker::Paused));
             return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
         }
-        if self.world.fleet.is_paused() {
+        if self.is_fleet_paused() {
             draft.note(Note::WaitForFleet);
             return draft.wait(Blocker::Paused);
         }
@@ -28,16 +29,20 @@ impl Step<'_> {
         }
         let is_ours = facts.owner == Owner::Machine(meta.uid);
         match facts.components.last() {
-            Some(last) if is_ours => {
+            Some(last) if is_ours && !self.world.is_sabotaged(Sabotage::FinalizerEarly) => {
                 if self.takes_slot(draft) {
                     let work = HostWork::Change { component: last.component, change: Change::Remove };
                     draft.order_host(self.world, self.machine, work);
                 }
             }
-            None if is_ours => draft.order_host(self.world, self.machine, HostWork::Disown),
+            None if is_ours && !self.world.is_sabotaged(Sabotage::HostNotGivenUp) => {
+                draft.order_host(self.world, self.machine, HostWork::Disown);
+            }
             Some(_) | None => {
                 let target = Target::Machine(self.machine.id);
-                draft.write_finalizers(target, meta, meta.finalizers_without_ours());
+                let foreign_go = self.world.is_sabotaged(Sabotage::ForeignFinalizersDropped);
+                let left = if foreign_go { Default::default() } else { meta.finalizers_without_ours() };
+                draft.write_finalizers(target, meta, left);
             }
         }
     }
