@@ -140,6 +140,8 @@ impl Sabotage {
         Self::BackOffMissing,
         Self::AuditsMissing,
         Self::StatusEveryTurn,
+        Self::MachinePauseIgnored,
+        Self::FleetPauseIgnored,
     ];
 }
 

@@ -40,16 +40,11 @@ impl Server {
     }
 }
 
-fn lease(epoch: u32, version: u64) -> Change {
+fn lease(spec: LeaseSpec, version: u64) -> Change {
     let metadata = Metadata {
         uid: "0f3c1d2e-4b5a-6978-8796-a5b4c3d2e1f0".into(),
         resource_version: version.into(),
         ..Metadata::named("seaworthy")
-    };
-    let spec = LeaseSpec {
-        holder_identity: Some("somebody".into()),
-        lease_transitions: Some(epoch.into()),
-        ..LeaseSpec::default()
     };
     Change::Present(Resource::Lease(Box::new(Lease { metadata, spec, ..Lease::default() })))
 }
@@ -63,21 +58,25 @@ impl Execute for Server {
     }
 
     fn write(&self, request: Request, _deadline: Instant) -> BoxFuture<'static, Answer> {
-        let epoch = match &request {
-            Request::CreateLease(lease) => u32::try_from(lease.spec.lease_transitions.unwrap()).unwrap(),
-            Request::PatchLease(patch) => u32::try_from(patch.spec.lease_transitions.unwrap()).unwrap(),
+        let spec = match &request {
+            Request::CreateLease(lease) => lease.spec.clone(),
+            Request::PatchLease(patch) => patch.spec.clone(),
             Request::PutMachineStatus(_) => return pending().boxed(),
             Request::PutPackageVersionStatus(_) | Request::PatchFinalizers(_) => {
                 panic!("nothing else is written here: {request:?}")
             }
         };
-        self.writes.lock().unwrap().push(request);
+        let version = {
+            let mut writes = self.writes.lock().unwrap();
+            writes.push(request);
+            writes.len() as u64
+        };
         match self.way {
             Way::NeverEnds => pending().boxed(),
             Way::Panics => async { panic!("a bug in an executor") }.boxed(),
             Way::Works => {
-                self.tell(0, Kind::Lease, lease(epoch, 7));
-                let receipt = Receipt::Written { resource_version: 7 };
+                self.tell(0, Kind::Lease, lease(spec, version));
+                let receipt = Receipt::Written { resource_version: version };
                 async move { Answer::Outcome(Outcome::Done(receipt)) }.boxed()
             }
         }
@@ -148,7 +147,14 @@ async fn it_takes_the_lease_lists_everything_and_is_ready() {
     settle().await;
     assert_eq!(rig.health.obstacles(), [].into());
     assert_eq!((rig.metric("seaworthy_ready"), rig.metric("seaworthy_epoch")), (1, 1));
-    assert_eq!((rig.leases("done"), rig.writes.lock().unwrap().len()), (1, 1));
+    let written = rig.writes.lock().unwrap().clone();
+    assert_eq!(rig.leases("done"), written.len() as u64);
+    let [Request::CreateLease(taken), renewals @ ..] = written.as_slice() else { panic!("{written:?}") };
+    for renewal in renewals {
+        let Request::PatchLease(renewal) = renewal else { panic!("{renewal:?}") };
+        assert_eq!(renewal.spec.holder_identity, taken.spec.holder_identity);
+        assert_eq!(renewal.spec.lease_transitions, taken.spec.lease_transitions);
+    }
     assert_eq!(rig.metric("seaworthy_actions_total{effect=\"watch\",outcome=\"done\"}"), 2);
     sleep(Duration::from_secs(600)).await;
     assert_eq!(rig.health.hangs(), None);
@@ -247,7 +253,12 @@ async fn a_stop_waits_for_what_is_under_way_and_no_longer_than_it_may() {
 async fn it_ends_when_a_newer_operator_has_taken_over() {
     let rig = Rig::start(Way::Works, seaworthy_check::check);
     settle().await;
-    let newer = Update { generation: 0, kind: Kind::Lease, change: lease(5, 9) };
+    let somebody = LeaseSpec {
+        holder_identity: Some("somebody".into()),
+        lease_transitions: Some(5),
+        ..LeaseSpec::default()
+    };
+    let newer = Update { generation: 0, kind: Kind::Lease, change: lease(somebody, 900) };
     rig.updates.send(newer).await.unwrap();
     assert_eq!(rig.ended.await.unwrap(), Exit::SteppedDown { by: Epoch(5) });
 }

@@ -12,9 +12,9 @@ mod harm;
 mod leadership;
 mod reasons;
 mod removal;
+mod restraint;
 mod starvation;
 mod wishes;
-mod restraint;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,9 +32,9 @@ use budget::Budget;
 use harm::Harm;
 use leadership::Leadership;
 use removal::Removal;
+use restraint::Restraint;
 use starvation::Starvation;
 use wishes::{Step, Wishes};
-use restraint::Restraint;
 
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
