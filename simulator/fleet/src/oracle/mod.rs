@@ -320,6 +320,7 @@ impl Oracle {
         }
         self.judge_wishes(began, api, now);
         self.deeds.began(began.host, began.touches);
+        self.harm.began(began.host, began.component);
         if let Change::Install(install) = work.change
             && let Some(machine) = api.get(Kind::Machine, &machine_name(began.host))
         {

@@ -1,0 +1,118 @@
+//! A wish that changes in the middle of the work changes the count of nothing that was begun before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use seaworthy_api::object::Resource;
+use seaworthy_kernel::{Draws, Seed};
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::{ReleaseId, Rollback};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::host::OperationId;
+use seaworthy_model::lease::Epoch;
+
+use super::*;
+use crate::world::host::{ComponentNumber, Install, VersionNumber, Work};
+
+const FAILED: Ended = Ended::Failed(CauseKind::ProbeFailed);
+
+/// A judge, the generation of the fleet's defaults, and an API server without Machines: nobody is pinned.
+struct Fleet {
+    harm: Harm,
+    generation: i64,
+    api: ApiServer,
+}
+
+impl Fleet {
+    /// Ten hosts, of which two may be harmed.
+    fn wishing(version: &str) -> Self {
+        let mut fleet = Self { harm: Harm::new(10), generation: 0, api: ApiServer::new(Draws::new(Seed(1))) };
+        fleet.wish(version, "1h");
+        fleet
+    }
+
+    /// People apply the fleet's defaults.
+    fn wish(&mut self, version: &str, audit: &str) {
+        self.generation += 1;
+        let text = format!(
+            r#"{{"metadata":{{"name":"default","generation":{}}},"spec":{{"maxFailures":2,"auditInterval":"{audit}",
+                "components":[{{"name":"webd","state":"Present","version":"{version}"}}]}}}}"#,
+            self.generation
+        );
+        let object =
+            Arc::new(Resource::ClusterPackageVersion(Box::new(serde_json::from_str(&text).unwrap())).into());
+        self.harm.package_version_written(&Written { object, before: None, committed: true, removed: false });
+    }
+
+    fn begin(&mut self, hosts: std::ops::Range<u32>) {
+        for host in hosts {
+            self.harm.began(host, "webd");
+        }
+    }
+
+    /// How the one release ends on each of these hosts; whether that is too much anywhere.
+    fn end(&mut self, hosts: std::ops::Range<u32>, ended: Ended) -> bool {
+        let install = Install {
+            version: VersionNumber(0),
+            release: ReleaseId(Digest([1; 32])),
+            rollback: Rollback::Safe,
+            probe: Duration::ZERO,
+            probe_deadline: Duration::ZERO,
+        };
+        let id = OperationId { epoch: Epoch(1), sequence: 1 };
+        let work = Work { id, component: ComponentNumber(0), change: Change::Install(install) };
+        let judged = hosts
+            .map(|host| self.harm.ended(&Over { host, work: &work, ended, component: "webd" }, &self.api));
+        judged.flatten().count() > 0
+    }
+}
+
+#[test]
+fn a_release_that_never_works_may_harm_as_many_as_may_fail() {
+    let mut fleet = Fleet::wishing("9.9.9");
+    fleet.begin(0..3);
+    assert!(!fleet.end(0..2, FAILED));
+    assert!(fleet.end(2..3, FAILED));
+}
+
+#[test]
+fn what_worked_counts_when_people_change_their_minds_before_the_rest_fails() {
+    let mut fleet = Fleet::wishing("9.9.9");
+    fleet.begin(0..4);
+    assert!(!fleet.end(0..4, Ended::Succeeded));
+    fleet.begin(4..10);
+    fleet.wish("1.1.0", "1h");
+    assert!(!fleet.end(4..10, FAILED));
+    assert_eq!(fleet.harm.harmed(), 6);
+}
+
+#[test]
+fn what_was_begun_before_people_changed_their_minds_counts_as_before() {
+    let mut fleet = Fleet::wishing("9.9.9");
+    fleet.begin(0..3);
+    assert!(!fleet.end(0..2, FAILED));
+    fleet.wish("1.1.0", "1h");
+    assert!(fleet.end(2..3, FAILED));
+}
+
+#[test]
+fn another_edit_of_the_defaults_is_no_other_wish() {
+    let mut fleet = Fleet::wishing("9.9.9");
+    fleet.begin(0..2);
+    assert!(!fleet.end(0..2, FAILED));
+    fleet.wish("9.9.9", "2h");
+    fleet.begin(2..3);
+    assert!(fleet.end(2..3, FAILED));
+}
+
+#[test]
+fn a_new_wish_for_what_was_given_up_allows_another_try() {
+    let mut fleet = Fleet::wishing("9.9.9");
+    fleet.begin(0..2);
+    assert!(!fleet.end(0..2, FAILED));
+    fleet.wish("1.1.0", "1h");
+    fleet.wish("9.9.9", "1h");
+    fleet.begin(2..5);
+    assert!(!fleet.end(2..4, FAILED));
+    assert!(fleet.end(4..5, FAILED));
+}
