@@ -81,15 +81,37 @@ fn compare_names(world: &World, twin: &World, add: &mut impl FnMut(Option<u32>, 
         // Who joins again does not wait until the name is free.
         let is_late =
             |world: &World, name: &str| host(name).is_some_and(|host| world.oracle.was_turned_away(host));
-        let missing = |name: &&Arc<str>| there.binary_search(name).is_err() && !is_late(twin, name);
+        let missing = |name: &&Arc<str>| {
+            there.binary_search(name).is_err() && !is_late(twin, name) && !is_kept(world, twin, name)
+        };
         for name in here.iter().filter(missing) {
             add(host(name), format!("{} {name} exists, and without faults it does not", kind.name()));
         }
-        let missing = |name: &&Arc<str>| here.binary_search(name).is_err() && !is_late(world, name);
+        let missing = |name: &&Arc<str>| {
+            here.binary_search(name).is_err() && !is_late(world, name) && !is_kept(twin, world, name)
+        };
         for name in there.iter().filter(missing) {
             add(host(name), format!("{} {name} does not exist, and without faults it does", kind.name()));
         }
     }
+}
+
+/// Whether a version that people deleted is kept in one world by a rollout's record, and the other has no such record.
+/// What was completed before the last rollout depends on how long each took; until the next one it is held.
+fn is_kept(world: &World, other: &World, name: &str) -> bool {
+    let stored = world.api.get(Kind::MachineComponent, name);
+    let Some(stored) = stored.filter(|stored| stored.is_terminating()) else { return false };
+    let Resource::MachineComponent(version) = stored.resource() else { return false };
+    let records = |world| {
+        let status = fleet_of(world).and_then(|fleet| fleet.status.as_ref());
+        let mut rollouts = status.into_iter().flat_map(|status| &status.rollouts);
+        rollouts.any(|rollout| {
+            let mut wants = rollout.from.iter().chain([&rollout.to]);
+            *rollout.component == *version.spec.component
+                && wants.any(|want| want.version.as_deref() == Some(&*version.spec.version))
+        })
+    };
+    records(world) && !records(other)
 }
 
 fn compare_fleets(
