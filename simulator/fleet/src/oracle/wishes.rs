@@ -37,6 +37,8 @@ pub(super) struct Wishes {
     dropped: BTreeMap<(String, String), Vec<Dropped>>,
     /// What the fleet wishes for: so many components.
     components: u16,
+    /// What the fleet ever wished for. What it does not mention any more stays, and has to go with the Machine.
+    mentioned: BTreeSet<String>,
     fleet_changes: u16,
     /// By host: changes that concern it alone.
     changes: Vec<u16>,
@@ -56,6 +58,7 @@ impl Wishes {
             paused: BTreeMap::new(),
             dropped: BTreeMap::new(),
             components: 0,
+            mentioned: BTreeSet::new(),
             fleet_changes: 0,
             changes: vec![0; hosts as usize],
             has_history: false,
@@ -114,7 +117,10 @@ impl Wishes {
         let worth = match before {
             None if self.has_history => everything.saturating_add(self.components),
             None => everything,
-            _ if leaves && !was_leaving => everything,
+            _ if leaves && !was_leaving => {
+                let left = u16::try_from(self.mentioned.len()).unwrap_or(u16::MAX);
+                left.saturating_add(count(&after.components))
+            }
             Some(before) if !same => self.edited(before, after, written.object.name(), now),
             Some(_) => 0,
         };
@@ -146,6 +152,7 @@ impl Wishes {
             self.fleet_paused = None;
         }
         self.components = count(new);
+        self.mentioned.extend(new.iter().map(|setting| setting.name.clone()));
         self.fleet_changes = self.fleet_changes.saturating_add(differing(new, old));
         let is_edited = old != new;
         if is_edited {
