@@ -107,3 +107,25 @@ fn changes_of_wish_are_counted_by_component() {
     wishes.machine_written(&written(Some(&pinned), &pinned), at(4));
     assert_eq!(wishes.changes(0), 4, "a status changes no wish");
 }
+
+/// Nothing is removed because it is not mentioned; but with the Machine it goes.
+#[test]
+fn what_is_not_mentioned_any_more_goes_with_the_machine() {
+    let mut wishes = Wishes::new(1);
+    let mentions = |components: &str| -> Arc<Stored> {
+        let text = format!(r#"{{"metadata":{{"name":"default"}},"spec":{{"components":[{components}]}}}}"#);
+        let fleet: ClusterPackageVersion = serde_json::from_str(&text).unwrap();
+        Arc::new(Resource::ClusterPackageVersion(Box::new(fleet)).into())
+    };
+    let (webd, nothing) = (mentions(r#"{"name":"webd","state":"Present","version":"1.0.0"}"#), mentions(""));
+    wishes.package_version_written(&written(None, &webd), at(0));
+    wishes.machine_written(&written(None, &machine("")), at(1));
+    wishes.package_version_written(&written(Some(&webd), &nothing), at(2));
+    let before = wishes.changes(0);
+    let text = r#"{"metadata":{"name":"m-00000","deletionTimestamp":"2026-01-01T00:00:00Z"},
+        "spec":{"address":{"ip":"10.0.0.1"},"ssh":{"secretName":"s"}}}"#;
+    let leaving: Machine = serde_json::from_str(text).unwrap();
+    let leaving = Arc::new(Resource::Machine(Box::new(leaving)).into());
+    wishes.machine_written(&written(Some(&machine("")), &leaving), at(3));
+    assert_eq!(wishes.changes(0), before + 1);
+}
