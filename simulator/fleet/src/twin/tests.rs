@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use seaworthy_model::host::Drift;
+use seaworthy_api::object::Resource;
 use seaworthy_model::id::Kind;
 
 use super::*;
@@ -32,12 +32,17 @@ fn a_rollout_that_stopped_is_compared_as_far_as_it_can_be() {
 }
 
 #[test]
-fn a_host_that_ended_otherwise_is_named() {
+fn a_machine_that_ended_otherwise_is_named() {
     let mut world = ended(STORM);
-    assert!(world.hosts[3].spoil(0, Drift::FILES));
+    let now = world.now();
+    let pause = |object: &mut Resource| {
+        let Resource::Machine(machine) = object else { panic!("{object:?}") };
+        Arc::make_mut(&mut machine.spec).paused = true;
+    };
+    world.api.update((Kind::Machine, "m-00003"), Preconditions::default(), now, pause).unwrap();
     let failure = compare_with_twin(&world).unwrap();
     assert_eq!(failure.invariant, "twinState");
-    assert!(failure.detail.starts_with("m-00003 has "), "{}", failure.detail);
+    assert!(failure.detail.starts_with("m-00003 has another spec"), "{}", failure.detail);
 }
 
 #[test]
