@@ -12,7 +12,6 @@ mod shrink;
 mod swarm;
 mod trace;
 
-use std::io::Write as _;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -99,12 +98,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     };
     let report = Report { summary: &summary, goal: &scenario.goal, wall: started.elapsed() };
     line.clear();
-    let text = match arguments.output {
-        Output::Table => report.table(),
-        Output::Json => report.json(),
-    };
-    // Whoever reads it may have gone away; the exit code still says what came of it.
-    let _ = writeln!(std::io::stdout(), "{text}");
+    report.print(arguments.output);
     if let Err(problem) = write_files(arguments, &world, &summary, &history) {
         return cannot_run(&problem);
     }

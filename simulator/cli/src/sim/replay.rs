@@ -1,6 +1,5 @@
 //! `seaworthy sim replay`.
 
-use std::io::Write as _;
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,12 +39,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
     let summary = conclude(&mut world, &mut |progress| line.show(progress));
     let report = Report { summary: &summary, goal: &scenario.goal, wall: started.elapsed() };
     line.clear();
-    let text = match arguments.output {
-        Output::Table => report.table(),
-        Output::Json => report.json(),
-    };
-    // Whoever reads it may have gone away; the exit code still says what came of it.
-    let _ = writeln!(std::io::stdout(), "{text}");
+    report.print(arguments.output);
     let missed: Vec<_> = world.ledger().into_iter().flat_map(|ledger| ledger.missed()).collect();
     for strike in &missed {
         eprintln!("never came: {}", strike.words());

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use seaworthy_fleet::Summary;
 use seaworthy_fleet::world::readable;
 use serde::Serialize;
+
+use super::Output;
 
 /// What came of a run.
 pub(super) struct Report<'a> {
@@ -30,6 +33,15 @@ struct Document<'a> {
 }
 
 impl Report<'_> {
+    /// Prints it. Whoever reads it may have gone away; the exit code still says what came of it.
+    pub(super) fn print(&self, output: Output) {
+        let text = match output {
+            Output::Table => self.table(),
+            Output::Json => self.json(),
+        };
+        let _ = writeln!(std::io::stdout(), "{text}");
+    }
+
     fn events_per_second(&self) -> u64 {
         let seconds = self.wall.as_secs_f64().max(1e-6);
         #[expect(
@@ -46,7 +58,7 @@ impl Report<'_> {
     }
 
     /// For programs.
-    pub(super) fn json(&self) -> String {
+    fn json(&self) -> String {
         let document = Document {
             summary: self.summary,
             wall_seconds: self.wall.as_secs_f64(),
@@ -57,7 +69,7 @@ impl Report<'_> {
     }
 
     /// For people.
-    pub(super) fn table(&self) -> String {
+    fn table(&self) -> String {
         let summary = self.summary;
         let mut text = String::new();
         let verdict = if summary.is_good() { "converged, no invariant broken" } else { "FAILED" };

@@ -111,7 +111,23 @@ pub enum Injection {
 impl Injection {
     /// The host that it hits, if it hits one.
     #[must_use]
-    pub const fn host(self) -> Option<u32> {
+    pub const fn host(mut self) -> Option<u32> {
+        match self.host_mut() {
+            Some(host) => Some(*host),
+            None => None,
+        }
+    }
+
+    /// The same on another host.
+    #[must_use]
+    pub const fn on_host(mut self, number: u32) -> Self {
+        if let Some(host) = self.host_mut() {
+            *host = number;
+        }
+        self
+    }
+
+    const fn host_mut(&mut self) -> Option<&mut u32> {
         match self {
             Self::PowerOff(host)
             | Self::PowerOn(host)
@@ -138,38 +154,6 @@ impl Injection {
             | Self::Throttle { .. }
             | Self::RegistryDown(_)
             | Self::Time => None,
-        }
-    }
-
-    /// The same on another host.
-    #[must_use]
-    pub const fn on_host(self, number: u32) -> Self {
-        match self {
-            Self::PowerOff(_) => Self::PowerOff(number),
-            Self::PowerOn(_) => Self::PowerOn(number),
-            Self::Cut(_) => Self::Cut(number),
-            Self::Mend(_) => Self::Mend(number),
-            Self::Spoil(_, drift) => Self::Spoil(number, drift),
-            Self::AddFinalizer(_) => Self::AddFinalizer(number),
-            Self::DropFinalizer(_) => Self::DropFinalizer(number),
-            Self::StripFinalizer(_) => Self::StripFinalizer(number),
-            Self::Lie(_, says) => Self::Lie(number, says),
-            Self::Truth(_) => Self::Truth(number),
-            Self::Slow(_, factor) => Self::Slow(number, factor),
-            Self::Crash { .. }
-            | Self::Pause { .. }
-            | Self::Skew { .. }
-            | Self::HoldWatch(..)
-            | Self::Lag { .. }
-            | Self::Relist(_)
-            | Self::Compact
-            | Self::Cache(_)
-            | Self::Travel { .. }
-            | Self::Silence
-            | Self::ApiDown(_)
-            | Self::Throttle { .. }
-            | Self::RegistryDown(_)
-            | Self::Time => self,
         }
     }
 
