@@ -53,7 +53,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
 fn still_needed(world: &World, target: Target, meta: &Meta) -> Option<&'static str> {
     let (is_needed, reason) = match target {
         Target::Machine(id) => {
-            let facts = world.machine(id).host.facts.as_deref();
+            let facts = world.machine(id).host.facts.as_ref();
             let holds_ours = facts.is_none_or(|facts| facts.owner == Owner::Machine(meta.uid));
             (holds_ours, "our software may still be on the host")
         }

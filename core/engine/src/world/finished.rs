@@ -318,7 +318,7 @@ fn settle_facts(
         let words = "the host reported success, and still is not as it should be";
         machine.host.trouble = Some(Box::new(Cause::new(CauseKind::HostFailed, words)));
     }
-    machine.host.facts = Some(facts);
+    machine.host.facts = Some(*facts);
 }
 
 /// Whether a report shows what a change was to bring about.

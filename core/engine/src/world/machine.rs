@@ -26,7 +26,7 @@ pub struct Machine {
     /// Its id.
     pub id: MachineId,
     /// The API server's object, as last seen.
-    pub object: Option<Box<MachineObject>>,
+    pub object: Option<MachineObject>,
     /// Its Node, as last seen.
     pub node: Option<NodeState>,
     /// What was learnt by talking to the host in this epoch.
@@ -53,7 +53,7 @@ pub struct Machine {
 #[derive(Clone, Debug, Default)]
 pub struct Contact {
     /// The last report in this epoch. `Some` also means that the host has seen our epoch and obeys no older one.
-    pub facts: Option<Box<HostFacts>>,
+    pub facts: Option<HostFacts>,
     /// Something may have changed since: read again before acting.
     pub stale: bool,
     /// When it was last read.

@@ -102,7 +102,7 @@ impl World {
             }
             // Whatever made the last write fail, there is something newer to write against.
             machine.write_retry.not_before = Timestamp::ZERO;
-            machine.object = object;
+            machine.object = object.map(|object| *object);
         });
         self.touch_pinned(id);
         self.touch(Subject::Machine(id), Priority::Normal);

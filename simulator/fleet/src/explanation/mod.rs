@@ -96,7 +96,7 @@ impl Teller<'_> {
 
     fn installed(&self) -> Vec<String> {
         let world = self.engine.world();
-        let Some(facts) = self.machine.host.facts.as_deref() else {
+        let Some(facts) = self.machine.host.facts.as_ref() else {
             let recorded = self.machine.object.iter().flat_map(|object| object.status.components.iter());
             let recorded = recorded.filter_map(|status| Some((status.component, status.installed?)));
             let mut lines: Vec<String> = recorded

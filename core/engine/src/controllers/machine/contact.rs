@@ -52,7 +52,7 @@ impl Step<'_> {
 
     /// Whose host it is, or who it is, in words.
     pub(super) fn describe_stranger(self) -> String {
-        let Some(facts) = self.machine.host.facts.as_deref() else { return String::new() };
+        let Some(facts) = self.machine.host.facts.as_ref() else { return String::new() };
         if let Some(identity) = &self.object.status.identity
             && identity.host != facts.host
         {
@@ -71,7 +71,7 @@ impl Step<'_> {
 
     /// Why the host is not this machine's to work on.
     pub(super) fn stranger(self) -> Option<(Reason, Blocker)> {
-        let facts = self.machine.host.facts.as_deref()?;
+        let facts = self.machine.host.facts.as_ref()?;
         let identity = self.object.status.identity.as_ref();
         if identity.is_some_and(|identity| identity.host != facts.host)
             && !self.world.is_sabotaged(Sabotage::IdentityUnpinned)
@@ -83,10 +83,10 @@ impl Step<'_> {
             Owner::Machine(uid) => *uid != self.object.meta.uid,
             Owner::Foreign { .. } => true,
         };
-        let claimed = self.world.owner_of(facts.host).is_some_and(|owner| owner != self.machine.id);
-        let ours = facts.owner == Owner::Machine(self.object.meta.uid);
+        let is_claimed = || self.world.owner_of(facts.host).is_some_and(|owner| owner != self.machine.id);
+        let is_ours = facts.owner == Owner::Machine(self.object.meta.uid);
         let is_anothers =
-            (owned || (claimed && !ours)) && !self.world.is_sabotaged(Sabotage::DuplicateHostIgnored);
+            (owned || (!is_ours && is_claimed())) && !self.world.is_sabotaged(Sabotage::DuplicateHostIgnored);
         is_anothers.then_some((Reason::DuplicateHost, Blocker::DuplicateHost))
     }
 }

@@ -22,7 +22,7 @@ use status::Verdict;
 
 pub(super) fn reconcile(world: &World, id: MachineId, draft: &mut Draft<'_>) {
     let machine = world.machine(id);
-    let Some(object) = machine.object.as_deref() else { return };
+    let Some(object) = machine.object.as_ref() else { return };
     if machine.action.is_some() {
         return draft.wait(Blocker::InFlight);
     }

@@ -13,7 +13,7 @@ use crate::sabotage::Sabotage;
 impl Step<'_> {
     /// One step towards an empty host: the last installed component first, since others may need the earlier ones.
     pub(super) fn uninstall(self, draft: &mut Draft<'_>) {
-        let Some(facts) = self.machine.host.facts.as_deref() else { return };
+        let Some(facts) = self.machine.host.facts.as_ref() else { return };
         let meta = &self.object.meta;
         if self.is_paused() {
             draft.note(Note::Block(Blocker::Paused));
