@@ -202,7 +202,8 @@ impl Budget {
         let counts = |object: &Stored| u32::from(!object.is_terminating());
         let before = written.before.as_ref().map_or(0, |object| counts(object));
         let after = if written.removed { 0 } else { counts(&written.object) };
-        if let Some(host) = self.host_of(&written.object) {
+        let moved = written.before.as_ref().map(|before| before.address()) != Some(written.object.address());
+        if let Some(host) = self.host_of(&written.object).filter(|_| moved || before != after) {
             self.change(host, |place| place.wanted = after > 0);
         }
         if before != after {

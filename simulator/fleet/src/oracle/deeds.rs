@@ -30,8 +30,15 @@ pub(crate) struct Deeds {
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     hosts: Vec<Deeds>,
-    /// The last version and the one before, where there was one before.
-    versions: BTreeMap<(u32, ComponentNumber), (VersionNumber, Option<VersionNumber>)>,
+    /// What was installed of each component, by host.
+    versions: BTreeMap<ComponentNumber, Vec<Past>>,
+}
+
+/// The last version that was installed, and the one before that.
+#[derive(Clone, Copy, Debug, Default)]
+struct Past {
+    last: Option<VersionNumber>,
+    before: Option<VersionNumber>,
 }
 
 impl Ledger {
@@ -62,6 +69,7 @@ impl Ledger {
 
     /// An operation ended. The answer is how often the host has gone back, if it did just now.
     pub(super) fn ended(&mut self, over: &Over<'_>) -> Option<u16> {
+        let hosts = self.hosts.len();
         let deeds = &mut self.hosts[over.host as usize];
         let again = match over.ended {
             Ended::Succeeded => false,
@@ -78,20 +86,18 @@ impl Ledger {
             return None;
         }
         deeds.disruptions = deeds.disruptions.saturating_add(1);
-        let key = (over.host, over.work.component);
+        let of_component = self.versions.entry(over.work.component);
+        let past = &mut of_component.or_insert_with(|| vec![Past::default(); hosts])[over.host as usize];
         let Change::Install(install) = over.work.change else {
-            self.versions.remove(&key);
+            *past = Past::default();
             return None;
         };
-        if over.ended != Ended::Succeeded {
+        if over.ended != Ended::Succeeded || past.last == Some(install.version) {
             return None;
         }
-        let (last, before) = *self.versions.entry(key).or_insert((install.version, None));
-        if last == install.version {
-            return None;
-        }
-        self.versions.insert(key, (install.version, Some(last)));
-        if before != Some(install.version) {
+        let is_back = past.before == Some(install.version);
+        *past = Past { last: Some(install.version), before: past.last };
+        if !is_back {
             return None;
         }
         deeds.reversals = deeds.reversals.saturating_add(1);

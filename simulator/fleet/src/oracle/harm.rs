@@ -16,7 +16,7 @@ use super::Over;
 use super::budget::count_or_percent;
 use crate::world::api_server::{ApiServer, Written};
 use crate::world::host::{Change, Ended};
-use crate::world::{host_number, machine_name};
+use crate::world::{host_of_address, machine_name};
 
 #[derive(Clone, Debug)]
 pub(super) struct Harm {
@@ -54,11 +54,6 @@ impl Harm {
         }
     }
 
-    /// The generation of the fleet's defaults.
-    pub(super) const fn generation(&self) -> i64 {
-        self.generation
-    }
-
     pub(super) fn harmed(&self) -> u32 {
         u32::try_from(self.harmed.len()).unwrap_or(u32::MAX)
     }
@@ -81,9 +76,10 @@ impl Harm {
     /// People have changed what they want of a machine, or do not want it any more: a failure from before does not count.
     pub(super) fn machine_written(&mut self, written: &Written) {
         let Some(before) = &written.before else { return };
-        let is_asked = written.removed || before.generation() != written.object.generation();
-        let host = before.machine_spec().and_then(|spec| host_number(&spec.address.ip));
-        if let Some(host) = host.filter(|_| is_asked) {
+        if !written.removed && before.generation() == written.object.generation() {
+            return;
+        }
+        if let Some(host) = before.address().and_then(host_of_address) {
             for record in self.releases.values_mut() {
                 record.failed.retain(|(_, failed)| *failed != host);
             }

@@ -31,6 +31,11 @@ impl Leadership {
         (first != holder).then(|| format!("epoch {epoch} is that of {first} and of {holder}"))
     }
 
+    /// The highest epoch of which a host has heard.
+    pub(super) fn epoch_heard(&self, host: u32) -> Epoch {
+        self.heard[host as usize]
+    }
+
     /// A host has taken in an order, and has now seen this epoch.
     pub(super) fn heard(&mut self, host: u32, epoch: Epoch) {
         let heard = &mut self.heard[host as usize];

@@ -39,7 +39,7 @@ use wishes::{Step, Wishes};
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Command, Ended, Host, Order, Work};
-use crate::world::{host_of_address, machine_name, since_start};
+use crate::world::{host_of_address, since_start};
 
 pub use budget::Peak;
 pub(crate) use convergence::{stray_hosts, wanted};
@@ -156,7 +156,7 @@ impl Oracle {
             wishes: Wishes::new(hosts),
             deeds: deeds::Ledger::new(hosts),
             starvation: Starvation::default(),
-            restraint: Restraint::default(),
+            restraint: Restraint::new(hosts),
             machines: BTreeMap::new(),
         }
     }
@@ -249,8 +249,10 @@ impl Oracle {
                 self.budget.machine_written(written, now);
                 self.wishes.machine_written(written, now);
                 self.harm.machine_written(written);
-                if respecified(written) {
-                    self.restraint.asked(object.address().and_then(host_of_address), now);
+                if respecified(written)
+                    && let Some(host) = object.address().and_then(host_of_address)
+                {
+                    self.restraint.asked(host, now);
                 }
                 self.removal.written(written, now, self.budget.detection());
             }
@@ -259,7 +261,7 @@ impl Oracle {
                 self.harm.package_version_written(written);
                 self.wishes.package_version_written(written, now);
                 if respecified(written) {
-                    self.restraint.asked(None, now);
+                    self.restraint.all_asked(now);
                 }
                 self.removal.written(written, now, self.budget.detection());
             }
@@ -297,6 +299,15 @@ impl Oracle {
         }
     }
 
+    /// Reads a word of each part that the start of an operation on a host is judged by, to have it near. The sum means
+    /// nothing.
+    #[must_use]
+    pub(crate) fn warm(&self, host: u32) -> u64 {
+        let deeds = u64::from(self.deeds(host).operations ^ self.wishes(host));
+        let at_work = u64::from(self.budget.is_at_work(host));
+        deeds ^ at_work ^ u64::from(self.leadership.epoch_heard(host).0) ^ self.restraint.warm(host)
+    }
+
     /// An operation has begun on a host. True when it took the last free place of the budget.
     pub fn began(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) -> bool {
         let Command::Apply(work) = began.order.command else { return false };
@@ -321,12 +332,8 @@ impl Oracle {
         self.judge_wishes(began, api, now);
         self.deeds.began(began.host, began.touches);
         self.harm.began(began.host, began.component);
-        if let Change::Install(install) = work.change
-            && let Some(machine) = api.get(Kind::Machine, &machine_name(began.host))
-        {
-            let generations = (machine.generation(), self.harm.generation());
-            let attempt = (began.host, install.release, machine.uid(), generations.0, generations.1);
-            self.restraint.begun(attempt, began.sent - self.budget.detection());
+        if matches!(work.change, Change::Install(_)) {
+            self.restraint.begun(began.host, began.sent - self.budget.detection());
         }
         let judged = self.budget.began(began.host, began.sent, now);
         if let Some(detail) = judged.overdrawn {
@@ -349,7 +356,10 @@ impl Oracle {
             );
             self.breach("pause", now, detail);
         }
-        let Some((from, to)) = began.step.filter(|(from, to)| from != to) else { return };
+        let Some((from, to)) = began.step.filter(|(from, to)| wishes::goes_back(began.component, from, to))
+        else {
+            return;
+        };
         let machine = self.machines.get(&uid).map(AsRef::as_ref);
         let step = Step { machine, component: began.component, from, to };
         if let Some(objection) = self.wishes.objection(&step, api, known) {
@@ -424,9 +434,9 @@ impl Oracle {
         if let Some(detail) = self.harm.ended(over, api) {
             self.breach("maxFailures", now, detail);
         }
-        if let (Change::Install(_), Ended::Failed(cause)) = (over.work.change, over.ended)
+        if let (Change::Install(install), Ended::Failed(cause)) = (over.work.change, over.ended)
             && cause.blames_release()
-            && let Some(detail) = self.restraint.failed(over.host)
+            && let Some(detail) = self.restraint.failed(over.host, install.release)
         {
             self.breach("triedAgain", now, detail);
         }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::component::ReleaseId;
 use seaworthy_model::effect::Target;
-use seaworthy_model::id::Uid;
 use seaworthy_model::meta::FINALIZER;
 
 use crate::world::api_server::Written;
@@ -15,11 +14,10 @@ use crate::world::api_server::Written;
 const ORDERS_MAX: u32 = 60;
 const MINUTE_MILLISECONDS: u64 = 60_000;
 
-/// An attempt to install a release: on which host, for which Machine and generation of it, and for which generation of the
-/// fleet's defaults.
-pub(super) type Try = (u32, ReleaseId, Uid, i64, i64);
+/// An attempt to install a release: on which host, and since when people want of it what they want.
+type Try = (u32, ReleaseId, Timestamp);
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Restraint {
     /// What was ordered in this minute, by process and target.
     minute: u64,
@@ -28,14 +26,27 @@ pub(super) struct Restraint {
     processes: u32,
     /// How often a release failed, and how many processes had been started when it first did.
     failed: BTreeMap<Try, (u32, u32)>,
-    /// What each host has begun last, unless it may be what was wanted before.
-    begun: BTreeMap<u32, Option<Try>>,
-    /// When people changed what they want of a host's Machine, and of all.
-    asked: BTreeMap<u32, Timestamp>,
-    all_asked: Option<Timestamp>,
+    /// By host: since when people want what it has begun last, unless that may be what was wanted before.
+    begun: Vec<Option<Timestamp>>,
+    /// By host: when people changed what they want of its Machine.
+    asked: Vec<Timestamp>,
+    /// When they changed what they want of all.
+    all_asked: Timestamp,
 }
 
 impl Restraint {
+    pub(super) fn new(hosts: u32) -> Self {
+        Self {
+            minute: 0,
+            ordered: BTreeMap::new(),
+            processes: 0,
+            failed: BTreeMap::new(),
+            begun: vec![None; hosts as usize],
+            asked: vec![Timestamp::ZERO; hosts as usize],
+            all_asked: Timestamp::ZERO,
+        }
+    }
+
     pub(super) const fn process_started(&mut self) {
         self.processes += 1;
     }
@@ -53,34 +64,40 @@ impl Restraint {
             .then(|| format!("process {process} has ordered {count} times within a minute of {target:?}"))
     }
 
-    /// People have changed what they want of a machine, or of all.
-    pub(super) fn asked(&mut self, host: Option<u32>, now: Timestamp) {
-        match host {
-            Some(host) => self.asked.insert(host, now),
-            None => self.all_asked.replace(now).and(None),
-        };
+    /// Reads what there is of a host, to have it near.
+    pub(super) fn warm(&self, host: u32) -> u64 {
+        self.asked[host as usize].0 ^ self.begun[host as usize].map_or(0, |asked| asked.0)
+    }
+
+    /// People have changed what they want of a machine.
+    pub(super) fn asked(&mut self, host: u32, now: Timestamp) {
+        if let Some(asked) = self.asked.get_mut(host as usize) {
+            *asked = now;
+        }
+    }
+
+    /// People have changed what they want of all.
+    pub(super) const fn all_asked(&mut self, now: Timestamp) {
+        self.all_asked = now;
     }
 
     /// A host begins to install a release, as was ordered by somebody who knew what people wanted until `known`.
-    pub(super) fn begun(&mut self, attempt: Try, known: Timestamp) {
-        let host = attempt.0;
-        let asked = self.asked.get(&host).copied().max(self.all_asked);
-        let is_known = asked.is_none_or(|asked| asked < known);
-        self.begun.insert(host, is_known.then_some(attempt));
+    pub(super) fn begun(&mut self, host: u32, known: Timestamp) {
+        let asked = self.asked[host as usize].max(self.all_asked);
+        self.begun[host as usize] = (asked < known).then_some(asked);
     }
 
     /// A release has failed. Once is what it takes to know, and once more for each process that may have taken with it
     /// what it knew. What was ordered while people changed their minds does not count.
-    pub(super) fn failed(&mut self, host: u32) -> Option<String> {
-        let attempt = self.begun.remove(&host)??;
+    pub(super) fn failed(&mut self, host: u32, release: ReleaseId) -> Option<String> {
+        let attempt: Try = (host, release, self.begun[host as usize].take()?);
         let (count, began) = self.failed.entry(attempt).or_insert((0, self.processes));
         *count += 1;
         let restarts = self.processes - *began;
         (*count > 1 + restarts).then(|| {
             format!(
-                "release {:?} has failed on host {host} {count} times, and nobody has asked for it again; operators \
-                 were started {restarts} times meanwhile",
-                attempt.1
+                "release {release:?} has failed on host {host} {count} times, and nobody has asked for it again; \
+                 operators were started {restarts} times meanwhile"
             )
         })
     }

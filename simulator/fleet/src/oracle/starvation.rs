@@ -5,7 +5,7 @@
 //! Counted in starts and not in time, this holds whatever goes wrong. Who tries again has kept its slot, and overtakes
 //! nobody.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::VecDeque;
 
 use seaworthy_engine::{InFlightKind, World};
 use seaworthy_model::effect::Target;
@@ -17,11 +17,19 @@ use seaworthy_model::report::{Blocker, Subject, Turn};
 pub(super) struct Starvation {
     process: u32,
     starts: u64,
-    /// The number of starts when each began to wait.
-    waiting: BTreeMap<MachineId, u64>,
-    /// The same, longest first.
-    order: BTreeSet<(u64, MachineId)>,
+    /// By machine: the number of starts when it began to wait, and [`WAITS_NOT`].
+    since: Vec<u64>,
+    /// So many wait.
+    waiting: usize,
+    /// Who began to wait and at how many starts, longest first. Who has left since is still there, until there are more of
+    /// those than of the others.
+    order: VecDeque<(u64, MachineId)>,
 }
+
+/// No run sees so many starts.
+const WAITS_NOT: u64 = u64::MAX;
+/// So few that are in the order for nothing are no trouble.
+const ORDER_MIN: usize = 64;
 
 impl Starvation {
     /// Follows a turn. The answer is who has waited too long: the machine, and so many starts of others.
@@ -34,7 +42,7 @@ impl Starvation {
         if self.process != process {
             *self = Self { process, ..Self::default() };
         }
-        if !self.waiting.is_empty() {
+        if self.waiting > 0 {
             self.count_starts(world, turn);
         }
         for blocked in &turn.report.blocked {
@@ -63,25 +71,39 @@ impl Starvation {
     }
 
     fn join(&mut self, id: MachineId) {
-        if !self.waiting.contains_key(&id) {
-            self.waiting.insert(id, self.starts);
-            self.order.insert((self.starts, id));
+        let index = id.0 as usize;
+        if self.since.len() <= index {
+            self.since.resize(index + 1, WAITS_NOT);
         }
+        if self.since[index] != WAITS_NOT {
+            return;
+        }
+        if self.order.len() > ORDER_MIN.max(2 * self.waiting) {
+            self.order.retain(|&(since, id)| self.since[id.0 as usize] == since);
+        }
+        self.since[index] = self.starts;
+        self.waiting += 1;
+        self.order.push_back((self.starts, id));
     }
 
     fn leave(&mut self, id: MachineId) {
-        if let Some(since) = self.waiting.remove(&id) {
-            self.order.remove(&(since, id));
+        if let Some(since) = self.since.get_mut(id.0 as usize).filter(|since| **since != WAITS_NOT) {
+            *since = WAITS_NOT;
+            self.waiting -= 1;
         }
     }
 
     /// Who has waited longest, if others were started more often than `most` meanwhile, and if it still waits.
     fn longest(&mut self, most: u64, waits: impl Fn(MachineId) -> bool) -> Option<(MachineId, u64)> {
         loop {
-            let &(since, id) = self.order.first()?;
+            let &(since, id) = self.order.front()?;
             let overtaken = self.starts - since;
             if overtaken <= most {
                 return None;
+            }
+            self.order.pop_front();
+            if self.since[id.0 as usize] != since {
+                continue;
             }
             self.leave(id);
             // Who does not wait any more may have left without a word.
@@ -103,6 +125,20 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn who_comes_and_goes_does_not_pile_up() {
+        let mut starvation = Starvation::default();
+        starvation.join(MachineId(0));
+        for _ in 0..10 * ORDER_MIN {
+            starvation.starts += 1;
+            starvation.join(MachineId(1));
+            starvation.leave(MachineId(1));
+        }
+        assert!(starvation.order.len() <= ORDER_MIN + 1);
+        assert_eq!(starvation.longest(1, |_| true), Some((MachineId(0), 10 * ORDER_MIN as u64)));
+        assert_eq!(starvation.waiting, 0);
+    }
+
     /// A turn in which these machines wait for a slot.
     fn waiting(machines: &[u32]) -> Turn {
         let blocker = Blocker::MaxUnavailable { occupied: 1, limit: 1 };
@@ -120,10 +156,10 @@ mod tests {
         starvation.starts = 5;
         assert_eq!(starvation.turn((0, 10), &world, &waiting(&[3, 2])), None);
         let order: Vec<(u64, u32)> = starvation.order.iter().map(|(since, id)| (*since, id.0)).collect();
-        assert_eq!(order, [(0, 1), (0, 3), (5, 2)]);
+        assert_eq!(order, [(0, 3), (0, 1), (5, 2)]);
         starvation.starts = 24;
         assert_eq!(starvation.longest(24, |_| true), None);
-        assert_eq!(starvation.longest(20, |id| id.0 == 3), Some((MachineId(3), 24)), "the first has left");
+        assert_eq!(starvation.longest(20, |id| id.0 == 1), Some((MachineId(1), 24)), "the first has left");
         assert_eq!(starvation.longest(20, |_| true), None);
         assert_eq!(starvation.turn((1, 10), &world, &waiting(&[])), None);
         assert!(starvation.order.is_empty(), "another process starts anew");

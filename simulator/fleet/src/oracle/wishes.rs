@@ -199,16 +199,14 @@ impl Wishes {
 
     /// What speaks against a step, if it leads to a lower version. The operator knows what was wished for at `known`.
     pub(super) fn objection(&self, step: &Step<'_>, api: &ApiServer, known: Timestamp) -> Option<String> {
-        let number = |name: &str| version_number(name.strip_prefix(step.component)?.strip_prefix('-')?);
-        let (from, to) = (number(step.from)?, number(step.to)?);
-        if to >= from || self.is_wished_for(step, api, known) {
+        if !goes_back(step.component, step.from, step.to) || self.is_wished_for(step, api, known) {
             return None;
         }
         Some(format!("went from {} back to {}, which nobody asked for", step.from, step.to))
     }
 
     fn is_wished_for(&self, step: &Step<'_>, api: &ApiServer, known: Timestamp) -> bool {
-        let to = step.to.strip_prefix(step.component).and_then(|rest| rest.strip_prefix('-'));
+        let to = version(step.component, step.to);
         let is_it =
             |setting: &ComponentSetting| setting.name == step.component && setting.version.as_deref() == to;
         let machine = step.machine.and_then(|name| api.get(Kind::Machine, name));
@@ -242,9 +240,16 @@ fn differing(these: &[ComponentSetting], those: &[ComponentSetting]) -> u16 {
     u16::try_from(others).unwrap_or(u16::MAX)
 }
 
-/// A version as a list of numbers; `None` when it has other parts, and no order.
-fn version_number(text: &str) -> Option<Vec<u64>> {
-    text.split('.').map(|part| part.parse().ok()).collect()
+/// Whether it is a step to a lower version. A version is a list of numbers; what has other parts has no order.
+pub(super) fn goes_back(component: &str, from: &str, to: &str) -> bool {
+    let numbers = |name| Some(version(component, name)?.split('.').map(|part| part.parse::<u64>().ok()));
+    let (Some(from), Some(to)) = (numbers(from), numbers(to)) else { return false };
+    from.clone().chain(to.clone()).all(|number| number.is_some()) && to.lt(from)
+}
+
+/// The version in the name of a `MachineComponent`.
+fn version<'a>(component: &str, name: &'a str) -> Option<&'a str> {
+    name.strip_prefix(component)?.strip_prefix('-')
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use seaworthy_model::report::Subject;
 use super::World;
 use super::api_server::Change;
 use super::event::Event;
-use super::host::{Host, Step};
+use super::host::{Running, Step};
 use super::mail::{Letter, Sender};
 use super::operator::Process;
 
@@ -36,7 +36,7 @@ impl World {
     fn warm_event(&self, event: &Event) -> u64 {
         match *event {
             Event::Mail(number) => self.warm_letter(number),
-            Event::Step { host, .. } => self.warm_machine(host),
+            Event::Step { host, .. } => self.warm_step(host),
             Event::Start { .. }
             | Event::Deliver { .. }
             | Event::List { .. }
@@ -52,7 +52,9 @@ impl World {
 
     fn warm_letter(&self, number: u32) -> u64 {
         match self.mail.letter(number) {
-            Some(Letter::Order { host, .. }) => self.hosts.get(*host as usize).map_or(0, Host::warm),
+            Some(Letter::Order { host, .. }) => {
+                self.hosts.get(*host as usize).map_or(0, |found| found.warm() ^ self.oracle.warm(*host))
+            }
             Some(Letter::Request { request, .. }) => {
                 let (kind, name) = request.object();
                 self.api.collection(kind).get(name).map_or(0, |stored| stored.warm())
@@ -61,10 +63,17 @@ impl World {
         }
     }
 
-    /// The machine whose operation is about to end: it was probed, and its turn is next.
-    fn warm_machine(&self, number: u32) -> u64 {
-        let running = self.hosts.get(number as usize).and_then(Host::running);
-        let Some(running) = running.filter(|running| running.step == Step::Probe) else { return 0 };
+    /// What the end of a step changes: what is installed; and when it was probed, its Machine is next.
+    fn warm_step(&self, number: u32) -> u64 {
+        let Some(host) = self.hosts.get(number as usize) else { return 0 };
+        let Some(running) = host.running() else { return 0 };
+        if running.step == Step::Swap {
+            return host.installed().first().map_or(0, |installed| u64::from(installed.version.0));
+        }
+        if running.step == Step::Probe { self.warm_machine(number, running) } else { 0 }
+    }
+
+    fn warm_machine(&self, number: u32, running: &Running) -> u64 {
         if let Some(Letter::Session { sender }) =
             running.sessions().first().and_then(|session| self.mail.letter(*session))
         {
