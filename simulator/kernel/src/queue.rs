@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use crate::Timestamp;
 
+mod slots;
+
+use slots::Slots;
+
 /// Among events that are due at the same instant, those of a lower priority number come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Priority(pub u8);
@@ -24,7 +28,7 @@ impl Priority {
 /// The order is total: (time, priority, sequence of scheduling). There is no cancellation; a payload that may
 /// become void carries a generation, and its receiver drops the void one and says so with [`Queue::discount`].
 ///
-/// What comes later than the present eighth of a second lies unordered in buckets, and is put in order when its time comes:
+/// What comes later than the present eighth of a second lies unordered in slots, and is put in order when its time comes:
 /// a slot is small enough for the nearest cache however large the fleet is.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
@@ -37,8 +41,8 @@ pub struct Queue<E> {
     slot: u64,
     /// Whether nobody has looked at what is due in the present slot since that began.
     is_new: bool,
-    /// What is due in later slots of the present era, by slot.
-    slots: Vec<Vec<Entry<E>>>,
+    /// What is due in later slots of the present era.
+    slots: Slots<Entry<E>>,
     /// What is due in later eras.
     eras: BTreeMap<u64, Vec<Entry<E>>>,
     pending: usize,
@@ -75,7 +79,7 @@ impl<E> Queue<E> {
             added: BinaryHeap::new(),
             slot: slot_of(start),
             is_new: false,
-            slots: std::iter::repeat_with(Vec::new).take(SLOTS as usize).collect(),
+            slots: Slots::new(SLOTS as usize),
             eras: BTreeMap::new(),
             pending: 0,
             sequence: 0,
@@ -114,7 +118,7 @@ impl<E> Queue<E> {
         if slot <= self.slot {
             self.added.push(entry);
         } else if slot / SLOTS == self.slot / SLOTS {
-            self.slots[(slot % SLOTS) as usize].push(entry);
+            self.slots.put((slot % SLOTS) as usize, entry);
         } else {
             self.eras.entry(slot / SLOTS).or_default().push(entry);
         }
@@ -128,11 +132,11 @@ impl<E> Queue<E> {
     /// Goes on to the next slot in which something is due, unless something is near already.
     fn approach(&mut self) {
         while self.known.is_empty() && self.added.is_empty() {
-            let rest = (self.slot % SLOTS + 1) as usize;
-            if let Some(ahead) = self.slots[rest..].iter().position(|slot| !slot.is_empty()) {
-                self.slot += 1 + ahead as u64;
+            let era = self.slot - self.slot % SLOTS;
+            if let Some(slot) = self.slots.first_from((self.slot % SLOTS + 1) as usize) {
+                self.slot = era + slot as u64;
                 self.is_new = true;
-                std::mem::swap(&mut self.known, &mut self.slots[rest + ahead]);
+                self.slots.take(slot, &mut self.known);
                 self.known.sort_unstable();
             } else if let Some((era, entries)) = self.eras.pop_first() {
                 self.slot = era * SLOTS;

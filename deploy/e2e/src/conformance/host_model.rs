@@ -132,7 +132,7 @@ impl HostModel {
                 Some(Ended::Interrupted) => "Interrupted".to_owned(),
                 Some(Ended::Failed(cause)) => format!("{cause:?}"),
             };
-            (report.work.id, state)
+            (report.operation.id, state)
         });
         Report {
             owner: whose(self.host.owner().map(|uid| uid.0)),

@@ -84,7 +84,7 @@ fn stale_reads(visits: &[VisitNote], record: &Record, quiet: Timestamp) -> Vec<F
     for visit in visits.iter().filter(|visit| visit.point.is_destructive()) {
         while let Some((at, event)) = events.next_if(|(at, _)| *at <= visit.at) {
             if let Event::Deliver { kind, .. } = event {
-                last.insert(kind, at);
+                last.insert(*kind, at);
             }
         }
         let watched = Kind::WATCHED.into_iter().chain([Kind::Lease]);

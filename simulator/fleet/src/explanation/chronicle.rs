@@ -8,7 +8,7 @@ use seaworthy_model::id::Kind;
 
 use crate::plan::{Ledger, Strike};
 use crate::scenario::Moment;
-use crate::world::host::{Change, Ended, Host, Work};
+use crate::world::host::{Ended, Host, Operation};
 use crate::world::{Catalogue, Event, World, machine_name, since_start};
 
 /// What happened to some hosts, and around them.
@@ -116,7 +116,7 @@ impl Chronicle {
         self.look_at_strikes(world.ledger(), now);
         match world.record.as_ref().and_then(|record| record.last()) {
             Some(Event::People(index)) => {
-                let moment = world.scenario.timeline.get(index as usize);
+                let moment = world.scenario.timeline.get(*index as usize);
                 self.lines.extend(moment.into_iter().flat_map(deeds).map(|text| Line {
                     at: now,
                     host: None,
@@ -176,9 +176,9 @@ impl Chronicle {
         let mut note = |text: String| self.lines.push(Line { at: now, host: Some(number), text });
         if before.running.is_some()
             && before.running != after.running
-            && let Some((work, ended)) = host.journal().last()
+            && let Some((operation, ended)) = host.journal().last()
         {
-            note(format!("{name}: {} {}", words_of(work, &world.catalogue), end_of(*ended)));
+            note(format!("{name}: {} {}", words_of(operation, &world.catalogue), end_of(*ended)));
         }
         match (before.on, after.on) {
             (true, false) => note(format!("{name} loses its power")),
@@ -190,7 +190,7 @@ impl Chronicle {
         if after.running != before.running
             && let Some(running) = host.running()
         {
-            let work = words_of(&running.work, &world.catalogue);
+            let work = words_of(&running.work.operation(), &world.catalogue);
             let word = if running.resumed { "goes on to" } else { "begins to" };
             note(format!("{name} {word} {work}"));
         }
@@ -220,12 +220,11 @@ pub(super) fn drift_words(drift: Drift) -> String {
     words.join(", ")
 }
 
-fn words_of(work: &Work, catalogue: &Catalogue) -> String {
-    match work.change {
-        Change::Install(install) => {
-            format!("install {} ({})", catalogue.version_name(install.version), work.id)
-        }
-        Change::Remove => format!("remove {} ({})", catalogue.component_name(work.component), work.id),
+fn words_of(operation: &Operation, catalogue: &Catalogue) -> String {
+    let Operation { id, component, release } = *operation;
+    match release {
+        Some((version, _)) => format!("install {} ({id})", catalogue.version_name(version)),
+        None => format!("remove {} ({id})", catalogue.component_name(component)),
     }
 }
 

@@ -26,7 +26,7 @@ use seaworthy_model::report::{Blocker, Subject};
 
 use super::convergence::Stray;
 use crate::world::World;
-use crate::world::host::{Change, Ended, Host};
+use crate::world::host::{Ended, Host};
 
 /// The machines that are not as they should be for no reason that holds. `strays` are those that are not.
 pub(super) fn unexplained(world: &World, strays: &[Stray]) -> Vec<String> {
@@ -90,10 +90,10 @@ impl<'a> Truth<'a> {
             Blocker::ReleaseFailed { version, cause } => {
                 let version = self.names.version_object_name(version).unwrap_or_default();
                 of_host(&|host| {
-                    host.journal().iter().any(|(work, ended)| {
-                        let Change::Install(install) = work.change else { return false };
+                    host.journal().iter().any(|(operation, ended)| {
+                        let Some((installed, _)) = operation.release else { return false };
                         *ended == Ended::Failed(cause)
-                            && self.world.catalogue.version_name(install.version) == version
+                            && self.world.catalogue.version_name(installed) == version
                     })
                 })
             }

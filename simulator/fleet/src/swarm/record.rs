@@ -12,7 +12,7 @@ pub struct Record {
     changes: Vec<(Timestamp, Kind, String)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     at: Timestamp,
     event: Event,
@@ -40,13 +40,13 @@ impl Record {
     }
 
     /// The last event.
-    pub(crate) fn last(&self) -> Option<Event> {
-        self.events.last().map(|entry| entry.event)
+    pub(crate) fn last(&self) -> Option<&Event> {
+        self.events.last().map(|entry| &entry.event)
     }
 
     /// The events, in their order.
-    pub(crate) fn events(&self) -> impl Iterator<Item = (Timestamp, Event)> {
-        self.events.iter().map(|entry| (entry.at, entry.event))
+    pub(crate) fn events(&self) -> impl Iterator<Item = (Timestamp, &Event)> {
+        self.events.iter().map(|entry| (entry.at, &entry.event))
     }
 
     /// What was committed by the API server, in order.

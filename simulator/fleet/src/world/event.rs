@@ -5,7 +5,7 @@ use seaworthy_model::id::Kind;
 use super::Injection;
 
 /// An event of the simulated world. Small and plain: what is large waits in the mail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A new operator process starts in a seat.
     Start {
@@ -66,5 +66,8 @@ pub(crate) enum Event {
         occurrence: u32,
     },
     /// A fault strikes or ends.
-    Fault(Injection),
+    Fault(Box<Injection>),
 }
+
+/// Millions of them are scheduled: two words.
+const _: () = assert!(size_of::<Event>() <= 16);

@@ -106,8 +106,12 @@ impl World {
             self.breaks.remove(&number);
             let within = Span { least: Duration::ZERO, most: length };
             let strikes = now + self.draws.within(word("break"), u64::from(number), u64::from(run), within);
-            self.queue.at(strikes, Priority::WORLD, Event::Fault(Injection::PowerOff(number)));
-            self.queue.at(strikes + lasting, Priority::WORLD, Event::Fault(Injection::PowerOn(number)));
+            self.queue.at(strikes, Priority::WORLD, Event::Fault(Box::new(Injection::PowerOff(number))));
+            self.queue.at(
+                strikes + lasting,
+                Priority::WORLD,
+                Event::Fault(Box::new(Injection::PowerOn(number))),
+            );
         }
         self.pass(&Point::Step { host: number, step }, Some(number));
     }

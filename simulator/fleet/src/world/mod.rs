@@ -163,15 +163,16 @@ impl World {
     pub fn step_until(&mut self, until: Timestamp) -> bool {
         self.look_ahead();
         let Some(event) = self.queue.next_until(until) else { return false };
+        let noted = self.record.is_some().then(|| event.clone());
         self.happen(event);
-        if let Some(record) = &mut self.record {
+        if let (Some(record), Some(event)) = (&mut self.record, noted) {
             record.note(self.queue.now(), event, self.trace.value());
         }
         true
     }
 
     fn happen(&mut self, event: Event) {
-        if self.postpone(event) {
+        if self.postpone(&event) {
             return;
         }
         match event {
@@ -186,7 +187,7 @@ impl World {
             Event::People(moment) => self.people_act(moment),
             Event::Adoption => self.adopt_again(),
             Event::Workload { index, occurrence } => self.workload_acts(index, occurrence),
-            Event::Fault(injection) => self.inject(injection),
+            Event::Fault(injection) => self.inject(*injection),
         }
     }
 

@@ -36,7 +36,7 @@ impl World {
         let planned = self.rules.plan(&self.draws, &self.scenario.fleet, moment);
         self.schedule_planned(planned);
         for at in self.rules.times() {
-            self.queue.at(at, Priority::WORLD, Event::Fault(Injection::Time));
+            self.queue.at(at, Priority::WORLD, Event::Fault(Box::new(Injection::Time)));
         }
     }
 
@@ -100,7 +100,7 @@ impl World {
             if let Some(window) = blinding(at, injection) {
                 self.oracle.watches_lag(self.blindness.add(window));
             }
-            self.queue.at(at, priority, Event::Fault(injection));
+            self.queue.at(at, priority, Event::Fault(Box::new(injection)));
         }
     }
 }

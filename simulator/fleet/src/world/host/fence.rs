@@ -5,7 +5,7 @@ use std::time::Duration;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{HostFence, OperationId};
 
-use super::{Ended, Host, Setting, Work};
+use super::{Ended, Host, Operation, Setting, Work};
 
 /// An order as it reaches a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Which.
-    pub work: Work,
+    pub operation: Operation,
     /// How it ended; `None` while it is under way.
     pub ended: Option<Ended>,
 }
@@ -170,19 +170,19 @@ impl Host {
     #[must_use]
     pub fn report(&self, id: OperationId) -> Option<Report> {
         if let Some(running) = self.running.as_ref().filter(|running| running.work.id == id) {
-            return Some(Report { work: running.work, ended: None });
+            return Some(Report { operation: running.work.operation(), ended: None });
         }
-        let (work, ended) = self.journal.iter().rev().find(|(work, _)| work.id == id)?;
-        Some(Report { work: *work, ended: Some(*ended) })
+        let (operation, ended) = self.journal.iter().rev().find(|(operation, _)| operation.id == id)?;
+        Some(Report { operation: *operation, ended: Some(*ended) })
     }
 
     /// What became of the latest operation.
     #[must_use]
     pub fn latest(&self) -> Option<Report> {
         if let Some(running) = &self.running {
-            return Some(Report { work: running.work, ended: None });
+            return Some(Report { operation: running.work.operation(), ended: None });
         }
-        let (work, ended) = self.journal.last()?;
-        Some(Report { work: *work, ended: Some(*ended) })
+        let (operation, ended) = self.journal.last()?;
+        Some(Report { operation: *operation, ended: Some(*ended) })
     }
 }

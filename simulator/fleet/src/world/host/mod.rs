@@ -16,7 +16,7 @@ use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
 
 pub use fence::{Answer, Command, Order, Report};
-pub use operation::{Change, Install, Progress, Running, Setting, Work};
+pub use operation::{Change, Install, Operation, Progress, Running, Setting, Work};
 pub use step::{Pace, Step};
 
 /// A component, by its number in the world's catalogue (process ids mean nothing outside one operator process).
@@ -74,7 +74,7 @@ pub struct Host {
     operation: Option<OperationId>,
     installed: Vec<Installed>,
     running: Option<Box<Running>>,
-    journal: Vec<(Work, Ended)>,
+    journal: Vec<(Operation, Ended)>,
     /// How many operations were begun or resumed: the occurrence of their draws, and the generation of their events.
     runs: u32,
 }
@@ -122,7 +122,7 @@ impl Host {
     #[must_use]
     pub(super) fn warm(&self) -> u64 {
         let installed = self.installed.first().map_or(0, |first| first.version.0);
-        let ended = self.journal.last().map_or(0, |(work, _)| work.id.sequence);
+        let ended = self.journal.last().map_or(0, |(operation, _)| operation.id.sequence);
         let running =
             self.running.as_ref().map_or(0, |running| running.run ^ running.sessions().len() as u32);
         self.sequence ^ self.identity.0 as u64 ^ u64::from(installed ^ running ^ self.runs) ^ ended
@@ -166,7 +166,7 @@ impl Host {
 
     /// The journal, oldest first.
     #[must_use]
-    pub fn journal(&self) -> &[(Work, Ended)] {
+    pub fn journal(&self) -> &[(Operation, Ended)] {
         &self.journal
     }
 
@@ -213,13 +213,15 @@ impl Host {
         true
     }
 
-    fn record(&mut self, work: Work, ended: Ended) {
+    fn record(&mut self, operation: Operation, ended: Ended) {
         if self.journal.len() == JOURNAL_LENGTH {
             self.journal.remove(0);
         }
-        // Hosts are many and most end few operations: no room for four at once.
-        self.journal.reserve_exact(1);
-        self.journal.push((work, ended));
+        if self.journal.len() == self.journal.capacity() {
+            // Hosts are many and most end few operations: no room for four at once.
+            self.journal.reserve_exact(2);
+        }
+        self.journal.push((operation, ended));
     }
 
     fn put(&mut self, release: Installed) {

@@ -20,6 +20,29 @@ pub struct Work {
     pub change: Change,
 }
 
+impl Work {
+    /// The operation, as the journal has it.
+    #[must_use]
+    pub const fn operation(&self) -> Operation {
+        let release = match &self.change {
+            Change::Install(install) => Some((install.version, install.release)),
+            Change::Remove => None,
+        };
+        Operation { id: self.id, component: self.component, release }
+    }
+}
+
+/// An operation, as the journal has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Its name.
+    pub id: OperationId,
+    /// The component that it changes.
+    pub component: ComponentNumber,
+    /// What it installs; `None` when it removes.
+    pub release: Option<(VersionNumber, ReleaseId)>,
+}
+
 /// How a component changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -190,7 +213,7 @@ impl Host {
             }
             None => {
                 let ended = running.failed.map_or(Ended::Succeeded, Ended::Failed);
-                self.record(running.work, ended);
+                self.record(running.work.operation(), ended);
                 Some(Progress::Ended { work: running.work, ended, sessions: running.sessions })
             }
         }
@@ -201,7 +224,7 @@ impl Host {
     pub fn recover(&mut self, setting: &Setting<'_>) -> Option<Progress> {
         let mut running = self.running.take()?;
         if !running.is_past_the_swap() {
-            self.record(running.work, Ended::Interrupted);
+            self.record(running.work.operation(), Ended::Interrupted);
             return Some(Progress::Ended {
                 work: running.work,
                 ended: Ended::Interrupted,

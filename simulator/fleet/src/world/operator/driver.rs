@@ -28,7 +28,7 @@ use crate::world::Catalogue;
 use crate::world::World;
 use crate::world::api_server::KINDS;
 use crate::world::event::Event;
-use crate::world::host::{Change, Command, Ended, Install, Order, Report, Work};
+use crate::world::host::{Change, Command, Ended, Install, Operation, Order, Report, Work};
 use crate::world::mail::{Letter, Passage, Reply, Sender};
 use crate::world::meeting::Encounter;
 
@@ -437,21 +437,19 @@ impl Process {
 
 /// What a host reports of an operation, in the ids of a process.
 fn operation_report(report: Report, catalogue: &Catalogue, names: &mut Names) -> OperationReport {
-    let release = match report.work.change {
-        Change::Install(install) => Some(Installed {
-            version: names.version_object(catalogue.version_name(install.version)),
-            release: install.release,
-        }),
-        Change::Remove => None,
-    };
+    let Operation { id, component, release } = report.operation;
+    let release = release.map(|(version, release)| Installed {
+        version: names.version_object(catalogue.version_name(version)),
+        release,
+    });
     let state = match report.ended {
         None => OperationState::Running,
         Some(Ended::Interrupted) => OperationState::Interrupted,
         Some(Ended::Succeeded) => OperationState::Succeeded,
         Some(Ended::Failed(kind)) => OperationState::Failed(Cause::new(kind, "the operation failed")),
     };
-    let component = names.component(catalogue.component_name(report.work.component));
-    OperationReport { id: report.work.id, component, release, state }
+    let component = names.component(catalogue.component_name(component));
+    OperationReport { id, component, release, state }
 }
 
 /// How long a release that works is probed: one success after the other.

@@ -51,13 +51,13 @@ impl World {
     }
 
     /// Lets an event wait if it is for a process that stands still. False if it is not.
-    pub(in crate::world) fn postpone(&mut self, event: Event) -> bool {
+    pub(in crate::world) fn postpone(&mut self, event: &Event) -> bool {
         if self.paused.is_empty() {
             return false;
         }
         let now = self.queue.now();
         self.paused.retain(|_, until| *until > now);
-        let (process, priority, brings) = match event {
+        let (process, priority, brings) = match *event {
             Event::Deliver { process, .. } | Event::List { process, .. } => (process, Priority::NORMAL, true),
             Event::Turn { process, .. } => (process, Priority::DECISION, false),
             Event::Deadline { process } => (process, Priority::NORMAL, false),
@@ -77,7 +77,7 @@ impl World {
         self.queue.discount();
         let delay = self.draws.within(word("catch up"), u64::from(process), now.0, CATCH_UP);
         let at = if brings { until + delay } else { until };
-        self.queue.at(at, priority, event);
+        self.queue.at(at, priority, event.clone());
         true
     }
 }
