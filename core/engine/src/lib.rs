@@ -193,7 +193,7 @@ impl Engine {
                 self.world.change(id, |machine| machine.blocked = None);
             }
             (Note::Audit(at), Subject::Machine(id)) => {
-                self.world.change(id, |machine| machine.host.audit_at = Some(at));
+                self.world.note(id, |machine| machine.host.audit_at = Some(at));
             }
             (
                 Note::WaitForSlot

@@ -143,11 +143,11 @@ impl World {
     fn finish_machine(&mut self, id: MachineId, in_flight: InFlight, outcome: Outcome, terms: &Terms<'_>) {
         let now = self.now;
         if self.machine(id).uid() != in_flight.uid {
-            self.change(id, |machine| machine.action = None);
+            self.note(id, |machine| machine.action = None);
             return;
         }
         if in_flight.kind == InFlightKind::Write {
-            self.change(id, |machine| {
+            self.note(id, |machine| {
                 machine.action = None;
                 let seen = machine.object.as_ref().map(|object| object.meta.resource_version);
                 settle_write(outcome, seen, &mut machine.written, &mut machine.write_retry, |retry| {
@@ -159,7 +159,7 @@ impl World {
         let ours = self.leadership.epoch.unwrap_or_default();
         if in_flight.epoch != ours {
             // It was ordered under an older fence: it says nothing about whom the host obeys now.
-            self.change(id, |machine| {
+            self.note(id, |machine| {
                 machine.action = None;
                 machine.host.stale = true;
             });

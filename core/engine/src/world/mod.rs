@@ -361,6 +361,12 @@ impl World {
         self.refresh(id);
     }
 
+    /// Changes that of a row from which nothing follows: the action under way, writes, back-offs and audits.
+    pub(crate) fn note(&mut self, id: MachineId, note: impl FnOnce(&mut Machine)) {
+        self.machines.ensure(id);
+        note(&mut self.machines[id]);
+    }
+
     pub(crate) fn ensure_machine(&mut self, id: MachineId) {
         self.machines.ensure(id);
     }
@@ -379,13 +385,15 @@ impl World {
             Subject::Leadership => self.leadership.action = Some(action),
             Subject::PackageVersion => self.fleet.action = Some(action),
             Subject::Version(id) => self.version_mut(id).action = Some(action),
-            Subject::Machine(id) => self.change(id, |machine| {
-                machine.action = Some(action);
+            Subject::Machine(id) => {
+                self.note(id, |machine| machine.action = Some(action));
                 if let InFlightKind::Change(operation, ..) = in_flight.kind {
-                    machine.uncertain = Some(operation);
-                    machine.parked = false;
+                    self.change(id, |machine| {
+                        machine.uncertain = Some(operation);
+                        machine.parked = false;
+                    });
                 }
-            }),
+            }
         }
     }
 
