@@ -284,7 +284,12 @@ impl World {
         self.rebuilt();
     }
 
+    /// What follows from the rollouts has changed for every machine. While lists are under way that rests: all is looked
+    /// at once they are complete.
     fn rebuilt(&mut self) {
+        if self.leadership.is_listing() {
+            return;
+        }
         self.refresh_all();
         for id in self.machines.ids() {
             if self.machine(id).object.is_some() {

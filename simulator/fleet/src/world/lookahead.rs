@@ -67,7 +67,7 @@ impl World {
     fn warm_step(&self, number: u32) -> u64 {
         let Some(host) = self.hosts.get(number as usize) else { return 0 };
         let Some(running) = host.running() else { return 0 };
-        if running.step == Step::Swap {
+        if matches!(running.step, Step::Swap | Step::Restart) {
             return host.installed().first().map_or(0, |installed| u64::from(installed.version.0));
         }
         if running.step == Step::Probe { self.warm_machine(number, running) } else { 0 }
