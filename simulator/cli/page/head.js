@@ -48,7 +48,7 @@ function drawHead(history, wires) {
   $("facts").replaceChildren(
     fact("machines", count(summary.machines)), fact("seed", String(summary.seed)), fact("operations on hosts", count(summary.operations)),
     fact("writes to the API server", count(summary.apiWrites)), fact("decisions", several(summary.turns, "turn")),
-    fact("simulated", clock(run.end)), fact("trace hash", make("code", {}, summary.traceHash)), fact("faults", faults || "none"), code);
+    fact("simulated", clock(run.end)), fact("trace hash", make("code", {}, summary.traceHash)), make("div", { class: "many" }, make("dt", {}, "faults"), make("dd", {}, faults || "none")), code);
   $("glance").replaceChildren(verdictCard(history, good, wires), worstCard(history, seek), hurtCard(history, worst, choose));
 }
 

@@ -1,7 +1,10 @@
-// Lanes over time: rollouts, the budget, hosts that were lost, operators, disturbances, people. All share one axis.
+// Lanes over time: rollouts, the budget, operators, faults, their consequences, people. All share one axis.
+
+const CONSEQUENCES = new Set(["OperatorSteppedDown", "LeaderChanged", "RenewalOverdue", "WriteStale", "OrderLate", "FenceRefused",
+  "OwnerRefused", "HostLostInOperation", "OperationInterrupted", "OperationResumed", "ReleaseFailed", "HostRepaired", "RequestRefused"]);
 
 class Lanes {
-  constructor(history, marks, seek) {
+  constructor(history, marks, { seek, choose }) {
     Object.assign(this, { history, marks, seek, element: $("lanes"), lanes: [], from: 0, until: this.busy(history, marks) });
     const { run } = history;
     run.rollouts.forEach((rollout, index) => {
@@ -9,9 +12,9 @@ class Lanes {
       this.addRollout(rollout, next?.since ?? history.end);
     });
     if (run.budget.at.length) this.addBudget(run.budget);
-    if (history.lost.at.length > 1) this.addLost(history.lost);
     this.addOperators(run.processes);
-    if (run.holds.length || run.occurrences.length) this.addDisturbances(run);
+    this.faults = new Faults(this, run, { seek, choose });
+    this.addConsequences(run);
     if (run.acts.length) this.addActs(run.acts);
     this.add({ name: "", height: 22, draw: (context, width) => this.axis(context, width), tip: () => "" });
     this.resize();
@@ -23,7 +26,8 @@ class Lanes {
     return last * 1.1 > end * 0.9 ? end : Math.max(last * 1.1, 2000);
   }
 
-  add(lane) {
+  // Adds a lane to `parent`, and returns its canvas.
+  add(lane, parent = this.element) {
     const canvas = make("canvas", { role: "img", "aria-label": lane.describe ?? lane.name });
     canvas.addEventListener("mousemove", (event) => {
       const at = this.timeAt(event);
@@ -32,15 +36,20 @@ class Lanes {
       if (text) Tip.show(event, `${clock(at)}\n${text}`); else Tip.hide();
     });
     canvas.addEventListener("mouseleave", () => Tip.hide());
-    canvas.addEventListener("mousedown", (event) => { event.preventDefault(); this.seek(this.timeAt(event)); });
+    canvas.addEventListener("mousedown", (event) => {
+      event.preventDefault();
+      lane.press?.(this.timeAt(event));
+      this.seek(this.timeAt(event));
+    });
     canvas.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.altKey) return;
       event.preventDefault();
       this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.timeAt(event));
     }, { passive: false });
-    const label = make("div", { class: "label" }, lane.name, lane.note ? make("small", {}, lane.note) : null);
-    this.element.append(label, canvas);
+    const label = make("div", { class: lane.thin ? "label thin" : "label" }, make("span", {}, lane.name), lane.note ? make("small", {}, lane.note) : null);
+    parent.append(label, canvas);
     this.lanes.push({ ...lane, canvas });
+    return canvas;
   }
 
   timeAt(event) {
@@ -64,23 +73,31 @@ class Lanes {
   resize() {
     const width = this.lanes[0].canvas.clientWidth;
     this.width = width;
-    for (const lane of this.lanes) {
-      const context = fit(lane.canvas, width, lane.height);
-      if (lane.ground !== false && lane.name) {
-        context.fillStyle = colour("shade");
-        context.fillRect(0, 0, width, lane.height);
-      }
-      lane.draw(context, width, lane.height);
-      this.drawMarks(context, width, lane.height);
-    }
+    for (const lane of this.lanes) this.drawLane(lane);
     const whole = this.until - this.from >= this.history.end;
     $("zoom-text").textContent = whole ? "" : `${clock(this.from)} to ${clock(this.until)}`;
     this.cursor(this.time ?? 0);
   }
 
+  drawLane({ canvas, name, height, draw }) {
+    const context = fit(canvas, this.width, height);
+    if (name) {
+      context.fillStyle = colour("shade");
+      context.fillRect(0, 0, this.width, height);
+    }
+    draw(context, this.width, height);
+    this.drawMarks(context, this.width, height);
+  }
+
+  // Draws the lane of a canvas again.
+  redraw(canvas) {
+    this.drawLane(this.lanes.find((lane) => lane.canvas === canvas));
+  }
+
   // Where the present moment is. Follows it when it leaves the lanes.
   cursor(time) {
     this.time = time;
+    this.faults.at(time);
     const outside = time < this.from || time > this.until;
     if (outside && this.until - this.from < this.history.end) {
       const span = this.until - this.from;
@@ -206,24 +223,6 @@ class Lanes {
     });
   }
 
-  addLost({ at, rows: [off, cut] }) {
-    const sum = off.map((value, i) => value + cut[i]), most = sum.reduce((a, b) => Math.max(a, b), 1);
-    this.add({
-      name: "Hosts lost", note: `at most ${count(most)}`, height: 36,
-      describe: `Hosts without power or cut off: at most ${most} at once`,
-      draw: (context, width, height) => {
-        const y = (value) => height - value / most * (height - 4);
-        const picked = this.sample(at, width, sum);
-        this.area(context, { tops: sum, picked }, y, colour("blocked"));
-        this.area(context, { tops: off, picked }, y, colour("soft"));
-      },
-      tip: (time) => {
-        const i = before(at, time);
-        return i < 0 ? "" : `${several(off[i], "host")} without power\n${several(cut[i], "host")} cut off`;
-      },
-    });
-  }
-
   addOperators(processes) {
     const seats = [...new Set(processes.map(({ seat }) => seat))].sort((a, b) => a - b), row = 17;
     const end = (process) => process.ended ?? this.history.end;
@@ -270,23 +269,20 @@ class Lanes {
     }
   }
 
-  addDisturbances({ holds, occurrences, faults }) {
-    const shown = occurrences.filter(([, name]) => !["BudgetExhausted", "OperatorCrashed", "WatchHeld"].includes(name));
+  // What came of the faults. What only repeats that a fault struck is left out: it has a lane of its own.
+  addConsequences({ occurrences }) {
+    const shown = occurrences.filter(([, name]) => CONSEQUENCES.has(name));
+    if (!shown.length) return;
     this.add({
-      name: "Disturbances", note: faults.length ? several(new Set(faults).size, "kind") + " of fault" : "no fault", height: 30,
-      describe: `${several(holds.length, "watch hold")}, ${several(shown.length, "other disturbance")}`,
+      name: "Consequences", note: several(shown.reduce((sum, [, , times]) => sum + times, 0), "time"), height: 30,
+      describe: `Consequences: ${[...new Set(shown.map(([, name]) => plain(name)))].join(", ")}`,
       draw: (context, width, height) => {
-        context.fillStyle = colour("waiting");
-        for (const [from, until] of holds) {
-          const left = this.x(from, width);
-          context.fillRect(left, 2, Math.max(1, this.x(until, width) - left), height - 4);
-        }
         const buckets = new Map();
         for (const [at, , times] of shown) {
           const x = Math.round(this.x(at, width) / 2) * 2;
           buckets.set(x, (buckets.get(x) ?? 0) + times);
         }
-        context.fillStyle = colour("ink");
+        context.fillStyle = colour("soft");
         for (const [x, times] of buckets) {
           const tall = Math.min(height - 4, 4 + Math.log2(times + 1) * 5);
           context.fillRect(x, height - 2 - tall, 1.5, tall);
@@ -297,9 +293,7 @@ class Lanes {
         for (const [at, name, times] of shown) {
           if (Math.abs(at - time) <= reach) sums.set(name, (sums.get(name) ?? 0) + times);
         }
-        const lines = [...sums].map(([name, times]) => `${plain(name)}: ${times}`);
-        for (const [from, until, kind] of holds) if (from <= time && until >= time) lines.push(`watch of ${kind} held`);
-        return lines.join("\n");
+        return [...sums].map(([name, times]) => `${plain(name)}: ${times}`).join("\n");
       },
     });
   }

@@ -26,7 +26,7 @@ class Page {
     Object.assign(this, { history, fleet: new Fleet(history), marks: marksOf(history), time: 0, playing: false, dirty: false });
     drawHead(history, wires);
     this.map = new FleetMap(history, this.fleet, wires.choose);
-    this.lanes = new Lanes(history, this.marks, wires.seek);
+    this.lanes = new Lanes(history, this.marks, wires);
     this.panel = new MachinePanel(history, this.fleet, wires);
     this.wire();
     this.open();
@@ -158,6 +158,7 @@ class Page {
       "+": () => this.lanes.zoom(0.5, this.time), "=": () => this.lanes.zoom(0.5, this.time),
       "-": () => this.lanes.zoom(2, this.time), 0: () => this.lanes.zoom(Infinity, this.time),
       v: () => $("violation").hidden || $("violation").click(), "/": () => $("machine-name").focus(), d: () => this.theme(),
+      f: () => this.lanes.faults.focus(),
       "?": () => $("help").showModal(), Escape: () => { this.choose(null); event.target.blur(); },
     };
     const act = keys[event.key];

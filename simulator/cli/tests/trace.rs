@@ -65,7 +65,7 @@ fn begins_and_ends_are_balanced() {
     let slices = judge(&trace("scale/upgrade_10k.yaml", 300, "upgrade.json"));
     assert!(slices.keys().any(|(group, _)| *group == 1), "the operator has a track");
     assert!(slices.keys().any(|(group, _)| *group == 2), "a rollout has one");
-    assert!(slices.keys().any(|(group, _)| *group == 5), "hosts have");
+    assert!(slices.keys().any(|(group, _)| *group == 6), "hosts have");
     judge(&trace("fast/storm.yaml", 60, "storm.json"));
 }
 
@@ -75,7 +75,7 @@ fn of_a_large_fleet_the_unusual_hosts_and_a_sample_are_shown() {
     let slices = judge(&trace);
     let data = &trace["otherData"];
     assert_eq!(number(&data["hostsInFleet"]), 3_000);
-    let hosts = slices.keys().filter(|(group, _)| *group == 5).count() as u64;
+    let hosts = slices.keys().filter(|(group, _)| *group == 6).count() as u64;
     assert_eq!(hosts, number(&data["hostsShown"]));
     let (unusual, sampled) = (number(&data["hostsShownBecauseUnusual"]), number(&data["hostsShownAsSample"]));
     assert_eq!(unusual + sampled, hosts);

@@ -143,7 +143,8 @@ pub fn conclude_recorded(world: &mut World, progress: &mut impl FnMut(&Progress)
     world.recorder = Recorder::on();
     let missing = drive(world, progress);
     let recorder = std::mem::take(&mut world.recorder);
-    let history = recorder.finish(world.now(), &world.catalogue, world.oracle.violations());
+    let places = (&world.scenario.fleet, &world.catalogue);
+    let history = recorder.finish(world.now(), places, world.oracle.violations());
     (summarise(world, missing), history)
 }
 

@@ -3,6 +3,7 @@
 //! Every track has its own thread, so that begins and ends nest. Of a large fleet only the hosts to which something
 //! unusual happened are shown, and a sample of the others; `otherData` says how many.
 
+mod faults;
 mod hosts;
 mod tracks;
 
@@ -21,6 +22,7 @@ enum Group {
     Rollouts,
     Budget,
     World,
+    Faults,
     Hosts,
 }
 
@@ -126,6 +128,7 @@ pub(super) fn render(
     tracks::rollouts(&mut trace, history);
     tracks::budget(&mut trace, history);
     tracks::world(&mut trace, history);
+    faults::faults(&mut trace, history);
     let shown = hosts::hosts(&mut trace, history, summary.machines);
     // What describes tracks comes first. Of the same time, in the order of recording: an end before the next begin.
     trace.entries.sort_by_key(|entry| (Reverse(entry.ph == "M"), entry.ts));

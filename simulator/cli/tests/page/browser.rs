@@ -144,6 +144,19 @@ impl Browser {
         }
     }
 
+    /// Moves the pointer to a place of the window.
+    pub(crate) fn point(&mut self, x: f64, y: f64) {
+        self.call("Input.dispatchMouseEvent", &json!({ "type": "mouseMoved", "x": x, "y": y }));
+    }
+
+    /// Taps a place of the window with a finger.
+    pub(crate) fn tap(&mut self, x: f64, y: f64) {
+        self.call("Emulation.setTouchEmulationEnabled", &json!({ "enabled": true }));
+        for (kind, points) in [("touchStart", json!([{ "x": x, "y": y }])), ("touchEnd", json!([]))] {
+            self.call("Input.dispatchTouchEvent", &json!({ "type": kind, "touchPoints": points }));
+        }
+    }
+
     /// Clicks at a place of the window.
     pub(crate) fn click(&mut self, x: f64, y: f64) {
         for kind in ["mousePressed", "mouseReleased"] {

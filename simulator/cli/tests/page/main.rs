@@ -1,6 +1,7 @@
 //! The page of a run, in a real browser: it draws, time can be moved, a machine's history opens, and nothing goes wrong.
 
 mod browser;
+mod faults;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -185,5 +186,15 @@ fn ten_thousand_machines_can_be_scrubbed() {
     println!("{size} bytes, {:.1} ms a moment", millis / 60.0);
     assert!(millis < 2_000.0, "{millis} ms");
     assert_eq!(summary["traceHash"].as_str().map(str::len), Some(16));
+    // Every host that was lost is in a band, and the lanes are drawn anew fast enough to zoom.
+    let lost = browser.evaluate(
+        "page.lanes.faults.rows.find(({ name }) => name === 'power lost').bands.reduce((sum, { times }) => sum + times, 0)",
+    );
+    assert_eq!(lost, summary["occasions"]["HostLost"]);
+    let millis = browser.evaluate(
+        "(() => { const start = performance.now(); for (let i = 0; i < 20; i++) page.lanes.resize(); \
+         return performance.now() - start; })()",
+    );
+    assert!(millis.as_f64().is_some_and(|millis| millis < 2_000.0), "{millis} ms");
     assert_eq!(browser.errors, Vec::<String>::new());
 }

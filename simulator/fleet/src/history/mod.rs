@@ -4,15 +4,17 @@
 //! A run records nothing unless it was asked to ([`crate::run_recorded`]). Recording only reads: the trace hash is the same
 //! with it and without.
 
+mod band;
+mod faults;
 mod machine;
 mod operator;
 mod recorder;
+mod scope;
 mod series;
 #[cfg(test)]
 mod tests;
 
 use seaworthy_model::host::Drift;
-use seaworthy_model::id::Kind;
 use seaworthy_model::machine::{ConditionKind, Truth};
 use seaworthy_model::node::Health;
 
@@ -20,6 +22,7 @@ use crate::scenario::Occasion;
 use crate::world::Step;
 use crate::world::host::Ended;
 
+pub use band::{Band, FaultKind, Realm};
 pub use machine::{Phase, WaitsFor};
 pub(crate) use operator::{Seen, machine_of};
 pub(crate) use recorder::Recorder;
@@ -49,8 +52,8 @@ pub struct History {
     pub pauses: Vec<Pause>,
     /// Calls of `reconcile`.
     pub turns: Vec<Turn>,
-    /// Times at which watches delivered nothing.
-    pub holds: Vec<Hold>,
+    /// What faults did, by their kind and then by time.
+    pub bands: Vec<Band>,
     /// What people did.
     pub acts: Vec<Act>,
     /// What else happened, and how often since the turn before.
@@ -217,17 +220,6 @@ pub struct Turn {
     pub writes: u16,
     /// How many orders went to hosts.
     pub orders: u16,
-}
-
-/// A time at which watches of a kind delivered nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hold {
-    /// Since when.
-    pub from: Millis,
-    /// Until when.
-    pub until: Millis,
-    /// Of which kind.
-    pub kind: Kind,
 }
 
 /// Something that people did.

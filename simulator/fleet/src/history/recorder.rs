@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::host::Drift;
-use seaworthy_model::id::Kind;
 use seaworthy_model::node::Health;
 
+use super::faults::Faults;
 use super::operator::Operator;
-use super::{Act, Component, End, Event, History, Hold, Millis, Pause, Process, Version, Violation, What};
+use super::{Act, Component, End, Event, History, Millis, Pause, Process, Version, Violation, What};
+use crate::faults::Fault;
 use crate::oracle;
-use crate::scenario::Moment;
+use crate::plan::Place;
+use crate::scenario::{Fleet, Moment};
 use crate::world::host::{Change, ComponentNumber, Ended, Host, Work};
-use crate::world::{Catalogue, START};
+use crate::world::{Catalogue, Injection, START};
 
 /// Records what happens, if it was asked to.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,7 @@ pub(crate) struct Recorder(Option<Box<Recording>>);
 pub(super) struct Recording {
     pub(super) history: History,
     pub(super) operator: Operator,
+    faults: Faults,
     installed: BTreeMap<(u32, ComponentNumber), Version>,
     /// Which run of a host was noted as resumed.
     resumed: BTreeMap<u32, u32>,
@@ -126,10 +129,18 @@ impl Recorder {
         recording.history.pauses.push(Pause { process, from: millis(now), until: millis(until) });
     }
 
-    /// Watches of a kind deliver nothing until then.
-    pub(crate) fn held(&mut self, now: Timestamp, until: Timestamp, kind: Kind) {
-        let Some(recording) = &mut self.0 else { return };
-        recording.history.holds.push(Hold { from: millis(now), until: millis(until), kind });
+    /// A fault does something to the world.
+    pub(crate) fn injected(&mut self, now: Timestamp, injection: Injection) {
+        if let Some(recording) = &mut self.0 {
+            recording.faults.injected(millis(now), injection);
+        }
+    }
+
+    /// A fault strikes at a point to which the world comes.
+    pub(crate) fn met(&mut self, now: Timestamp, fault: &Fault, place: &Place) {
+        if let Some(recording) = &mut self.0 {
+            recording.faults.met(millis(now), fault, place);
+        }
     }
 
     /// People do the next thing on their list.
@@ -142,12 +153,13 @@ impl Recorder {
     pub(crate) fn finish(
         self,
         now: Timestamp,
-        catalogue: &Catalogue,
+        (fleet, catalogue): (&Fleet, &Catalogue),
         violations: &[oracle::Violation],
     ) -> History {
         let Some(recording) = self.0 else { return History::default() };
         let mut history = recording.history;
         history.end = millis(now);
+        history.bands = recording.faults.bands(fleet, history.end);
         history.components = catalogue.component_names().to_vec();
         history.versions = catalogue.version_names().to_vec();
         history.violations = violations

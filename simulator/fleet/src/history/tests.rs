@@ -4,6 +4,7 @@ use super::*;
 use crate::scenario::Check;
 use crate::{Options, Scenario, run, run_recorded};
 
+const STORM: &str = include_str!("../../../../scenarios/fast/storm.yaml");
 const UPGRADE: &str = include_str!("../../../../scenarios/fast/upgrade.yaml");
 
 fn recorded() -> (crate::Summary, History) {
@@ -86,6 +87,39 @@ fn the_operators_view_ends_as_the_run_does() {
     assert_eq!(peak, Some(summary.budget.at_work));
     let limits = history.budget.points().iter().map(|(_, budget)| budget.limit).max();
     assert_eq!(limits, Some(summary.budget.limit));
+}
+
+#[test]
+fn what_faults_did_is_recorded_with_its_end() {
+    let scenario = Arc::new(Scenario::read("storm.yaml", STORM).expect("it is a scenario"));
+    let (summary, history) = run_recorded(&scenario, Options::default(), |_| {});
+    let of = |kind: FaultKind| history.bands.iter().filter(move |band| band.kind == kind);
+    let times = |kind: FaultKind| u64::from(of(kind).map(|band| band.times).sum::<u32>());
+    for (fault, kind) in [
+        ("conflict", FaultKind::Conflict),
+        ("lost_reply", FaultKind::LostReply),
+        ("session_lost", FaultKind::SessionLost),
+        ("operator_crash", FaultKind::Crash),
+        ("stale_watch", FaultKind::WatchHeld),
+    ] {
+        assert!(summary.strikes[fault] > 0, "{fault}");
+        assert_eq!(times(kind), summary.strikes[fault], "{fault}");
+    }
+    let lost = history.events.iter().filter(|event| event.what == What::Power(false)).count() as u64;
+    assert_eq!(times(FaultKind::PowerLost) + times(FaultKind::DomainLost), lost);
+    let zones: Vec<&Band> = of(FaultKind::DomainLost).collect();
+    assert_eq!(zones.len(), 1, "{zones:?}");
+    assert_eq!((zones[0].from, zones[0].scope.as_str(), zones[0].times), (2 * 3_600_000, "zone 1", 15));
+    for band in of(FaultKind::PowerLost).filter(|band| band.until < history.end) {
+        let host = band.host.expect("each at its own time");
+        let is_back =
+            |event: &&Event| (event.host, event.at, event.what) == (host, band.until, What::Power(true));
+        assert_eq!(history.events.iter().filter(is_back).count(), 1, "{band:?}");
+    }
+    for band in &history.bands {
+        assert!(band.from <= band.until && band.until <= history.end, "{band:?}");
+    }
+    assert!(history.bands.is_sorted_by_key(|band| (band.kind, band.from)));
 }
 
 #[test]

@@ -27,6 +27,7 @@ const BOOT: Span = Span::millis(8_000, 20_000);
 impl World {
     /// A fault strikes or ends.
     pub(super) fn inject(&mut self, injection: Injection) {
+        self.recorder.injected(self.queue.now(), injection);
         match injection {
             Injection::PowerOff(host) => self.power_off(host),
             Injection::PowerOn(host) => self.power_on(host),

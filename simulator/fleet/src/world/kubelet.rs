@@ -142,7 +142,6 @@ impl World {
         let table = super::api_server::KINDS.iter().position(|of| *of == kind).unwrap_or_default();
         self.holds[table] = self.holds[table].max(until);
         self.tally.note(Occasion::WatchHeld);
-        self.recorder.held(self.queue.now(), until, kind);
     }
 }
 

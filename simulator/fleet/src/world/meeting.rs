@@ -34,7 +34,7 @@ impl World {
     pub(super) fn meet(
         &mut self,
         Encounter { owner, occurrence, is_renewal }: Encounter,
-        place: impl FnOnce(&Self) -> Place,
+        place: impl Fn(&Self) -> Place,
         strike: impl FnMut(&dyn Model, &Chance<'_>),
     ) {
         let now = self.queue.now();
@@ -42,6 +42,7 @@ impl World {
         if let Some(ledger) = &mut ledger {
             ledger.come_to(place(self), now);
         }
+        let recorded = self.recorder.is_on().then(|| (self.tally.strikes.clone(), place(self)));
         let ledger = ledger.map(RefCell::new);
         let chance = Chance {
             draws: &self.draws,
@@ -56,6 +57,19 @@ impl World {
         };
         self.rules.strike(&chance, &mut self.tally.strikes, strike);
         self.ledger = ledger.map(RefCell::into_inner);
+        if let Some((before, place)) = recorded {
+            self.note_met(&before, &place);
+        }
+    }
+
+    /// Records which faults have struck at a point, by how often each had struck before.
+    fn note_met(&mut self, before: &[u64], place: &Place) {
+        let now = self.queue.now();
+        for ((rule, before), after) in self.scenario.faults.iter().zip(before).zip(&self.tally.strikes) {
+            if after > before {
+                self.recorder.met(now, &rule.fault, place);
+            }
+        }
     }
 
     pub(super) fn place_of_operation(&self, host: u32, work: &Work) -> Place {

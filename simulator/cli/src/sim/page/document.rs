@@ -2,7 +2,7 @@
 
 use seaworthy_fleet::Summary;
 use seaworthy_fleet::history::{
-    self, Budget, Counts, End, History, Phase, Rollout, Sample, Series, WaitsFor,
+    self, Band, Budget, Counts, End, History, Phase, Rollout, Sample, Series, WaitsFor,
 };
 use seaworthy_fleet::world::{Step, machine_name};
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(super) struct Document<'a> {
     rollouts: Vec<Lane<'a>>,
     budget: Table,
     processes: Vec<Process>,
-    holds: Vec<(u32, u32, &'static str)>,
+    fault_lanes: Vec<FaultLane<'a>>,
     acts: Vec<(u32, &'a str)>,
     occurrences: Vec<(u32, &'static str, u32)>,
     violations: Vec<(u32, &'static str, &'a str)>,
@@ -60,6 +60,18 @@ struct Table {
     at: Vec<u32>,
     rows: Vec<Vec<u32>>,
 }
+
+/// What faults of one kind did.
+#[derive(Serialize)]
+struct FaultLane<'a> {
+    name: &'static str,
+    realm: &'static str,
+    bands: Vec<Row<'a>>,
+}
+
+/// One of them: from, until, how many, where, how, and the machine if it is a single one.
+#[derive(Serialize)]
+struct Row<'a>(u32, u32, u32, &'a str, &'a str, Option<u32>);
 
 #[derive(Serialize)]
 struct Process {
@@ -98,7 +110,7 @@ impl<'a> Document<'a> {
                 [occupied, limit, at_work, used]
             }),
             processes: processes(history),
-            holds: history.holds.iter().map(|hold| (hold.from, hold.until, hold.kind.name())).collect(),
+            fault_lanes: fault_lanes(history),
             acts: history.acts.iter().map(|act| (act.at, act.what.as_str())).collect(),
             occurrences: history
                 .occurrences
@@ -136,6 +148,17 @@ fn table<T: Sample, const N: usize>(series: &Series<T>, row: impl Fn(T) -> [u32;
         at: points.iter().map(|(at, _)| *at).collect(),
         rows: (0..N).map(|index| values.iter().map(|value| value[index]).collect()).collect(),
     }
+}
+
+fn fault_lanes(history: &History) -> Vec<FaultLane<'_>> {
+    history.bands.chunk_by(|one, other| one.kind == other.kind).map(fault_lane).collect()
+}
+
+fn fault_lane(bands: &[Band]) -> FaultLane<'_> {
+    let rows = bands.iter().map(|Band { from, until, times, scope, detail, host, .. }| {
+        Row(*from, *until, *times, scope, detail, *host)
+    });
+    FaultLane { name: bands[0].kind.name(), realm: bands[0].kind.realm().name(), bands: rows.collect() }
 }
 
 fn processes(history: &History) -> Vec<Process> {

@@ -15,11 +15,12 @@ use document::Document;
 const FRAME: &str = include_str!("../../../page/page.html");
 const STYLE: &str = include_str!("../../../page/page.css");
 /// In this order: each may use those before it.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../../../page/history.js"),
     include_str!("../../../page/words.js"),
     include_str!("../../../page/map.js"),
     include_str!("../../../page/lanes.js"),
+    include_str!("../../../page/faults.js"),
     include_str!("../../../page/head.js"),
     include_str!("../../../page/machine.js"),
     include_str!("../../../page/main.js"),

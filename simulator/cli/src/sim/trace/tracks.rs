@@ -1,4 +1,4 @@
-//! The tracks of the operator, the rollouts, the budget, and what befell the world.
+//! The tracks of the operator, the rollouts, the budget, and the world.
 
 use seaworthy_fleet::history::{End, History, What};
 use serde_json::json;
@@ -82,10 +82,10 @@ pub(super) fn budget(trace: &mut Trace, history: &History) {
     }
 }
 
-/// Faults, what people did, and what must never happen.
+/// What people did, what must never happen, and how many hosts are lost.
 pub(super) fn world(trace: &mut Trace, history: &History) {
     trace.name_group(Group::World, "world");
-    let (people, violations, watches) = (1, 2, 3);
+    let (people, violations) = (1, 2);
     trace.name_track((Group::World, people), "people");
     for act in &history.acts {
         trace.instant((Group::World, people), act.at, act.what.clone());
@@ -95,15 +95,6 @@ pub(super) fn world(trace: &mut Trace, history: &History) {
         let track = (Group::World, violations);
         trace.instant(track, violation.at, violation.invariant.into()).args =
             json!({ "detail": violation.detail });
-    }
-    trace.name_track((Group::World, watches), "watches");
-    for (id, hold) in (0..).zip(&history.holds) {
-        for (ph, at) in [("b", hold.from), ("e", hold.until.max(hold.from))] {
-            let name = format!("watch of {} held", hold.kind.name());
-            let entry = trace.push(ph, (Group::World, watches), at, name);
-            entry.id = Some(id);
-            entry.cat = Some("fault");
-        }
     }
     let (mut off, mut cut) = (0i64, 0i64);
     for event in &history.events {
