@@ -28,20 +28,23 @@ run: ## Upgrade 10,000 simulated machines, with crashes and broken hosts
 	cargo run --release --locked --package seaworthy -- sim run scenarios/scale/upgrade_10k.yaml
 
 .PHONY: test
-test: ## Everything: unit tests, scenarios, tidy, and the real part (root, Linux, Go)
+test: ## Everything: lints, tidy, unit tests, scenarios, and the real part (root, Linux, Go)
 	@.ci/requirements test
 	@mkdir -p $(TARGET) && : > $(STEPS)
-	@$(MAKE) --no-print-directory tidy unit scenarios real
+	@$(MAKE) --no-print-directory lint tidy unit scenarios real
 	@echo && echo "everything passed:" && cat $(STEPS)
 
 ##@ While working
 
 .PHONY: check
-check: ## The quick local gate: format, lints, unit tests, documentation
+check: ## The quick local gate: format, lints, documentation, unit tests
 	@.ci/requirements check
+	@$(MAKE) --no-print-directory lint tidy unit
+
+.PHONY: lint
+lint: ## Format, lints, documentation: everything that needs no test to run
 	@$(STEP) "format" cargo fmt --all --check
 	@$(STEP) "lints" cargo clippy --locked --workspace --all-targets $(FEATURES) -- -D warnings
-	@$(MAKE) --no-print-directory tidy unit
 	@$(STEP) "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps $(FEATURES)
 
 .PHONY: unit
