@@ -14,8 +14,10 @@ use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Event, Outcome};
-use seaworthy_model::host::{Change, HostCommand};
+use seaworthy_model::host::{Change, HostCommand, Owner};
+use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::{Condition, Reason, Truth};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Turn;
@@ -94,6 +96,24 @@ fn exclusivity_sees_a_second_order_to_a_host() {
     let (fixture, turn) = about_to_install();
     let names = broken(&fixture, turn, is_install, |action| action.id = ActionId(9999));
     assert!(names.contains(&"exclusivity"), "{names:?}");
+}
+
+#[test]
+fn exclusivity_sees_who_is_told_to_be_ready_on_anothers_host() {
+    let mut fixture = Fixture::new(1);
+    fixture.host(0).facts.owner = Owner::Foreign { cluster: "another".into(), machine: Uid(77) };
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    let says_why = |action: &Action| {
+        let Effect::WriteMachineStatus(status) = &action.effect else { return false };
+        status.conditions.iter().any(|condition| condition.reason == Reason::DuplicateHost)
+    };
+    let turn = turn_with(&mut fixture, says_why);
+    let lies = |action: &mut Action| {
+        let Effect::WriteMachineStatus(status) = &mut action.effect else { return };
+        let told = status.conditions.iter().cloned();
+        status.conditions = told.map(|condition| Condition { truth: Truth::True, ..condition }).collect();
+    };
+    assert_eq!(broken(&fixture, turn, says_why, lies), ["exclusivity"]);
 }
 
 #[test]
