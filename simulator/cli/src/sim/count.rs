@@ -8,7 +8,8 @@ use seaworthy_fleet::Summary;
 use seaworthy_fleet::scenario::Occasion;
 use serde::Serialize;
 
-use super::report::{align_numbers, number, plain, words};
+use super::report::Outcome;
+use super::table::{counts, facts, number, words};
 
 /// What many runs amount to.
 #[derive(Debug, Default)]
@@ -92,51 +93,37 @@ impl Count {
     }
 }
 
-impl Counted {
-    /// For programs.
-    pub(super) fn json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+impl Outcome for Counted {
+    fn document(&self) -> impl Serialize {
+        self
     }
 
-    /// For people.
-    pub(super) fn table(&self) -> String {
+    fn table(&self) -> String {
         let mut text = String::new();
         let verdict = if self.good { "all converged, no invariant broken" } else { "FAILED" };
         let _ = writeln!(text, "{} seeds: {verdict}\n", number(self.seeds));
-        let mut table = plain();
         let cpu = self.cpu_seconds.map(|cpu| format!(", {cpu:.1} s of CPU time")).unwrap_or_default();
-        let rate = self.seeds_per_cpu_hour.map_or("unknown".to_owned(), number);
         let mean = self.machines / self.seeds.max(1);
-        let rows = [
+        let table = facts([
             ("machines", format!("{} in all, {} per seed", number(self.machines), number(mean))),
             ("events", number(self.events)),
             ("run twice and compared", number(self.run_twice)),
             ("time", format!("{:.1} s{cpu}", self.wall_seconds)),
-            ("seeds per CPU-hour", rate),
-        ];
-        for (name, value) in rows {
-            table.add_row([name.to_owned(), value]);
-        }
+            ("seeds per CPU-hour", self.seeds_per_cpu_hour.map_or("unknown".to_owned(), number)),
+        ]);
         let _ = writeln!(text, "{table}\n");
-        let mut table = plain();
-        table.set_header(["fault", "seeds", "strikes"]);
-        for (name, (runs, all)) in &self.faults {
-            table.add_row([name.replace('_', " "), number(*runs), number(*all)]);
-        }
-        align_numbers(&mut table);
-        let _ = writeln!(text, "{table}\n");
-        let mut table = plain();
-        table.set_header(["what happened", "seeds", "times"]);
-        for (name, (runs, all)) in &self.occasions {
-            table.add_row([words(name), number(*runs), number(*all)]);
-        }
-        align_numbers(&mut table);
-        let _ = writeln!(text, "{table}");
+        let faults = self
+            .faults
+            .iter()
+            .map(|(name, (runs, all))| [name.replace('_', " "), number(*runs), number(*all)]);
+        let _ = writeln!(text, "{}\n", counts(["fault", "seeds", "strikes"], faults));
+        let occasions =
+            self.occasions.iter().map(|(name, (runs, all))| [words(name), number(*runs), number(*all)]);
+        let _ = writeln!(text, "{}", counts(["what happened", "seeds", "times"], occasions));
         if !self.never.is_empty() {
             let names: Vec<String> = self.never.iter().map(|name| words(name)).collect();
             let _ = writeln!(text, "\nnever: {}", names.join(", "));
         }
-        text.truncate(text.trim_end().len());
         text
     }
 }

@@ -1,7 +1,6 @@
 //! `seaworthy sim enumerate`.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -15,29 +14,20 @@ use seaworthy_fleet::enumeration::{Enumeration, Forked, Rule};
 use seaworthy_kernel::Seed;
 use serde::Serialize;
 
-use super::report::{align_numbers, number, plain};
-use super::{Output, cannot_run, input, progress};
+use super::arguments::{Many, Variation};
+use super::report::Outcome;
+use super::table::{counts, number};
+use super::{cannot_run, input, progress};
 
 /// Arguments of `sim enumerate`.
 #[derive(Args)]
 pub(crate) struct EnumerateArguments {
     /// The scenario: a YAML file. Its own faults are left out.
     file: PathBuf,
-    /// Another number of machines than the file names.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    machines: Option<u32>,
-    /// The seed of the reference run.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// So many runs at once; as many as there are cores when left out.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    jobs: Option<u32>,
-    /// Write the resolved plan of the first fork that failed here.
-    #[arg(long, value_name = "OUT")]
-    plan: Option<PathBuf>,
-    /// How to print what came of it.
-    #[arg(long, value_enum, default_value_t = Output::Table)]
-    output: Output,
+    #[command(flatten)]
+    variation: Variation,
+    #[command(flatten)]
+    many: Many,
 }
 
 /// What came of the forks of one rule.
@@ -65,20 +55,21 @@ struct Counted<'a> {
 
 /// `sim enumerate`.
 pub(crate) fn enumerate(arguments: &EnumerateArguments) -> ExitCode {
-    let read = input::document(&arguments.file).and_then(|(file, mut document)| {
-        if let Some(machines) = arguments.machines {
-            document.set_machines(machines);
-        }
+    let variation = arguments.variation;
+    let read = input::varied(&arguments.file, variation).and_then(|(file, document)| {
         let (name, machines) = (document.name().to_owned(), document.machines());
-        let enumeration = Enumeration::new(&file, document, Seed(arguments.seed), Options::default());
-        Ok((name, machines, enumeration.map_err(|error| error.to_string())?))
+        let own = || document.scenario(&file).map(|scenario| scenario.seed());
+        let seed =
+            variation.seed.map_or_else(own, |seed| Ok(Seed(seed))).map_err(|error| error.to_string())?;
+        let enumeration = Enumeration::new(&file, document, seed, Options::default());
+        Ok((name, machines, seed, enumeration.map_err(|error| error.to_string())?))
     });
-    let (name, machines, enumeration) = match read {
+    let (name, machines, Seed(seed), enumeration) = match read {
         Ok(read) => read,
         Err(problem) => return cannot_run(&problem),
     };
     let started = Instant::now();
-    let (enumeration, mut forked) = run(enumeration, arguments.jobs);
+    let (enumeration, mut forked) = run(enumeration, arguments.many.jobs());
     forked.sort_by_key(|forked| (forked.strike.at(), forked.rule));
     let rules = count(&forked);
     let crashed = |rule| rules.get(&rule).map_or(0, |covered: &Covered| covered.covered);
@@ -86,7 +77,7 @@ pub(crate) fn enumerate(arguments: &EnumerateArguments) -> ExitCode {
     let bad: Vec<&Forked> = forked.iter().filter(|forked| forked.attempt.failure.is_some()).collect();
     let counted = Counted {
         scenario: &name,
-        seed: arguments.seed,
+        seed,
         machines,
         write_points: enumeration.writes,
         write_points_crashed_percent: crashes as f64 * 50.0 / enumeration.writes.max(1) as f64,
@@ -94,10 +85,8 @@ pub(crate) fn enumerate(arguments: &EnumerateArguments) -> ExitCode {
         failures: bad.iter().map(|forked| describe(forked)).collect(),
         rules,
     };
-    let text = if arguments.output == Output::Json { counted.json() } else { counted.table() };
-    // Whoever reads it may have gone away; the exit code still says what came of it.
-    let _ = writeln!(std::io::stdout(), "{text}");
-    if let (Some(first), Some(out)) = (bad.first(), &arguments.plan) {
+    counted.print(&arguments.many.printing);
+    if let (Some(first), Some(out)) = (bad.first(), arguments.many.plan()) {
         if let Err(problem) = input::write(out, &enumeration.plan(&first.strike)) {
             return cannot_run(&problem);
         }
@@ -108,9 +97,7 @@ pub(crate) fn enumerate(arguments: &EnumerateArguments) -> ExitCode {
 }
 
 /// Runs all forks, over all cores.
-fn run(enumeration: Enumeration, jobs: Option<u32>) -> (Enumeration, Vec<Forked>) {
-    let jobs =
-        jobs.map_or_else(|| thread::available_parallelism().map_or(1, Into::into), |jobs| jobs as usize);
+fn run(enumeration: Enumeration, jobs: usize) -> (Enumeration, Vec<Forked>) {
     let mut line = progress::SwarmLine::new(enumeration.count as u64);
     let (source, ended) = (Mutex::new(enumeration), AtomicUsize::new(0));
     let work = || {
@@ -153,9 +140,9 @@ fn describe(forked: &Forked) -> String {
     format!("{} at {}: {what}", forked.strike.words(), forked.strike.at())
 }
 
-impl Counted<'_> {
-    fn json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+impl Outcome for Counted<'_> {
+    fn document(&self) -> impl Serialize {
+        self
     }
 
     fn table(&self) -> String {
@@ -167,14 +154,12 @@ impl Counted<'_> {
             self.write_points_crashed_percent,
             number(self.write_points as u64)
         );
-        let mut table = plain();
-        table.set_header(["what went wrong", "points", "covered", "failed"]);
-        for (rule, covered) in &self.rules {
+        let rows = self.rules.iter().map(|(rule, covered)| {
             let numbers = [covered.points, covered.covered, covered.failed];
             let [points, covered, failed] = numbers.map(|count| number(count as u64));
-            table.add_row([rule.words().to_owned(), points, covered, failed]);
-        }
-        align_numbers(&mut table);
+            [rule.words().to_owned(), points, covered, failed]
+        });
+        let table = counts(["what went wrong", "points", "covered", "failed"], rows);
         text.push_str(&format!(
             "{table}\n\n{} machines, seed {}, {:.1} s",
             self.machines, self.seed, self.wall_seconds

@@ -10,8 +10,8 @@ use seaworthy_fleet::explanation::Chronicle;
 use seaworthy_fleet::scenario::Length;
 use seaworthy_fleet::world::{START, machine_name, since_start};
 
-use super::cannot_run;
-use super::input::{self, Variation};
+use super::arguments::Variation;
+use super::{cannot_run, input};
 
 /// Arguments of `sim explain`.
 #[derive(Args)]
@@ -24,12 +24,8 @@ pub(crate) struct ExplainArguments {
     /// When, since the start: `1h30m`. When it becomes quiet, if left out.
     #[arg(long, value_name = "TIME", value_parser = time)]
     at: Option<Length>,
-    /// Of a scenario: another seed than the file names.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Of a scenario: another number of machines than the file names.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    machines: Option<u32>,
+    #[command(flatten)]
+    variation: Variation,
     /// So many of the last things that happened are told.
     #[arg(long, value_name = "N", default_value_t = 12)]
     last: usize,
@@ -52,8 +48,7 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> ExitCode {
 }
 
 fn told(arguments: &ExplainArguments) -> Result<String, String> {
-    let variation = Variation { seed: arguments.seed, machines: arguments.machines };
-    let mut world = ManuallyDrop::new(input::world(&arguments.file, variation)?);
+    let mut world = ManuallyDrop::new(input::world(&arguments.file, arguments.variation)?);
     let (machines, quiet) = (world.scenario().fleet.machines, world.scenario().quiet.after);
     let name = arguments.machine.strip_prefix("m-").unwrap_or(&arguments.machine);
     let number = name.parse().ok().filter(|number| *number < machines);

@@ -8,18 +8,32 @@ use seaworthy_fleet::world::World;
 use seaworthy_fleet::{Options, ResolvedPlan, Scenario};
 use seaworthy_kernel::Seed;
 
-/// What a person wants otherwise than a scenario file says.
-#[derive(Clone, Copy)]
-pub(super) struct Variation {
-    pub(super) seed: Option<u64>,
-    pub(super) machines: Option<u32>,
-}
+use super::arguments::Variation;
 
 /// A file by its name, and its text.
 pub(super) fn text(path: &Path) -> Result<(String, String), String> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
     Ok((file, text))
+}
+
+/// A scenario file as data, with as many machines as a person wants.
+pub(super) fn varied(path: &Path, variation: Variation) -> Result<(String, Document), String> {
+    let (file, mut document) = document(path)?;
+    if let Some(machines) = variation.machines {
+        document.set_machines(machines);
+    }
+    Ok((file, document))
+}
+
+/// A scenario, with as many machines as a person wants.
+pub(super) fn scenario(path: &Path, variation: Variation) -> Result<Scenario, String> {
+    let (file, text) = text(path)?;
+    let scenario = Scenario::read(&file, &text).map_err(|error| error.to_string())?;
+    match variation.machines {
+        Some(machines) => scenario.with_machines(&file, machines).map_err(|error| error.to_string()),
+        None => Ok(scenario),
+    }
 }
 
 /// A scenario file as data.
@@ -79,14 +93,11 @@ pub(super) fn plan_as_it_is(path: &Path, variation: Variation) -> Result<Option<
 
 /// The world at the beginning of what a file describes: a scenario, or a resolved plan.
 pub(super) fn world(path: &Path, variation: Variation) -> Result<World, String> {
-    let (file, text) = text(path)?;
     if let Some(plan) = plan_as_it_is(path, variation)? {
+        let file = path.display().to_string();
         return plan.world(&file, Options::default()).map_err(|error| error.to_string());
     }
-    let mut scenario = Scenario::read(&file, &text).map_err(|error| error.to_string())?;
-    if let Some(machines) = variation.machines {
-        scenario = scenario.with_machines(&file, machines).map_err(|error| error.to_string())?;
-    }
+    let scenario = scenario(path, variation)?;
     Ok(World::new(Arc::new(scenario), Options::seeded(variation.seed.map(Seed))))
 }
 

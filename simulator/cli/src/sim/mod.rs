@@ -1,5 +1,6 @@
 //! `seaworthy sim`.
 
+mod arguments;
 mod count;
 mod enumerate;
 mod explain;
@@ -10,6 +11,7 @@ mod replay;
 mod report;
 mod shrink;
 mod swarm;
+mod table;
 mod trace;
 
 use std::mem::ManuallyDrop;
@@ -18,20 +20,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use seaworthy_fleet::history::History;
 use seaworthy_fleet::plan::Ledger;
 use seaworthy_fleet::world::World;
-use seaworthy_fleet::{
-    Options, ResolvedPlan, Scenario, Summary, compare_with_twin, conclude, conclude_recorded,
-};
+use seaworthy_fleet::{Options, ResolvedPlan, Summary, compare_with_twin, conclude, conclude_recorded};
 use seaworthy_kernel::Seed;
 
+use arguments::{Printing, Variation};
 pub(crate) use enumerate::{EnumerateArguments, enumerate};
 pub(crate) use explain::{ExplainArguments, explain};
 use progress::ProgressLine;
 pub(crate) use replay::{ReplayArguments, replay};
-use report::Report;
+use report::{Outcome as _, Report};
 pub(crate) use shrink::{ShrinkArguments, shrink};
 pub(crate) use swarm::{SwarmArguments, swarm};
 
@@ -42,21 +43,16 @@ use crate::memory;
 pub(crate) struct RunArguments {
     /// The scenario: a YAML file.
     file: PathBuf,
-    /// Another seed than the file names.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Another number of machines than the file names.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    machines: Option<u32>,
+    #[command(flatten)]
+    variation: Variation,
     /// Write the resolved plan of the run here: scenario, seed, and every strike of a fault. `sim replay` runs it.
     #[arg(long, value_name = "OUT")]
     plan: Option<PathBuf>,
     /// Run the fault-free twin too, and compare: same end, and no work that nothing accounts for.
     #[arg(long)]
     twin: bool,
-    /// How to print what came of it.
-    #[arg(long, value_enum, default_value_t = Output::Table)]
-    output: Output,
+    #[command(flatten)]
+    printing: Printing,
     /// Write a page that shows what happened: one HTML file, which needs nothing else.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -65,25 +61,17 @@ pub(crate) struct RunArguments {
     trace: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// For people.
-    Table,
-    /// For programs.
-    Json,
-}
-
 /// The scenario could not be run.
 const CANNOT_RUN: u8 = 2;
 
 /// `sim run`.
 pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
-    let scenario = match read(arguments) {
+    let scenario = match input::scenario(&arguments.file, arguments.variation) {
         Ok(scenario) => Arc::new(scenario),
         Err(problem) => return cannot_run(&problem),
     };
     memory::keep(scenario.fleet.machines);
-    let options = Options::seeded(arguments.seed.map(Seed));
+    let options = Options::seeded(arguments.variation.seed.map(Seed));
     let mut line = ProgressLine::new(&scenario);
     let started = Instant::now();
     let ledger = arguments.plan.as_ref().map(|_| Ledger::recording(&scenario));
@@ -98,7 +86,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     };
     let report = Report { summary: &summary, goal: &scenario.goal, wall: started.elapsed() };
     line.clear();
-    report.print(arguments.output);
+    report.print(&arguments.printing);
     if let Err(problem) = write_files(arguments, &world, &summary, &history) {
         return cannot_run(&problem);
     }
@@ -110,7 +98,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
         eprintln!("run it again with: {} --twin", again(arguments, summary.seed));
         return ExitCode::FAILURE;
     }
-    let is_own_history = arguments.seed.is_none() && arguments.machines.is_none();
+    let is_own_history = arguments.variation.seed.is_none() && arguments.variation.machines.is_none();
     if summary.is_good() && (summary.unseen.is_empty() || !is_own_history) {
         return ExitCode::SUCCESS;
     }
@@ -153,25 +141,14 @@ fn write(file: &Path, bytes: &[u8]) -> Result<(), String> {
 
 /// Writes the resolved plan of a run that has ended.
 fn write_plan(arguments: &RunArguments, world: &World, out: &Path) -> Result<(), String> {
-    let (_, mut scenario) = input::document(&arguments.file)?;
-    if let Some(machines) = arguments.machines {
-        scenario.set_machines(machines);
-    }
+    let (_, scenario) = input::varied(&arguments.file, arguments.variation)?;
     let strikes = world.ledger().map(|ledger| ledger.strikes().to_vec()).unwrap_or_default();
     input::write(out, &ResolvedPlan { scenario, seed: world.seed(), strikes })
 }
 
-fn read(arguments: &RunArguments) -> Result<Scenario, String> {
-    let (file, text) = input::text(&arguments.file)?;
-    let scenario = Scenario::read(&file, &text).map_err(|error| error.to_string())?;
-    match arguments.machines {
-        Some(machines) => scenario.with_machines(&file, machines).map_err(|error| error.to_string()),
-        None => Ok(scenario),
-    }
-}
-
 /// The command that does the same again.
 fn again(arguments: &RunArguments, seed: u64) -> String {
-    let machines = arguments.machines.map(|machines| format!(" --machines {machines}")).unwrap_or_default();
+    let machines =
+        arguments.variation.machines.map(|machines| format!(" --machines {machines}")).unwrap_or_default();
     format!("seaworthy sim run {} --seed {seed}{machines}", arguments.file.display())
 }

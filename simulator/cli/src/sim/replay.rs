@@ -8,18 +8,18 @@ use std::time::Instant;
 use clap::Args;
 use seaworthy_fleet::{Options, conclude};
 
+use super::arguments::Printing;
 use super::progress::ProgressLine;
-use super::report::Report;
-use super::{Output, cannot_run, input};
+use super::report::{Outcome as _, Report};
+use super::{cannot_run, input};
 
 /// Arguments of `sim replay`.
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
     /// The plan: a YAML file that `sim run --plan`, `sim swarm` or `sim shrink` wrote.
     plan: PathBuf,
-    /// How to print what came of it.
-    #[arg(long, value_enum, default_value_t = Output::Table)]
-    output: Output,
+    #[command(flatten)]
+    printing: Printing,
 }
 
 /// `sim replay`.
@@ -39,7 +39,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
     let summary = conclude(&mut world, &mut |progress| line.show(progress));
     let report = Report { summary: &summary, goal: &scenario.goal, wall: started.elapsed() };
     line.clear();
-    report.print(arguments.output);
+    report.print(&arguments.printing);
     let missed: Vec<_> = world.ledger().into_iter().flat_map(|ledger| ledger.missed()).collect();
     for strike in &missed {
         eprintln!("never came: {}", strike.words());

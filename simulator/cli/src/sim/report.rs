@@ -1,16 +1,36 @@
 //! What came of a run, for people and for programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 use seaworthy_fleet::Summary;
 use seaworthy_fleet::world::readable;
 use serde::Serialize;
 
-use super::Output;
+use super::arguments::{Output, Printing};
+use super::table::{counts, facts, number, words};
+
+/// What came of a command.
+pub(super) trait Outcome {
+    /// For people.
+    fn table(&self) -> String;
+
+    /// For programs.
+    fn document(&self) -> impl Serialize;
+
+    /// Prints it. Whoever reads it may have gone away; the exit code still says what came of it.
+    fn print(&self, printing: &Printing) {
+        let text = match printing.output {
+            Output::Table => self.table(),
+            Output::Json => serde_json::to_string_pretty(&self.document())
+                .unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}")),
+        };
+        let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+    }
+}
 
 /// What came of a run.
 pub(super) struct Report<'a> {
@@ -32,43 +52,7 @@ struct Document<'a> {
     api_writes_per_machine: f64,
 }
 
-impl Report<'_> {
-    /// Prints it. Whoever reads it may have gone away; the exit code still says what came of it.
-    pub(super) fn print(&self, output: Output) {
-        let text = match output {
-            Output::Table => self.table(),
-            Output::Json => self.json(),
-        };
-        let _ = writeln!(std::io::stdout(), "{text}");
-    }
-
-    fn events_per_second(&self) -> u64 {
-        let seconds = self.wall.as_secs_f64().max(1e-6);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a rate, rounded for people"
-        )]
-        let rate = (self.summary.events as f64 / seconds) as u64;
-        rate
-    }
-
-    fn per_machine(&self, count: u64) -> f64 {
-        count as f64 / f64::from(self.summary.machines.max(1))
-    }
-
-    /// For programs.
-    fn json(&self) -> String {
-        let document = Document {
-            summary: self.summary,
-            wall_seconds: self.wall.as_secs_f64(),
-            events_per_second: self.events_per_second(),
-            api_writes_per_machine: self.per_machine(self.summary.api_writes - self.summary.lease_renewals),
-        };
-        serde_json::to_string_pretty(&document).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
-    }
-
-    /// For people.
+impl Outcome for Report<'_> {
     fn table(&self) -> String {
         let summary = self.summary;
         let mut text = String::new();
@@ -94,13 +78,37 @@ impl Report<'_> {
             let _ =
                 writeln!(text, "UNSEEN {occasion}: the scenario means to show it, and this history does not");
         }
-        text.truncate(text.trim_end().len());
         text
+    }
+
+    fn document(&self) -> impl Serialize {
+        Document {
+            summary: self.summary,
+            wall_seconds: self.wall.as_secs_f64(),
+            events_per_second: self.events_per_second(),
+            api_writes_per_machine: self.per_machine(self.summary.api_writes - self.summary.lease_renewals),
+        }
+    }
+}
+
+impl Report<'_> {
+    fn events_per_second(&self) -> u64 {
+        let seconds = self.wall.as_secs_f64().max(1e-6);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate, rounded for people"
+        )]
+        let rate = (self.summary.events as f64 / seconds) as u64;
+        rate
+    }
+
+    fn per_machine(&self, count: u64) -> f64 {
+        count as f64 / f64::from(self.summary.machines.max(1))
     }
 
     fn facts(&self) -> Table {
         let summary = self.summary;
-        let mut table = plain();
         let budget = summary.budget;
         let machines =
             format!("{} ({} reachable at the end)", number(summary.machines), number(summary.reachable));
@@ -123,7 +131,7 @@ impl Report<'_> {
         let simulated = readable(Duration::from_secs(summary.simulated_seconds));
         let time = format!("{simulated} simulated in {:.2} s", self.wall.as_secs_f64());
         let events = format!("{} ({} per second)", number(summary.events), number(self.events_per_second()));
-        let rows = [
+        facts([
             ("machines", machines),
             ("seed", summary.seed.to_string()),
             ("operations on hosts", operations),
@@ -134,11 +142,7 @@ impl Report<'_> {
             ("time", time),
             ("events", events),
             ("trace hash", summary.trace_hash.clone()),
-        ];
-        for (name, value) in rows {
-            table.add_row([name.to_owned(), value]);
-        }
-        table
+        ])
     }
 
     fn versions(&self) -> Option<Table> {
@@ -147,75 +151,13 @@ impl Report<'_> {
         if names.is_empty() {
             return None;
         }
-        let mut table = plain();
-        table.set_header(["version", "hosts before", "hosts after"]);
-        for name in names {
-            let count =
-                |of: &std::collections::BTreeMap<String, u32>| number(of.get(name).copied().unwrap_or(0));
-            table.add_row([name.clone(), count(before), count(after)]);
-        }
-        align_numbers(&mut table);
-        Some(table)
+        let count = |of: &BTreeMap<String, u32>, name| number(of.get(name).copied().unwrap_or(0));
+        let rows = names.into_iter().map(|name| [name.clone(), count(before, name), count(after, name)]);
+        Some(counts(["version", "hosts before", "hosts after"], rows))
     }
 
     fn occasions(&self) -> Table {
-        let mut table = plain();
-        table.set_header(["what happened", "times"]);
-        for (name, count) in &self.summary.occasions {
-            table.add_row([words(name), number(*count)]);
-        }
-        align_numbers(&mut table);
-        table
-    }
-}
-
-pub(super) fn plain() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table
-}
-
-pub(super) fn align_numbers(table: &mut Table) {
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-}
-
-/// `OperatorCrashed` as people write it.
-pub(super) fn words(name: &str) -> String {
-    let mut words = String::new();
-    for (index, letter) in name.chars().enumerate() {
-        if letter.is_uppercase() && index > 0 {
-            words.push(' ');
-        }
-        words.extend(letter.to_lowercase());
-    }
-    words
-}
-
-/// A number with its thousands apart.
-pub(super) fn number(value: impl Into<u64>) -> String {
-    let digits = value.into().to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{number, words};
-
-    #[test]
-    fn numbers_and_names_are_readable() {
-        let table = [(0u64, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")];
-        for (value, text) in table {
-            assert_eq!(number(value), text);
-        }
-        assert_eq!(words("OperatorCrashed"), "operator crashed");
+        let rows = self.summary.occasions.iter().map(|(name, count)| [words(name), number(*count)]);
+        counts(["what happened", "times"], rows)
     }
 }

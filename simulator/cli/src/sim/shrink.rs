@@ -13,20 +13,16 @@ use seaworthy_fleet::world::World;
 use seaworthy_fleet::{Options, ResolvedPlan, attempt};
 use seaworthy_kernel::Seed;
 
-use super::cannot_run;
-use super::input::{self, Variation};
+use super::arguments::Variation;
+use super::{cannot_run, input};
 
 /// Arguments of `sim shrink`.
 #[derive(Args)]
 pub(crate) struct ShrinkArguments {
     /// A resolved plan, or a scenario: a YAML file.
     file: PathBuf,
-    /// Of a scenario: another seed than the file names.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Of a scenario: another number of machines than the file names.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    machines: Option<u32>,
+    #[command(flatten)]
+    variation: Variation,
     /// Where to write the smallest plan; beside the file, as `NAME.shrunk.yaml`, when left out.
     #[arg(long, value_name = "OUT")]
     out: Option<PathBuf>,
@@ -102,17 +98,14 @@ fn verify(out: &Path, shrunk: &Shrunk) -> Result<(), String> {
 }
 
 fn read(arguments: &ShrinkArguments) -> Result<ResolvedPlan, String> {
-    let variation = Variation { seed: arguments.seed, machines: arguments.machines };
+    let variation = arguments.variation;
     if let Some(plan) = input::plan_as_it_is(&arguments.file, variation)? {
         return Ok(plan);
     }
-    let (file, mut document) = input::document(&arguments.file)?;
-    if let Some(machines) = arguments.machines {
-        document.set_machines(machines);
-    }
+    let (file, document) = input::varied(&arguments.file, variation)?;
     let scenario = Arc::new(document.scenario(&file).map_err(|error| error.to_string())?);
     let ledger = Ledger::recording(&scenario);
-    let mut world = World::with_ledger(scenario, Options::seeded(arguments.seed.map(Seed)), Some(ledger));
+    let mut world = World::with_ledger(scenario, Options::seeded(variation.seed.map(Seed)), Some(ledger));
     let _ = attempt(&mut world);
     let strikes = world.ledger().map(|ledger| ledger.strikes().to_vec()).unwrap_or_default();
     Ok(ResolvedPlan { scenario: document, seed: world.seed(), strikes })

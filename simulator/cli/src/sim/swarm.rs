@@ -1,6 +1,5 @@
 //! `seaworthy sim swarm`.
 
-use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,8 +13,10 @@ use seaworthy_fleet::swarm::{Divergence, Member, Swarm};
 use seaworthy_fleet::{Attempt, Failure, Options};
 use seaworthy_kernel::Seed;
 
+use super::arguments::Many;
 use super::count::Count;
-use super::{Output, cannot_run, input, progress};
+use super::report::Outcome as _;
+use super::{cannot_run, input, progress};
 
 /// Arguments of `sim swarm`.
 #[derive(Args)]
@@ -32,15 +33,8 @@ pub(crate) struct SwarmArguments {
     /// All fleets are just as large as they may be.
     #[arg(long)]
     exact: bool,
-    /// So many runs at once; as many as there are cores when left out.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    jobs: Option<u32>,
-    /// Write the resolved plan of the run that failed here.
-    #[arg(long, value_name = "OUT")]
-    plan: Option<PathBuf>,
-    /// How to print what came of it.
-    #[arg(long, value_enum, default_value_t = Output::Table)]
-    output: Output,
+    #[command(flatten)]
+    many: Many,
 }
 
 /// One in so many runs is done twice, on two threads, and compared.
@@ -87,9 +81,7 @@ pub(crate) fn swarm(arguments: &SwarmArguments) -> ExitCode {
     let swarm = Swarm::new(files, arguments.machines);
     let swarm = if arguments.exact { swarm.exactly() } else { swarm };
     let (first, last) = arguments.seeds;
-    let jobs = arguments
-        .jobs
-        .map_or_else(|| thread::available_parallelism().map_or(1, Into::into), |jobs| jobs as usize);
+    let jobs = arguments.many.jobs();
     let shared = Shared {
         swarm: &swarm,
         next: AtomicU64::new(first),
@@ -116,10 +108,7 @@ pub(crate) fn swarm(arguments: &SwarmArguments) -> ExitCode {
     let mut bad = shared.bad.into_inner().unwrap_or_default();
     bad.sort_by_key(|bad| bad.member.seed.0);
     let count = shared.count.into_inner().unwrap_or_default();
-    let report = count.report(started.elapsed(), bad.is_empty());
-    let text = if arguments.output == Output::Json { report.json() } else { report.table() };
-    // Whoever reads it may have gone away; the exit code still says what came of it.
-    let _ = writeln!(std::io::stdout(), "{text}");
+    count.report(started.elapsed(), bad.is_empty()).print(&arguments.many.printing);
     match bad.first() {
         None => ExitCode::SUCCESS,
         Some(bad) => tell(arguments, bad),
@@ -186,7 +175,7 @@ fn tell(arguments: &SwarmArguments, bad: &Bad) -> ExitCode {
     let machines = arguments.machines.map(|machines| format!(" --machines {machines}")).unwrap_or_default();
     let exact = if arguments.exact { " --exact" } else { "" };
     eprintln!("run it again with: seaworthy sim swarm {file} --seeds {seed}..{seed}{machines}{exact}");
-    if let Some(out) = &arguments.plan {
+    if let Some(out) = arguments.many.plan() {
         if let Err(problem) = input::write(out, &bad.member.plan(Options::default())) {
             return cannot_run(&problem);
         }

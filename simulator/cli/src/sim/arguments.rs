@@ -1,0 +1,61 @@
+//! Arguments that several commands have.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use clap::{Args, ValueEnum};
+
+/// What a person wants otherwise than a scenario file says.
+#[derive(Args, Clone, Copy)]
+pub(super) struct Variation {
+    /// Of a scenario: another seed than the file names.
+    #[arg(long)]
+    pub(super) seed: Option<u64>,
+    /// Of a scenario: another number of machines than the file names.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) machines: Option<u32>,
+}
+
+/// How the outcome is printed.
+#[derive(Args)]
+pub(super) struct Printing {
+    /// How to print what came of it.
+    #[arg(long, value_enum, default_value_t = Output::Table)]
+    pub(super) output: Output,
+}
+
+/// For whom something is printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Output {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+}
+
+/// Many runs at once, of which one may fail.
+#[derive(Args)]
+pub(super) struct Many {
+    /// So many runs at once; as many as there are cores when left out.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+    /// Write the resolved plan of the first run that failed here.
+    #[arg(long, value_name = "OUT")]
+    plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) printing: Printing,
+}
+
+impl Many {
+    /// So many runs at once.
+    pub(super) fn jobs(&self) -> usize {
+        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(cores, |jobs| jobs as usize)
+    }
+
+    /// Where the plan of a failure is to be written.
+    pub(super) fn plan(&self) -> Option<&Path> {
+        self.plan.as_deref()
+    }
+}
