@@ -156,7 +156,8 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
     let events_max = 50_000_000 + 10_000 * u64::from(world.scenario.fleet.machines);
     let mut look_at = quiet + stable;
     let mut missing = vec!["the run was broken off".to_owned()];
-    let mut events = 0u64;
+    let (mut events, mut recounts) = (0u64, 0u64);
+    let mut recount_at = world.recount_after(recounts);
     while world.oracle.violations().is_empty() {
         events += 1;
         if events.is_multiple_of(PROGRESS_EVERY) {
@@ -164,6 +165,11 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
         }
         if events.is_multiple_of(LOOK_EVERY) {
             world.look_always();
+        }
+        if events == recount_at {
+            world.recount();
+            recounts += 1;
+            recount_at += world.recount_after(recounts);
         }
         if events > events_max {
             let detail = format!("{events_max} events, and no end");
@@ -182,6 +188,7 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
         missing = judge(world);
         let doubts = if missing.is_empty() { world.doubts() } else { Vec::new() };
         if missing.is_empty() && doubts.is_empty() {
+            world.recount();
             world.oracle.account(world.now());
             return missing;
         }

@@ -13,6 +13,7 @@ use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, IntOrString};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::quantity::CountOrPercent;
 
+use super::recount::{Miscounts, Truth};
 use crate::world::api_server::{Stored, Written};
 use crate::world::{GRACE, host_of_address};
 
@@ -43,12 +44,19 @@ pub(super) struct Judged {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// Whether a Machine that is not being deleted stands for it.
-    wanted: bool,
+    /// So many Machines that are not being deleted stand for it; more than one is a mistake that people make.
+    machines: u16,
     at_work: bool,
     /// Lost, and known for long enough to count.
     counted: bool,
     lost: Option<Timestamp>,
+}
+
+impl Place {
+    /// Whether it takes a slot.
+    const fn is_used(self) -> bool {
+        self.at_work || (self.counted && self.machines > 0)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -116,8 +124,7 @@ impl Budget {
         let before = *place;
         change(place);
         let after = *place;
-        let uses = |place: Place| u32::from(place.at_work || (place.counted && place.wanted));
-        self.used = self.used + uses(after) - uses(before);
+        self.used = self.used + u32::from(after.is_used()) - u32::from(before.is_used());
         self.at_work = self.at_work + u32::from(after.at_work) - u32::from(before.at_work);
         match (before.counted, after.counted) {
             (false, true) => {
@@ -193,23 +200,27 @@ impl Budget {
     fn counted_after(&self, sent: Timestamp) -> u32 {
         let unknown = |host: &&u32| {
             let place = self.places[**host as usize];
-            !place.at_work && place.wanted && place.lost.is_some_and(|lost| lost + self.detection > sent)
+            !place.at_work
+                && place.machines > 0
+                && place.lost.is_some_and(|lost| lost + self.detection > sent)
         };
         u32::try_from(self.counted.iter().filter(unknown).count()).unwrap_or(u32::MAX)
     }
 
     pub(super) fn machine_written(&mut self, written: &Written, now: Timestamp) {
-        let counts = |object: &Stored| u32::from(!object.is_terminating());
-        let before = written.before.as_ref().map_or(0, |object| counts(object));
-        let after = if written.removed { 0 } else { counts(&written.object) };
-        let moved = written.before.as_ref().map(|before| before.address()) != Some(written.object.address());
-        if let Some(host) = self.host_of(&written.object).filter(|_| moved || before != after) {
-            self.change(host, |place| place.wanted = after > 0);
+        let before = written.before.as_ref().filter(|object| !object.is_terminating());
+        let after = Some(&written.object).filter(|object| !written.removed && !object.is_terminating());
+        let [left, entered] = [before, after].map(|object| object.and_then(|object| self.host_of(object)));
+        if left != entered {
+            if let Some(host) = left {
+                self.change(host, |place| place.machines = place.machines.saturating_sub(1));
+            }
+            if let Some(host) = entered {
+                self.change(host, |place| place.machines = place.machines.saturating_add(1));
+            }
         }
-        if before != after {
-            let machines = self.machines.value + after - before;
-            self.machines.set(machines, now, self.horizon(now));
-        }
+        let machines = self.machines.value + u32::from(after.is_some()) - u32::from(before.is_some());
+        self.machines.set(machines, now, self.horizon(now));
     }
 
     fn host_of(&self, object: &Stored) -> Option<u32> {
@@ -229,6 +240,34 @@ impl Budget {
                 self.change(host, |place| place.counted = false);
             }
         }
+    }
+
+    /// Counts again what is counted on the way.
+    pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
+        let machines = truth.machines();
+        let live = || machines.iter().filter(|object| !object.is_terminating());
+        found.compare("Machines that stay", self.machines.value as usize, live().count());
+        let mut of_host = vec![0; self.places.len()];
+        for host in live().filter_map(|object| self.host_of(object)) {
+            of_host[host as usize] += 1;
+        }
+        for (number, (place, host)) in self.places.iter().zip(truth.hosts).enumerate() {
+            // What a host resumes by itself nobody has started anew.
+            let is_at_work = host.is_on() && host.running().is_some_and(|running| !running.resumed);
+            found.compare_at(number, "at work", place.at_work, is_at_work);
+            found.compare_at(number, "Machines", place.machines, of_host[number]);
+            found.compare_at(
+                number,
+                "known to be lost",
+                self.counted.contains(&(number as u32)),
+                place.counted,
+            );
+        }
+        let count = |is: fn(&&Place) -> bool| self.places.iter().filter(is).count();
+        found.compare("hosts at work", self.at_work as usize, count(|place| place.at_work));
+        found.compare("slots in use", self.used as usize, count(|place| place.is_used()));
+        let wanted = truth.fleet().map(|fleet| max_unavailable(&fleet.spec)).unwrap_or_default();
+        found.compare("maxUnavailable", self.max_unavailable.value, wanted);
     }
 
     /// Whether a host that was lost then counts in the rollout that is under way. What it says about its start is cut to

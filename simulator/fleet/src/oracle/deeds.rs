@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use seaworthy_model::cause::CauseKind;
 
 use super::Over;
-use crate::world::host::{Change, ComponentNumber, Ended, VersionNumber};
+use super::recount::{Miscounts, Truth};
+use crate::world::host::{Change, ComponentNumber, Ended, Host, Operation, VersionNumber};
 
 /// What was done to a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,18 +72,9 @@ impl Ledger {
     pub(super) fn ended(&mut self, over: &Over<'_>) -> Option<u16> {
         let hosts = self.hosts.len();
         let deeds = &mut self.hosts[over.host as usize];
-        let again = match over.ended {
-            Ended::Succeeded => false,
-            Ended::Interrupted => true,
-            Ended::Failed(cause) => !cause.blames_release(),
-        };
-        deeds.excused_operations = deeds.excused_operations.saturating_add(u16::from(again));
-        let swapped = match over.ended {
-            Ended::Succeeded => true,
-            Ended::Failed(cause) => matches!(cause, CauseKind::ProbeFailed | CauseKind::RollbackFailed),
-            Ended::Interrupted => false,
-        };
-        if !(swapped && deeds.touches) {
+        let again = u16::from(is_tried_again(over.ended));
+        deeds.excused_operations = deeds.excused_operations.saturating_add(again);
+        if !(is_swapped(over.ended) && deeds.touches) {
             return None;
         }
         deeds.disruptions = deeds.disruptions.saturating_add(1);
@@ -102,5 +94,58 @@ impl Ledger {
         }
         deeds.reversals = deeds.reversals.saturating_add(1);
         Some(deeds.reversals)
+    }
+
+    /// Counts again what the journals of hosts still tell: they forget what is long ago.
+    pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
+        for (number, (deeds, host)) in self.hosts.iter().zip(truth.hosts).enumerate() {
+            if host.is_journal_whole() {
+                let count = |is: &dyn Fn(Ended) -> bool| {
+                    u16::try_from(host.journal().iter().filter(|(_, ended)| is(*ended)).count())
+                        .unwrap_or(u16::MAX)
+                };
+                let operations = count(&|_| true) + u16::from(host.running().is_some());
+                found.compare_at(number, "operations", deeds.operations, operations);
+                // A change by hand excuses one of both.
+                let again = deeds.excused_operations - deeds.excused_disruptions;
+                found.compare_at(number, "operations that did not end", again, count(&is_tried_again));
+                let changes = deeds.disruptions <= count(&is_swapped);
+                found.compare_at(number, "no more changes than operations that change", changes, true);
+            }
+            self.recount_versions(number, host, found);
+        }
+    }
+
+    /// Where a version came last, it is what is there.
+    fn recount_versions(&self, number: usize, host: &Host, found: &mut Miscounts) {
+        if host.running().is_some() {
+            return;
+        }
+        for installed in host.installed() {
+            let of_it = |(operation, _): &&(Operation, Ended)| operation.component == installed.component;
+            let last = host.journal().iter().rfind(of_it);
+            if last.is_some_and(|(_, ended)| *ended == Ended::Succeeded) {
+                let counted = self.versions.get(&installed.component).and_then(|hosts| hosts[number].last);
+                found.compare_at(number, "version that came last", counted, Some(installed.version));
+            }
+        }
+    }
+}
+
+/// Whether something which went wrong makes another operation necessary.
+const fn is_tried_again(ended: Ended) -> bool {
+    match ended {
+        Ended::Succeeded => false,
+        Ended::Interrupted => true,
+        Ended::Failed(cause) => !cause.blames_release(),
+    }
+}
+
+/// Whether what was there was changed, for good or for a while.
+const fn is_swapped(ended: Ended) -> bool {
+    match ended {
+        Ended::Succeeded => true,
+        Ended::Failed(cause) => matches!(cause, CauseKind::ProbeFailed | CauseKind::RollbackFailed),
+        Ended::Interrupted => false,
     }
 }

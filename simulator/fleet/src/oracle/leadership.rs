@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 
+use super::recount::{Miscounts, Truth};
 use crate::world::api_server::Written;
 
 /// Who has led, and what hosts have heard.
@@ -40,6 +41,13 @@ impl Leadership {
     pub(super) fn heard(&mut self, host: u32, epoch: Epoch) {
         let heard = &mut self.heard[host as usize];
         *heard = epoch.max(*heard);
+    }
+
+    /// Compares what hosts have heard of with what they know.
+    pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
+        for (number, (heard, host)) in self.heard.iter().zip(truth.hosts).enumerate() {
+            found.compare_at(number, "epoch", *heard, host.epoch());
+        }
     }
 
     /// A host begins an operation of an epoch. Says what is wrong with it.

@@ -1,16 +1,18 @@
 //! The oracle: judges the true state of the world. It alone sees harm that was done in good faith, on stale knowledge.
 //!
 //! Everything is incremental: an event costs the oracle the same in a fleet of ten and of a hundred thousand. Only the
-//! judgement at the end, `convergence`, looks at every machine.
+//! judgement at the end, `convergence`, and the `recount` of what was counted on the way look at every machine.
 
 mod bound;
 mod budget;
 mod convergence;
 mod deeds;
+mod effects;
 mod expectation;
 mod harm;
 mod leadership;
 mod reasons;
+mod recount;
 mod removal;
 mod restraint;
 mod starvation;
@@ -29,6 +31,7 @@ use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Turn;
 
 use budget::Budget;
+use effects::Effects;
 use harm::Harm;
 use leadership::Leadership;
 use removal::Removal;
@@ -44,6 +47,7 @@ use crate::world::{host_of_address, since_start};
 pub use budget::Peak;
 pub(crate) use convergence::{stray_hosts, wanted};
 pub(crate) use deeds::Deeds;
+pub(crate) use effects::Lives;
 
 /// Something that must never happen, and did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +94,7 @@ pub(crate) struct Over<'a> {
 const VIOLATIONS_MAX: usize = 100;
 
 /// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 21] = [
+const OWN_INVARIANTS: [&str; 22] = [
     "budget",
     "hostExclusivity",
     "leadership",
@@ -112,6 +116,7 @@ const OWN_INVARIANTS: [&str; 21] = [
     "hotLoop",
     "triedAgain",
     "emptyWrite",
+    "recount",
 ];
 
 /// The names of all invariants.
@@ -135,6 +140,7 @@ pub struct Oracle {
     leadership: Leadership,
     wishes: Wishes,
     deeds: deeds::Ledger,
+    effects: Effects,
     starvation: Starvation,
     restraint: Restraint,
     /// Machines that exist, by uid.
@@ -155,6 +161,7 @@ impl Oracle {
             leadership: Leadership::new(hosts),
             wishes: Wishes::new(hosts),
             deeds: deeds::Ledger::new(hosts),
+            effects: Effects::new(hosts),
             starvation: Starvation::default(),
             restraint: Restraint::new(hosts),
             machines: BTreeMap::new(),
@@ -230,6 +237,7 @@ impl Oracle {
 
     /// The API server has accepted a write of an operator.
     pub fn operator_wrote(&mut self, written: &Written, now: Timestamp) {
+        self.effects.operator_wrote(written);
         if let Some((invariant, detail)) = restraint::misuse(written) {
             self.breach(invariant, now, detail);
         }
@@ -238,6 +246,7 @@ impl Oracle {
     /// Something was committed.
     pub fn committed(&mut self, written: &Written, hosts: &[Host], now: Timestamp) {
         let object = &*written.object;
+        self.effects.committed(written);
         match object.kind() {
             Kind::Machine => {
                 if written.removed {
@@ -288,7 +297,9 @@ impl Oracle {
         turn: &Turn,
         now: Timestamp,
     ) {
-        if let Some((id, starts)) = self.starvation.turn((process, subjects), engine.world(), turn) {
+        // Who does not lead starts nobody, and lets nobody wait.
+        let leads = engine.world().gate().is_none();
+        if leads && let Some((id, starts)) = self.starvation.turn((process, subjects), engine.world(), turn) {
             let detail = format!("process {process}: {id:?} waits while others were started {starts} times");
             self.breach("starvation", now, detail);
         }
@@ -445,6 +456,28 @@ impl Oracle {
     /// A host has lost its power: what it was at is not under way any more.
     pub fn powered_off(&mut self, host: u32) {
         self.budget.ended(host);
+    }
+
+    /// A host has got its power back, and starts.
+    pub fn powered_on(&mut self, host: u32) {
+        self.effects.powered_on(host);
+    }
+
+    /// How often a host was started because its power came back.
+    #[must_use]
+    pub(crate) fn outages(&self, host: u32) -> u32 {
+        self.effects.outages(host)
+    }
+
+    /// The objects that somebody deleted or an operator created, and how often.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = ((Kind, &Arc<str>), Lives)> {
+        self.effects.objects()
+    }
+
+    /// The same of the objects of one name.
+    #[must_use]
+    pub(crate) fn lives(&self, kind: Kind, name: &Arc<str>) -> Lives {
+        self.effects.of(kind, name)
     }
 
     /// A host cannot be reached any more.

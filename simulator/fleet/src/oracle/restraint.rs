@@ -7,6 +7,7 @@ use seaworthy_model::component::ReleaseId;
 use seaworthy_model::effect::Target;
 use seaworthy_model::meta::FINALIZER;
 
+use super::recount::{Miscounts, Truth};
 use crate::world::api_server::Written;
 
 /// A process orders so much of one target within a minute at most. The whole life of a machine takes a dozen orders, and
@@ -49,6 +50,11 @@ impl Restraint {
 
     pub(super) const fn process_started(&mut self) {
         self.processes += 1;
+    }
+
+    /// Counts again the processes that may have forgotten what they knew.
+    pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
+        found.compare("operator processes", self.processes, truth.processes);
     }
 
     /// A process orders something. The answer says what is wrong with that.

@@ -5,8 +5,9 @@
 //! Counted in starts and not in time, this holds whatever goes wrong. Who tries again has kept its slot, and overtakes
 //! nobody.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
+use super::recount::{Miscounts, Truth};
 use seaworthy_engine::{InFlightKind, World};
 use seaworthy_model::effect::Target;
 use seaworthy_model::id::MachineId;
@@ -86,11 +87,37 @@ impl Starvation {
         self.order.push_back((self.starts, id));
     }
 
+    fn is_followed(&self, id: MachineId) -> bool {
+        self.since.get(id.0 as usize).is_some_and(|since| *since != WAITS_NOT)
+    }
+
     fn leave(&mut self, id: MachineId) {
         if let Some(since) = self.since.get_mut(id.0 as usize).filter(|since| **since != WAITS_NOT) {
             *since = WAITS_NOT;
             self.waiting -= 1;
         }
+    }
+
+    /// Counts again who waits, if the process that was followed last leads: whoever waits is followed. Others may have
+    /// left without a word.
+    pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
+        let follows = |(since, id): &(u64, MachineId)| self.since.get(id.0 as usize) == Some(since);
+        let order: BTreeSet<(u64, MachineId)> = self.order.iter().copied().filter(follows).collect();
+        let waiting = (0..).map(MachineId).zip(&self.since).filter(|(_, since)| **since != WAITS_NOT);
+        let waiting: BTreeSet<(u64, MachineId)> = waiting.map(|(id, since)| (*since, id)).collect();
+        found.compare("machines that wait", self.waiting, waiting.len());
+        found.compare("who waits longest", order, waiting);
+        let Some((_, cache)) = truth.leader.filter(|(process, _)| *process == self.process) else { return };
+        let waits = |id: MachineId| cache.blocker(Subject::Machine(id)).is_some_and(is_turn_awaited);
+        let missing = cache.machines().filter(|(id, _)| waits(*id) && !self.is_followed(*id)).count();
+        found.compare("machines that wait and are not followed", missing, 0);
+    }
+
+    /// Loses the order of who waits.
+    #[cfg(test)]
+    pub(super) fn muddle(&mut self) {
+        self.join(MachineId(0));
+        self.order.clear();
     }
 
     /// Who has waited longest, if others were started more often than `most` meanwhile, and if it still waits.

@@ -11,6 +11,7 @@ use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::package_version::SINGLETON;
 
+use super::recount::{Miscounts, Truth};
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host_number;
 
@@ -174,6 +175,21 @@ impl Wishes {
     pub(super) const fn version_removed(&mut self) {
         self.fleet_changes = self.fleet_changes.saturating_add(1);
         self.hasty = true;
+    }
+
+    /// Counts again what people wish for now.
+    pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
+        let fleet = truth.fleet();
+        let components = fleet.map_or(&[][..], |fleet| &fleet.spec.components);
+        found.compare("components of the fleet", self.components, count(components));
+        let is_paused = fleet.is_some_and(|fleet| fleet.spec.paused);
+        found.compare("whether the fleet is paused", self.fleet_paused.is_some(), is_paused);
+        let machines = truth.machines();
+        let paused = machines.iter().filter(|object| object.machine_spec().is_some_and(|spec| spec.paused));
+        let paused: BTreeSet<Uid> = paused.map(|object| object.uid()).collect();
+        found.compare("Machines that are paused", self.paused.keys().copied().collect(), paused);
+        let is_known = |setting: &ComponentSetting| self.mentioned.contains(&setting.name);
+        found.compare("whether all that is wished for was noted", components.iter().all(is_known), true);
     }
 
     fn drop_wishes(

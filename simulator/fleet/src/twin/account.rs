@@ -1,15 +1,58 @@
-//! Effects, compared: what was done to each host, beyond what was done in the twin, was worth a change of wishes that
-//! the twin never acted on, or is what something that went wrong has cost.
+//! Effects, compared: what was done to each host and to each object, beyond what was done in the twin, was worth a change
+//! of wishes that the twin never acted on, or is what something that went wrong has cost.
+//!
+//! Operators create nothing but the Lease, and delete nothing; and no host is started anew but after it has lost its power.
+//! So nothing that goes wrong accounts for one more, except that a Lease which people deleted is created again.
+
+use std::sync::Arc;
+
+use seaworthy_model::id::Kind;
 
 use super::Difference;
+use crate::oracle::Lives;
 use crate::world::{World, machine_name};
 
 const NAME: &str = "twinEffects";
 
-/// Hosts that were worked on too often. Empty when all is accounted for.
+/// Hosts and objects to which too much was done. Empty when all is accounted for.
 pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
     let is_plain = !(is_open(world) || is_open(twin));
-    (0..world.scenario.fleet.machines).filter_map(|host| overdone(world, twin, host, is_plain)).collect()
+    let hosts = 0..world.scenario.fleet.machines;
+    let operations = hosts.clone().filter_map(|host| overdone(world, twin, host, is_plain));
+    let reboots = hosts.filter_map(|host| rebooted(world, twin, host));
+    operations.chain(reboots).chain(objects(world, twin)).collect()
+}
+
+/// A host that was started anew more often than in the twin and than its power came back.
+fn rebooted(world: &World, twin: &World, host: u32) -> Option<Difference> {
+    let reboots = |world: &World| world.hosts[host as usize].reboots();
+    let accounted = reboots(twin) + world.oracle.outages(host);
+    (reboots(world) > accounted).then(|| {
+        let detail =
+            format!("{}: {} reboots; accounted for are {accounted}", machine_name(host), reboots(world));
+        Difference { invariant: NAME, host: Some(host), detail }
+    })
+}
+
+/// Objects that operators created or deleted more often than in the twin.
+fn objects(world: &World, twin: &World) -> Vec<Difference> {
+    let judge = |((kind, name), lives): ((Kind, &Arc<str>), Lives)| {
+        let twins = twin.oracle.lives(kind, name);
+        // What was deleted more often than in the twin may be created again.
+        let created = twins.created + lives.ended.saturating_sub(twins.ended);
+        if lives.created <= created && lives.deleted <= twins.deleted {
+            return None;
+        }
+        let detail = format!(
+            "{} {name}: created {} times and deleted {} times by operators; accounted for are {created} and {}",
+            kind.name(),
+            lives.created,
+            lives.deleted,
+            twins.deleted
+        );
+        Some(Difference { invariant: NAME, host: None, detail })
+    };
+    world.oracle.objects().filter_map(judge).collect()
 }
 
 /// Whether people changed their minds half-way, or a rollout has stopped half-way: then hosts were worked on in the one

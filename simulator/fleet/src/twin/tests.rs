@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use seaworthy_api::object::Resource;
+use seaworthy_api::v1alpha1::LEASE;
 use seaworthy_model::id::Kind;
 
 use super::*;
-use crate::world::api_server::Preconditions;
+use crate::world::START;
+use crate::world::api_server::{Preconditions, Written};
 
 const STORM: &str = include_str!("../../../../scenarios/fast/storm.yaml");
 const PROBE: &str = include_str!("../../../../scenarios/fast/failing_probe.yaml");
@@ -68,6 +70,40 @@ fn work_that_nothing_accounts_for_is_found() {
     let failure = compare_with_twin(&world).unwrap();
     assert_eq!(failure.invariant, "twinEffects");
     assert!(failure.detail.starts_with("m-00002: "), "{}", failure.detail);
+}
+
+#[test]
+fn a_reboot_that_no_outage_accounts_for_is_found() {
+    let mut world = ended(STORM);
+    world.hosts[3].power_off();
+    world.hosts[3].power_on();
+    let failure = compare_with_twin(&world).unwrap();
+    assert_eq!(failure.invariant, "twinEffects");
+    assert!(failure.detail.starts_with("m-00003: "), "{}", failure.detail);
+    world.oracle.powered_on(3);
+    assert_eq!(compare_with_twin(&world), None);
+}
+
+#[test]
+fn objects_that_operators_create_or_delete_for_nothing_are_found() {
+    let world = ended(STORM);
+    let stored = |kind, name| Arc::clone(world.api.get(kind, name).unwrap());
+    let created = |object, before, removed| Written { object, before, committed: true, removed };
+    let (lease, machine) = (stored(Kind::Lease, LEASE), stored(Kind::Machine, "m-00006"));
+    let table = [
+        ("Lease seaworthy: created 2 times", created(lease, None, false)),
+        (
+            "Machine m-00006: created 0 times and deleted 1",
+            created(Arc::clone(&machine), Some(machine), true),
+        ),
+    ];
+    for (words, written) in table {
+        let mut world = world.clone();
+        world.oracle.operator_wrote(&written, START);
+        let failure = compare_with_twin(&world).unwrap();
+        assert_eq!(failure.invariant, "twinEffects");
+        assert!(failure.detail.starts_with(words), "{}", failure.detail);
+    }
 }
 
 #[test]

@@ -185,6 +185,7 @@ impl World {
         let now = self.queue.now();
         self.trace.record(&[word("power on"), u64::from(number), now.0]);
         self.recorder.power(now, number, true);
+        self.oracle.powered_on(number);
         let boots = self.hosts[number as usize].boot().0;
         let boot = self.draws.within(word("boot"), u64::from(number), boots as u64, BOOT);
         let setting = setting!(self, number);

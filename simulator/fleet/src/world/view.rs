@@ -1,7 +1,7 @@
 //! What can be looked at from outside while a world runs.
 
 use seaworthy_api::names::Names;
-use seaworthy_engine::Engine;
+use seaworthy_engine::{Engine, World as Cache};
 
 use super::World;
 use super::host::Host;
@@ -24,6 +24,17 @@ impl World {
     pub fn operators(&self) -> impl Iterator<Item = (u32, u32)> {
         let process = |number: &u32| self.processes.get(*number as usize)?.as_ref();
         self.live.iter().filter_map(process).map(|process| (process.number, process.seat))
+    }
+
+    /// So many operator processes were ever started.
+    pub(crate) fn processes_ever(&self) -> u32 {
+        u32::try_from(self.processes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// What each operator process that is alive knows.
+    pub(crate) fn caches(&self) -> impl Iterator<Item = (u32, &Cache)> {
+        let process = |number: &u32| self.processes.get(*number as usize)?.as_ref();
+        self.live.iter().filter_map(process).map(|process| (process.number, process.mind().0.world()))
     }
 
     /// The engine of the operator that holds the Lease, or else of the one that started last, with the names of its ids.

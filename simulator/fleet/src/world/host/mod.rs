@@ -128,6 +128,12 @@ impl Host {
         self.sequence ^ self.identity.0 as u64 ^ u64::from(installed ^ running ^ self.runs) ^ ended
     }
 
+    /// How often it was started since it was installed.
+    #[must_use]
+    pub const fn reboots(&self) -> u32 {
+        self.boots - 1
+    }
+
     /// The Machine that manages it.
     #[must_use]
     pub const fn owner(&self) -> Option<Uid> {
@@ -168,6 +174,12 @@ impl Host {
     #[must_use]
     pub fn journal(&self) -> &[(Operation, Ended)] {
         &self.journal
+    }
+
+    /// Whether the journal still has every operation that ever ended here.
+    #[must_use]
+    pub const fn is_journal_whole(&self) -> bool {
+        self.journal.len() < JOURNAL_LENGTH
     }
 
     /// Takes its power away, for one more cause. True when it ran until now.
