@@ -150,7 +150,7 @@ fn a_budget_that_is_not_checked_is_found() {
     let scenario = Arc::new(read(&folder("fast/upgrade.yaml")));
     for (unchecked, invariant) in [(false, "admission"), (true, "budget")] {
         let sabotage = Some(Broken { engine: Sabotage::BudgetUnchecked, unchecked });
-        let summary = run(&scenario, Options { seed: Some(Seed(7)), sabotage }, |_| {});
+        let summary = run(&scenario, Options { seed: Some(Seed(7)), sabotage, ..Options::default() }, |_| {});
         assert!(!summary.is_good());
         assert_eq!(summary.seed, 7);
         let found: Vec<&str> = summary.violations.iter().map(|breach| breach.invariant).collect();

@@ -41,7 +41,7 @@ struct Row {
 fn find(swarm: &Swarm, seeds: u64, broken: Broken) -> Option<Found> {
     (1..=seeds).find_map(|seed| {
         let member = member(swarm, seed);
-        let failure = member.run(Options { seed: None, sabotage: Some(broken) }).failure?;
+        let failure = member.run(Options { sabotage: Some(broken), ..Options::default() }).failure?;
         Some(Found { seed, machines: member.machines(), file: member.file, failure })
     })
 }

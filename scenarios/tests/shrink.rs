@@ -10,8 +10,10 @@ use seaworthy_fleet::{Broken, Options, ResolvedPlan, Sabotage, attempt};
 use seaworthy_kernel::Seed;
 
 /// The engine does not look at its budget, and nothing but the oracle, which sees the truth, notices.
-const BROKEN: Options =
-    Options { seed: None, sabotage: Some(Broken { engine: Sabotage::BudgetUnchecked, unchecked: true }) };
+const BROKEN: Options = Options {
+    sabotage: Some(Broken { engine: Sabotage::BudgetUnchecked, unchecked: true }),
+    ..Options::seeded(None)
+};
 
 #[test]
 fn a_failure_of_a_thousand_machines_becomes_one_of_a_handful() {

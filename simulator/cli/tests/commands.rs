@@ -48,6 +48,21 @@ fn a_recorded_run_replays() {
 }
 
 #[test]
+fn heartbeats_are_folded_or_explicit_and_the_hash_is_the_same() {
+    let run = |heartbeats: &[&str]| {
+        let file = scenario("fast/zone_lost.yaml");
+        let arguments = [&["sim", "run", &file, "--output", "json"], heartbeats].concat();
+        code(&seaworthy(&arguments), 0)
+    };
+    let (folded, explicit) = (run(&[]), run(&["--heartbeats", "explicit"]));
+    assert_eq!(hash(&folded), hash(&explicit));
+    assert!(folded.contains(r#""heartbeats": "folded""#), "{folded}");
+    assert!(explicit.contains(r#""heartbeats": "explicit""#), "{explicit}");
+    let other = code(&seaworthy(&["sim", "run", "any.yaml", "--heartbeats", "none"]), 2);
+    assert!(other.contains("--heartbeats") && other.contains("explicit"), "{other}");
+}
+
+#[test]
 fn a_plan_that_is_none_is_refused_with_its_name() {
     let text = code(&seaworthy(&["sim", "replay", &scenario("fast/upgrade.yaml")]), 2);
     assert!(text.contains("upgrade.yaml: format:"), "{text}");
@@ -71,7 +86,10 @@ fn a_swarm_counts_what_it_saw_and_is_the_same_with_any_number_of_jobs() {
             "--output",
             "json",
         ];
-        let text = code(&seaworthy(&arguments), 0);
+        let output = seaworthy(&arguments);
+        code(&output, 0);
+        // What else is printed, of its progress, depends on how fast it is.
+        let text = String::from_utf8_lossy(&output.stdout);
         let counted = |line: &&str| !line.contains("Seconds") && !line.contains("CpuHour");
         text.lines().filter(counted).map(str::to_owned).collect::<Vec<_>>()
     };

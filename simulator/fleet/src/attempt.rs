@@ -1,8 +1,12 @@
 //! A run that may fail in any way, also by a panic: swarm, shrinker and enumeration go on after it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
+use crate::options::Options;
 use crate::run::{Summary, conclude};
+use crate::scenario::Scenario;
+use crate::swarm::Record;
 use crate::world::World;
 
 /// A run that has ended, in whatever way.
@@ -47,4 +51,18 @@ pub fn attempt(world: &mut World) -> Attempt {
             Attempt { summary: None, failure: Some(Failure { invariant: "panic".into(), detail }) }
         }
     }
+}
+
+/// Runs a scenario to its end, and keeps a record of it.
+#[must_use]
+pub fn attempt_recorded(scenario: &Arc<Scenario>, options: Options) -> (Attempt, Record) {
+    let mut world = World::new(Arc::clone(scenario), options);
+    recorded(&mut world, attempt)
+}
+
+/// Lets a world run to its end in some way, and keeps a record of it.
+pub(crate) fn recorded(world: &mut World, attempt: fn(&mut World) -> Attempt) -> (Attempt, Record) {
+    world.record = Some(Box::default());
+    let attempt = attempt(world);
+    (attempt, world.record.take().map(|record| *record).unwrap_or_default())
 }

@@ -30,10 +30,10 @@ mod run;
 mod tally;
 mod twin;
 
-pub use attempt::{Attempt, Failure, attempt};
-pub use options::Options;
+pub use attempt::{Attempt, Failure, attempt, attempt_recorded};
 #[cfg(feature = "sabotage")]
 pub use options::{Broken, Sabotage};
+pub use options::{Heartbeats, Options};
 pub use plan::ResolvedPlan;
 pub use run::{Breach, Budget, Progress, Summary, conclude, conclude_recorded, run, run_recorded};
 pub use scenario::{Scenario, ScenarioError};

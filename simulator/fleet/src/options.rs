@@ -1,6 +1,7 @@
 //! How a run differs from what its scenario file says.
 
 use seaworthy_kernel::Seed;
+use serde::Serialize;
 
 #[cfg(feature = "sabotage")]
 pub use seaworthy_engine::sabotage::Sabotage;
@@ -10,6 +11,8 @@ pub use seaworthy_engine::sabotage::Sabotage;
 pub struct Options {
     /// Another seed.
     pub seed: Option<Seed>,
+    /// How kubelets are simulated.
+    pub heartbeats: Heartbeats,
     /// Only for tests of the simulator itself.
     #[cfg(feature = "sabotage")]
     pub sabotage: Option<Broken>,
@@ -21,10 +24,22 @@ impl Options {
     pub const fn seeded(seed: Option<Seed>) -> Self {
         Self {
             seed,
+            heartbeats: Heartbeats::Folded,
             #[cfg(feature = "sabotage")]
             sabotage: None,
         }
     }
+}
+
+/// How the renewals of Node leases are simulated. What can be observed is the same either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Heartbeats {
+    /// Only those that change something: of all others it is known that they come, and when the last one came.
+    #[default]
+    Folded,
+    /// One by one, each an event of its own: what the folded ones are held against.
+    Explicit,
 }
 
 /// What is broken on purpose, to see that it is found.

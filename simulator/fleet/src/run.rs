@@ -8,7 +8,7 @@ use seaworthy_kernel::{Seed, Timestamp};
 use serde::Serialize;
 
 use crate::history::{History, Recorder};
-use crate::options::Options;
+use crate::options::{Heartbeats, Options};
 use crate::oracle::Violation;
 use crate::plan::fault_labels;
 use crate::scenario::Scenario;
@@ -64,6 +64,12 @@ pub struct Summary {
     pub lease_renewals: u64,
     /// Those that changed a Machine, per machine, in hundredths.
     pub machine_writes: u64,
+    /// How renewals of Node leases were simulated.
+    pub heartbeats: Heartbeats,
+    /// Those that were events of their own and got through.
+    pub node_renewals: u64,
+    /// And those that did not get through.
+    pub node_renewals_failed: u64,
     /// Calls of `reconcile`.
     pub turns: u64,
     /// Operations that were begun on hosts.
@@ -82,7 +88,8 @@ pub struct Summary {
     pub strikes: BTreeMap<String, u64>,
     /// What happened, and how often.
     pub occasions: BTreeMap<&'static str, u64>,
-    /// The hash of all that could be observed: two runs that did the same have the same.
+    /// The hash of all that could be observed: two runs that did the same have the same, with heartbeats folded or
+    /// explicit.
     pub trace_hash: String,
 }
 
@@ -110,6 +117,13 @@ pub struct Budget {
 }
 
 impl Summary {
+    /// The same without what depends on how heartbeats are simulated: how many events they are.
+    #[must_use]
+    pub fn observable(self) -> Self {
+        let heartbeats = Heartbeats::Folded;
+        Self { events: 0, heartbeats, node_renewals: 0, node_renewals_failed: 0, ..self }
+    }
+
     /// Whether the run was good.
     #[must_use]
     pub const fn is_good(&self) -> bool {
@@ -250,6 +264,9 @@ fn summarise(world: &World, missing: Vec<String>) -> Summary {
         api_writes: world.tally.api_writes,
         lease_renewals: world.tally.lease_renewals,
         machine_writes: world.tally.machine_writes,
+        heartbeats: world.options.heartbeats,
+        node_renewals: world.tally.node_renewals,
+        node_renewals_failed: world.tally.node_renewals_failed,
         turns: world.tally.turns,
         operations: world.tally.operations,
         harmed: world.oracle.harmed(),

@@ -15,6 +15,10 @@ pub(crate) struct Tally {
     pub lease_renewals: u64,
     /// Those of them that changed a Machine.
     pub machine_writes: u64,
+    /// Renewals of Node leases that were events of their own.
+    pub node_renewals: u64,
+    /// Those that did not get through.
+    pub node_renewals_failed: u64,
     /// Operations that were begun on hosts.
     pub operations: u64,
     /// How many hosts had which version when people first acted.

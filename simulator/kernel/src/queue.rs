@@ -15,18 +15,23 @@ use slots::Slots;
 pub struct Priority(pub u8);
 
 impl Priority {
+    /// What repeats by itself was due before anything else of its instant: an outage that begins then misses it.
+    pub const PERIODIC: Self = Self(0);
+    /// Who waits for something periodic gives up only after what comes in the same instant.
+    pub const TIMEOUT: Self = Self(1);
     /// The outside world changes before anybody looks at it.
-    pub const WORLD: Self = Self(0);
+    pub const WORLD: Self = Self(2);
     /// Everything ordinary.
-    pub const NORMAL: Self = Self(1);
+    pub const NORMAL: Self = Self(3);
     /// Whoever decides, decides after all that arrives in the same instant.
-    pub const DECISION: Self = Self(2);
+    pub const DECISION: Self = Self(4);
 }
 
 /// A queue of events of type `E`, and the clock that they move.
 ///
-/// The order is total: (time, priority, sequence of scheduling). There is no cancellation; a payload that may
-/// become void carries a generation, and its receiver drops the void one and says so with [`Queue::discount`].
+/// The order is total: (time, priority, sequence of scheduling), or for what was scheduled with [`Queue::at_rank`] a rank of
+/// its own in place of the sequence. There is no cancellation; a payload that may become void carries a generation, and
+/// its receiver drops the void one and says so with [`Queue::discount`].
 ///
 /// What comes later than the present eighth of a second lies unordered in slots, and is put in order when its time comes:
 /// a slot is small enough for the nearest cache however large the fleet is.
@@ -107,8 +112,19 @@ impl<E> Queue<E> {
 
     /// Schedules `event` for `at`; what lies in the past is due now.
     pub fn at(&mut self, at: Timestamp, priority: Priority, event: E) {
-        let rank = u64::from(priority.0) << SEQUENCE_BITS | self.sequence;
+        let sequence = self.sequence;
         self.sequence += 1;
+        self.schedule(at, priority, sequence, event);
+    }
+
+    /// The same, and among events of one instant and priority `rank` decides, whichever was scheduled first. Such a
+    /// priority is for such events alone, and events of the same rank must mean the same.
+    pub fn at_rank(&mut self, at: Timestamp, priority: Priority, rank: u32, event: E) {
+        self.schedule(at, priority, u64::from(rank), event);
+    }
+
+    fn schedule(&mut self, at: Timestamp, priority: Priority, order: u64, event: E) {
+        let rank = u64::from(priority.0) << SEQUENCE_BITS | order;
         self.pending += 1;
         self.put(Entry { at: at.max(self.now), rank, event });
     }
@@ -231,6 +247,17 @@ mod tests {
         queue.at(Timestamp(200), Priority::NORMAL, 3);
         queue.at(Timestamp(200), Priority::WORLD, 1);
         assert_eq!(drain(&mut queue), [(200, 1), (200, 2), (200, 3), (200, 4), (300, 5)]);
+    }
+
+    #[test]
+    fn ranks_count_in_place_of_the_sequence() {
+        let mut queue = Queue::new(Timestamp(100));
+        queue.at(Timestamp(200), Priority::WORLD, 4);
+        queue.at_rank(Timestamp(200), Priority::TIMEOUT, 1, 3);
+        for rank in [7, 5] {
+            queue.at_rank(Timestamp(200), Priority::PERIODIC, rank, rank);
+        }
+        assert_eq!(drain(&mut queue), [(200, 5), (200, 7), (200, 3), (200, 4)]);
     }
 
     #[test]

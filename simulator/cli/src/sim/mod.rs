@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use seaworthy_fleet::history::History;
 use seaworthy_fleet::plan::Ledger;
 use seaworthy_fleet::world::World;
@@ -51,6 +51,9 @@ pub(crate) struct RunArguments {
     /// Run the fault-free twin too, and compare: same end, and no work that nothing accounts for.
     #[arg(long)]
     twin: bool,
+    /// How kubelets renew the leases of their Nodes. What can be observed is the same, and so is the trace hash.
+    #[arg(long, value_enum, default_value_t = Heartbeats::Folded)]
+    heartbeats: Heartbeats,
     #[command(flatten)]
     printing: Printing,
     /// Write a page that shows what happened: one HTML file, which needs nothing else.
@@ -59,6 +62,14 @@ pub(crate) struct RunArguments {
     /// Write a trace for ui.perfetto.dev: Chrome's trace events, as JSON.
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Heartbeats {
+    /// A renewal is an event only if it may change something.
+    Folded,
+    /// Every renewal is an event.
+    Explicit,
 }
 
 /// The scenario could not be run.
@@ -71,7 +82,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
         Err(problem) => return cannot_run(&problem),
     };
     memory::keep(scenario.fleet.machines);
-    let options = Options::seeded(arguments.variation.seed.map(Seed));
+    let options = options(arguments);
     let mut line = ProgressLine::new(&scenario);
     let started = Instant::now();
     let ledger = arguments.plan.as_ref().map(|_| Ledger::recording(&scenario));
@@ -146,9 +157,21 @@ fn write_plan(arguments: &RunArguments, world: &World, out: &Path) -> Result<(),
     input::write(out, &ResolvedPlan { scenario, seed: world.seed(), strikes })
 }
 
+fn options(arguments: &RunArguments) -> Options {
+    let heartbeats = match arguments.heartbeats {
+        Heartbeats::Folded => seaworthy_fleet::Heartbeats::Folded,
+        Heartbeats::Explicit => seaworthy_fleet::Heartbeats::Explicit,
+    };
+    Options { heartbeats, ..Options::seeded(arguments.variation.seed.map(Seed)) }
+}
+
 /// The command that does the same again.
 fn again(arguments: &RunArguments, seed: u64) -> String {
     let machines =
         arguments.variation.machines.map(|machines| format!(" --machines {machines}")).unwrap_or_default();
-    format!("seaworthy sim run {} --seed {seed}{machines}", arguments.file.display())
+    let heartbeats = match arguments.heartbeats {
+        Heartbeats::Folded => "",
+        Heartbeats::Explicit => " --heartbeats explicit",
+    };
+    format!("seaworthy sim run {} --seed {seed}{machines}{heartbeats}", arguments.file.display())
 }

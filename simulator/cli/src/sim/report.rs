@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use comfy_table::Table;
-use seaworthy_fleet::Summary;
 use seaworthy_fleet::world::readable;
+use seaworthy_fleet::{Heartbeats, Summary};
 use serde::Serialize;
 
 use super::arguments::{Output, Printing};
@@ -131,7 +131,7 @@ impl Report<'_> {
         let simulated = readable(Duration::from_secs(summary.simulated_seconds));
         let time = format!("{simulated} simulated in {:.2} s", self.wall.as_secs_f64());
         let events = format!("{} ({} per second)", number(summary.events), number(self.events_per_second()));
-        facts([
+        let rows = [
             ("machines", machines),
             ("seed", summary.seed.to_string()),
             ("operations on hosts", operations),
@@ -142,7 +142,15 @@ impl Report<'_> {
             ("time", time),
             ("events", events),
             ("trace hash", summary.trace_hash.clone()),
-        ])
+        ];
+        facts(rows.into_iter().chain(self.heartbeats()))
+    }
+
+    /// Folded, there is nothing to say of them.
+    fn heartbeats(&self) -> Option<(&'static str, String)> {
+        let (arrived, failed) = (self.summary.node_renewals, self.summary.node_renewals_failed);
+        let renewals = format!("{} ({} did not get through)", number(arrived + failed), number(failed));
+        (self.summary.heartbeats == Heartbeats::Explicit).then_some(("renewals by kubelets", renewals))
     }
 
     fn versions(&self) -> Option<Table> {

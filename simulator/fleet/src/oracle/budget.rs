@@ -139,11 +139,7 @@ impl Budget {
 
     pub(super) fn began(&mut self, host: u32, sent: Timestamp, now: Timestamp) -> Judged {
         self.mature(now);
-        self.change(host, |place| {
-            place.at_work = true;
-            place.counted = false;
-            place.lost = None;
-        });
+        self.change(host, |place| place.at_work = true);
         let limit = self.limit_since(sent - self.detection);
         let mut used = self.used;
         if now.since(sent) > ARRIVES_WITHIN {

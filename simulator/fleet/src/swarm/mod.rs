@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 pub use record::{Divergence, Record};
 
-use crate::attempt::{Attempt, attempt};
+use crate::attempt::{Attempt, attempt, recorded};
 use crate::faults::{Fault, Rule};
 use crate::options::Options;
 use crate::plan::{Document, Ledger, ResolvedPlan, fault_mut};
@@ -141,10 +141,7 @@ impl Member {
     }
 
     fn recorded_by(&self, options: Options, attempt: fn(&mut World) -> Attempt) -> (Attempt, Record) {
-        let mut world = World::new(Arc::clone(&self.scenario), self.options(options));
-        world.record = Some(Box::default());
-        let attempt = attempt(&mut world);
-        (attempt, world.record.map(|record| *record).unwrap_or_default())
+        recorded(&mut World::new(Arc::clone(&self.scenario), self.options(options)), attempt)
     }
 
     /// Its run as a plan that replays without the swarm.

@@ -118,6 +118,13 @@ impl World {
         self.disturbance.bucket = Some(Bucket { per_second, burst, until, full_at });
     }
 
+    /// Watches of a kind deliver nothing until then.
+    pub(super) fn hold_watch(&mut self, kind: Kind, until: Timestamp) {
+        let table = table(kind);
+        self.holds[table] = self.holds[table].max(until);
+        self.tally.note(Occasion::WatchHeld);
+    }
+
     pub(super) fn lag_watch(&mut self, kind: Kind, lag: Duration, until: Timestamp) {
         self.disturbance.lags[table(kind)] = (lag, until);
     }

@@ -47,12 +47,15 @@ pub(crate) enum Event {
         /// Void unless the host is at this run.
         run: u32,
     },
-    /// The Node of a host changes its condition.
-    Node {
+    /// A kubelet renews the lease of its Node.
+    Renewal {
         /// The host.
         host: u32,
-        /// Void unless nothing happened to the host since.
-        generation: u32,
+    },
+    /// The lease of a Node may have run out.
+    Expiry {
+        /// The host.
+        host: u32,
     },
     /// People do the next thing on their list.
     People(u32),
@@ -67,6 +70,13 @@ pub(crate) enum Event {
     },
     /// A fault strikes or ends.
     Fault(Box<Injection>),
+}
+
+impl Event {
+    /// Whether it is of the leases of Nodes. Most such events change nothing that anybody could observe.
+    pub(crate) const fn is_heartbeat(&self) -> bool {
+        matches!(self, Self::Renewal { .. } | Self::Expiry { .. })
+    }
 }
 
 /// Millions of them are scheduled: two words.

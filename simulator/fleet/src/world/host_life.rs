@@ -201,7 +201,7 @@ impl World {
                 self.operation_ended(number, &work, ended, sessions)
             }
         }
-        self.host_back(number, boot);
+        self.host_on(number, boot);
     }
 
     fn cut(&mut self, number: u32) {
@@ -222,7 +222,7 @@ impl World {
         if self.hosts[number as usize].mend() {
             self.trace.record(&[word("mend"), u64::from(number), self.queue.now().0]);
             self.recorder.network(self.queue.now(), number, true);
-            self.host_back(number, Duration::ZERO);
+            self.host_connected(number);
         }
     }
 

@@ -1,166 +1,227 @@
-//! Kubelets and the controller that watches over their leases, folded: of ten thousand leases that are renewed every ten
-//! seconds only that renewal is simulated which does not come.
+//! Kubelets: each renews the lease of its Node every ten seconds, as long as its host runs, and says that it is ready when
+//! the first renewal gets through.
+//!
+//! Folded, only those renewals are events that may change something: the first ones after a host was lost. When the last
+//! one came before it was lost follows from when its kubelet started and from when it could be reached. Explicit, all of
+//! them are events, and what they leave behind is what is known.
 
 use std::time::Duration;
 
-use seaworthy_api::object::{Metadata, Node, NodeCondition, NodeStatus, Resource};
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
-use seaworthy_model::id::Kind;
 use seaworthy_model::node::Health;
 
-use super::World;
-use super::api_server::{Preconditions, Status};
-use super::arrival::Writer;
 use super::event::Event;
+use super::{START, World};
+use crate::options::Heartbeats;
 use crate::scenario::Occasion;
 
-/// A Node whose lease was not renewed for so long is `Unknown`: kube-controller-manager's
-/// `--node-monitor-grace-period`.
-pub const GRACE: Duration = Duration::from_secs(40);
-/// A kubelet renews its lease this often, so the last renewal before a loss is up to so long ago.
-const RENEWAL: Span = Span::millis(0, 10_000);
-/// Between the start of a host and a kubelet that is ready.
+/// A kubelet tries to renew its lease this often: a quarter of its `nodeLeaseDurationSeconds`, which are 40. That
+/// client-go adds up to 4 % to each wait is left out.
+pub(super) const PERIOD: Duration = Duration::from_secs(10);
+const PERIOD_MILLIS: u64 = PERIOD.as_secs() * 1000;
+/// Between the boot of a host and a kubelet that is ready.
 const STARTUP: Span = Span::millis(10_000, 40_000);
+/// The time of what does not happen.
+const NEVER: Timestamp = Timestamp::MAX;
 
-/// What is known of the Node of a host.
+/// The kubelet of a host, and what its Node says by right.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NodeLife {
-    generation: u32,
-    posted: Health,
+pub(super) struct Kubelet {
+    /// When it tried to renew first, or will. It tries again every [`PERIOD`]. [`NEVER`] while its host is off.
+    since: Timestamp,
+    /// Since when the network leads to its host; [`NEVER`] while it does not.
+    reached: Timestamp,
+    /// What its Node says, unless that lies.
+    pub(super) health: Health,
+    /// Whether its host was lost and no renewal has come since.
+    pub(super) is_missed: bool,
 }
 
-impl NodeLife {
-    pub(super) const READY: Self = Self { generation: 0, posted: Health::Healthy };
+impl Kubelet {
+    /// One that runs since then.
+    const fn running(since: Timestamp) -> Self {
+        Self { since, reached: Timestamp::ZERO, health: Health::Healthy, is_missed: false }
+    }
+
+    /// Whether it tries to renew at this very moment.
+    const fn tries_at(&self, now: Timestamp) -> bool {
+        now.0 >= self.since.0 && (now.0 - self.since.0).is_multiple_of(PERIOD_MILLIS)
+    }
+
+    /// Its first try at `from` or later.
+    fn try_from(&self, from: Timestamp) -> Timestamp {
+        let waited = from.0.saturating_sub(self.since.0);
+        Timestamp(self.since.0.saturating_add(waited.div_ceil(PERIOD_MILLIS) * PERIOD_MILLIS))
+    }
+
+    /// Its last try at `until` or before, if there was one since its host can be reached. What it tried in the instant
+    /// in which the network came back was too early.
+    fn try_until(&self, until: Timestamp) -> Option<Timestamp> {
+        let waited = until.0.checked_sub(self.since.0)?;
+        let tried = Timestamp(until.0 - waited % PERIOD_MILLIS);
+        (tried > self.reached).then_some(tried)
+    }
+
+    /// Whether it tried then through the network as it is: then it tries again before the lease runs out.
+    pub(super) fn is_steady(&self, renewed: Timestamp) -> bool {
+        renewed > self.reached
+    }
 }
 
 impl World {
-    /// The Node that a host has at the beginning.
-    pub(super) fn node(name: &str, now: Timestamp) -> Resource {
-        Resource::Node(Box::new(Node {
-            api_version: "v1".into(),
-            kind: Kind::Node.name().into(),
-            metadata: Metadata::named(name),
-            status: Some(status(Health::Healthy, now)),
-            ..Node::default()
-        }))
+    /// Every kubelet runs already, and has renewed its lease within the last period.
+    pub(super) fn start_kubelets(&mut self) {
+        if !self.scenario.fleet.nodes {
+            return;
+        }
+        for number in 0..self.scenario.fleet.machines {
+            let before = self.draws.below(word("renewal"), u64::from(number), 0, PERIOD_MILLIS);
+            let kubelet = Kubelet::running(START - Duration::from_millis(before));
+            self.kubelets.push(kubelet);
+            self.api.renew_node_lease(number, kubelet.since);
+            if self.is_explicit() {
+                self.plan_renewal(kubelet.since + PERIOD, number);
+                self.plan_expiry(number);
+            }
+        }
     }
 
-    /// A host was lost: its Node will be `Unknown` once the lease has run out.
+    pub(super) fn is_explicit(&self) -> bool {
+        self.options.heartbeats == Heartbeats::Explicit
+    }
+
+    fn plan_renewal(&mut self, at: Timestamp, host: u32) {
+        self.queue.at_rank(at, Priority::PERIODIC, host, Event::Renewal { host });
+    }
+
+    /// A host has lost its power or the network.
     pub(super) fn host_lost(&mut self, number: u32) {
         self.tally.note(Occasion::HostLost);
         if !self.disturbance.lies.contains_key(&number) {
             self.oracle.host_lost(number, self.queue.now());
         }
-        let generation = self.next_generation(number);
-        let renewed = self.draws.within(word("renewal"), u64::from(number), u64::from(generation), RENEWAL);
-        self.queue.after(
-            GRACE.saturating_sub(renewed),
-            Priority::WORLD,
-            Event::Node { host: number, generation },
-        );
+        let renewed = self.renewed(number);
+        let is_on = self.hosts[number as usize].is_on();
+        let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
+        kubelet.reached = NEVER;
+        kubelet.is_missed = true;
+        if !is_on {
+            kubelet.since = NEVER;
+        }
+        if !self.is_explicit() {
+            self.api.renew_node_lease(number, renewed);
+            self.plan_expiry(number);
+        }
     }
 
-    /// A host is back after `delay`.
-    pub(super) fn host_back(&mut self, number: u32, delay: Duration) {
+    /// A host is powered on, and has booted after `boot`.
+    pub(super) fn host_on(&mut self, number: u32, boot: Duration) {
+        let boots = self.hosts[number as usize].boot().0 as u64;
+        let startup = self.draws.within(word("ready"), u64::from(number), boots, STARTUP);
+        let now = self.queue.now();
+        let is_reachable = self.hosts[number as usize].is_reachable();
+        let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
+        kubelet.since = now + boot + startup;
+        if is_reachable {
+            kubelet.reached = now;
+        }
+        let first = kubelet.since;
+        self.plan_renewal(first, number);
+    }
+
+    /// The network leads to a host again.
+    pub(super) fn host_connected(&mut self, number: u32) {
+        let now = self.queue.now();
         if !self.hosts[number as usize].is_reachable() {
             return;
         }
-        let generation = self.next_generation(number);
-        if self.nodes[number as usize].posted == Health::Healthy {
-            return self.oracle.host_back(number);
+        let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
+        kubelet.reached = now;
+        if kubelet.since <= now && kubelet.health == Health::Healthy {
+            kubelet.is_missed = false;
+            self.oracle.host_back(number);
         }
-        let span = if delay.is_zero() { RENEWAL } else { STARTUP };
-        let delay = delay + self.draws.within(word("ready"), u64::from(number), u64::from(generation), span);
-        self.queue.after(delay, Priority::WORLD, Event::Node { host: number, generation });
+        let next = kubelet.try_from(now + Duration::from_millis(1));
+        if !self.is_explicit() {
+            self.plan_renewal(next, number);
+        }
     }
 
-    fn next_generation(&mut self, number: u32) -> u32 {
-        let node = &mut self.nodes[number as usize];
-        node.generation = node.generation.wrapping_add(1);
-        node.generation
-    }
-
-    /// The condition of a Node changes.
-    pub(super) fn node_changes(&mut self, number: u32, generation: u32) {
-        if self.nodes[number as usize].generation != generation {
+    /// A kubelet tries to renew its lease.
+    pub(super) fn renewal(&mut self, number: u32) {
+        let (now, is_explicit) = (self.queue.now(), self.is_explicit());
+        let kubelet = self.kubelets[number as usize];
+        // The event may be of a kubelet that is gone, or the second of this try.
+        if !kubelet.tries_at(now) || self.api.node_renewed(number) == now {
             return self.queue.discount();
         }
-        let reachable = self.hosts[number as usize].is_reachable();
-        if reachable {
-            self.oracle.host_back(number);
+        let answers_at = self.disturbance.api_down;
+        let is_reachable = kubelet.reached != NEVER;
+        let arrives = is_reachable && now >= answers_at;
+        if is_explicit {
+            self.plan_renewal(now + PERIOD, number);
+        } else if is_reachable && !arrives {
+            self.plan_renewal(kubelet.try_from(answers_at), number);
         }
-        let truth = if reachable { Health::Healthy } else { Health::Unknown };
-        self.post_health(number, self.disturbance.lies.get(&number).copied().unwrap_or(truth));
-    }
-
-    /// From now on the Node of a host says this, or what it says already, whatever the truth is. That the host is lost
-    /// cannot be known then.
-    pub(super) fn lie(&mut self, number: u32, says: Option<Health>) {
-        let says = says.unwrap_or(self.nodes[number as usize].posted);
-        self.tally.note(Occasion::NodeLied);
-        self.disturbance.lies.insert(number, says);
-        self.next_generation(number);
-        if says == Health::Healthy {
-            self.oracle.host_back(number);
-        }
-        self.post_health(number, says);
-    }
-
-    /// The Node of a host says the truth again.
-    pub(super) fn tell_truth(&mut self, number: u32) {
-        if self.disturbance.lies.remove(&number).is_none() {
-            return;
-        }
-        self.next_generation(number);
-        if self.hosts[number as usize].is_reachable() {
-            self.oracle.host_back(number);
-            self.post_health(number, Health::Healthy);
+        if arrives {
+            self.tally.node_renewals += 1;
+            self.api.renew_node_lease(number, now);
+            if kubelet.is_missed || kubelet.health != Health::Healthy {
+                self.kubelet_ready(number);
+            }
         } else {
-            self.oracle.host_lost(number, self.queue.now());
-            self.post_health(number, Health::Unknown);
+            self.tally.node_renewals_failed += 1;
         }
     }
 
-    /// A Node's condition is written, unless it is what it was.
-    fn post_health(&mut self, number: u32, health: Health) {
-        self.nodes[number as usize].posted = health;
-        if !self.scenario.fleet.nodes {
-            return;
-        }
-        let now = self.queue.now();
-        self.recorder.node(now, number, health);
-        let name = machine_name(number);
-        let status = Status::Node(status(health, now));
-        let result = self.api.update_status((Kind::Node, &name), Preconditions::default(), now, status);
-        if let Ok(written) = result {
-            self.committed(&written, Writer::Other);
+    /// A host that was lost is back, and its kubelet says so.
+    fn kubelet_ready(&mut self, number: u32) {
+        let kubelet = &mut self.kubelets[number as usize];
+        kubelet.is_missed = false;
+        let was_watched = kubelet.health != Health::Unknown;
+        self.oracle.host_back(number);
+        self.judge_node(number, Health::Healthy);
+        if self.is_explicit() && !was_watched {
+            self.plan_expiry(number);
         }
     }
 
-    /// Watches of a kind deliver nothing until then.
-    pub(super) fn hold_watch(&mut self, kind: Kind, until: Timestamp) {
-        let table = super::api_server::KINDS.iter().position(|of| *of == kind).unwrap_or_default();
-        self.holds[table] = self.holds[table].max(until);
-        self.tally.note(Occasion::WatchHeld);
+    /// When a lease was renewed last. What had to come in this instant has come already. Folded, a try during an outage of
+    /// the API server counts: who judges Nodes counts from the end of the outage anyway.
+    pub(super) fn renewed(&self, number: u32) -> Timestamp {
+        let stored = self.api.node_renewed(number);
+        let kubelet = self.kubelets.get(number as usize).filter(|_| !self.is_explicit());
+        kubelet.and_then(|kubelet| kubelet.try_until(self.queue.now())).unwrap_or(stored)
     }
 }
 
-/// The name of a machine of the fleet, and of its Node.
-#[must_use]
-pub fn machine_name(number: u32) -> String {
-    format!("m-{number:05}")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn status(health: Health, now: Timestamp) -> NodeStatus {
-    let word = match health {
-        Health::Healthy => "True",
-        Health::Unhealthy => "False",
-        Health::Unknown => "Unknown",
-    };
-    let condition = NodeCondition {
-        r#type: "Ready".into(),
-        status: word.into(),
-        last_transition_time: Some(now.whole_seconds().into()),
-    };
-    NodeStatus { conditions: vec![condition] }
+    const KUBELET: Kubelet = Kubelet::running(Timestamp(3_000));
+
+    #[test]
+    fn a_kubelet_tries_every_ten_seconds() {
+        let tries: Vec<u64> = (0..40_000).filter(|at| KUBELET.tries_at(Timestamp(*at))).collect();
+        assert_eq!(tries, [3_000, 13_000, 23_000, 33_000]);
+        for (from, first) in [(0, 3_000), (3_000, 3_000), (3_001, 13_000), (13_000, 13_000)] {
+            assert_eq!(KUBELET.try_from(Timestamp(from)), Timestamp(first));
+        }
+        for (until, last) in
+            [(2_999, None), (3_000, Some(3_000)), (12_999, Some(3_000)), (13_000, Some(13_000))]
+        {
+            assert_eq!(KUBELET.try_until(Timestamp(until)), last.map(Timestamp));
+        }
+    }
+
+    #[test]
+    fn what_is_tried_without_a_network_or_a_kubelet_does_not_count() {
+        let back = Kubelet { reached: Timestamp(13_000), ..KUBELET };
+        assert_eq!(back.try_until(Timestamp(22_999)), None);
+        assert_eq!(back.try_until(Timestamp(23_000)), Some(Timestamp(23_000)));
+        let (cut, off) = (Kubelet { reached: NEVER, ..KUBELET }, Kubelet { since: NEVER, ..KUBELET });
+        assert_eq!([cut, off].map(|kubelet| kubelet.try_until(Timestamp(50_000))), [None; 2]);
+        assert!(!off.tries_at(Timestamp(50_000)));
+    }
 }

@@ -42,7 +42,8 @@ impl World {
             | Event::List { .. }
             | Event::Turn { .. }
             | Event::Deadline { .. }
-            | Event::Node { .. }
+            | Event::Renewal { .. }
+            | Event::Expiry { .. }
             | Event::People(_)
             | Event::Adoption
             | Event::Workload { .. }

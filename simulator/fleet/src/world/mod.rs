@@ -20,6 +20,7 @@ mod kubelet;
 mod lookahead;
 mod mail;
 mod meeting;
+mod node_health;
 mod operator;
 mod people;
 mod strikes;
@@ -40,7 +41,7 @@ use blindness::Blindness;
 use disturbance::Disturbance;
 pub(crate) use event::Event;
 use host::Host;
-use kubelet::NodeLife;
+use kubelet::Kubelet;
 use mail::Mail;
 use operator::Process;
 
@@ -48,8 +49,8 @@ pub use catalogue::Catalogue;
 pub use clock::{START, readable, since_start};
 pub use host::{Pace, Step};
 pub use injection::Injection;
-pub use kubelet::{GRACE, machine_name};
 pub use mail::{Passage, Reply};
+pub use node_health::{GRACE, machine_name};
 pub use operator::Skew;
 
 use crate::faults::{Rule, Rules};
@@ -80,7 +81,7 @@ pub struct World {
     pub(crate) last_write: Timestamp,
     /// When an operation last ended on a host, or something there changed by itself.
     pub(crate) last_operation: Timestamp,
-    nodes: Vec<NodeLife>,
+    kubelets: Vec<Kubelet>,
     processes: Vec<Option<Box<Process>>>,
     live: Vec<u32>,
     /// Processes that stand still, and until when.
@@ -131,7 +132,7 @@ impl World {
             recorder: Recorder::default(),
             last_write: START,
             last_operation: START,
-            nodes: vec![NodeLife::READY; scenario.fleet.machines as usize],
+            kubelets: Vec::new(),
             hosts,
             processes: Vec::new(),
             live: Vec::new(),
@@ -160,19 +161,27 @@ impl World {
     }
 
     /// Lets the next event happen, if one is due at `until` or before. Otherwise the clock moves there, and it is false.
+    /// A heartbeat that changes nothing happens on the way, and does not count: folded or explicit, the steps are the same.
     pub fn step_until(&mut self, until: Timestamp) -> bool {
-        self.look_ahead();
-        let Some(event) = self.queue.next_until(until) else { return false };
-        let noted = self.record.is_some().then(|| event.clone());
-        self.happen(event);
-        if let (Some(record), Some(event)) = (&mut self.record, noted) {
-            record.note(self.queue.now(), event, self.trace.value());
+        loop {
+            self.look_ahead();
+            let Some(event) = self.queue.next_until(until) else { return false };
+            let before = self.trace;
+            let is_heartbeat = event.is_heartbeat();
+            let noted = self.record.is_some().then(|| event.clone());
+            self.happen(event);
+            if is_heartbeat && self.trace == before {
+                continue;
+            }
+            if let (Some(record), Some(event)) = (&mut self.record, noted) {
+                record.note(self.queue.now(), event, self.trace.value());
+            }
+            return true;
         }
-        true
     }
 
     fn happen(&mut self, event: Event) {
-        if self.postpone(&event) {
+        if !event.is_heartbeat() && self.postpone(&event) {
             return;
         }
         match event {
@@ -183,7 +192,8 @@ impl World {
             Event::Turn { process, generation } => self.turn(process, generation),
             Event::Deadline { process } => self.give_up(process),
             Event::Step { host, run } => self.step(host, run),
-            Event::Node { host, generation } => self.node_changes(host, generation),
+            Event::Renewal { host } => self.renewal(host),
+            Event::Expiry { host } => self.expiry(host),
             Event::People(moment) => self.people_act(moment),
             Event::Adoption => self.adopt_again(),
             Event::Workload { index, occurrence } => self.workload_acts(index, occurrence),
@@ -233,6 +243,7 @@ impl World {
         }
         self.plan_workloads();
         self.schedule_faults();
+        self.start_kubelets();
     }
 }
 

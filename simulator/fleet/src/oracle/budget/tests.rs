@@ -107,6 +107,23 @@ fn who_was_lost_before_the_rollout_or_without_one_does_not_count() {
     }
 }
 
+/// Its Node has been Unknown since before the rollout, and whoever starts anew cannot know that it was up in between.
+#[test]
+fn who_is_worked_on_before_its_node_is_ready_was_lost_when_it_was_lost_first() {
+    for (ready, counts) in [(false, false), (true, true)] {
+        let mut budget = budget();
+        budget.package_version_written(&fleet(1, at(50), false), at(50));
+        budget.lost(5, at(40));
+        budget.began(5, at(1000), at(1000));
+        if ready {
+            budget.back(5);
+        }
+        budget.ended(5);
+        budget.lost(5, at(1001));
+        assert_eq!(budget.began(0, at(5000), at(5000)).overdrawn.is_some(), counts, "ready: {ready}");
+    }
+}
+
 #[test]
 fn a_limit_that_was_lowered_holds_after_a_while() {
     let mut budget = budget();

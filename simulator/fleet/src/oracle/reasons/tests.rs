@@ -11,8 +11,10 @@ use crate::scenario::Scenario;
 
 const LEFT: &str = include_str!("../../../../../scenarios/fast/left_undone.yaml");
 
+/// The end of a run in which the operator does not crash: it has seen itself what it gives as a reason.
 fn ended() -> World {
-    let scenario = Scenario::read("left_undone.yaml", LEFT).unwrap();
+    let mut scenario = Scenario::read("left_undone.yaml", LEFT).unwrap();
+    scenario.faults.retain(|rule| rule.fault.name() == "host_down");
     let mut world = World::new(Arc::new(scenario), Options::default());
     assert!(conclude(&mut world, &mut |_| {}).is_good());
     world

@@ -9,6 +9,7 @@ mod dictionary;
 mod execute;
 pub mod http;
 mod log;
+mod node_leases;
 mod rules;
 mod status;
 mod stored;
@@ -88,6 +89,8 @@ pub struct ApiServer {
     draws: Draws,
     collections: [Collection; 5],
     dictionary: Dictionary,
+    /// By host: when the lease of its Node was renewed last.
+    node_leases: Vec<Timestamp>,
 }
 
 impl ApiServer {
@@ -100,6 +103,7 @@ impl ApiServer {
             draws,
             collections: Default::default(),
             dictionary: Dictionary::default(),
+            node_leases: Vec::new(),
         }
     }
 

@@ -67,7 +67,8 @@ impl World {
             },
             Event::Start { .. }
             | Event::Step { .. }
-            | Event::Node { .. }
+            | Event::Renewal { .. }
+            | Event::Expiry { .. }
             | Event::People(_)
             | Event::Adoption
             | Event::Workload { .. }

@@ -1,0 +1,79 @@
+//! Heartbeats are folded, and nobody can tell: with every renewal of every kubelet an event of its own, and with Nodes
+//! judged by the renewals that came, each history is the same, event by event.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod members;
+
+use std::sync::Arc;
+
+use members::{files, member, swarm};
+use seaworthy_fleet::swarm::Record;
+use seaworthy_fleet::{Attempt, Heartbeats, Options, Scenario, Summary, attempt_recorded};
+
+/// The last seed of the swarm; the first is 1.
+const LAST: u64 = 300;
+
+/// Runs something both ways, and compares. What came of the explicit run is the answer.
+fn compare(name: &str, run: impl Fn(Options) -> (Attempt, Record)) -> Summary {
+    let [folded, explicit] = [Heartbeats::Folded, Heartbeats::Explicit]
+        .map(|heartbeats| run(Options { heartbeats, ..Options::default() }));
+    if let Some(divergence) = folded.1.divergence(&explicit.1) {
+        panic!("{name}: folded / explicit differ first at {divergence}");
+    }
+    assert_eq!(folded.0.failure, explicit.0.failure, "{name}");
+    let (folded, explicit) = (folded.0.summary.unwrap(), explicit.0.summary.unwrap());
+    assert_eq!(folded.clone().observable(), explicit.clone().observable(), "{name}");
+    explicit
+}
+
+fn scenarios(folder: &str) -> impl Iterator<Item = Arc<Scenario>> {
+    let read = |(file, text): (String, String)| Scenario::read(&file, &text);
+    files(folder).into_iter().map(move |file| Arc::new(read(file).unwrap_or_else(|error| panic!("{error}"))))
+}
+
+fn scenarios_are_the_same(folder: &str) {
+    for scenario in scenarios(folder) {
+        let explicit = compare(&scenario.name, |options| attempt_recorded(&scenario, options));
+        // Every kubelet whose host is not gone renewed six times a minute.
+        let periods = explicit.simulated_seconds / 10;
+        let least = if scenario.fleet.nodes { u64::from(explicit.reachable) * periods / 2 } else { 0 };
+        assert!(explicit.node_renewals >= least, "{}: {}", scenario.name, explicit.node_renewals);
+    }
+}
+
+#[test]
+fn fast_scenarios_are_the_same() {
+    scenarios_are_the_same("fast");
+}
+
+#[test]
+fn slow_scenarios_incidents_and_regressions_are_the_same() {
+    for folder in ["slow", "incidents", "regressions"] {
+        scenarios_are_the_same(folder);
+    }
+}
+
+/// What nobody thought of: other fleets, other faults, together.
+#[test]
+fn members_of_the_swarm_are_the_same() {
+    let swarm = swarm();
+    let mut failed = 0;
+    for seed in 1..=LAST {
+        let member = member(&swarm, seed);
+        let name = format!("seed {seed}, {}", member.file);
+        failed += compare(&name, |options| member.recorded(options)).node_renewals_failed;
+    }
+    assert!(failed > 0, "every renewal got through");
+}
+
+/// Kubelets are all that this scenario is about.
+#[test]
+fn kubelets_in_trouble_are_the_same_with_many_seeds() {
+    let file = files("fast").into_iter().find(|(file, _)| file == "kubelets_in_trouble.yaml").unwrap();
+    let scenario = Arc::new(Scenario::read(&file.0, &file.1).unwrap());
+    for seed in 1..=50 {
+        let name = format!("{} with seed {seed}", scenario.name);
+        let seed = Some(seaworthy_kernel::Seed(seed));
+        compare(&name, |options| attempt_recorded(&scenario, Options { seed, ..options }));
+    }
+}

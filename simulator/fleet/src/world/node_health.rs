@@ -1,0 +1,130 @@
+//! Nodes, and the controller that watches over their leases.
+
+use std::time::Duration;
+
+use seaworthy_api::object::{Metadata, Node, NodeCondition, NodeStatus, Resource};
+use seaworthy_kernel::{Priority, Timestamp};
+use seaworthy_model::id::Kind;
+use seaworthy_model::node::Health;
+
+use super::World;
+use super::api_server::{Preconditions, Status};
+use super::arrival::Writer;
+use super::event::Event;
+use crate::scenario::Occasion;
+
+/// A Node whose lease was not renewed for so long is `Unknown`: kube-controller-manager's
+/// `--node-monitor-grace-period`, before Kubernetes 1.32. That it looks every 5 seconds only is left out.
+pub const GRACE: Duration = Duration::from_secs(40);
+
+impl World {
+    /// The Node that a host has at the beginning.
+    pub(super) fn node(name: &str, now: Timestamp) -> Resource {
+        Resource::Node(Box::new(Node {
+            api_version: "v1".into(),
+            kind: Kind::Node.name().into(),
+            metadata: Metadata::named(name),
+            status: Some(status(Health::Healthy, now)),
+            ..Node::default()
+        }))
+    }
+
+    /// When the lease of a Node that was renewed last at `renewed` runs out. An outage of the API server costs
+    /// kube-controller-manager its own Lease: it starts anew, and grants every Node the whole grace from then on.
+    fn deadline(&self, renewed: Timestamp) -> Timestamp {
+        renewed.max(self.disturbance.api_down) + GRACE
+    }
+
+    /// Looks at the lease of a Node when it has run out, unless it is renewed until then.
+    pub(super) fn plan_expiry(&mut self, host: u32) {
+        let at = self.deadline(self.api.node_renewed(host));
+        self.queue.at_rank(at, Priority::TIMEOUT, host, Event::Expiry { host });
+    }
+
+    /// The lease of a Node may have run out.
+    pub(super) fn expiry(&mut self, number: u32) {
+        let kubelet = self.kubelets[number as usize];
+        if kubelet.health == Health::Unknown {
+            return self.queue.discount();
+        }
+        let renewed = self.renewed(number);
+        let deadline = self.deadline(renewed);
+        if deadline <= self.queue.now() {
+            return self.judge_node(number, Health::Unknown);
+        }
+        self.queue.discount();
+        if self.is_explicit() || !kubelet.is_steady(renewed) {
+            self.queue.at_rank(deadline, Priority::TIMEOUT, number, Event::Expiry { host: number });
+        }
+    }
+
+    /// What the Node of a host says by right.
+    pub(super) fn judge_node(&mut self, number: u32, health: Health) {
+        let before = std::mem::replace(&mut self.kubelets[number as usize].health, health);
+        if before != health && !self.disturbance.lies.contains_key(&number) {
+            self.post_health(number, health);
+        }
+    }
+
+    /// From now on the Node of a host says this, or what it says already, whatever the truth is. That the host is lost
+    /// cannot be known then.
+    pub(super) fn lie(&mut self, number: u32, says: Option<Health>) {
+        self.tally.note(Occasion::NodeLied);
+        let Some(kubelet) = self.kubelets.get(number as usize) else { return };
+        let before = self.disturbance.lies.get(&number).copied().unwrap_or(kubelet.health);
+        let says = says.unwrap_or(before);
+        self.disturbance.lies.insert(number, says);
+        if says == Health::Healthy {
+            self.oracle.host_back(number);
+        }
+        if says != before {
+            self.post_health(number, says);
+        }
+    }
+
+    /// The Node of a host says again what it would have said all the while.
+    pub(super) fn tell_truth(&mut self, number: u32) {
+        let Some(said) = self.disturbance.lies.remove(&number) else { return };
+        let kubelet = self.kubelets[number as usize];
+        if kubelet.is_missed {
+            self.oracle.host_lost(number, self.queue.now());
+        } else {
+            self.oracle.host_back(number);
+        }
+        if kubelet.health != said {
+            self.post_health(number, kubelet.health);
+        }
+    }
+
+    /// A Node's condition is written.
+    fn post_health(&mut self, number: u32, health: Health) {
+        let now = self.queue.now();
+        self.recorder.node(now, number, health);
+        let name = machine_name(number);
+        let status = Status::Node(status(health, now));
+        let result = self.api.update_status((Kind::Node, &name), Preconditions::default(), now, status);
+        if let Ok(written) = result {
+            self.committed(&written, Writer::Other);
+        }
+    }
+}
+
+/// The name of a machine of the fleet, and of its Node.
+#[must_use]
+pub fn machine_name(number: u32) -> String {
+    format!("m-{number:05}")
+}
+
+fn status(health: Health, now: Timestamp) -> NodeStatus {
+    let word = match health {
+        Health::Healthy => "True",
+        Health::Unhealthy => "False",
+        Health::Unknown => "Unknown",
+    };
+    let condition = NodeCondition {
+        r#type: "Ready".into(),
+        status: word.into(),
+        last_transition_time: Some(now.whole_seconds().into()),
+    };
+    NodeStatus { conditions: vec![condition] }
+}
