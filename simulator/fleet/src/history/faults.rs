@@ -87,7 +87,7 @@ impl Faults {
 
     /// A host that was lost for several causes is back when the last of them is gone; all else ends with the first end.
     fn end(&mut self, at: Millis, kind: FaultKind, target: Target) {
-        let adds_up = matches!(kind, FaultKind::PowerLost | FaultKind::CutOff);
+        let adds_up = is_loss(kind);
         let Some((strike, causes)) = self.open.get_mut(&(kind, target.clone())) else { return };
         *causes -= 1;
         if *causes == 0 || !adds_up {
@@ -123,27 +123,56 @@ impl Faults {
                 .cmp(&key(other))
                 .then_with(|| (&one.detail, &one.target).cmp(&(&other.detail, &other.target)))
         });
+        let losses = Losses::of(&self.strikes);
         let mut bands: Vec<Band> =
-            self.strikes.chunk_by(is_alike).map(|strikes| band(strikes, fleet, end)).collect();
+            self.strikes.chunk_by(is_alike).map(|strikes| band(strikes, &losses, fleet, end)).collect();
         bands.sort_by_key(|band| (band.kind, band.from, band.until));
         bands.chunk_by(|one, other| one.kind == other.kind).flat_map(thin).collect()
     }
 }
 
+/// When hosts were lost, each at what times.
+struct Losses(BTreeMap<u32, Vec<(Millis, Millis)>>);
+
+impl Losses {
+    fn of(strikes: &[Strike]) -> Self {
+        let mut losses: BTreeMap<u32, Vec<(Millis, Millis)>> = BTreeMap::new();
+        for strike in strikes.iter().filter(|strike| is_loss(strike.kind)) {
+            if let (Some(host), Some(until)) = (strike.target.host(), strike.until) {
+                losses.entry(host).or_default().push((strike.from, until));
+            }
+        }
+        Self(losses)
+    }
+
+    fn is_lost(&self, host: u32, at: Millis) -> bool {
+        self.0.get(&host).is_some_and(|times| times.iter().any(|(from, until)| *from <= at && at <= *until))
+    }
+}
+
+const fn is_loss(kind: FaultKind) -> bool {
+    matches!(kind, FaultKind::PowerLost | FaultKind::CutOff)
+}
+
+impl Target {
+    const fn host(&self) -> Option<u32> {
+        match self {
+            Self::Host(host) => Some(*host),
+            Self::Seat(_) | Self::Leader | Self::Watch(_) | Self::Object(_) | Self::All => None,
+        }
+    }
+}
+
 /// The band of strikes of one kind at one time.
-fn band(strikes: &[Strike], fleet: &Fleet, end: Millis) -> Band {
+fn band(strikes: &[Strike], losses: &Losses, fleet: &Fleet, end: Millis) -> Band {
     let Strike { kind, from, until, detail, .. } = &strikes[0];
-    let host = |strike: &Strike| match strike.target {
-        Target::Host(host) => Some(host),
-        Target::Seat(_) | Target::Leader | Target::Watch(_) | Target::Object(_) | Target::All => None,
-    };
-    let mut hosts: Vec<u32> = strikes.iter().filter_map(host).collect();
+    let mut hosts: Vec<u32> = strikes.iter().filter_map(|strike| strike.target.host()).collect();
     hosts.dedup();
-    let domain = scope::domain(&hosts, fleet);
-    let is_loss = matches!(kind, FaultKind::PowerLost | FaultKind::CutOff);
-    let (kind, detail) = match (kind, &domain) {
-        (_, Some(_)) if is_loss => (FaultKind::DomainLost, kind.name().to_owned()),
-        _ => (*kind, detail.clone()),
+    let domain =
+        is_loss(*kind).then(|| scope::domain(&hosts, |host| losses.is_lost(host, *from), fleet)).flatten();
+    let (kind, detail) = match &domain {
+        Some(_) => (FaultKind::DomainLost, kind.name().to_owned()),
+        None => (*kind, detail.clone()),
     };
     let scope = domain.unwrap_or_else(|| {
         if hosts.is_empty() { place(&strikes[0].target) } else { scope::machines(&hosts, fleet) }
@@ -174,17 +203,19 @@ fn thin(bands: &[Band]) -> Vec<Band> {
     if width == 1 {
         return bands.to_vec();
     }
-    let together = |bands: &[Band]| match bands {
-        [one] => one.clone(),
-        [first, .., last] => Band {
+    let together = |bands: &[Band]| {
+        let (first, last) = (&bands[0], &bands[bands.len() - 1]);
+        if bands.len() == 1 {
+            return first.clone();
+        }
+        Band {
             until: last.from,
             times: bands.iter().map(|band| band.times).sum(),
             scope: String::new(),
             detail: String::new(),
             host: None,
             ..first.clone()
-        },
-        [] => unreachable!("a chunk is never empty"),
+        }
     };
     spans(width).map(together).collect()
 }
@@ -280,6 +311,29 @@ mod tests {
         let bands: Vec<_> = bands.iter().map(|band| (band.kind, band.from, band.until)).collect();
         let lost = FaultKind::PowerLost;
         assert_eq!(bands, [(lost, 10, 40), (lost, 50, 60), (FaultKind::HostSlow, 11, 31)]);
+    }
+
+    #[test]
+    fn a_rack_is_lost_as_one_whoever_of_it_was_lost_before() {
+        let fleet: Fleet = serde_json::from_str(r#"{"machines": 60, "zones": 3, "racksPerZone": 4}"#)
+            .expect("it is a fleet");
+        let rack = [10, 22, 34, 46, 58];
+        let mut faults = Faults::default();
+        faults.injected(5, Injection::Cut(34));
+        rack.iter().for_each(|host| faults.injected(10, Injection::PowerOff(*host)));
+        faults.injected(12, Injection::PowerOff(46));
+        rack.iter().for_each(|host| faults.injected(20, Injection::PowerOn(*host)));
+        faults.injected(30, Injection::PowerOn(46));
+        faults.injected(40, Injection::Mend(34));
+        let bands = faults.bands(&fleet, 60);
+        let told: Vec<_> =
+            bands.iter().map(|band| (band.kind.name(), &*band.scope, band.from, band.until)).collect();
+        let expected = [
+            ("zone/rack lost", "rack 1/3", 10, 20),
+            ("power lost", "m-00046", 10, 30),
+            ("SSH unreachable", "m-00034", 5, 40),
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

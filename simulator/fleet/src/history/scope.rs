@@ -1,17 +1,15 @@
 //! Which part of the fleet some hosts are, in a few words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::scenario::Fleet;
 use crate::world::machine_name;
 
 /// So many are named one by one.
 const NAMED_MAX: usize = 3;
-/// A domain is lost as one if so many percent of its hosts are: some may have been lost before.
-const WHOLE_PERCENT: usize = 90;
-
-/// The failure domains that some hosts are, if they are whole domains of more than one host.
-pub(super) fn domain(hosts: &[u32], fleet: &Fleet) -> Option<String> {
+/// The failure domains that some hosts are, if they are whole domains of more than one host, but for those that were
+/// lost anyway.
+pub(super) fn domain(hosts: &[u32], is_lost: impl Fn(u32) -> bool, fleet: &Fleet) -> Option<String> {
     if hosts.len() < 2 {
         return None;
     }
@@ -22,26 +20,32 @@ pub(super) fn domain(hosts: &[u32], fleet: &Fleet) -> Option<String> {
         few if few.len() <= NAMED_MAX => format!("{name}s {}", few.join(", ")),
         many => format!("{} {name}s", many.len()),
     };
-    if let Some(zones) = whole(hosts, fleet, zone) {
+    let whole = |of: &dyn Fn(u32) -> (u32, u32)| whole(hosts, &is_lost, fleet, of);
+    if let Some(zones) = whole(&zone) {
         return Some(words("zone", zones.iter().map(|(zone, _)| zone.to_string()).collect()));
     }
-    let racks = whole(hosts, fleet, rack)?;
+    let racks = whole(&rack)?;
     Some(words("rack", racks.iter().map(|(zone, rack)| format!("{zone}/{rack}")).collect()))
 }
 
-/// The domains of some hosts, if the hosts are all of each.
-fn whole(hosts: &[u32], fleet: &Fleet, of: impl Fn(u32) -> (u32, u32)) -> Option<Vec<(u32, u32)>> {
-    let mut parts: BTreeMap<(u32, u32), (usize, usize)> = BTreeMap::new();
-    for host in hosts {
-        parts.entry(of(*host)).or_default().0 += 1;
-    }
+/// The domains of some hosts, if with those that were lost anyway they are all of each.
+fn whole(
+    hosts: &[u32],
+    is_lost: impl Fn(u32) -> bool,
+    fleet: &Fleet,
+    of: &dyn Fn(u32) -> (u32, u32),
+) -> Option<Vec<(u32, u32)>> {
+    let chosen: BTreeSet<u32> = hosts.iter().copied().collect();
+    let mut sizes: BTreeMap<(u32, u32), usize> = hosts.iter().map(|host| (of(*host), 0)).collect();
     for host in 0..fleet.machines {
-        if let Some((_, all)) = parts.get_mut(&of(host)) {
-            *all += 1;
+        if let Some(size) = sizes.get_mut(&of(host)) {
+            *size += 1;
+            if !chosen.contains(&host) && !is_lost(host) {
+                return None;
+            }
         }
     }
-    let is_whole = |(lost, all): &(usize, usize)| *all > 1 && lost * 100 >= all * WHOLE_PERCENT;
-    parts.values().all(is_whole).then(|| parts.into_keys().collect())
+    sizes.values().all(|size| *size > 1).then(|| sizes.into_keys().collect())
 }
 
 /// Some hosts: their names, or how many they are and where.
@@ -70,7 +74,7 @@ mod tests {
         let fleet: Fleet =
             serde_json::from_str(r#"{"machines": 60, "zones": 3, "racksPerZone": 4}"#).unwrap();
         let zone = |zone: u32| (0..60).filter(move |host| host % 3 == zone);
-        let named = |hosts: &[u32]| domain(hosts, &fleet);
+        let named = |hosts: &[u32]| domain(hosts, |host| host == 1, &fleet);
         assert_eq!(named(&zone(1).collect::<Vec<_>>()).as_deref(), Some("zone 1"));
         assert_eq!(
             named(&zone(1).skip(1).collect::<Vec<_>>()).as_deref(),
