@@ -8,6 +8,9 @@ STEP     := .ci/step
 TRIPLE    = $(shell rustc -vV | sed -n 's/^host: //p')
 HOST      = $(TARGET)/$(TRIPLE)/release/seaworthy-host
 OPERATOR := $(TARGET)/debug/seaworthy-operator
+TOOLS    := $(TARGET)/tools
+# The runner has to be of the version of the library.
+GUNGRAUN  = $(shell sed -n '/^name = "gungraun"$$/{n;s/^version = "\(.*\)"$$/\1/p;}' Cargo.lock)
 # The features that change what is compiled; the rest of a crate's features are on by default.
 FEATURES := --features seaworthy-api/crd
 export STEPS := $(TARGET)/steps
@@ -20,7 +23,7 @@ export STEPS := $(TARGET)/steps
 .PHONY: help
 help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## Upgrade 10,000 simulated machines, with crashes and broken hosts
@@ -68,7 +71,14 @@ tidy: ## The house rules; prints the longest files and functions
 .PHONY: bench
 bench: ## Benchmarks of observe, reconcile and the simulated upgrade
 	@.ci/requirements build
-	cargo bench --locked --package seaworthy-benches
+	cargo bench --locked --package seaworthy-benches --bench observe --bench reconcile --bench simulate
+
+.PHONY: bench-instructions
+bench-instructions: ## Instructions per simulated event, fact and decision, counted by valgrind
+	@.ci/requirements instructions
+	@$(STEP) "gungraun-runner $(GUNGRAUN)" cargo install --locked --quiet gungraun-runner --version $(GUNGRAUN) --root $(TOOLS)
+	GUNGRAUN_RUNNER=$(abspath $(TOOLS))/bin/gungraun-runner \
+		cargo bench --locked --package seaworthy-benches --bench instructions
 
 .PHONY: bench-swarm
 bench-swarm: ## Seeds per CPU-hour on 1,000 machines, each with its fault-free twin

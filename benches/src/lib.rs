@@ -3,8 +3,12 @@
 //! [`Fleet`] answers every action without delay, loss or conflict, so that what is measured is the engine alone. It is a
 //! driver as `core/README.md` describes it, and no more: what can go wrong is the simulator's business.
 
+mod case;
 mod fleet;
 mod host;
 mod objects;
+mod simulation;
 
+pub use case::{Case, Judged, judge};
 pub use fleet::{Fleet, SIZES};
+pub use simulation::{scenario, simulate};
