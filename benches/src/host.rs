@@ -59,6 +59,7 @@ impl Host {
             Change::Remove => None,
         };
         let state = OperationState::Succeeded;
-        self.facts.operation = Some(OperationReport { id: operation.id, component, release, state });
+        let (id, generation) = (operation.id, operation.generation);
+        self.facts.operation = Some(OperationReport { id, generation, component, release, state });
     }
 }

@@ -47,7 +47,8 @@ fn report(host: &Host<'_>, id: OperationId) -> Result<Option<OperationReport>> {
         Change::Install(release) => Some(ReleaseName { version_name: release.version_name, id: release.id }),
         Change::Remove => None,
     };
-    Ok(Some(OperationReport { id, component: operation.component, release, state: journal::state(&lines) }))
+    let (generation, component) = (operation.generation, operation.component);
+    Ok(Some(OperationReport { id, generation, component, release, state: journal::state(&lines) }))
 }
 
 fn identity(host: &Host<'_>) -> Result<HostId> {

@@ -173,6 +173,7 @@ mod tests {
     fn apply(sequence: u64) -> Command {
         Command::Apply(Box::new(Operation {
             id: id(sequence),
+            generation: 1,
             component: "webd".into(),
             change: Change::Remove,
         }))

@@ -56,7 +56,7 @@ impl Projection {
     /// Begins a new round of watches and returns its number: what earlier ones still tell is dropped.
     pub fn restart(&mut self) -> u64 {
         self.generation += 1;
-        self.troubles.retain(|kind, _| *kind == Kind::Lease);
+        self.troubles.clear();
         self.generation
     }
 
@@ -68,7 +68,7 @@ impl Projection {
     /// What `update` means to the engine, in this order.
     pub fn take(&mut self, update: Update) -> Vec<Observation> {
         let Update { generation, kind, change } = update;
-        if kind != Kind::Lease && generation != self.generation {
+        if generation != self.generation {
             return Vec::new();
         }
         let mut observations = Vec::new();
@@ -211,12 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn earlier_rounds_are_not_heard_except_of_the_lease() {
+    fn earlier_rounds_are_not_heard() {
         let mut projection = Projection::new();
         let generation = projection.restart();
         let late = Update { generation: generation - 1, kind: Kind::Node, change: node("a") };
         assert_eq!(projection.take(late), []);
-        let lease = |change| Update { generation: 0, kind: Kind::Lease, change };
+        let late = Update { generation: generation - 1, kind: Kind::Lease, change: Change::ListEnded };
+        assert_eq!(projection.take(late), []);
+        let lease = |change| Update { generation, kind: Kind::Lease, change };
         assert_eq!(projection.take(lease(Change::ListBegan)), []);
         assert_eq!(
             projection.take(lease(Change::ListEnded)),

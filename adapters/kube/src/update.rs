@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// One thing that a watch has to tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// The round of watches that it comes from. Rounds are numbered upwards; the Lease's is 0.
+    /// The round of watches that it comes from. Rounds are numbered upwards; of the first, 0, is only the Lease.
     pub generation: u64,
     /// The kind that was watched.
     pub kind: Kind,

@@ -49,6 +49,7 @@ pub fn recount(world: &World) -> Vec<Breach> {
         compare("machines without a reservation", counts.parked, of(Standing::Parked));
         compare("machines that are excused", counts.excused, of(Standing::Excused));
         compare("machines that are done", counts.done, of(Standing::Done));
+        compare("machines that were restored", counts.restored, of(Standing::Restored));
         compare("machines that failed", counts.failed, of(Standing::Failed));
         compare("ranks in the index", counts.waiting, rollout.waiting.len());
     }

@@ -138,6 +138,7 @@ impl<'a> Draft<'a> {
             self.note(Note::WaitForSession);
             return self.wait(Blocker::SessionLimit);
         }
+        let generation = machine.object.as_ref().map_or(0, |object| object.meta.generation);
         let sequence = world.leadership.sequence + 1;
         let id = OperationId {
             epoch,
@@ -151,7 +152,7 @@ impl<'a> Draft<'a> {
             HostWork::Disown => (HostCommand::Disown, InFlightKind::Disown, self.config.read_deadline),
             HostWork::Change { component, change } => {
                 let (installs, allowance) = weigh(&change, self.config);
-                let operation = Operation { id, component, change };
+                let operation = Operation { id, generation, component, change };
                 let kind = InFlightKind::Change(id, component, installs);
                 (HostCommand::Apply(Box::new(operation)), kind, allowance)
             }

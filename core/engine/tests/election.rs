@@ -239,6 +239,21 @@ fn of_two_that_miss_the_lease_one_reports() {
     assert_eq!(fixture.engine.world().gate(), Some(Blocker::Standby { of: Epoch::VACANT }));
 }
 
+#[test]
+fn a_lease_that_the_watch_leaves_out_is_listed() {
+    for is_heard in [true, false] {
+        let mut fixture = Fixture::new(1);
+        // From here on nothing but a list shows anything.
+        fixture.watch_hangs = true;
+        fixture.lost_writes = u32::from(!is_heard);
+        fixture.pass(10 * fixture.config.renew_interval());
+        assert_eq!(fixture.engine.world().gate(), None, "{is_heard}");
+        let lease = fixture.store.lease.as_ref().unwrap();
+        assert!(lease.record.is_of(&fixture.engine.world().leadership.holder));
+        assert!(lease.record.renewed > lease.record.acquired, "it is renewed");
+    }
+}
+
 /// Both have held the forgotten Lease, and people have let the other one go on.
 #[test]
 fn whoever_missed_the_lease_too_follows_the_one_that_was_let_on() {

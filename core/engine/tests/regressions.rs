@@ -176,6 +176,7 @@ fn the_work_of_a_hosts_owner_is_not_that_of_its_duplicate() {
     host.facts.owner = Owner::Machine(uid);
     host.facts.operation = Some(OperationReport {
         id: OperationId { epoch: Epoch(1), sequence: 1 },
+        generation: 1,
         component: WEB,
         release: Some(Installed { version: installed.version, release: installed.release }),
         state: OperationState::Running,

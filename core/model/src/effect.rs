@@ -70,8 +70,8 @@ pub enum Fence {
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
-    /// List and then watch every kind of [`Kind::WATCHED`](crate::id::Kind::WATCHED) anew, from the store itself and
-    /// not from a cache. Ends with `Done` at once; the lists follow as observations, each closed by `Synced`.
+    /// List and then watch every kind of [`Kind::WATCHED`](crate::id::Kind::WATCHED) and the Lease anew, from the store
+    /// itself and not from a cache. Ends with `Done` at once; the lists follow as observations, each closed by `Synced`.
     Watch,
     /// Create or update the Lease: take it, renew it, or let it go. It holds this afterwards.
     WriteLease(LeaseRecord),

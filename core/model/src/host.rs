@@ -82,6 +82,9 @@ pub enum HostCommand {
 pub struct Operation {
     /// Its name. A host that has ended it answers from its journal and does nothing.
     pub id: OperationId,
+    /// The generation of the Machine's spec for which it is ordered. The host reports it back: a failure counts until
+    /// people change the spec.
+    pub generation: u64,
     /// The component that changes.
     pub component: ComponentId,
     /// How.
@@ -217,6 +220,8 @@ impl Drift {
 pub struct OperationReport {
     /// Which.
     pub id: OperationId,
+    /// The generation of the Machine's spec for which it was ordered.
+    pub generation: u64,
     /// The component that it changes.
     pub component: ComponentId,
     /// The release that it installs; `None` when it removes.

@@ -55,6 +55,7 @@ fn succession(fleet: &mut Fleet<'_>) -> Result<()> {
     fleet.note(&format!("the older operator has stepped down: {status}"))?;
     let operation = json!({
         "id": {"epoch": old, "sequence": LATE},
+        "generation": 1,
         "component": "webd",
         "change": "remove",
     });

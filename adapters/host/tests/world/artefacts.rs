@@ -175,13 +175,14 @@ pub fn install(sequence: u64, recipe: Recipe) -> Operation {
     let release = Release { id: recipe.release_id(), version_name, recipe };
     Operation {
         id: operation_id(sequence),
+        generation: 1,
         component: "webd".into(),
         change: Change::Install(Box::new(release)),
     }
 }
 
 pub fn remove(sequence: u64) -> Operation {
-    Operation { id: operation_id(sequence), component: "webd".into(), change: Change::Remove }
+    Operation { id: operation_id(sequence), generation: 1, component: "webd".into(), change: Change::Remove }
 }
 
 /// A gzipped tar that holds whatever one wants, acceptable or not.

@@ -50,6 +50,7 @@ fn command(command: &HostCommand, names: &Names) -> Result<wire::Command, Unknow
         HostCommand::Disown => wire::Command::Disown,
         HostCommand::Apply(operation) => wire::Command::Apply(Box::new(wire::Operation {
             id: operation.id,
+            generation: operation.generation,
             component: names.component_name(operation.component)?.to_owned(),
             change: match &operation.change {
                 host::Change::Remove => wire::Change::Remove,
@@ -138,6 +139,7 @@ fn facts_of(
         components,
         operation: facts.operation.map(|operation| host::OperationReport {
             id: operation.id,
+            generation: operation.generation,
             component: names.component(&operation.component),
             release: operation.release.map(|release| Installed {
                 version: names.version_object(&release.version_name),
@@ -224,6 +226,7 @@ mod tests {
                 }),
                 command: HostCommand::Apply(Box::new(Operation {
                     id: OperationId { epoch: Epoch(3), sequence: 4 },
+                    generation: 5,
                     component: names.component("webd"),
                     change: Change::Install(Arc::new(release)),
                 })),
@@ -248,6 +251,7 @@ mod tests {
             }],
             operation: Some(wire::OperationReport {
                 id: OperationId { epoch: Epoch(3), sequence: 4 },
+                generation: 5,
                 component: "webd".into(),
                 release: None,
                 state: OperationState::Succeeded,

@@ -61,6 +61,8 @@ pub enum Command {
 pub struct Operation {
     /// Its name.
     pub id: OperationId,
+    /// The generation of the Machine's spec for which it is ordered, to be reported back.
+    pub generation: u64,
     /// The component's name.
     pub component: String,
     /// How it changes.
@@ -149,6 +151,8 @@ pub struct Facts {
 pub struct OperationReport {
     /// Which.
     pub id: OperationId,
+    /// The generation of the Machine's spec for which it was ordered.
+    pub generation: u64,
     /// The name of the component that it changes.
     pub component: String,
     /// The release that it installs; absent when it removes.

@@ -64,11 +64,13 @@ pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
 
 /// There is no Lease: makes one. It is vacant when machines are recorded, since then there must have been another.
 fn make(world: &World, leadership: &Leadership, draft: &mut Draft<'_>) {
+    if !leadership.watching {
+        // The list has the Lease too, also one that we have made and that the watch leaves out: without its uid it could not be
+        // renewed.
+        return draft.watch();
+    }
     if leadership.written.is_some() {
         return draft.wait(Blocker::AwaitingOwnWrite);
-    }
-    if leadership.epoch.is_none() && !leadership.watching {
-        return draft.watch();
     }
     if let (None, Some(kind)) = (leadership.epoch, leadership.unsynced()) {
         return draft.wait(Blocker::NotSynced(kind));

@@ -109,6 +109,8 @@ impl World {
         if outcome == Outcome::Stale {
             // Somebody has written it: whoever holds it lives, even if our watch does not show it.
             leadership.seen_at = None;
+            // Nor does it show that there is one at all.
+            leadership.watching &= leadership.lease.is_some();
             if let Some(behind) = leadership.behind.take_if(|_| leadership.overdue) {
                 // The watch was right after all: the store was set back.
                 leadership.written = None;
@@ -180,7 +182,7 @@ impl World {
             if outcome == Outcome::Unknown && presumes.contains(&true) {
                 return sabotage::presume(machine, in_flight.kind, presumes[0]);
             }
-            settle_host(machine, in_flight.kind, outcome, ours, now);
+            settle_host(machine, &in_flight, outcome, ours, now);
             // The spec was changed meanwhile: it may have been another host that answered.
             let generation = machine.object.as_ref().map(|object| object.meta.generation);
             machine.host.stale |= generation != in_flight.generation;
@@ -245,7 +247,8 @@ fn settle_write(
 }
 
 /// The end of an order to a host.
-fn settle_host(machine: &mut Machine, kind: InFlightKind, outcome: Outcome, ours: Epoch, now: Timestamp) {
+fn settle_host(machine: &mut Machine, in_flight: &InFlight, outcome: Outcome, ours: Epoch, now: Timestamp) {
+    let kind = in_flight.kind;
     match outcome {
         Outcome::Done(Receipt::Host(facts)) => settle_facts(machine, kind, facts, ours, now),
         Outcome::Done(_) | Outcome::Stale => machine.host.stale = true,
@@ -258,7 +261,7 @@ fn settle_host(machine: &mut Machine, kind: InFlightKind, outcome: Outcome, ours
         Outcome::Refused(cause) => {
             machine.uncertain = None;
             machine.host.stale = true;
-            settle_refusal(machine, kind, cause);
+            settle_refusal(machine, in_flight, cause);
         }
         Outcome::Unknown => {
             if !matches!(kind, InFlightKind::Change(..)) {
@@ -308,7 +311,7 @@ fn settle_facts(
                 machine.uncertain = Some(report.id);
                 machine.host.stale = true;
             }
-            OperationState::Failed(cause) => note_failure(machine, kind, report, cause),
+            OperationState::Failed(cause) => note_failure(machine, report, cause),
             OperationState::Interrupted | OperationState::Succeeded => {}
         }
     }
@@ -331,15 +334,10 @@ fn shows(facts: &HostFacts, component: ComponentId, installs: Option<Installed>)
     }
 }
 
-/// A failure that the host remembers counts like one that was answered, unless a person changed the spec since.
-fn note_failure(machine: &mut Machine, kind: InFlightKind, report: &OperationReport, cause: &Cause) {
+/// A failure that the host remembers counts like one that was answered.
+fn note_failure(machine: &mut Machine, report: &OperationReport, cause: &Cause) {
     let Some(release) = report.release else { return };
-    let asked = matches!(kind, InFlightKind::Probe(operation) if operation == report.id);
-    let settled = machine
-        .object
-        .as_ref()
-        .is_some_and(|object| object.meta.generation == object.status.observed_generation);
-    if cause.kind.blames_release() && (asked || settled) {
+    if cause.kind.blames_release() && is_of_present(machine, Some(report.generation)) {
         let failed = FailedRelease { version: release.version, release: release.release, cause: cause.kind };
         blame(machine, report.component, failed, &cause.detail);
         machine.host.trouble = None;
@@ -360,11 +358,20 @@ fn settle_trouble(machine: &mut Machine, cause: Cause) {
     machine.host.trouble = Some(Box::new(cause));
 }
 
-fn settle_refusal(machine: &mut Machine, kind: InFlightKind, cause: Cause) {
-    if let (InFlightKind::Change(_, component, Some(installed)), true) = (kind, cause.kind.blames_release()) {
+/// Whether something was ordered for the spec as it is now. A change of the spec asks for another try.
+fn is_of_present(machine: &Machine, generation: Option<u64>) -> bool {
+    machine.object.as_ref().map(|object| object.meta.generation) == generation
+}
+
+fn settle_refusal(machine: &mut Machine, in_flight: &InFlight, cause: Cause) {
+    if let (InFlightKind::Change(_, component, Some(installed)), true) =
+        (in_flight.kind, cause.kind.blames_release())
+    {
         let failed =
             FailedRelease { version: installed.version, release: installed.release, cause: cause.kind };
-        blame(machine, component, failed, &cause.detail);
+        if is_of_present(machine, in_flight.generation) {
+            blame(machine, component, failed, &cause.detail);
+        }
         machine.host.trouble = None;
     } else {
         machine.host.trouble = Some(Box::new(cause));

@@ -67,8 +67,10 @@ pub struct Counts {
     pub parked: u32,
     /// Admitted, but they cannot be worked on.
     pub excused: u32,
-    /// Done.
+    /// Done, and nothing speaks against the release.
     pub done: u32,
+    /// Done, though another release failed there: that proves nothing.
+    pub restored: u32,
     /// Failed.
     pub failed: u32,
     /// Admitted, and an operation is or may be under way.
@@ -129,6 +131,7 @@ impl Counts {
             Standing::Parked => Some(&mut self.parked),
             Standing::Excused => Some(&mut self.excused),
             Standing::Done => Some(&mut self.done),
+            Standing::Restored => Some(&mut self.restored),
             Standing::Failed => Some(&mut self.failed),
         }
     }

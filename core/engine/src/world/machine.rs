@@ -120,6 +120,8 @@ pub enum Standing {
     Excused,
     /// It has the release.
     Done,
+    /// It has the release, but since another one failed here it may have got it back without it ever having worked.
+    Restored,
     /// The release failed on it.
     Failed,
 }

@@ -115,7 +115,7 @@ impl World {
         if installed == wanted
             && (!machine.is_changing(component) || self.is_sabotaged(Sabotage::SwappedIsDone))
         {
-            return Standing::Done;
+            return if failed.is_some() { Standing::Restored } else { Standing::Done };
         }
         self.stand_unfinished(machine, rollout, uid)
     }

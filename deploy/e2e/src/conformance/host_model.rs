@@ -58,7 +58,9 @@ impl HostModel {
             Verb::Facts => Command::Facts,
             Verb::Disown => Command::Disown,
             Verb::Status(id) => Command::Status(*id),
-            Verb::Remove(id) => Command::Apply(Work { id: *id, component: WEBD, change: Change::Remove }),
+            Verb::Remove(id) => {
+                Command::Apply(Work { id: *id, generation: 1, component: WEBD, change: Change::Remove })
+            }
             Verb::Install(id, version) => {
                 let (number, release) = releases::find(version)?;
                 let change = Change::Install(Install {
@@ -68,7 +70,7 @@ impl HostModel {
                     probe: Duration::from_secs(1),
                     probe_deadline: Duration::from_secs(60),
                 });
-                Command::Apply(Work { id: *id, component: WEBD, change })
+                Command::Apply(Work { id: *id, generation: 1, component: WEBD, change })
             }
         };
         let (host, setting) = self.parts();

@@ -81,7 +81,7 @@ impl<'w> RealHost<'w> {
             sequence: order.sequence,
         };
         let apply = |id: OperationId, change| {
-            Command::Apply(Box::new(Operation { id, component: "webd".to_owned(), change }))
+            Command::Apply(Box::new(Operation { id, generation: 1, component: "webd".to_owned(), change }))
         };
         let command = match &order.verb {
             Verb::Facts => Command::Facts,

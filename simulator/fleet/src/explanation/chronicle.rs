@@ -221,7 +221,7 @@ pub(super) fn drift_words(drift: Drift) -> String {
 }
 
 fn words_of(operation: &Operation, catalogue: &Catalogue) -> String {
-    let Operation { id, component, release } = *operation;
+    let Operation { id, component, release, .. } = *operation;
     match release {
         Some((version, _)) => format!("install {} ({id})", catalogue.version_name(version)),
         None => format!("remove {} ({id})", catalogue.component_name(component)),

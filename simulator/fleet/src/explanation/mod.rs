@@ -207,6 +207,7 @@ const fn standing_words(standing: Standing) -> &'static str {
         Standing::Parked => "admitted, and waits for a slot",
         Standing::Excused => "admitted, and cannot be worked on",
         Standing::Done => "done",
+        Standing::Restored => "done, after another release had failed",
         Standing::Failed => "failed",
     }
 }

@@ -161,7 +161,7 @@ fn is_at_work(world: &World, machine: &Machine) -> bool {
 
 const fn phase_of(standing: Standing) -> Phase {
     match standing {
-        Standing::Outside | Standing::Done => Phase::Done,
+        Standing::Outside | Standing::Done | Standing::Restored => Phase::Done,
         Standing::Waiting => Phase::Waiting,
         Standing::Parked => Phase::Parked,
         Standing::Reserved => Phase::Reserved,

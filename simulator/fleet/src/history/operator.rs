@@ -297,7 +297,7 @@ fn counts(world: &World, state: &RolloutState) -> Counts {
         parked,
         blocked,
         at_work,
-        done: of.done,
+        done: of.done + of.restored,
         failed: of.failed,
         failures_max: world.failures_max(),
     }

@@ -34,6 +34,7 @@ fn judged(version: &str, paused: bool) -> (Oracle, ApiServer) {
 fn work(version: u32, sequence: u64) -> Work {
     Work {
         id: OperationId { epoch: Epoch(1), sequence },
+        generation: 1,
         component: ComponentNumber(0),
         change: Change::Install(Install {
             version: VersionNumber(version),

@@ -41,8 +41,8 @@ impl World {
                 }
                 self.execute(sender, *request, reply);
             }
-            Some(Letter::Order { sender, host, order, sent, reply }) => {
-                self.receive(sender, host, &order, sent);
+            Some(Letter::Order { sender, host, order, sent, reply, repeated }) => {
+                self.receive(sender, host, &order, (sent, repeated));
                 if reply == Reply::SenderCrashes {
                     self.crash_sender(sender);
                 }
@@ -154,13 +154,13 @@ impl World {
     }
 
     /// An order arrives at a host.
-    fn receive(&mut self, sender: Sender, number: u32, order: &Order, sent: Timestamp) {
+    fn receive(&mut self, sender: Sender, number: u32, order: &Order, (sent, repeated): (Timestamp, bool)) {
         let now = self.queue.now();
         if now.since(sent) > LATE {
             self.tally.note(Occasion::OrderLate);
         }
         if !self.hosts[number as usize].is_reachable() {
-            return self.answer_unreachable(sender);
+            return self.answer_unreachable(sender, repeated);
         }
         let session = self.mail.post(Letter::Session { sender });
         let setting = setting!(self, number);
@@ -187,7 +187,7 @@ impl World {
             }
             Answer::Later(kind) => {
                 let delay = self.way_back(sender);
-                self.answer(sender, delay, Outcome::Retryable(Cause::new(kind, "not now")));
+                self.answer_not_done(sender, delay, Cause::new(kind, "not now"), repeated);
             }
         }
         self.mail.take(session);

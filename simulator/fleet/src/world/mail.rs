@@ -45,6 +45,8 @@ pub(super) enum Letter {
         sent: Timestamp,
         /// What happens after its receipt.
         reply: Reply,
+        /// It was sent twice: that one of the two did not arrive does not mean that nothing happened.
+        repeated: bool,
     },
     /// An answer.
     Outcome {

@@ -15,7 +15,7 @@ use super::status::Verdict;
 use crate::draft::{Draft, HostWork, Note};
 use crate::resolution::{Aim, Origin, Target, targets};
 use crate::sabotage::Sabotage;
-use crate::world::Standing;
+use crate::world::{Failure, Standing};
 
 /// What one component needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) enum Need {
     Failed(FailedRelease),
 }
 
-impl Step<'_> {
+impl<'w> Step<'w> {
     /// Makes the first change that is needed and possible; otherwise tells what stands in the way, or that all is well.
     pub(super) fn bring_to_target(self, draft: &mut Draft<'_>) {
         let mut obstacle: Option<(Blocker, Reason, String)> = None;
@@ -156,6 +156,12 @@ impl Step<'_> {
             let target = ActionTarget::Machine(self.machine.id);
             return draft.write_finalizers(target, meta, meta.finalizers_with_ours());
         }
+        if let Some(failure) = self.unrecorded() {
+            // The host tells a successor of its last operation only, and that is about to be another one.
+            let FailedRelease { version, cause, .. } = failure.release;
+            let verdict = Verdict::out_of_sync(Reason::Cause(cause)).because(failure.detail.clone());
+            return self.tell(draft, &verdict, Blocker::ReleaseFailed { version, cause });
+        }
         // What a successor must know is written before the change that it would find under way.
         if (is_repair || !self.is_foreseen(target))
             && !self.machine.is_recorded_drifted()
@@ -171,6 +177,17 @@ impl Step<'_> {
             let component = target.component;
             draft.order_host(self.world, self.machine, HostWork::Change { component, change });
         }
+    }
+
+    /// A release that failed here, of which the record does not tell yet.
+    fn unrecorded(self) -> Option<&'w Failure> {
+        let (meta, status) = (&self.object.meta, &self.object.status);
+        let is_told = |failure: &Failure| {
+            let recorded = status.component(failure.component).and_then(|recorded| recorded.failed);
+            status.observed_generation == meta.generation && recorded == Some(failure.release)
+        };
+        let is_kept = !self.world.is_sabotaged(Sabotage::FailureUnrecorded);
+        self.machine.failed.iter().find(|failure| !is_told(failure) && is_kept)
     }
 
     /// Whether a person stopped this machine.

@@ -150,25 +150,33 @@ impl Step<'_> {
         let mut components: Vec<ComponentStatus> = facts
             .components
             .iter()
-            .map(|reported| ComponentStatus {
-                component: reported.component,
-                installed: Some(Installed { version: reported.version, release: reported.release }),
-                failed: self.failed_release(reported.component),
-            })
+            .map(|reported| self.component(reported.component, Some(reported)))
             .collect();
         let known = |component: ComponentId| facts.components.iter().any(|c| c.component == component);
         let recorded = self.object.status.components.iter().map(|status| status.component);
         let fresh = self.machine.failed.iter().map(|failure| failure.component);
         for component in recorded.chain(fresh).filter(|component| !known(*component)) {
-            let failed = self.failed_release(component);
-            if failed.is_some() && components.iter().all(|status| status.component != component) {
-                components.push(ComponentStatus { component, installed: None, failed });
+            if components.iter().all(|status| status.component != component) {
+                components.push(self.component(component, None));
             }
         }
+        components.retain(|status| status.installed.is_some() || status.failed.is_some());
         components.sort_by(|a, b| {
             self.world.component_name(a.component).cmp(self.world.component_name(b.component))
         });
         components.into()
+    }
+
+    /// What is recorded of a component, of which the host reports this. While it changes, what is installed stays as it was
+    /// recorded: a release is in its place before it is probed, and a successor that has nothing but the record must not take
+    /// it for done.
+    fn component(self, component: ComponentId, reported: Option<&InstalledComponent>) -> ComponentStatus {
+        let installed = if self.machine.is_changing(component) {
+            self.object.status.component(component).and_then(|recorded| recorded.installed)
+        } else {
+            reported.map(|found| Installed { version: found.version, release: found.release })
+        };
+        ComponentStatus { component, installed, failed: self.failed_release(component) }
     }
 
     fn failed_release(self, component: ComponentId) -> Option<FailedRelease> {
@@ -182,8 +190,7 @@ impl Step<'_> {
         recorded.len() == reported.len()
             && recorded.iter().all(|status| {
                 let found = reported.iter().find(|reported| reported.component == status.component);
-                let installed =
-                    found.map(|found| Installed { version: found.version, release: found.release });
+                let installed = self.component(status.component, found).installed;
                 installed.is_some() && status.installed == installed && status.failed.is_none()
             })
     }

@@ -60,7 +60,7 @@ impl Fleet {
             probe_deadline: Duration::ZERO,
         };
         let id = OperationId { epoch: Epoch(1), sequence: 1 };
-        let work = Work { id, component: ComponentNumber(0), change: Change::Install(install) };
+        let work = Work { id, generation: 1, component: ComponentNumber(0), change: Change::Install(install) };
         let judged = hosts
             .map(|host| self.harm.ended(&Over { host, work: &work, ended, component: "webd" }, &self.api));
         judged.flatten().count() > 0

@@ -14,6 +14,8 @@ use super::{ComponentNumber, Ended, Host, Installed, Pace, Step, VersionNumber};
 pub struct Work {
     /// The operation's name.
     pub id: OperationId,
+    /// The generation of the Machine's spec for which it is done.
+    pub generation: u64,
     /// The component that changes.
     pub component: ComponentNumber,
     /// How.
@@ -28,7 +30,8 @@ impl Work {
             Change::Install(install) => Some((install.version, install.release)),
             Change::Remove => None,
         };
-        Operation { id: self.id, component: self.component, release }
+        let Self { id, generation, component, .. } = *self;
+        Operation { id, generation, component, release }
     }
 }
 
@@ -37,6 +40,8 @@ impl Work {
 pub struct Operation {
     /// Its name.
     pub id: OperationId,
+    /// The generation of the Machine's spec for which it was ordered.
+    pub generation: u64,
     /// The component that it changes.
     pub component: ComponentNumber,
     /// What it installs; `None` when it removes.

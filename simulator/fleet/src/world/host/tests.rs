@@ -47,7 +47,7 @@ fn install(epoch: u32, sequence: u64, version: u32) -> Order {
 
 fn apply(epoch: u32, sequence: u64, change: Change) -> Order {
     let id = OperationId { epoch: Epoch(epoch), sequence };
-    order(OURS, epoch, sequence, Command::Apply(Work { id, component: WEBD, change }))
+    order(OURS, epoch, sequence, Command::Apply(Work { id, generation: 1, component: WEBD, change }))
 }
 
 fn order(machine: Uid, epoch: u32, sequence: u64, command: Command) -> Order {

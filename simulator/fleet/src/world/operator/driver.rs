@@ -172,7 +172,7 @@ impl World {
         process.track(action.id, process.clock.when(action.deadline), &mut self.queue);
         match &action.effect {
             Effect::Watch => {
-                for kind in Kind::WATCHED {
+                for kind in KINDS {
                     self.want_list(process, kind);
                 }
                 self.answer(sender, Duration::ZERO, Outcome::Done(Receipt::Nothing));
@@ -272,7 +272,8 @@ impl World {
         }
         let reply = if fate.crashes_after { Reply::SenderCrashes } else { Reply::Comes };
         let sent = self.queue.now();
-        let letter = Letter::Order { sender, host, order: Order { fence, command }, sent, reply };
+        let order = Order { fence, command };
+        let letter = Letter::Order { sender, host, order, sent, reply, repeated: fate.again.is_some() };
         let delay = self.draws.within(word("connect"), u64::from(sender.process), sender.action.0, CONNECT);
         self.send_to_host(letter, delay, fate);
         Dispatched::Alive
@@ -314,11 +315,23 @@ impl World {
     }
 
     /// A host did not answer.
-    pub(in crate::world) fn answer_unreachable(&mut self, sender: Sender) {
+    pub(in crate::world) fn answer_unreachable(&mut self, sender: Sender, repeated: bool) {
         let owner = u64::from(sender.process);
         let delay = self.draws.within(word("timeout"), owner, sender.action.0, CONNECT_TIMEOUT);
         let cause = Cause::new(CauseKind::ConnectionFailed, "connection timed out");
-        self.answer(sender, delay, Outcome::Retryable(cause));
+        self.answer_not_done(sender, delay, cause, repeated);
+    }
+
+    /// Nothing came of an order. Who has sent it twice cannot know that: the other one may have arrived, or yet arrive.
+    pub(in crate::world) fn answer_not_done(
+        &mut self,
+        sender: Sender,
+        delay: Duration,
+        cause: Cause,
+        repeated: bool,
+    ) {
+        let outcome = if repeated { Outcome::Unknown } else { Outcome::Retryable(cause) };
+        self.answer(sender, delay, outcome);
     }
 
     fn post(&mut self, delay: Duration, letter: Letter) {
@@ -384,7 +397,9 @@ impl World {
                 })
             }
         };
-        Ok(Command::Apply(Work { id: operation.id, component: self.catalogue.component(component), change }))
+        let component = self.catalogue.component(component);
+        let (id, generation) = (operation.id, operation.generation);
+        Ok(Command::Apply(Work { id, generation, component, change }))
     }
 
     /// What a host reports, in the ids of a process. `None` when that is gone.
@@ -437,7 +452,7 @@ impl Process {
 
 /// What a host reports of an operation, in the ids of a process.
 fn operation_report(report: Report, catalogue: &Catalogue, names: &mut Names) -> OperationReport {
-    let Operation { id, component, release } = report.operation;
+    let Operation { id, generation, component, release } = report.operation;
     let release = release.map(|(version, release)| Installed {
         version: names.version_object(catalogue.version_name(version)),
         release,
@@ -449,7 +464,7 @@ fn operation_report(report: Report, catalogue: &Catalogue, names: &mut Names) ->
         Some(Ended::Failed(kind)) => OperationState::Failed(Cause::new(kind, "the operation failed")),
     };
     let component = names.component(catalogue.component_name(component));
-    OperationReport { id, component, release, state }
+    OperationReport { id, generation, component, release, state }
 }
 
 /// How long a release that works is probed: one success after the other.

@@ -1,0 +1,178 @@
+//! What is known of a release that failed, and how many machines it is let loose on before that is known.
+
+mod fixture;
+
+use std::time::Duration;
+
+use fixture::{DNS, Fixture, WEB, is_change, want, web};
+use seaworthy_engine::Standing;
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::event::{Event, Outcome, Receipt};
+use seaworthy_model::host::{Drift, InstalledComponent, OperationReport, OperationState};
+use seaworthy_model::id::{MachineId, VersionId};
+use seaworthy_model::machine::Installed;
+use seaworthy_model::quantity::CountOrPercent;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn limit(fixture: &mut Fixture, unavailable: u32, failures: u32) {
+    fixture.store.edit_fleet(|spec| {
+        spec.max_unavailable = CountOrPercent::Count(unavailable);
+        spec.max_failures = CountOrPercent::Count(failures);
+    });
+}
+
+fn wish(fixture: &mut Fixture, version: u32) {
+    fixture.store.defaults(vec![want(WEB, web(version))]);
+    fixture.deliver();
+}
+
+/// A fleet on `web-1`, of which all may be at work and so many may fail; and on which the others do not work.
+fn on_web_1(machines: u32, failures: u32) -> Fixture {
+    let mut fixture = Fixture::new(machines);
+    limit(&mut fixture, machines, failures);
+    wish(&mut fixture, 1);
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
+    for host in fixture.hosts.values_mut() {
+        host.broken = vec![web(2), web(3)];
+    }
+    fixture
+}
+
+/// Turns and executions until a change of a host waits to be executed, as the first of all orders.
+fn until_work(fixture: &mut Fixture) -> MachineId {
+    for _ in 0..40 {
+        let _ = fixture.turn();
+        if let Some(place) = fixture.pending.iter().position(is_change) {
+            let order = fixture.pending.remove(place);
+            fixture.pending.insert(0, order);
+            let started = fixture.engine.world().in_flight()[&fixture.pending[0].id].subject;
+            let seaworthy_model::report::Subject::Machine(id) = started else { panic!("{started:?}") };
+            return id;
+        }
+        fixture.execute();
+    }
+    panic!("nothing is changed");
+}
+
+/// Hosts whose last operation was to install this version.
+fn tried(fixture: &Fixture, version: u32) -> usize {
+    let reports = fixture.hosts.values().filter_map(|host| host.facts.operation.as_ref());
+    let versions = reports.filter_map(|report| report.release.map(|release| release.version));
+    versions.filter(|tried| *tried == web(version)).count()
+}
+
+#[test]
+fn what_is_in_its_place_before_it_is_probed_is_not_recorded() {
+    let mut fixture = on_web_1(4, 1);
+    wish(&mut fixture, 2);
+    let lost = until_work(&mut fixture).0;
+    let action = fixture.pending.remove(0);
+    let _failed = fixture.outcome(&action);
+    let facts = &mut fixture.host(lost).facts;
+    let report = facts.operation.clone().unwrap();
+    let Installed { version, release } = report.release.unwrap();
+    let mut swapped = facts.clone();
+    let drift = Drift::NOT_RUNNING;
+    swapped.components = vec![InstalledComponent { component: WEB, version, release, drift }];
+    swapped.operation = Some(OperationReport { state: OperationState::Running, ..report });
+    fixture.engine.observe(Event::Finished { action: action.id, outcome: Outcome::Unknown });
+    let no_connection = Outcome::Retryable(Cause::new(CauseKind::ConnectionFailed, "it is down"));
+    let mut outcomes = vec![no_connection; 400];
+    outcomes.push(Outcome::Done(Receipt::Host(Box::new(swapped))));
+    fixture.scripted.insert(lost, outcomes);
+    fixture.pass(HOUR);
+    let recorded = fixture.store.machines[&lost].status.component(WEB).unwrap().installed;
+    assert_eq!(recorded.map(|installed| installed.version), Some(web(1)));
+    fixture.restart();
+    fixture.pass(HOUR);
+    assert_eq!(tried(&fixture, 2), 1, "it may have failed where it was lost");
+}
+
+#[test]
+fn a_failure_that_nobody_recorded_is_read_from_the_host() {
+    let mut fixture = on_web_1(4, 1);
+    for machine in 0..4 {
+        fixture.store.edit_machine(machine, |_| ());
+    }
+    wish(&mut fixture, 2);
+    for _ in 0..3 {
+        until_work(&mut fixture);
+        let action = fixture.pending.remove(0);
+        let _unheard = fixture.outcome(&action);
+        fixture.restart();
+        fixture.pass(HOUR);
+        assert_eq!(tried(&fixture, 2), 1, "{:?}", fixture.web());
+        for machine in 0..4 {
+            fixture.host(machine).facts.operation = None;
+            // Whoever edits a Machine asks for another try.
+            fixture.store.edit_machine(machine, |_| ());
+        }
+        fixture.deliver();
+    }
+}
+
+#[test]
+fn whoever_asks_for_another_try_in_the_middle_of_one_gets_it() {
+    for is_heard in [true, false] {
+        let mut fixture = on_web_1(1, 1);
+        wish(&mut fixture, 2);
+        until_work(&mut fixture);
+        let action = fixture.pending.remove(0);
+        let failed = fixture.outcome(&action);
+        fixture.store.edit_machine(0, |_| ());
+        fixture.deliver();
+        let outcome = if is_heard { failed } else { Outcome::Unknown };
+        fixture.engine.observe(Event::Finished { action: action.id, outcome });
+        fixture.host(0).broken.clear();
+        fixture.pass(HOUR);
+        assert_eq!(fixture.web(), [Some(2)], "{is_heard}");
+    }
+}
+
+#[test]
+fn a_release_that_got_back_after_another_failed_proves_nothing() {
+    let mut fixture = on_web_1(3, 1);
+    wish(&mut fixture, 2);
+    fixture.pass(HOUR);
+    assert_eq!(tried(&fixture, 2), 1);
+    // As after a failure of a component that cannot go back: what failed stays.
+    let sick = (0..3)
+        .find(|id| fixture.host(*id).facts.operation.as_ref().unwrap().release.unwrap().version == web(2));
+    let sick = sick.unwrap();
+    let facts = &mut fixture.host(sick).facts;
+    let Installed { version, release } = facts.operation.as_ref().unwrap().release.unwrap();
+    facts.components = vec![InstalledComponent { component: WEB, version, release, drift: Drift::NONE }];
+    limit(&mut fixture, 3, 3);
+    wish(&mut fixture, 3);
+    fixture.pass(25 * HOUR);
+    assert_eq!(tried(&fixture, 3), 3);
+    limit(&mut fixture, 3, 1);
+    wish(&mut fixture, 2);
+    fixture.pass(HOUR);
+    assert_eq!(fixture.engine.world().machine(MachineId(sick)).standing(0), Standing::Restored);
+    assert_eq!(tried(&fixture, 2), 1, "it has never worked anywhere");
+}
+
+/// A host tells only what became of its last operation.
+#[test]
+fn a_failure_is_recorded_before_anything_else_is_done_there() {
+    let mut fixture = on_web_1(1, 1);
+    fixture.store.edit_machine(0, |_| ());
+    limit(&mut fixture, 2, 1);
+    fixture.store.defaults(vec![want(WEB, web(2)), want(DNS, VersionId(3))]);
+    fixture.deliver();
+    until_work(&mut fixture);
+    fixture.execute();
+    assert_eq!(tried(&fixture, 2), 1);
+    until_work(&mut fixture);
+    fixture.execute();
+    assert_eq!(tried(&fixture, 2), 0, "that was the other component");
+    fixture.restart();
+    let changes = fixture.host(0).changes;
+    fixture.host(0).broken.clear();
+    fixture.pass(HOUR);
+    assert_eq!(fixture.web(), [Some(1)], "it is not tried again unasked");
+    assert_eq!(fixture.host(0).changes, changes);
+}
