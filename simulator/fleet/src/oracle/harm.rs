@@ -2,25 +2,29 @@
 //!
 //! A release may harm as many machines as `maxFailures` says, and one more for each machine on which it worked: a
 //! release that never works is stopped at the limit. Machines whose own spec asks for the release do not count, nor do
-//! those whose spec was changed since: that allows another try. So does a new wish for what was given up before; what
-//! worked is known for all that.
+//! those whose spec was changed, or that were to be deleted, after the operation was ordered by somebody who could know
+//! better: that allows another try, and the record of what was before goes with it. So does a new wish for what was given
+//! up before; what worked is known for all that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use seaworthy_api::v1alpha1::ComponentSetting;
+use seaworthy_kernel::Timestamp;
 use seaworthy_model::component::ReleaseId;
 use seaworthy_model::id::Kind;
 use seaworthy_model::quantity::CountOrPercent;
 
 use super::Over;
 use super::budget::count_or_percent;
-use crate::world::api_server::{ApiServer, Written};
+use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Ended};
 use crate::world::{host_of_address, machine_name};
 
 #[derive(Clone, Debug)]
 pub(super) struct Harm {
-    hosts: u32,
+    /// Machines that are not being deleted: of them percentages are taken.
+    machines: u32,
+    limit: CountOrPercent,
     /// All hosts on which any release ever failed.
     harmed: BTreeSet<u32>,
     generation: i64,
@@ -28,10 +32,20 @@ pub(super) struct Harm {
     max_failures: u32,
     /// What the fleet wishes for, and the generations of the `ClusterPackageVersion` since which it does.
     wishes: Vec<(ComponentSetting, i64)>,
-    /// By host at work: the generation since which the component's wish was the same when it began. People may have changed
-    /// their minds when it ends.
-    begun: BTreeMap<u32, i64>,
+    /// By host at work.
+    begun: BTreeMap<u32, Begun>,
+    /// By host: when people last changed what they want of its Machine.
+    asked: BTreeMap<u32, Timestamp>,
     releases: BTreeMap<ReleaseId, Record>,
+}
+
+/// What was wanted when an operation began. People may have changed their minds when it ends.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    /// The generation since which the component's wish was the same.
+    since: i64,
+    /// Whoever ordered it knew what people wanted of the Machine until then.
+    known: Timestamp,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -42,14 +56,16 @@ struct Record {
 }
 
 impl Harm {
-    pub(super) const fn new(hosts: u32) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            hosts,
+            machines: 0,
+            limit: CountOrPercent::default(),
             harmed: BTreeSet::new(),
             generation: 0,
             max_failures: 1,
             wishes: Vec::new(),
             begun: BTreeMap::new(),
+            asked: BTreeMap::new(),
             releases: BTreeMap::new(),
         }
     }
@@ -62,8 +78,8 @@ impl Harm {
         let Some(object) = written.object.package_version() else { return };
         let generation = object.metadata.generation;
         self.generation = generation;
-        let limit: CountOrPercent = count_or_percent(&object.spec.max_failures);
-        self.max_failures = self.max_failures.max(limit.of(self.hosts));
+        self.limit = count_or_percent(&object.spec.max_failures);
+        self.take_limit();
         let wished = if written.removed { &[][..] } else { &object.spec.components[..] };
         self.wishes.retain(|(setting, _)| wished.contains(setting));
         for setting in wished {
@@ -73,22 +89,34 @@ impl Harm {
         }
     }
 
-    /// People have changed what they want of a machine, or do not want it any more: a failure from before does not count.
-    pub(super) fn machine_written(&mut self, written: &Written) {
-        let Some(before) = &written.before else { return };
-        if !written.removed && before.generation() == written.object.generation() {
+    fn take_limit(&mut self) {
+        self.max_failures = self.max_failures.max(self.limit.of(self.machines));
+    }
+
+    /// People may have changed what they want of a machine, or do not want it any more: a failure from before does not count.
+    pub(super) fn machine_written(&mut self, written: &Written, now: Timestamp) {
+        let counts = |object: &Stored| u32::from(!object.is_terminating());
+        let before = written.before.as_ref();
+        let after = if written.removed { 0 } else { counts(&written.object) };
+        self.machines = self.machines + after - before.map_or(0, |before| counts(before));
+        self.take_limit();
+        let of = before.unwrap_or(&written.object);
+        let Some(host) = of.address().and_then(host_of_address) else { return };
+        let Some(before) = before else {
+            self.asked.remove(&host);
             return;
-        }
-        if let Some(host) = before.address().and_then(host_of_address) {
+        };
+        if written.removed || before.generation() != written.object.generation() {
+            self.asked.insert(host, now);
             for record in self.releases.values_mut() {
                 record.failed.retain(|(_, failed)| *failed != host);
             }
         }
     }
 
-    /// An operation has begun.
-    pub(super) fn began(&mut self, host: u32, component: &str) {
-        self.begun.insert(host, self.wished_since(component));
+    /// An operation has begun, as was ordered by somebody who knew what people wanted until `known`.
+    pub(super) fn began(&mut self, host: u32, component: &str, known: Timestamp) {
+        self.begun.insert(host, Begun { since: self.wished_since(component), known });
     }
 
     /// The generation since which the fleet wishes for the same of a component; without a wish, that of now.
@@ -100,7 +128,8 @@ impl Harm {
     /// An operation has ended. The answer says what is wrong with that.
     pub(super) fn ended(&mut self, over: &Over<'_>, api: &ApiServer) -> Option<String> {
         let (host, component) = (over.host, over.component);
-        let since = self.begun.remove(&host).unwrap_or_else(|| self.wished_since(component));
+        let begun = self.begun.remove(&host);
+        let since = begun.map_or_else(|| self.wished_since(component), |begun| begun.since);
         let Change::Install(install) = over.work.change else { return None };
         let record = self.releases.entry(install.release).or_default();
         let cause = match over.ended {
@@ -112,7 +141,9 @@ impl Harm {
             Ended::Failed(_) | Ended::Interrupted => return None,
         };
         self.harmed.insert(host);
-        if is_pinned(api, host, component) {
+        let asked = self.asked.get(&host);
+        let is_asked_anew = asked.is_some_and(|asked| begun.is_some_and(|begun| *asked >= begun.known));
+        if is_asked_anew || is_pinned(api, host, component) {
             return None;
         }
         record.failed.insert((since, host));

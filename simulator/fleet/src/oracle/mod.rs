@@ -156,7 +156,7 @@ impl Oracle {
             allowed: BTreeMap::new(),
             violations: Vec::new(),
             budget: Budget::new(hosts, nodes),
-            harm: Harm::new(hosts),
+            harm: Harm::new(),
             removal: Removal::default(),
             leadership: Leadership::new(hosts),
             wishes: Wishes::new(hosts),
@@ -228,6 +228,11 @@ impl Oracle {
         self.restraint.process_started();
     }
 
+    /// An operator process ends.
+    pub fn process_ended(&mut self, process: u32) {
+        self.restraint.process_ended(process);
+    }
+
     /// An operator process orders something.
     pub fn ordered(&mut self, process: u32, target: Target, now: Timestamp) {
         if let Some(detail) = self.restraint.ordered(process, target, now) {
@@ -257,7 +262,7 @@ impl Oracle {
                 }
                 self.budget.machine_written(written, now);
                 self.wishes.machine_written(written, now);
-                self.harm.machine_written(written);
+                self.harm.machine_written(written, now);
                 if respecified(written)
                     && let Some(host) = object.address().and_then(host_of_address)
                 {
@@ -342,7 +347,7 @@ impl Oracle {
         }
         self.judge_wishes(began, api, now);
         self.deeds.began(began.host, began.touches);
-        self.harm.began(began.host, began.component);
+        self.harm.began(began.host, began.component, began.sent - self.budget.knowledge());
         if matches!(work.change, Change::Install(_)) {
             self.restraint.begun(began.host, began.sent - self.budget.detection());
         }
@@ -436,6 +441,7 @@ impl Oracle {
     /// An operation has ended on a host.
     pub(crate) fn ended(&mut self, over: &Over<'_>, api: &ApiServer, now: Timestamp) {
         self.budget.ended(over.host);
+        self.restraint.operation_ended(now);
         let wishes = self.wishes.changes(over.host);
         if let Some(times) = self.deeds.ended(over).filter(|times| *times > wishes) {
             let (host, component) = (over.host, over.component);

@@ -10,19 +10,77 @@ use seaworthy_model::meta::FINALIZER;
 use super::recount::{Miscounts, Truth};
 use crate::world::api_server::Written;
 
-/// A process orders so much of one target within a minute at most. The whole life of a machine takes a dozen orders, and
-/// what fails is tried again after seconds.
+/// A process orders so much of one target within a minute at most; of the fleet's defaults, one more for each operation that
+/// has ended. The whole life of a machine takes a dozen orders, and what fails is tried again after seconds.
 const ORDERS_MAX: u32 = 60;
 const MINUTE_MILLISECONDS: u64 = 60_000;
+
+fn minute_of(now: Timestamp) -> u32 {
+    u32::try_from(now.0 / MINUTE_MILLISECONDS).unwrap_or(u32::MAX)
+}
 
 /// An attempt to install a release: on which host, and since when people want of it what they want.
 type Try = (u32, ReleaseId, Timestamp);
 
+/// Orders of one target within a minute.
+#[derive(Clone, Copy, Debug, Default)]
+struct Orders {
+    minute: u32,
+    count: u32,
+}
+
+/// What one process has ordered, by target. Each order of a run comes by here: so there is a place for every id, and
+/// nothing is looked for.
+#[derive(Clone, Debug, Default)]
+struct Ordered {
+    machines: Vec<Orders>,
+    hosts: Vec<Orders>,
+    versions: Vec<Orders>,
+    package_version: Orders,
+    lease: Orders,
+    driver: Orders,
+}
+
+impl Ordered {
+    fn of(&mut self, target: Target) -> &mut Orders {
+        let (table, index) = match target {
+            Target::Machine(id) => (&mut self.machines, id.index()),
+            Target::Host(id) => (&mut self.hosts, id.index()),
+            Target::Version(id) => (&mut self.versions, id.index()),
+            Target::PackageVersion => return &mut self.package_version,
+            Target::Lease => return &mut self.lease,
+            Target::Driver => return &mut self.driver,
+        };
+        if table.len() <= index {
+            table.resize(index + 1, Orders::default());
+        }
+        &mut table[index]
+    }
+}
+
+/// Operations that ended in this minute and in the one before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Over {
+    minute: u32,
+    now: u32,
+    before: u32,
+}
+
+impl Over {
+    fn at(&mut self, minute: u32) -> &mut Self {
+        if minute != self.minute {
+            let before = if minute == self.minute + 1 { self.now } else { 0 };
+            *self = Self { minute, now: 0, before };
+        }
+        self
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Restraint {
-    /// What was ordered in this minute, by process and target.
-    minute: u64,
-    ordered: BTreeMap<(u32, Target), u32>,
+    /// By process: what it has ordered; none when it has ended.
+    ordered: Vec<Option<Box<Ordered>>>,
+    over: Over,
     /// Operator processes that were started.
     processes: u32,
     /// How often a release failed, and how many processes had been started when it first did.
@@ -38,8 +96,8 @@ pub(super) struct Restraint {
 impl Restraint {
     pub(super) fn new(hosts: u32) -> Self {
         Self {
-            minute: 0,
-            ordered: BTreeMap::new(),
+            ordered: Vec::new(),
+            over: Over::default(),
             processes: 0,
             failed: BTreeMap::new(),
             begun: vec![None; hosts as usize],
@@ -57,16 +115,37 @@ impl Restraint {
         found.compare("operator processes", self.processes, truth.processes);
     }
 
+    /// A process orders nothing any more.
+    pub(super) fn process_ended(&mut self, process: u32) {
+        if let Some(ordered) = self.ordered.get_mut(process as usize) {
+            *ordered = None;
+        }
+    }
+
+    /// An operation has ended: whoever it made room for may be admitted, and that is one write of the fleet's defaults.
+    pub(super) fn operation_ended(&mut self, now: Timestamp) {
+        self.over.at(minute_of(now)).now += 1;
+    }
+
     /// A process orders something. The answer says what is wrong with that.
     pub(super) fn ordered(&mut self, process: u32, target: Target, now: Timestamp) -> Option<String> {
-        let minute = now.0 / MINUTE_MILLISECONDS;
-        if minute != self.minute {
-            self.minute = minute;
-            self.ordered.clear();
+        let minute = minute_of(now);
+        let index = process as usize;
+        if self.ordered.len() <= index {
+            self.ordered.resize_with(index + 1, || None);
         }
-        let count = self.ordered.entry((process, target)).or_default();
-        *count += 1;
-        (*count > ORDERS_MAX)
+        let orders = self.ordered[index].get_or_insert_default().of(target);
+        if minute != orders.minute {
+            *orders = Orders { minute, count: 0 };
+        }
+        orders.count += 1;
+        let count = orders.count;
+        if count <= ORDERS_MAX {
+            return None;
+        }
+        let over = self.over.at(minute);
+        let worth = if target == Target::PackageVersion { over.now + over.before } else { 0 };
+        (count - ORDERS_MAX > worth)
             .then(|| format!("process {process} has ordered {count} times within a minute of {target:?}"))
     }
 
@@ -120,4 +199,47 @@ pub(super) fn misuse(written: &Written) -> Option<(&'static str, String)> {
     let others = |list: &[String]| list.iter().filter(|one| **one != *FINALIZER).cloned().collect::<Vec<_>>();
     let changed = others(before) != others(after);
     changed.then(|| ("finalizerOrder", format!("{kind} {name} lost or got finalizers that are not ours")))
+}
+
+#[cfg(test)]
+mod tests {
+    use seaworthy_model::id::MachineId;
+
+    use super::*;
+
+    /// Whether so many orders of this target within a minute are too many, after so many operations have ended.
+    fn is_loop(target: Target, orders: u32, ended: u32) -> bool {
+        let mut restraint = Restraint::new(3);
+        let now = Timestamp(10 * MINUTE_MILLISECONDS);
+        (0..ended).for_each(|_| restraint.operation_ended(now));
+        (0..orders).filter_map(|_| restraint.ordered(7, target, now)).count() > 0
+    }
+
+    #[test]
+    fn the_defaults_may_be_written_once_more_for_each_operation_that_has_ended() {
+        assert!(!is_loop(Target::PackageVersion, ORDERS_MAX, 0));
+        assert!(is_loop(Target::PackageVersion, ORDERS_MAX + 1, 0));
+        assert!(!is_loop(Target::PackageVersion, ORDERS_MAX + 5, 5));
+        assert!(is_loop(Target::PackageVersion, ORDERS_MAX + 6, 5));
+        assert!(is_loop(Target::Machine(MachineId(3)), ORDERS_MAX + 1, 5), "a machine has nothing of that");
+    }
+
+    #[test]
+    fn each_minute_process_and_target_counts_by_itself() {
+        let mut restraint = Restraint::new(3);
+        for minute in 0..3 {
+            let now = Timestamp(minute * MINUTE_MILLISECONDS);
+            for _ in 0..ORDERS_MAX {
+                for process in 0..2 {
+                    for target in [Target::Host(MachineId(0)), Target::Machine(MachineId(0)), Target::Lease] {
+                        assert_eq!(restraint.ordered(process, target, now), None);
+                    }
+                }
+            }
+        }
+        let now = Timestamp(2 * MINUTE_MILLISECONDS);
+        assert!(restraint.ordered(1, Target::Lease, now).is_some());
+        restraint.process_ended(1);
+        assert_eq!(restraint.ordered(1, Target::Lease, now), None);
+    }
 }

@@ -1,4 +1,5 @@
-//! A wish that changes in the middle of the work changes the count of nothing that was begun before.
+//! A wish that changes in the middle of the work changes the count of nothing that was begun before; of a Machine that is
+//! to be deleted nothing counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use seaworthy_model::lease::Epoch;
 use super::*;
 use crate::world::host::{ComponentNumber, Install, VersionNumber, Work};
 
+const KNOWN: Timestamp = Timestamp(1_000);
 const FAILED: Ended = Ended::Failed(CauseKind::ProbeFailed);
 
 /// A judge, the generation of the fleet's defaults, and an API server without Machines: nobody is pinned.
@@ -26,16 +28,20 @@ struct Fleet {
 impl Fleet {
     /// Ten hosts, of which two may be harmed.
     fn wishing(version: &str) -> Self {
-        let mut fleet = Self { harm: Harm::new(10), generation: 0, api: ApiServer::new(Draws::new(Seed(1))) };
+        let mut fleet = Self { harm: Harm::new(), generation: 0, api: ApiServer::new(Draws::new(Seed(1))) };
         fleet.wish(version, "1h");
         fleet
     }
 
     /// People apply the fleet's defaults.
     fn wish(&mut self, version: &str, audit: &str) {
+        self.limit("2", version, audit);
+    }
+
+    fn limit(&mut self, failures: &str, version: &str, audit: &str) {
         self.generation += 1;
         let text = format!(
-            r#"{{"metadata":{{"name":"default","generation":{}}},"spec":{{"maxFailures":2,"auditInterval":"{audit}",
+            r#"{{"metadata":{{"name":"default","generation":{}}},"spec":{{"maxFailures":{failures},"auditInterval":"{audit}",
                 "components":[{{"name":"webd","state":"Present","version":"{version}"}}]}}}}"#,
             self.generation
         );
@@ -46,8 +52,25 @@ impl Fleet {
 
     fn begin(&mut self, hosts: std::ops::Range<u32>) {
         for host in hosts {
-            self.harm.began(host, "webd");
+            self.harm.began(host, "webd", KNOWN);
         }
+    }
+
+    /// People create the Machine of a host, or change it: to this generation.
+    fn machine(&mut self, host: u32, generation: i64, is_deleted: bool, at: Timestamp) {
+        let object = |generation: i64, is_deleted: bool| {
+            let deleted = if is_deleted { r#","deletionTimestamp":"2026-01-01T00:00:00Z""# } else { "" };
+            let text = format!(
+                r#"{{"metadata":{{"name":"{}","generation":{generation}{deleted}}},"spec":{{"address":{{"ip":"10.0.0.{}"}},
+                    "ssh":{{"secretName":"key"}}}}}}"#,
+                machine_name(host),
+                host + 1
+            );
+            Arc::new(Resource::Machine(Box::new(serde_json::from_str(&text).unwrap())).into())
+        };
+        let before = (generation > 1).then(|| object(generation - 1, false));
+        let object = object(generation, is_deleted);
+        self.harm.machine_written(&Written { object, before, committed: true, removed: false }, at);
     }
 
     /// How the one release ends on each of these hosts; whether that is too much anywhere.
@@ -60,7 +83,8 @@ impl Fleet {
             probe_deadline: Duration::ZERO,
         };
         let id = OperationId { epoch: Epoch(1), sequence: 1 };
-        let work = Work { id, generation: 1, component: ComponentNumber(0), change: Change::Install(install) };
+        let work =
+            Work { id, generation: 1, component: ComponentNumber(0), change: Change::Install(install) };
         let judged = hosts
             .map(|host| self.harm.ended(&Over { host, work: &work, ended, component: "webd" }, &self.api));
         judged.flatten().count() > 0
@@ -114,5 +138,39 @@ fn a_new_wish_for_what_was_given_up_allows_another_try() {
     fleet.wish("9.9.9", "1h");
     fleet.begin(2..5);
     assert!(!fleet.end(2..4, FAILED));
+    assert!(fleet.end(4..5, FAILED));
+}
+
+#[test]
+fn a_machine_that_is_to_be_deleted_does_not_count_and_the_others_do() {
+    let mut fleet = Fleet::wishing("9.9.9");
+    for host in 0..4 {
+        fleet.machine(host, 1, false, Timestamp(0));
+    }
+    fleet.begin(0..4);
+    fleet.machine(0, 2, true, KNOWN);
+    assert!(!fleet.end(0..3, FAILED), "the first is to be deleted");
+    assert!(fleet.end(3..4, FAILED));
+}
+
+#[test]
+fn what_was_known_when_the_work_was_ordered_excuses_nothing() {
+    let mut fleet = Fleet::wishing("9.9.9");
+    fleet.machine(0, 1, false, Timestamp(0));
+    fleet.machine(0, 2, false, Timestamp(KNOWN.0 - 1));
+    fleet.begin(0..3);
+    assert!(!fleet.end(0..2, FAILED));
+    assert!(fleet.end(2..3, FAILED));
+}
+
+#[test]
+fn percentages_are_of_the_machines_and_not_of_the_hosts() {
+    let mut fleet = Fleet::wishing("1.0.0");
+    for host in 0..8 {
+        fleet.machine(host, 1, false, Timestamp(0));
+    }
+    fleet.limit("\"50%\"", "9.9.9", "1h");
+    fleet.begin(0..8);
+    assert!(!fleet.end(0..4, FAILED));
     assert!(fleet.end(4..5, FAILED));
 }

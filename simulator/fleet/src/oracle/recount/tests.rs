@@ -12,7 +12,7 @@ use crate::oracle::Over;
 use crate::scenario::Scenario;
 use crate::world::START;
 use crate::world::api_server::Preconditions;
-use crate::world::host::{Change, Ended, Work};
+use crate::world::host::{Change, Ended, Operation, Work};
 
 const STORM: &str = include_str!("../../../../../scenarios/fast/storm.yaml");
 
@@ -83,7 +83,8 @@ fn whatever_is_counted_wrong_is_named() {
         ("host 3, operations:", |world| world.oracle.deeds.began(3, true)),
         ("host 4, operations that did not end:", |world| {
             let (operation, _) = world.hosts[4].journal()[0];
-            let work = Work { id: operation.id, component: operation.component, change: Change::Remove };
+            let Operation { id, generation, component, .. } = operation;
+            let work = Work { id, generation, component, change: Change::Remove };
             let over = Over { host: 4, work: &work, ended: Ended::Interrupted, component: "webd" };
             world.oracle.deeds.ended(&over);
         }),

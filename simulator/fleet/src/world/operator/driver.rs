@@ -68,6 +68,7 @@ impl World {
     /// Ends a process. What it had sent keeps its fate.
     pub(in crate::world) fn end_process(&mut self, process: &Process, restarts: bool) {
         self.live.retain(|live| *live != process.number);
+        self.oracle.process_ended(process.number);
         self.trace.record(&[word("end"), u64::from(process.number), self.queue.now().0]);
         self.recorder.process_ended(self.queue.now(), process.number, process.end());
         if restarts {
