@@ -30,6 +30,11 @@ run: ## Upgrade 10,000 simulated machines, with crashes and broken hosts
 	@.ci/requirements build
 	cargo run --release --locked --package seaworthy -- sim run scenarios/scale/upgrade_10k.yaml
 
+.PHONY: install
+install: ## Install `seaworthy`, optimised as a whole: a tenth faster, and slower to build
+	@.ci/requirements build
+	cargo install --locked --profile dist --path simulator/cli
+
 .PHONY: test
 test: ## Everything: lints, tidy, unit tests, scenarios, and the real part (root, Linux, Go)
 	@.ci/requirements test
@@ -62,7 +67,7 @@ scenarios: ## Every scenario file
 .PHONY: swarm
 swarm: ## Twenty thousand seeds: random fleets, budgets and faults over the fast scenarios
 	@.ci/requirements build
-	cargo run --release --locked --package seaworthy -- sim swarm --seeds 1..20000 scenarios/fast
+	cargo run --profile dist --locked --package seaworthy -- sim swarm --seeds 1..20000 scenarios/fast
 
 .PHONY: tidy
 tidy: ## The house rules; prints the longest files and functions
