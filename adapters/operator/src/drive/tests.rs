@@ -1,6 +1,7 @@
 //! The loop with the real engine and executors that do what the test wants. Time is simulated.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, pending};
@@ -32,6 +33,8 @@ struct Server {
     way: Way,
     updates: mpsc::Sender<Update>,
     writes: Arc<Mutex<Vec<Request>>>,
+    /// The round of watches that was begun last.
+    round: AtomicU64,
 }
 
 impl Server {
@@ -51,6 +54,7 @@ fn lease(spec: LeaseSpec, version: u64) -> Change {
 
 impl Execute for Server {
     fn watch(&self, generation: u64) {
+        self.round.store(generation, Ordering::Relaxed);
         for kind in Kind::WATCHED {
             self.tell(generation, kind, Change::ListBegan);
             self.tell(generation, kind, Change::ListEnded);
@@ -75,7 +79,7 @@ impl Execute for Server {
             Way::NeverEnds => pending().boxed(),
             Way::Panics => async { panic!("a bug in an executor") }.boxed(),
             Way::Works => {
-                self.tell(0, Kind::Lease, lease(spec, version));
+                self.tell(self.round.load(Ordering::Relaxed), Kind::Lease, lease(spec, version));
                 let receipt = Receipt::Written { resource_version: version };
                 async move { Answer::Outcome(Outcome::Done(receipt)) }.boxed()
             }
@@ -111,7 +115,12 @@ impl Rig {
             engine: Engine::new(Config::default(), Seed(1)),
             judge,
             cluster: "cluster".into(),
-            executors: Server { way, updates: sender.clone(), writes: Arc::clone(&writes) },
+            executors: Server {
+                way,
+                updates: sender.clone(),
+                writes: Arc::clone(&writes),
+                round: AtomicU64::new(0),
+            },
             status: Status::new(Arc::clone(&health), Arc::clone(&metrics)),
             stop_grace: Duration::from_secs(25),
         });
@@ -258,7 +267,7 @@ async fn it_ends_when_a_newer_operator_has_taken_over() {
         lease_transitions: Some(5),
         ..LeaseSpec::default()
     };
-    let newer = Update { generation: 0, kind: Kind::Lease, change: lease(somebody, 900) };
+    let newer = Update { generation: 2, kind: Kind::Lease, change: lease(somebody, 900) };
     rig.updates.send(newer).await.unwrap();
     assert_eq!(rig.ended.await.unwrap(), Exit::SteppedDown { by: Epoch(5) });
 }
