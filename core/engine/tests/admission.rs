@@ -16,6 +16,7 @@ use seaworthy_model::host::HostCommand;
 use seaworthy_model::id::{MachineId, Uid};
 use seaworthy_model::machine::{ConditionKind, Reason, Want};
 use seaworthy_model::quantity::CountOrPercent;
+use seaworthy_model::report::{Blocker, Subject};
 
 fn fleet_on_web_1(machines: u32, limits: (CountOrPercent, CountOrPercent)) -> Fixture {
     let mut fixture = Fixture::new(machines);
@@ -223,4 +224,24 @@ fn a_host_that_is_lost_in_an_operation_counts_for_a_new_operator_as_well() {
         let told = object.status.condition(ConditionKind::InSync).map(|in_sync| in_sync.reason);
         assert_eq!(told, Some(Reason::AsDesired));
     }
+}
+
+/// With slots to spare nobody waits for one: it is `maxFailures` that lets no more be at work.
+#[test]
+fn the_limit_that_leaves_no_room_is_the_one_that_is_told() {
+    let limits = (CountOrPercent::Count(5), CountOrPercent::Count(1));
+    let mut fixture = fleet_on_web_1(10, limits);
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+    while at_work(&fixture).is_empty() {
+        let _ = fixture.turn();
+        if at_work(&fixture).is_empty() {
+            fixture.execute();
+        }
+    }
+    fixture.deliver();
+    let _ = fixture.turn();
+    assert_eq!(at_work(&fixture).len(), 1);
+    let told = fixture.engine.world().blocker(Subject::PackageVersion);
+    assert_eq!(told, Some(Blocker::MaxUnavailable { occupied: 1, limit: 1 }));
 }
