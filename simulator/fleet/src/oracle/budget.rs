@@ -70,8 +70,9 @@ pub(super) struct Budget {
     /// Hosts that were lost, in that order, and do not count yet.
     lost: VecDeque<(Timestamp, u32)>,
     counted: BTreeSet<u32>,
-    /// When the latest rollout that is under way was started.
-    rollout_started: Option<Timestamp>,
+    /// When the latest rollout that is under way was started, as its record says and in truth: an operator whose clock is
+    /// behind says that it was long before it was recorded, and knows nothing of that before it has seen its own write.
+    rollout_started: Option<(Timestamp, Timestamp)>,
     max_unavailable: Recent<CountOrPercent>,
     machines: Recent<u32>,
     peak: Peak,
@@ -230,7 +231,11 @@ impl Budget {
         let rollouts = object.status.iter().flat_map(|status| &status.rollouts);
         let active = rollouts.filter(|rollout| rollout.completed_at.is_none());
         let started = active.filter_map(|rollout| rollout.started_at.get()).max();
-        self.rollout_started = if written.removed { None } else { started };
+        let started = started.filter(|_| !written.removed);
+        if self.rollout_started.map(|(said, _)| said) != started {
+            let is_behind = |said| said + self.detection < now;
+            self.rollout_started = started.map(|said| (said, if is_behind(said) { now } else { said }));
+        }
         for host in self.counted.clone() {
             if !self.counts(self.places[host as usize].lost) {
                 self.change(host, |place| place.counted = false);
@@ -269,7 +274,7 @@ impl Budget {
     /// Whether a host that was lost then counts in the rollout that is under way. What it says about its start is cut to
     /// whole seconds.
     fn counts(&self, lost: Option<Timestamp>) -> bool {
-        self.rollout_started.zip(lost).is_some_and(|(started, lost)| lost > started + Duration::from_secs(1))
+        self.rollout_started.zip(lost).is_some_and(|((_, truly), lost)| lost > truly + Duration::from_secs(1))
     }
 
     /// What was before that is known to everybody.

@@ -108,6 +108,18 @@ fn who_was_lost_before_the_rollout_or_without_one_does_not_count() {
 }
 
 /// Its Node has been Unknown since before the rollout, and whoever starts anew cannot know that it was up in between.
+/// An operator whose clock is an hour behind says that its rollout began before a host was lost.
+#[test]
+fn who_was_lost_before_the_rollout_was_recorded_was_lost_before_it() {
+    for (recorded, overdrawn) in [(at(3600), false), (at(10), true)] {
+        let mut budget = budget();
+        budget.lost(1, at(1800));
+        budget.package_version_written(&fleet(1, START, false), recorded);
+        let sent = at(3700);
+        assert_eq!(budget.began(2, sent, sent).overdrawn.is_some(), overdrawn, "{recorded:?}");
+    }
+}
+
 #[test]
 fn who_is_worked_on_before_its_node_is_ready_was_lost_when_it_was_lost_first() {
     for (ready, counts) in [(false, false), (true, true)] {
