@@ -208,7 +208,7 @@ impl Chronicle {
 
 /// In what a release differs, in words.
 #[must_use]
-pub(super) fn drift_words(drift: Drift) -> String {
+pub(crate) fn drift_words(drift: Drift) -> String {
     let parts = [
         (Drift::FILES, "files"),
         (Drift::LINKS, "links"),

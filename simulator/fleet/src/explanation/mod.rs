@@ -10,7 +10,7 @@ use seaworthy_model::id::VersionId;
 use seaworthy_model::machine::Want;
 use seaworthy_model::report::Subject;
 
-use chronicle::drift_words;
+pub(crate) use chronicle::drift_words;
 pub use chronicle::{Chronicle, Line};
 
 use crate::world::{World, since_start};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use seaworthy_model::host::Drift;
 use seaworthy_model::id::Kind;
 
 use super::band::{Band, FaultKind};
 use super::{Millis, scope};
+use crate::explanation::drift_words;
 use crate::faults::Fault;
 use crate::plan::Place;
 use crate::scenario::Fleet;
@@ -231,19 +231,6 @@ fn place(target: &Target) -> String {
     }
 }
 
-/// What was changed on a host, in words.
-fn changed(drift: Drift) -> String {
-    let parts = [
-        (Drift::FILES, "a file"),
-        (Drift::LINKS, "a link"),
-        (Drift::NOT_RUNNING, "the service stopped"),
-        (Drift::WRONG_BINARY, "the binary"),
-    ];
-    let words: Vec<&str> =
-        parts.iter().filter(|(part, _)| drift.contains(*part)).map(|(_, words)| *words).collect();
-    words.join(", ")
-}
-
 fn meaning(injection: Injection) -> Meaning {
     use FaultKind as F;
     use Meaning::{Begins, Ends, Lasts, Nothing, Strikes};
@@ -262,7 +249,7 @@ fn meaning(injection: Injection) -> Meaning {
         Injection::AddFinalizer(host) => Begins(F::Finalizers, Host(host), "another one is there".into()),
         Injection::DropFinalizer(host) => Ends(F::Finalizers, Host(host)),
         Injection::StripFinalizer(host) => Strikes(F::Finalizers, Host(host), "ours is removed".into()),
-        Injection::Spoil(host, drift) => Strikes(F::HandEdit, Host(host), changed(drift)),
+        Injection::Spoil(host, drift) => Strikes(F::HandEdit, Host(host), drift_words(drift)),
         Injection::RegistryDown(_) => Lasts(F::RegistryDown, All, plain()),
         Injection::ApiDown(_) => Lasts(F::ApiDown, All, plain()),
         Injection::Throttle { per_second, .. } => {
