@@ -225,7 +225,12 @@ impl Engine {
         if let Effect::WriteLease(record) = &order.effect {
             self.world.leadership.ordered = Some(Box::new(record.clone()));
         }
-        self.world.start(id, InFlight { subject, uid, generation, epoch, kind: order.kind });
+        let resource_version = match order.fence {
+            Fence::Unchanged { resource_version, .. } => Some(resource_version),
+            Fence::None | Fence::Absent | Fence::Host(_) => None,
+        };
+        self.world
+            .start(id, InFlight { subject, uid, generation, resource_version, epoch, kind: order.kind });
         Action {
             id,
             target: order.target,

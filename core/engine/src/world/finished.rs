@@ -53,7 +53,8 @@ impl World {
                 self.fleet.action = None;
                 let now = self.now;
                 let seen = self.fleet.object.as_ref().map(|object| object.meta.resource_version);
-                settle_write(outcome, seen, &mut self.fleet.written, &mut self.fleet.retry, |retry| {
+                let end = WriteEnd { outcome, against: in_flight.resource_version, seen };
+                end.settle(&mut self.fleet.written, &mut self.fleet.retry, |retry| {
                     terms.back_off(retry, now, 1);
                 });
             }
@@ -62,7 +63,8 @@ impl World {
                 let version = self.version_mut(id);
                 version.action = None;
                 let seen = version.object.as_ref().map(|object| object.meta.resource_version);
-                settle_write(outcome, seen, &mut version.written, &mut version.retry, |retry| {
+                let end = WriteEnd { outcome, against: in_flight.resource_version, seen };
+                end.settle(&mut version.written, &mut version.retry, |retry| {
                     terms.back_off(retry, now, 2 + u64::from(id.0));
                 });
             }
@@ -152,7 +154,8 @@ impl World {
             self.note(id, |machine| {
                 machine.action = None;
                 let seen = machine.object.as_ref().map(|object| object.meta.resource_version);
-                settle_write(outcome, seen, &mut machine.written, &mut machine.write_retry, |retry| {
+                let end = WriteEnd { outcome, against: in_flight.resource_version, seen };
+                end.settle(&mut machine.written, &mut machine.write_retry, |retry| {
                     terms.back_off(retry, now, key(id));
                 });
             });
@@ -226,23 +229,34 @@ fn key(id: MachineId) -> u64 {
     mix(&[3, u64::from(id.0)])
 }
 
-/// The end of a write to the API server. After `Stale` and `Unknown` the watch will show what there is; the back-off
-/// is for the case that it does not. The watch may have shown the write before its reply came: then there is nothing
-/// left to wait for.
-fn settle_write(
+/// The end of a write to the API server.
+struct WriteEnd {
     outcome: Outcome,
+    /// The version of the object that it was ordered for.
+    against: Option<u64>,
+    /// The version that was seen last.
     seen: Option<u64>,
-    written: &mut Option<u64>,
-    retry: &mut Retry,
-    back_off: impl FnOnce(&mut Retry),
-) {
-    if let Outcome::Done(receipt) = outcome {
-        *retry = Retry::default();
-        if let Receipt::Written { resource_version } = receipt {
-            *written = (seen < Some(resource_version)).then_some(resource_version);
+}
+
+impl WriteEnd {
+    /// After `Stale` and `Unknown` the watch will show what there is; the back-off is for the case that it does not. The
+    /// watch may have shown it before the reply came, or instead of a reply: then there is nothing left to wait for.
+    fn settle(self, written: &mut Option<u64>, retry: &mut Retry, back_off: impl FnOnce(&mut Retry)) {
+        match self.outcome {
+            Outcome::Done(receipt) => {
+                *retry = Retry::default();
+                if let Receipt::Written { resource_version } = receipt {
+                    *written = (self.seen < Some(resource_version)).then_some(resource_version);
+                }
+            }
+            Outcome::Stale | Outcome::Unknown => {
+                back_off(retry);
+                if self.seen != self.against {
+                    retry.look_again();
+                }
+            }
+            Outcome::Retryable(_) | Outcome::Refused(_) => back_off(retry),
         }
-    } else {
-        back_off(retry);
     }
 }
 

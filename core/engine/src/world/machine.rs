@@ -90,6 +90,13 @@ pub struct Retry {
     pub not_before: Timestamp,
 }
 
+impl Retry {
+    /// Ends the wait: whatever made the last try fail, there is something else to try with. The failures still count.
+    pub(super) const fn look_again(&mut self) {
+        self.not_before = Timestamp::ZERO;
+    }
+}
+
 /// What follows from a row, cached because counters are built from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Derived {

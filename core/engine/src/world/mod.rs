@@ -113,6 +113,8 @@ pub struct InFlight {
     pub uid: Option<Uid>,
     /// The generation of the spec that it was ordered for.
     pub generation: Option<u64>,
+    /// The `resourceVersion` that it was ordered for, of a write to an object that is there.
+    pub resource_version: Option<u64>,
     /// The epoch in which it was ordered.
     pub epoch: Epoch,
     /// What it does.

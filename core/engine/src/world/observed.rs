@@ -12,7 +12,6 @@ use seaworthy_model::meta::Meta;
 use seaworthy_model::node::{Health, NodeState};
 use seaworthy_model::package_version::{PackageVersionObject, Rollout};
 use seaworthy_model::report::Subject;
-use seaworthy_model::time::Timestamp;
 
 use super::{Counts, Fleet, Retry, RolloutState, WARM_AT_ONCE, World};
 use crate::queue::Priority;
@@ -73,6 +72,7 @@ impl World {
         let respecified = seen.map(|seen| seen.generation) != meta.map(|meta| meta.generation);
         let replaced = reborn && seen.is_some();
         let spec = object.as_ref().and_then(|object| object.spec.as_ref().ok());
+        let is_changed = seen.map(|seen| seen.resource_version) != meta.map(|meta| meta.resource_version);
         let moved = row.spec().zip(spec).is_some_and(|(seen, new)| seen.connection != new.connection);
         let leaves = meta.is_some_and(Meta::is_terminating) && !seen.is_some_and(Meta::is_terminating);
         self.imported = self.imported + u32::from(is_imported) - u32::from(was_imported);
@@ -100,8 +100,9 @@ impl World {
             {
                 machine.written = None;
             }
-            // Whatever made the last write fail, there is something newer to write against.
-            machine.write_retry.not_before = Timestamp::ZERO;
+            if is_changed {
+                machine.write_retry.look_again();
+            }
             machine.object = object.map(|object| *object);
         });
         self.touch_pinned(id);
@@ -160,6 +161,10 @@ impl World {
         {
             version.written = None;
         }
+        let revision = |object: &Option<Box<VersionObject>>| object.as_ref().map(|o| o.meta.resource_version);
+        if revision(&version.object) != revision(&object) {
+            version.retry.look_again();
+        }
         let usable = |object: &Option<Box<VersionObject>>| object.as_ref().is_some_and(|o| o.spec.is_ok());
         let changed = usable(&version.object) != usable(&object)
             || version.object.as_ref().map(|seen| seen.meta.uid) != object.as_ref().map(|new| new.meta.uid);
@@ -202,6 +207,9 @@ impl World {
         }
         if seen.map(|seen| seen.generation) != meta.map(|meta| meta.generation) {
             fleet.retry = Retry::default();
+        }
+        if newest != meta.map(|meta| meta.resource_version) {
+            fleet.retry.look_again();
         }
         if let (Some(written), Some(meta)) = (fleet.written, meta)
             && meta.resource_version >= written
@@ -308,7 +316,7 @@ impl World {
                 return;
             }
             // A change of its health is a signal: look at the host at once, whatever the back-off says.
-            machine.host.retry.not_before = Timestamp::ZERO;
+            machine.host.retry.look_again();
             let sick = health(node).is_some_and(|health| health != Health::Healthy);
             if sick || machine.host.unreachable_since.is_some() {
                 machine.host.stale = true;
