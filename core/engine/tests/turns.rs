@@ -69,6 +69,23 @@ fn upgrades_one_at_a_time_by_raising_the_threshold() {
 }
 
 #[test]
+fn the_record_that_ends_a_rollout_says_that_it_is_over() {
+    let mut fixture = Fixture::new(1);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    let turns = next_turns(&mut fixture, 20);
+    let written: Vec<&str> = turns.iter().flat_map(|turn| turn.lines()).collect();
+    let written = written.iter().filter(|line| line.starts_with("fleet: status")).copied();
+    assert_eq!(
+        written.collect::<Vec<_>>(),
+        [
+            "fleet: status Some(RollingOut) [component 0 gen 2 admits nobody]",
+            "fleet: status Some(RollingOut) [component 0 gen 2 admits everybody]",
+            "fleet: status Some(AllUpdated) [component 0 gen 2 admits everybody, complete]",
+        ]
+    );
+}
+
+#[test]
 fn a_rollout_costs_one_write_per_machine_and_few_per_batch() {
     let mut fixture = Fixture::new(200);
     fixture.store.edit_fleet(|spec| {

@@ -108,19 +108,20 @@ impl Step<'_> {
             return self.take_up(draft, setting, state, &mut plan.standstill);
         };
         let mut record = state.record.clone();
-        if !state.is_active() {
-            if state.counts.pending() + state.counts.failed > 0 && plan.standstill == Standstill::Complete {
-                plan.standstill = Standstill::LeftOut;
+        if state.is_active() {
+            if let Some(reason) = self.unusable(&setting.want) {
+                plan.standstill = Standstill::Stopped(reason);
+                return Some(record);
             }
-            return Some(record);
-        }
-        plan.standstill.moves();
-        if let Some(reason) = self.unusable(&setting.want) {
-            plan.standstill = Standstill::Stopped(reason);
-        } else if is_complete(state) {
+            if !is_complete(state) {
+                plan.standstill.moves();
+                self.admit(draft, state, &mut record, plan);
+                return Some(record);
+            }
             record.completed_at = Some(draft.now.whole_seconds());
-        } else {
-            self.admit(draft, state, &mut record, plan);
+        }
+        if state.counts.pending() + state.counts.failed > 0 && plan.standstill == Standstill::Complete {
+            plan.standstill = Standstill::LeftOut;
         }
         Some(record)
     }

@@ -56,7 +56,8 @@ pub(super) fn findings(world: &World) -> Findings {
         }
     }
     if let Some(fleet) = fleet {
-        judge_fleet(fleet, &mut findings);
+        let is_over = findings.count == 0 && world.hosts.iter().all(Host::is_reachable);
+        judge_fleet(fleet, is_over, &mut findings);
     }
     findings
 }
@@ -194,7 +195,8 @@ fn judge_status(machine: &Machine, host: &Host, world: &World, findings: &mut Fi
     }
 }
 
-fn judge_fleet(fleet: &ClusterPackageVersion, findings: &mut Findings) {
+/// `is_over` when every Machine is as it should be.
+fn judge_fleet(fleet: &ClusterPackageVersion, is_over: bool, findings: &mut Findings) {
     let Some(status) = &fleet.status else {
         return findings.add(|| "the ClusterPackageVersion has no status".to_owned());
     };
@@ -203,6 +205,10 @@ fn judge_fleet(fleet: &ClusterPackageVersion, findings: &mut Findings) {
     }
     for rollout in status.rollouts.iter().filter(|rollout| rollout.completed_at.is_none()) {
         findings.add(|| format!("the rollout of {} is not completed", rollout.component));
+    }
+    let goes_on = |told: &&Condition| matches!(&*told.reason, "RollingOut" | "MachinesLeftOut");
+    if let Some(told) = status.conditions.iter().find(goes_on).filter(|_| is_over) {
+        findings.add(|| format!("the ClusterPackageVersion says {}, and nothing is left to do", told.reason));
     }
 }
 
@@ -302,5 +308,45 @@ fn fact_of(fact: Fact, machine: &Machine, architecture: Architecture) -> String 
         Fact::Idc => text(idc),
         Fact::Rack => text(rack),
         Fact::Architecture => architecture.name().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fleet(reason: &str, completed: &str) -> ClusterPackageVersion {
+        let condition = |kind: &str| {
+            format!(
+                r#"{{"type":"{kind}","status":"False","reason":"{reason}","message":"","observedGeneration":1,
+                    "lastTransitionTime":"2026-01-01T00:00:00Z"}}"#
+            )
+        };
+        let text = format!(
+            r#"{{"metadata":{{"name":"default","generation":1}},"spec":{{"components":[]}},"status":{{
+                "observedGeneration":1,"conditions":[{},{}],
+                "rollouts":[{{"component":"webd","generation":1,"to":{{"state":"Present","version":"1.0.0"}},
+                    "admittedBelow":4294967295,"startedAt":"2026-01-01T00:00:00Z"{completed}}}]}}}}"#,
+            condition("Complete"),
+            condition("Progressing")
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_status_that_goes_on_when_all_is_over_is_found() {
+        let over = r#","completedAt":"2026-01-01T01:00:00Z""#;
+        for (reason, completed, is_over, expected) in [
+            ("RollingOut", over, true, 1),
+            ("MachinesLeftOut", over, true, 1),
+            ("MachinesLeftOut", over, false, 0),
+            ("Paused", over, true, 0),
+            ("AllUpdated", over, true, 0),
+            ("AllUpdated", "", true, 1),
+        ] {
+            let mut findings = Findings::default();
+            judge_fleet(&fleet(reason, completed), is_over, &mut findings);
+            assert_eq!(findings.count, expected, "{reason}{completed}: {:?}", findings.examples);
+        }
     }
 }
