@@ -243,5 +243,5 @@ fn the_limit_that_leaves_no_room_is_the_one_that_is_told() {
     let _ = fixture.turn();
     assert_eq!(at_work(&fixture).len(), 1);
     let told = fixture.engine.world().blocker(Subject::PackageVersion);
-    assert_eq!(told, Some(Blocker::MaxUnavailable { occupied: 1, limit: 1 }));
+    assert_eq!(told, Some(Blocker::MaxFailures { at_work: 1, limit: 1 }));
 }

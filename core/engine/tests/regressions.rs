@@ -16,7 +16,7 @@ use seaworthy_model::machine::{ConditionKind, HostId, Installed, Reason};
 use seaworthy_model::node::{Health, NodeState};
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::quantity::CountOrPercent;
-use seaworthy_model::report::{Blocker, Subject};
+use seaworthy_model::report::{Blocked, Blocker, Subject};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -382,6 +382,13 @@ fn machines_that_come_back_together_are_not_all_harmed() {
         fixture.host(id).up = true;
         fixture.see(Observation::Node(MachineId(id), Some(node(Health::Healthy))));
     }
+    let mut told = Vec::new();
+    for _ in 0..10 {
+        told.extend(fixture.turn().report.blocked);
+        fixture.execute();
+    }
+    let waits = |told: &Blocked| matches!(told.blocker, Blocker::MaxFailures { at_work: 3, limit: 3 });
+    assert!(told.iter().any(waits), "{told:?}");
     fixture.pass(4 * HOUR);
     let harmed = fixture.hosts.values().filter(|host| {
         let latest = host.facts.operation.as_ref();

@@ -102,6 +102,13 @@ pub enum Blocker {
         /// Slots that there are.
         limit: u32,
     },
+    /// Starting it could exceed `maxFailures`: all that are at work may fail. More may be for each one that succeeds.
+    MaxFailures {
+        /// Machines that are at work, or whose end is not known.
+        at_work: u32,
+        /// How many may be.
+        limit: u32,
+    },
     /// The rollout has had as many failures as it may.
     TooManyFailures {
         /// Machines that failed.
@@ -156,6 +163,7 @@ impl Blocker {
             Self::BackOff { .. } => "BackOff",
             Self::SessionLimit => "SessionLimit",
             Self::MaxUnavailable { .. } => "MaxUnavailable",
+            Self::MaxFailures { .. } => "MaxFailures",
             Self::TooManyFailures { .. } => "TooManyFailures",
             Self::Superseding => "Superseding",
             Self::Paused => "Paused",

@@ -57,6 +57,7 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
                 "{occupied} of {limit} machines that may be unavailable at once are; one must come back first"
             ),
         ),
+        Blocker::MaxFailures { at_work, limit } => ("MaxFailures", unproven(at_work, limit)),
         Blocker::TooManyFailures { failed, limit } => (
             "TooManyFailures",
             format!(
@@ -88,6 +89,13 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::InUse(count) => ("InUse", format!("still in use by {count}")),
     };
     Explanation { reason, message }
+}
+
+/// A release that may fail on all machines that are at work on it.
+fn unproven(at_work: u32, limit: u32) -> String {
+    format!(
+        "{at_work} machines are at work on an unproven release, and maxFailures lets {limit} be; one must end first"
+    )
 }
 
 /// The words of a condition's reason, with a detail.
@@ -135,6 +143,11 @@ mod tests {
             (Blocker::StoreRegressed { seen: Epoch(0) }, "StoreRegressed", "no host has told its epoch yet"),
             (Blocker::BackOff { until }, "BackOff", "at 2026-11-20T08:10:00Z"),
             (Blocker::MaxUnavailable { occupied: 3, limit: 3 }, "MaxUnavailable", "3 of 3"),
+            (
+                Blocker::MaxFailures { at_work: 2, limit: 2 },
+                "MaxFailures",
+                "2 machines are at work on an unproven release, and maxFailures lets 2 be",
+            ),
             (Blocker::UnknownVersion(version), "UnknownVersion", ": webd-1.1.0"),
             (Blocker::UnknownVersion(VersionId(9)), "UnknownVersion", ": VersionId(9)"),
             (

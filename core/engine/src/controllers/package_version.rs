@@ -193,14 +193,9 @@ impl Step<'_> {
                 draft.note(Note::SmallBatch(Some(since)));
                 draft.wake_at(since + draft.config.admission_wait, WakeReason::Admission);
             }
+            Batch::Full if plan.free > 0 => draft.wait(state.counts.without_room(limit)),
             Batch::Full => {
-                // With slots to spare it is `maxFailures` that lets no more be at work than there are.
-                let at_work = state.counts.at_work();
-                let (occupied, limit) = if plan.free > 0 {
-                    (at_work, at_work)
-                } else {
-                    (self.world.occupied(), self.world.slots())
-                };
+                let (occupied, limit) = (self.world.occupied(), self.world.slots());
                 draft.wait(Blocker::MaxUnavailable { occupied, limit });
             }
         }

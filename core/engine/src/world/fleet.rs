@@ -13,6 +13,7 @@ use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::machine::Want;
 use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Rollout};
 use seaworthy_model::quantity::CountOrPercent;
+use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
 use super::machine::{Derived, Retry, Standing};
@@ -115,6 +116,11 @@ impl Counts {
     #[must_use]
     pub const fn room(&self, failures_max: u32) -> u32 {
         self.allowance(failures_max).saturating_sub(self.at_work())
+    }
+
+    /// Why no more machines may be at work when so many may fail.
+    pub(crate) const fn without_room(&self, failures_max: u32) -> Blocker {
+        Blocker::MaxFailures { at_work: self.at_work(), limit: self.allowance(failures_max) }
     }
 
     /// Machines that are admitted and neither done nor failed.

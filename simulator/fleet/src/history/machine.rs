@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 13] = [
+    pub const NAMES: [&'static str; 14] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -81,6 +81,7 @@ impl WaitsFor {
         "Artefact",
         "HostIdentity",
         "ReleaseFailed",
+        "MaxFailures",
     ];
 
     /// Its number.
@@ -103,6 +104,7 @@ impl WaitsFor {
             Blocker::UnknownVersion(_) | Blocker::NoArtefact(_) => 10,
             Blocker::IdentityMismatch | Blocker::DuplicateHost => 11,
             Blocker::ReleaseFailed { .. } => 12,
+            Blocker::MaxFailures { .. } => 13,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }
@@ -149,7 +151,7 @@ pub(super) fn judge(world: &World, machine: &Machine) -> (Phase, WaitsFor) {
 const fn settled(blocker: Option<Blocker>) -> Phase {
     match blocker {
         Some(Blocker::ReleaseFailed { .. }) => Phase::Failed,
-        Some(Blocker::MaxUnavailable { .. }) => Phase::Parked,
+        Some(Blocker::MaxUnavailable { .. } | Blocker::MaxFailures { .. }) => Phase::Parked,
         Some(_) | None => Phase::Done,
     }
 }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `Unreachable`, `BackOff` | the host has no power, or no network |
 //! | `ReleaseFailed` | the host's journal says that just this version failed |
-//! | `MaxUnavailable` | so many hosts are away or hold a failed release as may be: f broken hosts block nobody while more than f may be away |
+//! | `MaxUnavailable`, `MaxFailures` | so many hosts are away or hold a failed release as may be: f broken hosts block nobody while more than f may be away |
 //! | `TooManyFailures` | as many hosts as may have failed releases |
 //! | `Paused` | somebody paused the Machine or the fleet |
 //! | `InvalidSpec`, `UnknownVersion`, `NoArtefact` | the objects, read again |
@@ -97,7 +97,9 @@ impl<'a> Truth<'a> {
                     })
                 })
             }
-            Blocker::MaxUnavailable { limit, .. } => self.broken > 0 && self.broken >= limit,
+            Blocker::MaxUnavailable { limit, .. } | Blocker::MaxFailures { limit, .. } => {
+                self.broken > 0 && self.broken >= limit
+            }
             Blocker::TooManyFailures { limit, .. } => self.failed > 0 && self.failed >= limit,
             Blocker::Paused => machine.spec.paused || self.is_fleet_paused(),
             Blocker::InvalidSpec => !self.is_acceptable(machine),

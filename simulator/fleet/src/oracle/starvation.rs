@@ -143,7 +143,7 @@ impl Starvation {
 
 /// Whether it waits for something that others have.
 const fn is_turn_awaited(blocker: Blocker) -> bool {
-    matches!(blocker, Blocker::MaxUnavailable { .. } | Blocker::SessionLimit)
+    matches!(blocker, Blocker::MaxUnavailable { .. } | Blocker::MaxFailures { .. } | Blocker::SessionLimit)
 }
 
 #[cfg(test)]

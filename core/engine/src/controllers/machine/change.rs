@@ -237,8 +237,7 @@ impl<'w> Step<'w> {
             && !self.world.is_sabotaged(Sabotage::CatchUpUnlimited)
         {
             // Whoever catches up trusts the release no more than whoever is admitted.
-            let occupied = counts.at_work();
-            Some(Blocker::MaxUnavailable { occupied, limit: occupied })
+            Some(counts.without_room(limit))
         } else {
             None
         }
@@ -249,11 +248,11 @@ impl<'w> Step<'w> {
     fn overcommitted(self, target: &Target<'_>) -> Option<Blocker> {
         let Origin::Rollout(index) = target.origin else { return None };
         let counts = &self.world.fleet.rollouts[index].counts;
-        let allowed = counts.allowance(self.world.failures_max());
+        let failures_max = self.world.failures_max();
         let is_over = target.aim != Aim::Keep
             && self.machine.standing(index) == Standing::Reserved
-            && counts.at_work() > allowed;
-        is_over.then_some(Blocker::MaxUnavailable { occupied: counts.at_work(), limit: allowed })
+            && counts.at_work() > counts.allowance(failures_max);
+        is_over.then_some(counts.without_room(failures_max))
     }
 
     /// Whether a successor that has nothing but the record reckons with this change: a spec that was not finished, or an

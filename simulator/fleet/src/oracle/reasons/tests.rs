@@ -54,6 +54,8 @@ fn reasons_are_held_against_the_truth() {
     }
     let spent = |limit| Blocker::MaxUnavailable { occupied: 0, limit };
     assert!(confirms(&world, spent(2), paused) && !confirms(&world, spent(20), paused));
+    let at_risk = |limit| Blocker::MaxFailures { at_work: limit, limit };
+    assert!(confirms(&world, at_risk(2), paused) && !confirms(&world, at_risk(20), paused));
     let many = |limit| Blocker::TooManyFailures { failed: 0, limit };
     assert!(confirms(&world, many(2), paused) && !confirms(&world, many(20), paused));
     for said in [
