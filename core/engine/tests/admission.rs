@@ -245,3 +245,29 @@ fn the_limit_that_leaves_no_room_is_the_one_that_is_told() {
     let told = fixture.engine.world().blocker(Subject::PackageVersion);
     assert_eq!(told, Some(Blocker::MaxFailures { at_work: 1, limit: 1 }));
 }
+
+/// A record that changes with every batch must not cost a look at the whole fleet each time.
+#[test]
+fn a_rollout_looks_only_at_machines_that_it_concerns() {
+    const MACHINES: u32 = 200;
+    let limits = (CountOrPercent::Count(50), CountOrPercent::Count(50));
+    let mut fixture = fleet_on_web_1(MACHINES, limits);
+    let looked_at = |fixture: &mut Fixture, turns: usize| -> u32 {
+        (0..turns)
+            .map(|_| {
+                let turn = fixture.turn();
+                fixture.execute();
+                turn.report.reconciled
+            })
+            .sum()
+    };
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+    // The record begins, and nobody is admitted yet: people's edit, the write of the record, and what it shows.
+    let begun = looked_at(&mut fixture, 2);
+    assert!(begun < 20, "{begun} subjects were looked at for a record that asks nothing of anybody");
+    let whole = looked_at(&mut fixture, 200);
+    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+    let each = whole / MACHINES;
+    assert!(each <= 4, "{each} looks for one upgrade: order, report, record, echo");
+}

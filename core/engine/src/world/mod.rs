@@ -16,6 +16,7 @@ mod line;
 mod machine;
 mod observed;
 mod releases;
+mod rollouts;
 mod rows;
 mod standing;
 mod standings;

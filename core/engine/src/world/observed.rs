@@ -10,12 +10,12 @@ use seaworthy_model::lease::{Epoch, LeaseObject};
 use seaworthy_model::machine::{MachineObject, Want};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::node::{Health, NodeState};
-use seaworthy_model::package_version::{PackageVersionObject, Rollout};
+use seaworthy_model::package_version::PackageVersionObject;
 use seaworthy_model::report::Subject;
 
-use super::{Counts, Fleet, Retry, RolloutState, WARM_AT_ONCE, World};
+use super::rollouts::Reach;
+use super::{Retry, World};
 use crate::queue::Priority;
-use crate::rank::RankKey;
 use crate::sabotage::Sabotage;
 
 impl World {
@@ -174,7 +174,7 @@ impl World {
             return;
         }
         if self.is_wanted_by_fleet(id) {
-            self.rebuild_rollouts();
+            self.rebuild_rollouts(Reach::Everybody);
             self.touch(Subject::PackageVersion, Priority::Urgent);
         }
         // Before all was listed nobody waits for a version.
@@ -222,12 +222,13 @@ impl World {
             object.as_ref().map(|object| (object.meta.uid, object.status.rollouts.clone()))
         };
         let recorded = records(&fleet.object) != records(&object);
-        let only_raised = !respecified && is_only_raised(fleet, object.as_deref());
+        let only_advanced = !respecified && fleet.is_only_advanced(object.as_deref());
+        let same_terms = fleet.has_terms_of(object.as_deref());
         fleet.object = object;
-        if only_raised {
-            self.raise_thresholds();
+        if only_advanced {
+            self.advance_rollouts();
         } else if respecified || recorded {
-            self.rebuild_rollouts();
+            self.rebuild_rollouts(if same_terms { Reach::Concerned } else { Reach::Everybody });
         }
         if respecified {
             self.touch_defaults();
@@ -236,74 +237,6 @@ impl World {
             self.release_stopped();
         }
         self.touch(Subject::PackageVersion, Priority::Urgent);
-    }
-
-    /// Takes up higher thresholds: touches just the machines that they admit.
-    fn raise_thresholds(&mut self) {
-        let Some(object) = &self.fleet.object else { return };
-        let records: Vec<Rollout> = object.status.rollouts.clone();
-        for record in records {
-            let Some(index) = self.fleet.rollout_of(record.component) else { continue };
-            let rollout = &mut self.fleet.rollouts[index];
-            let below = (record.admitted_below, MachineId(0));
-            let unaffected = rollout.waiting.split_off(&below);
-            let admitted = core::mem::replace(&mut rollout.waiting, unaffected);
-            rollout.record = record;
-            let admitted: Vec<MachineId> = admitted.into_iter().map(|(_, id)| id).collect();
-            for some in admitted.chunks(WARM_AT_ONCE) {
-                self.warm(some.iter().copied());
-                for id in some {
-                    self.change(*id, |machine| machine.parked = false);
-                    self.touch(Subject::Machine(*id), Priority::Normal);
-                }
-            }
-        }
-    }
-
-    /// Builds the rollouts anew from the record, and touches every machine.
-    pub(super) fn rebuild_rollouts(&mut self) {
-        let Some(object) = &self.fleet.object else {
-            self.fleet = Fleet { action: self.fleet.action, ..Fleet::default() };
-            self.rebuilt();
-            return;
-        };
-        let uid = object.meta.uid;
-        let terminating = object.meta.is_terminating();
-        let records = object.status.rollouts.clone();
-        let rollouts = records.into_iter().map(|record| {
-            let (to_releases, from_releases) = self.prepare(&record);
-            RolloutState {
-                key: RankKey::new(uid, record.generation, self.component_name(record.component)),
-                superseded: terminating || self.fleet.want(record.component) != Some(&record.to),
-                counts: Counts::default(),
-                waiting: Default::default(),
-                to_releases,
-                from_releases,
-                record,
-            }
-        });
-        let mut rollouts: Vec<RolloutState> = rollouts.collect();
-        // In the order in which people wrote them: a runtime comes before what runs on it.
-        rollouts.sort_by_key(|rollout| {
-            let mut settings = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
-            settings.position(|setting| setting.component == rollout.record.component).unwrap_or(usize::MAX)
-        });
-        self.fleet.rollouts = rollouts;
-        self.rebuilt();
-    }
-
-    /// What follows from the rollouts has changed for every machine. While lists are under way that rests: all is looked
-    /// at once they are complete.
-    fn rebuilt(&mut self) {
-        if self.leadership.is_listing() {
-            return;
-        }
-        self.refresh_all();
-        for id in self.machines.ids() {
-            if self.machine(id).object.is_some() {
-                self.touch(Subject::Machine(id), Priority::Low);
-            }
-        }
     }
 
     fn observe_node(&mut self, id: MachineId, node: Option<NodeState>) {
@@ -420,24 +353,7 @@ impl World {
             let id = VersionId(u32::try_from(index).unwrap_or(u32::MAX));
             self.touch(Subject::Version(id), Priority::Low);
         }
-        self.rebuilt();
+        self.touch_machines();
         self.touch(Subject::PackageVersion, Priority::Urgent);
     }
-}
-
-/// Whether the record differs from the rollouts only in higher thresholds.
-fn is_only_raised(fleet: &Fleet, object: Option<&PackageVersionObject>) -> bool {
-    let Some(object) = object else { return false };
-    let same_incarnation = fleet.object.as_ref().is_some_and(|seen| seen.meta.uid == object.meta.uid);
-    let was_terminating = fleet.object.as_ref().is_some_and(|seen| seen.meta.is_terminating());
-    let records = &object.status.rollouts;
-    same_incarnation
-        && was_terminating == object.meta.is_terminating()
-        && records.len() == fleet.rollouts.len()
-        && records.iter().all(|new| {
-            let Some(index) = fleet.rollout_of(new.component) else { return false };
-            let old = &fleet.rollouts[index];
-            let raised = Rollout { admitted_below: old.record.admitted_below, ..new.clone() };
-            new.admitted_below >= old.record.admitted_below && raised == old.record
-        })
 }

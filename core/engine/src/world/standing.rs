@@ -6,7 +6,7 @@ use seaworthy_model::report::Subject;
 
 use super::machine::Derived;
 use super::standings::Standings;
-use super::{Counts, Machine, RolloutState, Standing, WARM_AT_ONCE, World};
+use super::{Machine, RolloutState, Standing, World};
 use crate::queue::Priority;
 use crate::sabotage::Sabotage;
 
@@ -53,23 +53,6 @@ impl World {
             self.release_stopped();
         }
         self.touch(Subject::PackageVersion, Priority::Urgent);
-    }
-
-    /// Computes anew what follows from every row: the fleet's rollouts themselves have changed.
-    pub(crate) fn refresh_all(&mut self) {
-        for rollout in &mut self.fleet.rollouts {
-            rollout.counts = Counts::default();
-            rollout.waiting.clear();
-        }
-        for machine in self.machines.iter_mut() {
-            machine.derived.standings.clear();
-        }
-        for id in self.machines.ids() {
-            if id.index().is_multiple_of(WARM_AT_ONCE) {
-                self.warm(self.machines.ids().skip(id.index()).take(WARM_AT_ONCE));
-            }
-            self.refresh(id);
-        }
     }
 
     /// What follows from a row.
