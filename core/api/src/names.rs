@@ -23,6 +23,8 @@ pub struct Names {
     versions: Table,
     new: Vec<Named>,
     scratch: String,
+    /// The machine that is most likely read next.
+    expected: Option<MachineId>,
     /// What the last lists of components meant that were read with these names.
     pub(crate) component_lists: Recent<[v1alpha1::ComponentStatus], [ComponentStatus]>,
 }
@@ -82,6 +84,11 @@ impl Table {
         self.ids.find(spread(hash(name)), is_it).map(|(id, _)| *id)
     }
 
+    /// Whether this very text is kept as the name of `index`. If not, it may still be equal.
+    fn is_shared(&self, index: usize, name: &Arc<str>) -> bool {
+        self.names.get(index).is_some_and(|kept| Arc::ptr_eq(kept, name))
+    }
+
     /// The id of `name`, and the name if it is new.
     fn intern<N: AsRef<str> + Into<Arc<str>>>(&mut self, name: N) -> (u32, Option<Arc<str>>) {
         if let Some(id) = self.find(name.as_ref()) {
@@ -131,8 +138,18 @@ impl Names {
         MachineId(id)
     }
 
+    /// Says which machine is most likely read next: its name is looked at first.
+    pub const fn expect_machine(&mut self, id: MachineId) {
+        self.expected = Some(id);
+    }
+
     /// The same as [`Self::machine`], and a new name is shared with the object that has it.
     pub(crate) fn machine_of(&mut self, name: &Arc<str>) -> MachineId {
+        if let Some(id) = self.expected
+            && self.machines.is_shared(id.index(), name)
+        {
+            return id;
+        }
         let found = self.machines.find_shared(name).map(|id| (id, None));
         let (id, new) = found.unwrap_or_else(|| self.machines.intern(Arc::clone(name)));
         self.note(NamedId::Machine(MachineId(id)), new);
@@ -185,12 +202,24 @@ impl Names {
         self.machines.find(name).map(MachineId)
     }
 
+    /// The same as [`Self::find_machine`] for a name that is most likely this machine's.
+    #[must_use]
+    pub fn find_machine_near(&self, id: MachineId, name: &Arc<str>) -> Option<MachineId> {
+        if self.machines.is_shared(id.index(), name) { Some(id) } else { self.find_machine(name) }
+    }
+
     /// The name of a machine.
     ///
     /// # Errors
     /// When the id was never given out here.
     pub fn machine_name(&self, id: MachineId) -> Result<&str, UnknownId> {
         self.machines.name(id.index()).ok_or(UnknownId(NamedId::Machine(id)))
+    }
+
+    /// Reads a word of a machine's name, to have it near. It means nothing.
+    #[must_use]
+    pub fn warm_machine(&self, id: MachineId) -> usize {
+        self.machines.names.get(id.index()).map_or(0, Arc::strong_count)
     }
 
     /// The name of a component.

@@ -118,6 +118,11 @@ impl WorkQueue {
         self.lanes.iter().flat_map(move |lane| lane.iter().take(few).copied())
     }
 
+    /// Reads what there is of a subject, to have it near.
+    pub(crate) fn warm(&self, subject: Subject) -> u64 {
+        self.timer_of.get(subject).map_or(0, |at| at.0) ^ u64::from(self.queued.get(subject).is_some())
+    }
+
     /// How many subjects wait now.
     #[must_use]
     pub(crate) const fn len(&self) -> usize {

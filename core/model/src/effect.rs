@@ -49,6 +49,17 @@ pub enum Target {
     Host(MachineId),
 }
 
+impl Target {
+    /// The machine that it is, or whose host it is.
+    #[must_use]
+    pub const fn machine(self) -> Option<MachineId> {
+        match self {
+            Self::Machine(id) | Self::Host(id) => Some(id),
+            Self::Driver | Self::Lease | Self::Version(_) | Self::PackageVersion => None,
+        }
+    }
+}
+
 /// What must still be true when an action takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fence {

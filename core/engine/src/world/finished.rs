@@ -207,16 +207,21 @@ impl World {
     /// Notes whose host it is: the first Machine that reached it, unless the host itself says otherwise. A Machine that
     /// is known to have another one claims nothing.
     fn claim(&mut self, id: MachineId, facts: &HostFacts) {
+        if self.machine(id).owns(facts.host) {
+            return;
+        }
         let object = self.machine(id).object.as_ref();
         let identity = object.and_then(|object| object.status.identity.as_ref());
         if identity.is_some_and(|identity| identity.host != facts.host) {
-            return;
+            return self.note(id, |machine| machine.host.owned = false);
         }
         let present = self.hosts.get(&facts.host).copied();
         let free = present.is_none_or(|owner| self.machine(owner).object.is_none());
         if free {
             self.hosts.insert(facts.host, id);
         }
+        let owned = free || present == Some(id);
+        self.note(id, |machine| machine.host.owned = owned);
     }
 }
 
@@ -335,7 +340,13 @@ fn settle_facts(
         let words = "the host reported success, and still is not as it should be";
         machine.host.trouble = Some(Box::new(Cause::new(CauseKind::HostFailed, words)));
     }
-    machine.host.facts = Some(*facts);
+    let mut facts = *facts;
+    if let Some(mut known) = machine.host.facts.take() {
+        // What it has room in goes on being used: in a large fleet, memory that is given back for long is far away.
+        known.components.clone_from(&facts.components);
+        facts.components = known.components;
+    }
+    machine.host.facts = Some(facts);
 }
 
 /// Whether a report shows what a change was to bring about.

@@ -11,7 +11,7 @@ use seaworthy_model::effect::ActionId;
 use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationState};
 use seaworthy_model::id::{ComponentId, MachineId, Uid};
 use seaworthy_model::machine::{
-    ConditionKind, FailedRelease, Installed, MachineObject, MachineSpec, Reason, Truth,
+    ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason, Truth,
 };
 use seaworthy_model::node::{Health, NodeState};
 use seaworthy_model::report::Blocker;
@@ -56,6 +56,8 @@ pub struct Contact {
     pub facts: Option<HostFacts>,
     /// Something may have changed since: read again before acting.
     pub stale: bool,
+    /// It is known that [`World::owner_of`](super::World::owner_of) of the host is this machine.
+    pub(super) owned: bool,
     /// When it was last read.
     pub read_at: Timestamp,
     /// When the next audit is due; `None` until it was drawn.
@@ -159,6 +161,7 @@ impl Machine {
             host: Contact {
                 facts: None,
                 stale: false,
+                owned: false,
                 read_at: Timestamp::ZERO,
                 audit_at: None,
                 failures: 0,
@@ -271,6 +274,12 @@ impl Machine {
                 .condition(ConditionKind::InSync)
                 .is_some_and(|in_sync| in_sync.reason == Reason::Drifted)
         })
+    }
+
+    /// Whether it is known without looking it up that [`World::owner_of`](super::World::owner_of) of the host is this
+    /// machine.
+    pub(super) fn owns(&self, host: HostId) -> bool {
+        self.host.owned && self.host.facts.as_ref().is_some_and(|facts| facts.host == host)
     }
 
     /// Whether an operation of ours is under way on the host, as far as is known. A host that is given up frees its slot,
@@ -387,11 +396,12 @@ impl Machine {
             let status = &object.status;
             let conditions = status.conditions.iter().fold(0, |sum, condition| sum ^ condition.since.0);
             let components = status.components.first().map_or(0, |status| status.component.0);
-            let spec = object.spec.as_ref().map_or(0, |spec| Arc::strong_count(&spec.connection));
-            object.meta.generation ^ conditions ^ u64::from(components) ^ spec as u64
+            let spec = object.spec.as_ref().map_or(0, |spec| spec.pins.len() as u64);
+            object.meta.generation ^ conditions ^ u64::from(components) ^ spec
         });
         let facts = self.host.facts.as_ref().map_or(0, |facts| {
-            let components = facts.components.first().map_or(0, |installed| installed.component.0);
+            let ends = [facts.components.first(), facts.components.last()];
+            let components = ends.into_iter().flatten().fold(0, |sum, installed| sum ^ installed.component.0);
             let operation = facts.operation.as_ref().map_or(0, |operation| operation.id.sequence);
             u64::from(facts.epoch.0) ^ facts.host.0 as u64 ^ u64::from(components) ^ operation
         });

@@ -79,7 +79,9 @@ impl World {
         if replaced {
             self.give_up_host(id);
         }
-        if let Some(identity) = object.as_ref().and_then(|object| object.status.identity.as_ref()) {
+        if let Some(identity) = object.as_ref().and_then(|object| object.status.identity.as_ref())
+            && !self.machine(id).owns(identity.host)
+        {
             self.hosts.entry(identity.host).or_insert(id);
         }
         self.change(id, |machine| {

@@ -1,5 +1,6 @@
 //! Which release a wanted version means on a given machine.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -27,10 +28,10 @@ impl World {
         machine: &Machine,
         component: ComponentId,
         want: &Want,
-    ) -> Result<Option<Arc<Release>>, Blocker> {
+    ) -> Result<Option<Cow<'_, Arc<Release>>>, Blocker> {
         let Want::Present { version, parameters } = want else { return Ok(None) };
         if let Some(known) = self.prepared(machine, component, want) {
-            return Ok(Some(known));
+            return Ok(Some(Cow::Borrowed(known)));
         }
         let spec = self
             .version_spec(*version)
@@ -38,11 +39,12 @@ impl World {
             .ok_or(Blocker::UnknownVersion(*version))?;
         let architecture = machine.architecture().ok_or(Blocker::NoArtefact(*version))?;
         let facts = self.facts_for(machine, spec, architecture);
-        release(*version, spec, architecture, &Arc::new(parameters.clone()), facts).map(Some)
+        let release = release(*version, spec, architecture, &Arc::new(parameters.clone()), facts)?;
+        Ok(Some(Cow::Owned(release)))
     }
 
     /// The release as it was worked out once for all machines of an architecture.
-    fn prepared(&self, machine: &Machine, component: ComponentId, want: &Want) -> Option<Arc<Release>> {
+    fn prepared(&self, machine: &Machine, component: ComponentId, want: &Want) -> Option<&Arc<Release>> {
         let rollout = &self.fleet.rollouts[self.fleet.rollout_of(component)?];
         // It is nearly always the very one; to compare parameters is to compare strings.
         let releases = if core::ptr::eq(&rollout.record.to, want) || rollout.record.to == *want {
@@ -53,7 +55,7 @@ impl World {
             return None;
         };
         let architecture = machine.architecture()?;
-        releases.iter().find(|(of, _)| *of == architecture).map(|(_, release)| Arc::clone(release))
+        releases.iter().find(|(of, _)| *of == architecture).map(|(_, release)| release)
     }
 
     /// Works out the releases of a rollout that are the same on all machines of an architecture.

@@ -26,7 +26,7 @@ use seaworthy_check::CHECKS;
 use seaworthy_engine::Engine;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::effect::Target;
-use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::id::{Kind, MachineId, Uid};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Turn;
 
@@ -322,6 +322,12 @@ impl Oracle {
         let deeds = u64::from(self.deeds(host).operations ^ self.wishes(host));
         let at_work = u64::from(self.budget.is_at_work(host));
         deeds ^ at_work ^ u64::from(self.leadership.epoch_heard(host).0) ^ self.restraint.warm(host)
+    }
+
+    /// The same for what a process orders next for a machine.
+    #[must_use]
+    pub(crate) fn warm_orders(&self, process: u32, id: MachineId) -> u64 {
+        self.restraint.warm_orders(process, id) ^ self.starvation.warm(id)
     }
 
     /// An operation has begun on a host. True when it took the last free place of the budget.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::component::ReleaseId;
 use seaworthy_model::effect::Target;
+use seaworthy_model::id::MachineId;
 use seaworthy_model::meta::FINALIZER;
 
 use super::recount::{Miscounts, Truth};
@@ -152,6 +153,13 @@ impl Restraint {
     /// Reads what there is of a host, to have it near.
     pub(super) fn warm(&self, host: u32) -> u64 {
         self.asked[host as usize].0 ^ self.begun[host as usize].map_or(0, |asked| asked.0)
+    }
+
+    /// Reads what there is of a machine for which a process orders something next, to have it near.
+    pub(super) fn warm_orders(&self, process: u32, id: MachineId) -> u64 {
+        let Some(Some(ordered)) = self.ordered.get(process as usize) else { return 0 };
+        let minute = |table: &[Orders]| table.get(id.index()).map_or(0, |orders| u64::from(orders.minute));
+        minute(&ordered.machines) ^ minute(&ordered.hosts)
     }
 
     /// People have changed what they want of a machine.

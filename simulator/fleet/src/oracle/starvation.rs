@@ -71,6 +71,11 @@ impl Starvation {
         }
     }
 
+    /// Reads what there is of a machine, to have it near.
+    pub(super) fn warm(&self, id: MachineId) -> u64 {
+        self.since.get(id.index()).copied().unwrap_or_default()
+    }
+
     fn join(&mut self, id: MachineId) {
         let index = id.0 as usize;
         if self.since.len() <= index {
@@ -92,6 +97,9 @@ impl Starvation {
     }
 
     fn leave(&mut self, id: MachineId) {
+        if self.waiting == 0 {
+            return;
+        }
         if let Some(since) = self.since.get_mut(id.0 as usize).filter(|since| **since != WAITS_NOT) {
             *since = WAITS_NOT;
             self.waiting -= 1;

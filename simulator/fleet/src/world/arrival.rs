@@ -34,7 +34,8 @@ impl World {
     /// A letter arrives.
     pub(super) fn arrive(&mut self, number: u32) {
         match self.mail.take(number) {
-            Some(Letter::Request { sender, request, reply, raced }) => {
+            Some(Letter::Request { sender, request, place, reply, raced }) => {
+                self.api.expect(request.object().0, place);
                 if raced {
                     let (kind, name) = request.object();
                     self.race(kind, name);

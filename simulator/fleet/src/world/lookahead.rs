@@ -5,13 +5,14 @@
 //! the time of one. Nothing here changes anything: a run is the same with it and without.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
-use seaworthy_model::effect::ActionId;
-use seaworthy_model::id::Kind;
+use seaworthy_model::effect::{Action, ActionId};
+use seaworthy_model::id::{Kind, MachineId};
 use seaworthy_model::report::Subject;
 
 use super::World;
-use super::api_server::Change;
+use super::api_server::Stored;
 use super::event::Event;
 use super::host::{Running, Step};
 use super::mail::{Letter, Sender};
@@ -53,12 +54,14 @@ impl World {
 
     fn warm_letter(&self, number: u32) -> u64 {
         match self.mail.letter(number) {
-            Some(Letter::Order { host, .. }) => {
+            Some(Letter::Order { sender, host, .. }) => {
+                self.warm_sender(*sender);
                 self.hosts.get(*host as usize).map_or(0, |found| found.warm() ^ self.oracle.warm(*host))
             }
-            Some(Letter::Request { request, .. }) => {
-                let (kind, name) = request.object();
-                self.api.collection(kind).get(name).map_or(0, |stored| stored.warm())
+            Some(Letter::Request { sender, request, place, .. }) => {
+                self.warm_sender(*sender);
+                let collection = self.api.collection(request.object().0);
+                collection.at(*place).map_or(0, |stored| stored.warm())
             }
             Some(Letter::Outcome { .. } | Letter::Session { .. }) | None => 0,
         }
@@ -81,37 +84,56 @@ impl World {
             self.warm_sender(*sender);
         }
         // Most fleets are created in the order of their hosts.
-        self.api.collection(Kind::Machine).created(number).map_or(0, |stored| stored.warm())
+        self.api.collection(Kind::Machine).at(number).map_or(0, |stored| stored.warm())
     }
 
+    /// Brings near what is looked at when a process sends what it ordered.
+    pub(super) fn warm_actions(&self, process: &Process, actions: &[Action]) {
+        if self.hosts.len() < LARGE {
+            return;
+        }
+        let machines = actions.iter().filter_map(|action| action.target.machine());
+        let words = machines.map(|id| {
+            process.mind().0.warm_machine(id);
+            self.warm_orders(process, id)
+        });
+        black_box(words.fold(0, |sum, word| sum ^ word));
+    }
+
+    fn warm_orders(&self, process: &Process, id: MachineId) -> u64 {
+        let route = self.routes.get(id.index()).and_then(Option::as_ref).map_or(0, |(_, host)| *host);
+        let name = process.mind().1.warm_machine(id) as u64;
+        self.oracle.warm_orders(process.number, id) ^ u64::from(route) ^ name
+    }
+
+    /// What whoever has sent something looks at when the answer comes, which is soon, and when it sends something next.
     fn warm_sender(&self, sender: Sender) {
-        if let Some(Some(process)) = self.processes.get(sender.process as usize) {
-            process.warm(sender.action);
+        let Some(Some(process)) = self.processes.get(sender.process as usize) else { return };
+        if let Some(id) = process.warm(sender.action) {
+            black_box(self.warm_orders(process, id));
         }
     }
 }
 
 impl Process {
-    /// Brings near what changes of Machines are about that are delivered next.
-    pub(super) fn warm_changes<'a>(&self, changes: impl Iterator<Item = &'a Change>) {
-        let (engine, names) = self.mind();
-        if (engine.world().live() as usize) < LARGE {
+    /// Brings near Machines that are delivered next, of so many in all.
+    pub(super) fn warm_objects<'a>(&self, all: usize, objects: impl Iterator<Item = &'a Arc<Stored>>) {
+        if all < LARGE {
             return;
         }
-        let words = changes.filter(|change| change.object.kind() == Kind::Machine).map(|change| {
-            let id = names.find_machine(change.object.name());
-            engine.world().warm(id);
-            change.object.warm()
+        let (engine, names) = self.mind();
+        let words = objects.filter(|object| object.kind() == Kind::Machine).map(|object| {
+            engine.world().warm(names.find_machine_near(MachineId(object.place()), object.name()));
+            object.warm()
         });
         black_box(words.fold(0, |sum, word| sum ^ word));
     }
 
-    /// Brings near what the end of an action is about.
-    fn warm(&self, action: ActionId) {
-        let world = self.mind().0.world();
-        if let Some(Subject::Machine(id)) = world.in_flight().get(&action).map(|in_flight| in_flight.subject)
-        {
-            world.warm([id]);
-        }
+    /// Brings near the machine that an action is about, if it is about one.
+    fn warm(&self, action: ActionId) -> Option<MachineId> {
+        let (engine, _) = self.mind();
+        let Subject::Machine(id) = engine.world().in_flight().get(&action)?.subject else { return None };
+        engine.warm_machine(id);
+        Some(id)
     }
 }

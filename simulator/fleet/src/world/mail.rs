@@ -28,6 +28,8 @@ pub(super) enum Letter {
         sender: Sender,
         /// What for.
         request: Box<Request>,
+        /// Where the API server most likely keeps the object.
+        place: u32,
         /// What happens after the commit.
         reply: Reply,
         /// Another writer changes the object just before.

@@ -33,6 +33,7 @@ use seaworthy_api::object::{Machine, Resource};
 use seaworthy_kernel::{Draws, Priority, Queue, Seed, Share, Timestamp, TraceHash, word};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::Architecture;
+use seaworthy_model::host::Connection;
 use seaworthy_model::id::Kind;
 use seaworthy_model::machine::HostId;
 
@@ -89,6 +90,8 @@ pub struct World {
     /// By seat: how the clocks of its processes are wrong.
     skews: BTreeMap<u32, Skew>,
     mail: Mail,
+    /// By the machine's id: the last connection to its host that was used, and where it leads.
+    routes: Vec<Option<(Arc<Connection>, u32)>>,
     /// What people applied last, but the machines of the fleet.
     applied: BTreeMap<(Kind, Arc<str>), Arc<Resource>>,
     rules: Rules,
@@ -139,6 +142,7 @@ impl World {
             paused: BTreeMap::new(),
             skews: BTreeMap::new(),
             mail: Mail::default(),
+            routes: Vec::new(),
             applied: BTreeMap::new(),
             rules: Rules::new(keyed_rules(&scenario), ledger.as_ref().is_some_and(Ledger::is_replay)),
             disturbance: Disturbance::default(),

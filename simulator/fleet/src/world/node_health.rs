@@ -1,5 +1,6 @@
 //! Nodes, and the controller that watches over their leases.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_api::object::{Metadata, Node, NodeCondition, NodeStatus, Resource};
@@ -19,7 +20,7 @@ pub const GRACE: Duration = Duration::from_secs(40);
 
 impl World {
     /// The Node that a host has at the beginning.
-    pub(super) fn node(name: &str, now: Timestamp) -> Resource {
+    pub(super) fn node(name: Arc<str>, now: Timestamp) -> Resource {
         Resource::Node(Box::new(Node {
             api_version: "v1".into(),
             kind: Kind::Node.name().into(),

@@ -21,10 +21,11 @@ impl World {
         let mut racks = Racks::default();
         for number in 0..scenario.fleet.machines {
             let machine = racks.machine(&scenario.fleet, &self.draws, number);
+            let name = Arc::clone(&machine.metadata().name);
             self.apply(machine);
             if scenario.fleet.nodes {
                 let now = self.queue.now();
-                let node = Self::node(&machine_name(number), now);
+                let node = Self::node(name, now);
                 let written = self.api.create(node, now);
                 self.note(written, "Node");
             }

@@ -84,12 +84,12 @@ impl<'w> Step<'w> {
                     Some(_) => Need::Change { change: Change::Remove, is_repair: false },
                     None => Need::Nothing,
                 },
-                Ok(Some(release)) => self.need_release(target.component, release),
+                Ok(Some(release)) => self.need_release(target.component, &release),
             },
         }
     }
 
-    fn need_release(self, component: ComponentId, release: Arc<Release>) -> Need {
+    fn need_release(self, component: ComponentId, release: &Arc<Release>) -> Need {
         let installed = self.machine.installed(component);
         let is_there = installed.is_some_and(|installed| installed.release == release.id);
         let drifted = self.machine.reported(component).is_some_and(|reported| !reported.drift.is_none());
@@ -101,7 +101,9 @@ impl<'w> Step<'w> {
                 Need::Failed(failed)
             }
             Some(_) | None if is_there && !drifted => Need::Nothing,
-            Some(_) | None => Need::Change { change: Change::Install(release), is_repair: is_there },
+            Some(_) | None => {
+                Need::Change { change: Change::Install(Arc::clone(release)), is_repair: is_there }
+            }
         }
     }
 
@@ -113,7 +115,7 @@ impl<'w> Step<'w> {
         }
         let installed = Installed { version: reported.version, release: reported.release };
         match self.recipe_of(target, installed) {
-            Some(release) => self.need_release(target.component, release),
+            Some(release) => self.need_release(target.component, &release),
             None => Need::Obstacle(Blocker::UnknownVersion(reported.version)),
         }
     }
@@ -129,7 +131,7 @@ impl<'w> Step<'w> {
         let known = record.into_iter().flat_map(|record| [Some(&record.to), record.from.as_ref()]).flatten();
         known.chain([&plain]).find_map(|want| {
             let release = self.world.wanted(self.machine, target.component, want).ok()??;
-            (release.id == installed.release).then_some(release)
+            (release.id == installed.release).then(|| release.into_owned())
         })
     }
 

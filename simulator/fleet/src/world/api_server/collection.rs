@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use seaworthy_kernel::Timestamp;
 
-use super::{Change, Cursor, Gone, Stored, log::Log};
+use super::{Change, ChangeKind, Cursor, Gone, Stored, log::Log};
 
 /// All objects of one kind, and the log of their changes.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub struct Collection {
     /// Places in the order of the names, unless `is_sorted` is false.
     order: Vec<u32>,
     is_unsorted: bool,
+    /// Where the next one is most likely that is asked for by name.
+    expected: u32,
     log: Log,
 }
 
@@ -30,13 +32,9 @@ impl Collection {
         self.at(self.place(name)?)
     }
 
-    /// The object that was created as this one of all, if it is still there and none has gone before.
+    /// The object in this place.
     #[must_use]
-    pub fn created(&self, number: u32) -> Option<&Arc<Stored>> {
-        self.at(number)
-    }
-
-    fn at(&self, place: u32) -> Option<&Arc<Stored>> {
+    pub fn at(&self, place: u32) -> Option<&Arc<Stored>> {
         self.objects.get(place as usize)?.as_ref()
     }
 
@@ -45,6 +43,9 @@ impl Collection {
     }
 
     fn place(&self, name: &str) -> Option<u32> {
+        if self.is_at(self.expected, name) {
+            return Some(self.expected);
+        }
         self.places.find(hash(name), |place| self.is_at(*place, name)).copied()
     }
 
@@ -95,11 +96,25 @@ impl Collection {
         self.log.compact();
     }
 
+    /// Says where the next one is most likely that is asked for by name.
+    pub(super) const fn expect(&mut self, place: u32) {
+        self.expected = place;
+    }
+
+    /// The place of the next object that is created.
+    pub(super) fn vacant_place(&self) -> u32 {
+        self.free.last().copied().unwrap_or_else(|| u32::try_from(self.objects.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Takes in an object that has its place.
     pub(super) fn put(&mut self, change: Change) {
         let object = Arc::clone(&change.object);
-        match self.place(object.name()) {
-            Some(place) => self.objects[place as usize] = Some(object),
-            None => self.add(object),
+        match change.kind {
+            ChangeKind::Added => self.add(object),
+            ChangeKind::Modified | ChangeKind::Deleted => {
+                let place = object.place() as usize;
+                self.objects[place] = Some(object);
+            }
         }
         self.log.push(change);
     }
@@ -108,10 +123,10 @@ impl Collection {
         let hashed = hash(object.name());
         let last = self.order.last().and_then(|place| self.at(*place));
         self.is_unsorted |= last.is_some_and(|last| last.name() > object.name());
-        let place = self.free.pop().unwrap_or_else(|| {
+        let place = object.place();
+        if self.free.pop().is_none() {
             self.objects.push(None);
-            u32::try_from(self.objects.len() - 1).unwrap_or(u32::MAX)
-        });
+        }
         self.objects[place as usize] = Some(object);
         self.order.push(place);
         let Self { places, objects, .. } = self;
@@ -120,8 +135,8 @@ impl Collection {
     }
 
     pub(super) fn remove(&mut self, change: Change) {
-        let name = change.object.name();
-        if let Some(place) = self.place(name) {
+        let (name, place) = (change.object.name(), change.object.place());
+        if self.is_at(place, name) {
             if let Ok(entry) = self.places.find_entry(hash(name), |found| *found == place) {
                 entry.remove();
             }

@@ -189,6 +189,11 @@ impl ApiServer {
         Ok(self.commit(Some(before), object, now))
     }
 
+    /// Says which object the next request is most likely about.
+    pub fn expect(&mut self, kind: Kind, place: u32) {
+        self.collections[table(kind)].expect(place);
+    }
+
     /// Replaces the status of an object, and nothing else.
     ///
     /// # Errors
@@ -257,10 +262,12 @@ impl ApiServer {
     fn commit_stored(&mut self, before: Option<Arc<Stored>>, mut object: Stored, now: Timestamp) -> Written {
         self.revision += 1;
         object.set_resource_version(self.revision);
+        let collection = &mut self.collections[table(object.kind())];
+        object.set_place(before.as_ref().map_or_else(|| collection.vacant_place(), |before| before.place()));
         let object = Arc::new(object);
         let kind = if before.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
         let change = Change { revision: self.revision, at: now, kind, object: object.clone() };
-        self.collections[table(object.kind())].put(change);
+        collection.put(change);
         Written { object, before, committed: true, removed: false }
     }
 

@@ -24,6 +24,8 @@ use super::{Preconditions, Status, rules};
 #[derive(Clone, Debug)]
 pub struct Stored {
     name: Arc<str>,
+    /// Its place in the collection.
+    place: u32,
     uid: Uid,
     resource_version: u64,
     generation: i64,
@@ -64,6 +66,7 @@ impl Stored {
         let time = |time: &Option<Time>| time.as_ref().and_then(Time::get);
         Self {
             name: Arc::clone(&metadata.name),
+            place: 0,
             uid: metadata.uid.get().unwrap_or(Uid(0)),
             resource_version: metadata.resource_version.get().unwrap_or_default(),
             generation: metadata.generation,
@@ -158,6 +161,7 @@ impl Stored {
         if let Some(body) = body {
             return Some(Self {
                 name: Arc::clone(&self.name),
+                place: self.place,
                 uid: self.uid,
                 resource_version: self.resource_version,
                 generation: self.generation,
@@ -184,6 +188,17 @@ impl Stored {
         if let Body::Whole(object) = &mut self.body {
             object.metadata_mut().resource_version = version.into();
         }
+    }
+
+    /// Gives it its place.
+    pub(super) const fn set_place(&mut self, place: u32) {
+        self.place = place;
+    }
+
+    /// Its place in the collection: most often how many of its kind were created before it.
+    #[must_use]
+    pub const fn place(&self) -> u32 {
+        self.place
     }
 
     /// Its kind.

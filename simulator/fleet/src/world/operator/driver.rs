@@ -1,5 +1,6 @@
 //! The driver's part: calling `reconcile`, sending what was ordered, and giving up what does not end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_api::names::Names;
@@ -8,10 +9,11 @@ use seaworthy_check::check;
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::{ProbeCheck, Recipe};
-use seaworthy_model::effect::{Action, ActionId, Effect, Fence};
+use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Event as Input, Outcome, Receipt};
 use seaworthy_model::host::{
-    self, HostCommand, HostFacts, HostOrder, InstalledComponent, OperationReport, OperationState, Owner,
+    self, Connection, HostCommand, HostFacts, HostOrder, InstalledComponent, OperationReport, OperationState,
+    Owner,
 };
 use seaworthy_model::id::Kind;
 use seaworthy_model::machine::Installed;
@@ -113,6 +115,7 @@ impl World {
         }
         process.turn_at = None;
         let turn = process.engine.reconcile(process.clock.read(self.queue.now()));
+        self.warm_actions(&process, &turn.actions);
         self.judge_turn(&process, &turn);
         if self.recorder.is_on() {
             let seen = process.seen(&turn, &self.oracle);
@@ -200,7 +203,8 @@ impl World {
         if fate.crashes_before {
             return Dispatched::Crashed;
         }
-        self.send_by_fate(sender, request, fate);
+        let place = action.target.machine().map_or(0, |id| id.0);
+        self.send_by_fate(sender, request, place, fate);
         Dispatched::Alive
     }
 
@@ -212,12 +216,13 @@ impl World {
         fate
     }
 
-    pub(super) fn send_by_fate(&mut self, sender: Sender, request: Request, fate: RequestFate) {
+    /// Sends a request about what the API server most likely keeps in `place`.
+    pub(super) fn send_by_fate(&mut self, sender: Sender, request: Request, place: u32, fate: RequestFate) {
         let owner = u64::from(sender.process);
         let delay = self.draws.within(word("request"), owner, sender.action.0, API);
         if let Some(again) = fate.again {
             let (request, reply) = (Box::new(request.clone()), Reply::Unwanted);
-            self.post(delay + again, Letter::Request { sender, request, reply, raced: false });
+            self.post(delay + again, Letter::Request { sender, request, place, reply, raced: false });
         }
         match fate.passage {
             Passage::Arrives => {
@@ -225,7 +230,7 @@ impl World {
                 if fate.late > Duration::ZERO {
                     self.tally.note(Occasion::RequestLate);
                 }
-                let letter = Letter::Request { sender, request: Box::new(request), reply, raced };
+                let letter = Letter::Request { sender, request: Box::new(request), place, reply, raced };
                 self.post(delay + fate.late, letter);
             }
             Passage::Refused => self.answer_unavailable(sender, delay),
@@ -247,7 +252,7 @@ impl World {
         action: &Action,
         order: &HostOrder,
     ) -> Dispatched {
-        let (Fence::Host(fence), Some(host)) = (action.fence, self.host_at(&order.connection.address.ip))
+        let (Fence::Host(fence), Some(host)) = (action.fence, self.route(action.target, &order.connection))
         else {
             let cause = Cause::new(CauseKind::ConnectionFailed, "no route to host");
             self.answer(sender, Duration::from_secs(3), Outcome::Retryable(cause));
@@ -372,6 +377,22 @@ impl World {
         }
         process.want_deadline(&mut self.queue);
         self.put_process(process);
+    }
+
+    /// The host that a connection leads to. Who orders from it again and again need not read the address each time.
+    fn route(&mut self, target: Target, connection: &Arc<Connection>) -> Option<u32> {
+        let index = target.machine()?.index();
+        if let Some(Some((known, host))) = self.routes.get(index)
+            && Arc::ptr_eq(known, connection)
+        {
+            return Some(*host);
+        }
+        let host = self.host_at(&connection.address.ip)?;
+        if self.routes.len() <= index {
+            self.routes.resize(index + 1, None);
+        }
+        self.routes[index] = Some((Arc::clone(connection), host));
+        Some(host)
     }
 
     /// A command in the numbers of this world.

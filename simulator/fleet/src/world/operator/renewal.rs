@@ -45,7 +45,7 @@ impl World {
             || self.disturbance.delays(Kind::Lease, now);
         if disturbed {
             process.track(action.id, process.clock.when(action.deadline), &mut self.queue);
-            return self.send_by_fate(sender, request, fate);
+            return self.send_by_fate(sender, request, 0, fate);
         }
         let result = self.api.execute(request, now);
         if let Ok(written) = &result {

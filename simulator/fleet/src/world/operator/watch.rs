@@ -55,6 +55,8 @@ impl Process {
 
     fn take_in_object(&mut self, stored: &Stored) {
         let object = stored.resource();
+        // Most fleets are created in the order of their names, and listed in it.
+        self.names.expect_machine(MachineId(stored.place()));
         let observation = match &object {
             Resource::Machine(machine) => self.read_machine(machine, stored),
             Resource::MachineComponent(_)
@@ -99,8 +101,16 @@ impl Process {
         self.watch(kind).cursor = Some(cursor);
         let before = std::mem::take(&mut self.watch(kind).present);
         let is_empty = objects.len() == 0;
-        for object in objects {
-            self.take_in_object(object);
+        let (all, mut objects) = (objects.len(), objects);
+        loop {
+            let some: Vec<&Arc<Stored>> = objects.by_ref().take(WARM_AT_ONCE).collect();
+            if some.is_empty() {
+                break;
+            }
+            self.warm_objects(all, some.iter().copied());
+            for object in some {
+                self.take_in_object(object);
+            }
         }
         self.take_in_absences(kind, &before);
         if kind == Kind::Lease && is_empty {
@@ -268,7 +278,9 @@ impl World {
         let mut later = None;
         for (number, change) in self.api.collection(kind).since(cursor, now)?.enumerate() {
             if number.is_multiple_of(WARM_AT_ONCE) {
-                process.warm_changes(self.api.collection(kind).since(cursor, now)?.take(WARM_AT_ONCE));
+                let collection = self.api.collection(kind);
+                let next = collection.since(cursor, now)?.take(WARM_AT_ONCE);
+                process.warm_objects(collection.len(), next.map(|change| &change.object));
             }
             if change.at + lag > now {
                 later = Some(change.at + lag);
