@@ -4,13 +4,14 @@ mod fixture;
 
 use std::time::Duration;
 
-use fixture::{DNS, Fixture, WEB, is_change, want, web};
+use fixture::{DNS, Fixture, START, WEB, is_change, picture, want, web};
 use seaworthy_engine::Standing;
 use seaworthy_model::cause::{Cause, CauseKind};
-use seaworthy_model::event::{Event, Outcome, Receipt};
+use seaworthy_model::event::{Event, Observation, Outcome, Receipt};
 use seaworthy_model::host::{Drift, InstalledComponent, OperationReport, OperationState};
 use seaworthy_model::id::{MachineId, VersionId};
 use seaworthy_model::machine::Installed;
+use seaworthy_model::node::{Health, NodeState};
 use seaworthy_model::quantity::CountOrPercent;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -175,4 +176,51 @@ fn a_failure_is_recorded_before_anything_else_is_done_there() {
     fixture.pass(HOUR);
     assert_eq!(fixture.web(), [Some(1)], "it is not tried again unasked");
     assert_eq!(fixture.host(0).changes, changes);
+}
+
+/// A fleet on nothing, whose hosts are away while it gets its first default: the rollout leaves all of them out.
+fn left_out(machines: u32) -> Fixture {
+    let mut fixture = Fixture::new(machines);
+    for id in 0..machines {
+        fixture.host(id).up = false;
+        fixture.see(Observation::Node(
+            MachineId(id),
+            Some(NodeState { ready: Health::Unhealthy, since: START }),
+        ));
+    }
+    fixture.pass(HOUR);
+    limit(&mut fixture, 1, 1);
+    wish(&mut fixture, 2);
+    fixture.pass(HOUR);
+    assert!(!fixture.engine.world().fleet.rollouts[0].is_active());
+    fixture
+}
+
+fn come_back(fixture: &mut Fixture, host: u32) {
+    fixture.host(host).up = true;
+    let node = NodeState { ready: Health::Healthy, since: fixture.now };
+    fixture.see(Observation::Node(MachineId(host), Some(node)));
+}
+
+#[test]
+fn what_did_not_work_is_nothing_to_go_back_to() {
+    for works_on in [0, 1] {
+        let mut fixture = left_out(5);
+        for id in works_on..5 {
+            fixture.host(id).broken = vec![web(2)];
+        }
+        // First those on which it works.
+        for id in 0..5 {
+            come_back(&mut fixture, id);
+            fixture.pass(HOUR);
+        }
+        assert_eq!(tried(&fixture, 2), works_on as usize + 1, "it is stopped in time");
+        wish(&mut fixture, 1);
+        for _ in 0..100 {
+            let turn = fixture.turn();
+            assert!(!picture(&turn).contains("install web-2"), "{}", picture(&turn));
+            fixture.execute();
+        }
+        assert_eq!(fixture.web(), [Some(1); 5]);
+    }
 }

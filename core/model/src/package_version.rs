@@ -68,7 +68,7 @@ pub struct Rollout {
     pub component: ComponentId,
     /// The generation of the spec at which this change was first seen. Part of every machine's rank.
     pub generation: u64,
-    /// What joiners get that are not admitted: the last default that was completed. `None`: nothing.
+    /// What joiners get that are not admitted: the last default that was completed and works. `None`: nothing.
     pub from: Option<Want>,
     /// What admitted machines get.
     pub to: Want,

@@ -102,7 +102,7 @@ pub struct RolloutStatus {
     /// The generation of the spec at which this default was first seen.
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
     pub generation: i64,
-    /// The last default that was completed; machines that join and are not admitted yet get it.
+    /// The last default that was completed and works; machines that join and are not admitted yet get it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<WantStatus>,
     /// The default that admitted machines get.

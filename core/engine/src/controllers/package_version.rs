@@ -148,9 +148,9 @@ impl Step<'_> {
             return before.map(|before| before.record.clone());
         }
         standstill.moves();
-        let from = before.and_then(|before| match before.record.completed_at {
-            Some(_) => Some(before.record.to.clone()),
-            None => before.record.from.clone(),
+        let from = before.and_then(|before| {
+            let record = &before.record;
+            if self.is_proven(before) { Some(record.to.clone()) } else { record.from.clone() }
         });
         Some(Rollout {
             component: setting.component,
@@ -161,6 +161,13 @@ impl Step<'_> {
             started_at: draft.now.whole_seconds(),
             completed_at: None,
         })
+    }
+
+    /// Whether a default is one to fall back on. One that nobody could be worked on for was completed as well, and one
+    /// may have turned out not to work since.
+    fn is_proven(self, rollout: &RolloutState) -> bool {
+        let works = || rollout.counts.done > 0 && self.world.failed_on(rollout) < self.world.failures_max();
+        rollout.record.completed_at.is_some() && (rollout.record.to == Want::Absent || works())
     }
 
     /// A version that does not exist starts nothing.

@@ -103,6 +103,19 @@ impl World {
         self.stand_unfinished(machine, rollout, uid)
     }
 
+    /// On how many machines the release of a rollout has failed, even of one that is superseded.
+    pub(crate) fn failed_on(&self, rollout: &RolloutState) -> u32 {
+        let component = rollout.record.component;
+        let failed = self.machines().filter(|(_, machine)| {
+            machine.failed_release(component).is_some_and(|failed| {
+                let wanted = self.wanted(machine, component, &rollout.record.to);
+                wanted.is_ok_and(|wanted| wanted.is_some_and(|wanted| wanted.id == failed.release))
+                    && self.stand(machine, rollout) != Standing::Outside
+            })
+        });
+        u32::try_from(failed.count()).unwrap_or(u32::MAX)
+    }
+
     fn stand_unfinished(&self, machine: &Machine, rollout: &RolloutState, uid: Uid) -> Standing {
         if !rollout.admits(rollout.key.rank(uid)) {
             Standing::Waiting
