@@ -16,6 +16,7 @@ ssh-keygen:openssh-client
 bash:bash
 tar:tar
 gzip:gzip
+ps:procps
 "
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"

@@ -203,7 +203,7 @@ printf 'POST /v3/kv/compaction HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s' "${#0}"
     pub fn start_api_server(&self) -> Result<()> {
         let address = self.endpoint.address();
         let policy = self.run.state().join("audit-policy.yaml");
-        fs::write(&policy, calls::POLICY).with_context(|| format!("cannot write {}", policy.display()))?;
+        fs::write(&policy, calls::policy()).with_context(|| format!("cannot write {}", policy.display()))?;
         let mut command = self.endpoint.namespace().command(&self.parts.kube_apiserver);
         command
             .arg(format!("--etcd-servers={ETCD_CLIENTS}"))

@@ -72,8 +72,9 @@ impl<'w> Fleet<'w> {
         let programs = Programs::find()?;
         apply_crds(world)?;
         world.control_plane().apply(&manifests::setting(world.ssh_key().private()))?;
-        // May do anything, as the administrator may, but under a name of its own.
-        let kubeconfig = world.control_plane().kubeconfig_for(calls::USER, &["system:masters"])?;
+        // It may do what the manifests for people allow its service account, and nothing more.
+        world.kubectl(["apply", "-f", path(&parts::home().join("../operator/rbac.yaml"))?])?;
+        let kubeconfig = world.control_plane().kubeconfig_for(calls::USER, &["system:serviceaccounts"])?;
         let mut fleet = Self { world, programs, kubeconfig, operator: None, started: 0 };
         fleet.start_operator()?;
         fleet.wait_until_ready()?;

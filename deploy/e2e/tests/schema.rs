@@ -82,6 +82,21 @@ fn a_version_cannot_be_changed() -> Result<()> {
 }
 
 #[test]
+fn what_people_apply_is_accepted_as_it_is() -> Result<()> {
+    scenario(0, |world| {
+        apply_crds(world)?;
+        let deploy = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        world.kubectl(["apply", "--validate=strict", "-f", &format!("{deploy}/operator/rbac.yaml")])?;
+        for manifests in ["operator/deployment.yaml", "examples"] {
+            let path = format!("{deploy}/{manifests}");
+            let said = world.kubectl(["apply", "--validate=strict", "--dry-run=server", "-f", &path])?;
+            eprintln!("$ kubectl apply --dry-run=server -f deploy/{manifests}\n{said}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
 fn kubectl_explains_every_field() -> Result<()> {
     scenario(0, |world| {
         apply_crds(world)?;

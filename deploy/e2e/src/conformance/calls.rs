@@ -15,18 +15,19 @@ use super::script::http;
 use super::{Script, api_script};
 use crate::run::Run;
 
-/// The user that operators are, so that their calls are told from those of everybody else.
-pub const USER: &str = "seaworthy-operator";
+/// The user that operators are: the service account of `deploy/operator`. So their calls are told from those of everybody
+/// else, and they may do what they may do elsewhere.
+pub const USER: &str = "system:serviceaccount:seaworthy-system:seaworthy-operator";
 
 /// What the API server writes down: the calls of operators; the bodies of patches only, since others hold Secrets.
-pub(crate) const POLICY: &str = "apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- {level: Request, users: [seaworthy-operator], verbs: [patch]}
-- {level: Metadata, users: [seaworthy-operator]}
-- {level: None}
-";
+pub(crate) fn policy() -> String {
+    format!(
+        "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules:\n\
+         - {{level: Request, users: [\"{USER}\"], verbs: [patch]}}\n\
+         - {{level: Metadata, users: [\"{USER}\"]}}\n\
+         - {{level: None}}\n"
+    )
+}
 
 /// Where it does.
 pub(crate) fn log(run: &Run) -> PathBuf {
