@@ -73,6 +73,12 @@ impl ControlPlane {
         &self.kubeconfig
     }
 
+    /// The certificate of the authority that signed the API server's, in PEM.
+    #[must_use]
+    pub fn certificate_authority(&self) -> PathBuf {
+        self.authority.certificate()
+    }
+
     /// Writes a kubeconfig file for a user who may do what RBAC allows this user or one of these groups.
     ///
     /// # Errors
