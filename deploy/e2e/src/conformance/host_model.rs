@@ -5,12 +5,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use seaworthy_fleet::world::host::{
     Answer, Change, Command, ComponentNumber, Ended, Host, Install, Order as ModelOrder, Pace, Progress,
-    Report as ModelReport, Setting, Step, VersionNumber, Work,
+    ReleaseNumber, Report as ModelReport, Setting, Step, VersionNumber, Work,
 };
 use seaworthy_kernel::{Draws, Seed, Share};
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::{Architecture, ReleaseId, Rollback};
-use seaworthy_model::digest::Digest;
+use seaworthy_model::component::{Architecture, Rollback};
 use seaworthy_model::host::HostFence;
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
@@ -63,9 +62,10 @@ impl HostModel {
             }
             Verb::Install(id, version) => {
                 let (number, release) = releases::find(version)?;
+                let number = u32::try_from(number)?;
                 let change = Change::Install(Install {
-                    version: VersionNumber(u32::try_from(number)?),
-                    release: ReleaseId(Digest::of(version.as_bytes())),
+                    version: VersionNumber(number),
+                    release: ReleaseNumber(number),
                     rollback: if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe },
                     probe: Duration::from_secs(1),
                     probe_deadline: Duration::from_secs(60),

@@ -150,10 +150,14 @@ fn judge_host(
                 findings.add(|| format!("{name}: {} is to be absent and is not", setting.name))
             }
             (Some(_), None) => findings.add(|| format!("{name}: {} is missing", setting.name)),
-            (Some(release), Some(present)) if present.release != release => findings.add(|| {
-                let version = releases.world.catalogue.version_name(present.version);
-                format!("{name}: has {version} and should have {}", version_of(setting))
-            }),
+            (Some(release), Some(present))
+                if releases.world.catalogue.release_id(present.release) != release =>
+            {
+                findings.add(|| {
+                    let version = releases.world.catalogue.version_name(present.version);
+                    format!("{name}: has {version} and should have {}", version_of(setting))
+                })
+            }
             (Some(_), Some(present)) if !present.drift.is_none() => {
                 findings.add(|| {
                     format!("{name}: {} differs from its release: {:?}", setting.name, present.drift)
@@ -186,9 +190,9 @@ fn judge_status(machine: &Machine, host: &Host, world: &World, findings: &mut Fi
     let same = host.installed().len() == recorded().count()
         && host.installed().iter().all(|installed| {
             let name = world.catalogue.component_name(installed.component);
-            recorded().any(|component| {
-                *component.name == *name && component.release == Some(installed.release.0.into())
-            })
+            let release = world.catalogue.release_id(installed.release);
+            recorded()
+                .any(|component| *component.name == *name && component.release == Some(release.0.into()))
         });
     if !same {
         findings.add(|| format!("{name}: the status does not say what is installed: {:?}", status.installed));

@@ -10,14 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seaworthy_api::v1alpha1::ComponentSetting;
 use seaworthy_kernel::Timestamp;
-use seaworthy_model::component::ReleaseId;
 use seaworthy_model::id::Kind;
 use seaworthy_model::quantity::CountOrPercent;
 
 use super::Over;
 use super::budget::count_or_percent;
 use crate::world::api_server::{ApiServer, Stored, Written};
-use crate::world::host::{Change, Ended};
+use crate::world::host::{Change, Ended, ReleaseNumber};
 use crate::world::{host_of_address, machine_name};
 
 #[derive(Clone, Debug)]
@@ -36,7 +35,7 @@ pub(super) struct Harm {
     begun: BTreeMap<u32, Begun>,
     /// By host: when people last changed what they want of its Machine.
     asked: BTreeMap<u32, Timestamp>,
-    releases: BTreeMap<ReleaseId, Record>,
+    releases: BTreeMap<ReleaseNumber, Record>,
 }
 
 /// What was wanted when an operation began. People may have changed their minds when it ends.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use seaworthy_kernel::Timestamp;
-use seaworthy_model::component::ReleaseId;
 use seaworthy_model::effect::Target;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::meta::FINALIZER;
 
 use super::recount::{Miscounts, Truth};
 use crate::world::api_server::Written;
+use crate::world::host::ReleaseNumber;
 
 /// A process orders so much of one target within a minute at most; of the fleet's defaults, one more for each operation that
 /// has ended. The whole life of a machine takes a dozen orders, and what fails is tried again after seconds.
@@ -21,7 +21,7 @@ fn minute_of(now: Timestamp) -> u32 {
 }
 
 /// An attempt to install a release: on which host, and since when people want of it what they want.
-type Try = (u32, ReleaseId, Timestamp);
+type Try = (u32, ReleaseNumber, Timestamp);
 
 /// Orders of one target within a minute.
 #[derive(Clone, Copy, Debug, Default)]
@@ -182,7 +182,7 @@ impl Restraint {
 
     /// A release has failed. Once is what it takes to know, and once more for each process that may have taken with it
     /// what it knew. What was ordered while people changed their minds does not count.
-    pub(super) fn failed(&mut self, host: u32, release: ReleaseId) -> Option<String> {
+    pub(super) fn failed(&mut self, host: u32, release: ReleaseNumber) -> Option<String> {
         let attempt: Try = (host, release, self.begun[host as usize].take()?);
         let (count, began) = self.failed.entry(attempt).or_insert((0, self.processes));
         *count += 1;

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use seaworthy_api::object::{ClusterPackageVersion, Resource};
 use seaworthy_kernel::{Draws, Seed};
-use seaworthy_model::component::{ReleaseId, Rollback};
+use seaworthy_model::component::Rollback;
 use seaworthy_model::config::Config;
-use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{HostFence, OperationId};
 
 use super::*;
 use crate::world::START;
-use crate::world::host::{ComponentNumber, Install, VersionNumber};
+use crate::world::host::{ComponentNumber, Install, ReleaseNumber, VersionNumber};
 
 fn at(seconds: u64) -> Timestamp {
     START + Duration::from_secs(seconds)
@@ -38,7 +37,7 @@ fn work(version: u32, sequence: u64) -> Work {
         component: ComponentNumber(0),
         change: Change::Install(Install {
             version: VersionNumber(version),
-            release: ReleaseId(Digest([u8::try_from(version).unwrap(); 32])),
+            release: ReleaseNumber(version),
             rollback: Rollback::Safe,
             probe: Duration::ZERO,
             probe_deadline: Duration::ZERO,

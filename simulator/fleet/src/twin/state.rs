@@ -184,7 +184,7 @@ fn compare_component(
         let number = world.catalogue.find_component(&setting.name)?;
         let installed = world.hosts[host as usize].installed_of(number)?;
         let name = world.catalogue.version_name(installed.version).to_owned();
-        Some((name, installed.release, installed.drift))
+        Some((name, world.catalogue.release_id(installed.release), installed.drift))
     };
     let (here, there) = (present(world), present(twin));
     if here != there {

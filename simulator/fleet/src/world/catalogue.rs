@@ -1,15 +1,19 @@
-//! Numbers for the names of components and versions, as hosts use them. They hold for a whole run, unlike the ids
+//! Numbers for components, versions and releases, as hosts use them. They hold for a whole run, unlike the ids
 //! that each operator process gives out for itself.
 
 use std::collections::BTreeMap;
 
-use super::host::{ComponentNumber, VersionNumber};
+use seaworthy_model::component::ReleaseId;
 
-/// The names of components and of `MachineComponent` objects.
+use super::host::{ComponentNumber, ReleaseNumber, VersionNumber};
+
+/// The names of components and of `MachineComponent` objects, and the ids of releases.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     components: Table,
     versions: Table,
+    releases: Vec<ReleaseId>,
+    release_numbers: BTreeMap<ReleaseId, u32>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -39,6 +43,25 @@ impl Catalogue {
     /// The number of a `MachineComponent` object.
     pub fn version(&mut self, name: &str) -> VersionNumber {
         VersionNumber(self.versions.number(name))
+    }
+
+    /// The number of a release.
+    pub fn release(&mut self, id: ReleaseId) -> ReleaseNumber {
+        let next = u32::try_from(self.releases.len()).unwrap_or(u32::MAX);
+        let number = *self.release_numbers.entry(id).or_insert(next);
+        if number == next {
+            self.releases.push(id);
+        }
+        ReleaseNumber(number)
+    }
+
+    /// The id of a release.
+    ///
+    /// # Panics
+    /// When the number is not from this catalogue.
+    #[must_use]
+    pub fn release_id(&self, number: ReleaseNumber) -> ReleaseId {
+        self.releases[number.0 as usize]
     }
 
     /// The number of a component that is known already.

@@ -7,13 +7,12 @@ use std::time::Duration;
 use seaworthy_api::object::Resource;
 use seaworthy_kernel::{Draws, Seed};
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::{ReleaseId, Rollback};
-use seaworthy_model::digest::Digest;
+use seaworthy_model::component::Rollback;
 use seaworthy_model::host::OperationId;
 use seaworthy_model::lease::Epoch;
 
 use super::*;
-use crate::world::host::{ComponentNumber, Install, VersionNumber, Work};
+use crate::world::host::{ComponentNumber, Install, ReleaseNumber, VersionNumber, Work};
 
 const KNOWN: Timestamp = Timestamp(1_000);
 const FAILED: Ended = Ended::Failed(CauseKind::ProbeFailed);
@@ -77,7 +76,7 @@ impl Fleet {
     fn end(&mut self, hosts: std::ops::Range<u32>, ended: Ended) -> bool {
         let install = Install {
             version: VersionNumber(0),
-            release: ReleaseId(Digest([1; 32])),
+            release: ReleaseNumber(1),
             rollback: Rollback::Safe,
             probe: Duration::ZERO,
             probe_deadline: Duration::ZERO,

@@ -9,7 +9,7 @@ mod operation;
 mod step;
 
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::{Architecture, ReleaseId};
+use seaworthy_model::component::Architecture;
 use seaworthy_model::host::{BootId, Drift, OperationId};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
@@ -27,6 +27,10 @@ pub struct ComponentNumber(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VersionNumber(pub u32);
 
+/// A release, by its number in the world's catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReleaseNumber(pub u32);
+
 /// A release on a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Installed {
@@ -35,7 +39,7 @@ pub struct Installed {
     /// Which version.
     pub version: VersionNumber,
     /// Which release.
-    pub release: ReleaseId,
+    pub release: ReleaseNumber,
     /// In what it differs from that release.
     pub drift: Drift,
 }

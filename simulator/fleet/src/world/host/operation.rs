@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use seaworthy_kernel::{Draws, Share, word};
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::{ReleaseId, Rollback};
+use seaworthy_model::component::Rollback;
 use seaworthy_model::host::{Drift, OperationId};
 
-use super::{ComponentNumber, Ended, Host, Installed, Pace, Step, VersionNumber};
+use super::{ComponentNumber, Ended, Host, Installed, Pace, ReleaseNumber, Step, VersionNumber};
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct Operation {
     /// The component that it changes.
     pub component: ComponentNumber,
     /// What it installs; `None` when it removes.
-    pub release: Option<(VersionNumber, ReleaseId)>,
+    pub release: Option<(VersionNumber, ReleaseNumber)>,
 }
 
 /// How a component changes.
@@ -62,8 +62,8 @@ pub enum Change {
 pub struct Install {
     /// Its version.
     pub version: VersionNumber,
-    /// Its id.
-    pub release: ReleaseId,
+    /// Which it is.
+    pub release: ReleaseNumber,
     /// Whether the previous one may be restored.
     pub rollback: Rollback,
     /// How long a healthy release is probed, at least.

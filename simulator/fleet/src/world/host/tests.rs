@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use seaworthy_kernel::{Draws, Seed, Share};
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::{Architecture, ReleaseId, Rollback};
-use seaworthy_model::digest::Digest;
+use seaworthy_model::component::{Architecture, Rollback};
 use seaworthy_model::host::{Drift, HostFence, OperationId};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
@@ -30,8 +29,8 @@ fn setting(failures: &[Option<(CauseKind, Share)>]) -> Setting<'_> {
     Setting { draws: &DRAWS, number: 0, pace: &PACE, failures, downloads: true }
 }
 
-fn release(version: u32) -> ReleaseId {
-    ReleaseId(Digest::of(&version.to_le_bytes()))
+fn release(version: u32) -> ReleaseNumber {
+    ReleaseNumber(version)
 }
 
 fn install(epoch: u32, sequence: u64, version: u32) -> Order {

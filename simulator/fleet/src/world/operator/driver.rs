@@ -412,7 +412,7 @@ impl World {
                     process.names.version_object_name(release.version).map_err(|error| error.to_string())?;
                 Change::Install(Install {
                     version: self.catalogue.version(version),
-                    release: release.id,
+                    release: self.catalogue.release(release.id),
                     rollback: release.recipe.content.rollback,
                     probe: probe_length(&release.recipe),
                     probe_deadline: probe_deadline(&release.recipe),
@@ -440,7 +440,7 @@ impl World {
             .map(|installed| InstalledComponent {
                 component: names.component(self.catalogue.component_name(installed.component)),
                 version: names.version_object(self.catalogue.version_name(installed.version)),
-                release: installed.release,
+                release: self.catalogue.release_id(installed.release),
                 drift: installed.drift,
             })
             .collect();
@@ -477,7 +477,7 @@ fn operation_report(report: Report, catalogue: &Catalogue, names: &mut Names) ->
     let Operation { id, generation, component, release } = report.operation;
     let release = release.map(|(version, release)| Installed {
         version: names.version_object(catalogue.version_name(version)),
-        release,
+        release: catalogue.release_id(release),
     });
     let state = match report.ended {
         None => OperationState::Running,
