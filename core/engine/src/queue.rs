@@ -39,7 +39,7 @@ impl Priority {
     }
 }
 
-/// The work queue. First in, first out within a class.
+/// The work queue. First in, first out within a class; but who was raised out of it and comes back may find its place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkQueue {
     lanes: [VecDeque<Subject>; 3],
@@ -97,10 +97,10 @@ impl WorkQueue {
 
     /// The next subject.
     pub(crate) fn pop(&mut self) -> Option<Subject> {
-        let overdue =
-            (1..3).rev().find(|&lane| self.skipped[lane] >= FAIRNESS && !self.lanes[lane].is_empty());
-        let lanes = overdue.into_iter().chain(0..3);
-        for lane in lanes {
+        let skipped = self.skipped;
+        // All that are overdue: what stands in a lane may not count any more, and then the next one is not passed over.
+        let overdue = [2, 1].into_iter().filter(|&lane| skipped[lane] >= FAIRNESS);
+        for lane in overdue.chain(0..3) {
             while let Some(subject) = self.lanes[lane].pop_front() {
                 if self.queued.get(subject) != Some(Priority::ALL[lane]) {
                     continue;
@@ -156,7 +156,7 @@ impl WorkQueue {
 
 #[cfg(test)]
 mod tests {
-    use alloc::collections::BTreeSet;
+    use alloc::collections::{BTreeMap, BTreeSet};
 
     use proptest::prelude::*;
     use seaworthy_model::id::MachineId;
@@ -192,6 +192,139 @@ mod tests {
         queue.advance(Timestamp(10));
         assert_eq!(queue.pop(), Some(machine(1)));
         assert_eq!(queue.next_timer(), None);
+    }
+
+    #[test]
+    fn a_place_that_was_left_costs_no_other_class_its_turn() {
+        let mut queue = WorkQueue::default();
+        queue.add(machine(0), Priority::Low);
+        queue.add(machine(0), Priority::Urgent);
+        queue.add(machine(100), Priority::Normal);
+        for id in 1..=FAIRNESS {
+            queue.add(machine(id), Priority::Urgent);
+        }
+        for id in 0..FAIRNESS {
+            assert_eq!(queue.pop(), Some(machine(id)));
+        }
+        assert_eq!(queue.pop(), Some(machine(100)));
+    }
+
+    /// What may be done with a queue.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Add(Subject, Priority),
+        /// So often, each time a millisecond earlier, the last time at this one.
+        AddAt(Subject, u64, u64),
+        /// So many milliseconds pass.
+        Advance(u64),
+        Pop,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let subject = (0u32..12).prop_map(|id| if id == 0 { Subject::Leadership } else { machine(id) });
+        let priority = (0usize..3).prop_map(|class| Priority::ALL[class]);
+        let times = prop_oneof![9 => Just(1u64), 1 => 2u64..100];
+        prop_oneof![
+            4 => (subject.clone(), priority).prop_map(|(subject, class)| Step::Add(subject, class)),
+            2 => (subject, 0u64..1 << 18, times).prop_map(|(of, at, times)| Step::AddAt(of, at, times)),
+            1 => (0u64..1 << 15).prop_map(Step::Advance),
+            3 => Just(Step::Pop),
+        ]
+    }
+
+    /// A queue as simple as it can be, which tells whether what the real one does is right.
+    #[derive(Default)]
+    struct Model {
+        /// The class of each, and when it came into it.
+        waiting: BTreeMap<Subject, (Priority, u32)>,
+        came: u32,
+        /// Who was raised out of which class: the place there may be taken again.
+        left: BTreeSet<(Subject, Priority)>,
+        timers: BTreeMap<Subject, u64>,
+        now: u64,
+        /// By class: how many of higher classes went since one of it did, and while one of it waited.
+        passed: [u32; 3],
+        starved: [u32; 3],
+    }
+
+    impl Model {
+        fn add(&mut self, subject: Subject, class: Priority) {
+            let present = self.waiting.get(&subject).map(|(present, _)| *present);
+            if present.is_none_or(|present| class < present) {
+                self.left.extend(present.map(|present| (subject, present)));
+                self.waiting.insert(subject, (class, self.came));
+                self.came += 1;
+            }
+        }
+
+        fn add_at(&mut self, subject: Subject, at: u64) {
+            let present = self.timers.entry(subject).or_insert(at);
+            *present = at.min(*present);
+        }
+
+        fn advance(&mut self, by: u64) {
+            self.now += by;
+            let due = self.timers.extract_if(.., |_, at| *at <= self.now).map(|(subject, at)| (at, subject));
+            for (_, subject) in due.collect::<BTreeSet<_>>() {
+                let leads = subject == Subject::Leadership;
+                self.add(subject, if leads { Priority::Urgent } else { Priority::Low });
+            }
+        }
+
+        /// `subject` went. Says what is wrong with that.
+        fn went(&mut self, subject: Option<Subject>) -> Result<(), &'static str> {
+            let Some(subject) = subject else {
+                return if self.waiting.is_empty() { Ok(()) } else { Err("some were lost") };
+            };
+            let (class, came) = self.waiting.remove(&subject).ok_or("it was not added, or went already")?;
+            let lane = class.lane();
+            if self.waiting.values().any(|other| other.0 < class) && self.passed[lane] < FAIRNESS {
+                return Err("a higher class waits, and it is not its turn");
+            }
+            let is_first = self.waiting.values().all(|other| other.0 != class || other.1 > came);
+            if !is_first && !self.left.contains(&(subject, class)) {
+                return Err("others of its class came before");
+            }
+            (self.passed[lane], self.starved[lane]) = (0, 0);
+            for lower in lane + 1..3 {
+                self.passed[lower] += 1;
+                let waits = self.waiting.values().any(|other| other.0.lane() == lower);
+                self.starved[lower] = if waits { self.starved[lower] + 1 } else { 0 };
+            }
+            if self.starved.iter().any(|passed| *passed > FAIRNESS) { Err("it starves") } else { Ok(()) }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+        /// Whatever is added, in whatever order, while time passes and others go: each goes once, in its turn.
+        #[test]
+        fn does_what_an_obvious_queue_does(steps in prop::collection::vec(step(), 1..300)) {
+            let (mut queue, mut model) = (WorkQueue::default(), Model::default());
+            let last = [Step::Advance(u64::from(u32::MAX))].into_iter().chain(core::iter::repeat_n(Step::Pop, 13));
+            for step in steps.into_iter().chain(last) {
+                match step {
+                    Step::Add(subject, class) => {
+                        queue.add(subject, class);
+                        model.add(subject, class);
+                    }
+                    Step::AddAt(subject, at, times) => for at in (at..at + times).rev() {
+                        queue.add_at(subject, Timestamp(at));
+                        model.add_at(subject, at);
+                    }
+                    Step::Advance(by) => {
+                        model.advance(by);
+                        queue.advance(Timestamp(model.now));
+                    }
+                    Step::Pop => prop_assert_eq!(model.went(queue.pop()), Ok(())),
+                }
+                prop_assert_eq!((queue.len(), queue.is_empty()), (model.waiting.len(), model.waiting.is_empty()));
+                let first = model.timers.iter().map(|(subject, at)| (Timestamp(*at), *subject)).min();
+                prop_assert_eq!(queue.next_timer(), first);
+            }
+            prop_assert!(queue.is_empty() && queue.next_timer().is_none());
+        }
     }
 
     proptest! {
