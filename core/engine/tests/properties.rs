@@ -20,6 +20,7 @@ const MACHINES: u32 = 5;
 #[derive(Clone, Debug)]
 enum Happening {
     Default(Option<u32>),
+    DefaultAbsent,
     Pin(u32, Option<u32>),
     PinAbsent(u32),
     Delete(u32),
@@ -51,6 +52,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     let version = 1u32..4;
     prop_oneof![
         4 => prop::option::weighted(0.9, version.clone()).prop_map(Happening::Default),
+        1 => Just(Happening::DefaultAbsent),
         2 => (machine.clone(), prop::option::of(version.clone())).prop_map(|(m, v)| Happening::Pin(m, v)),
         1 => machine.clone().prop_map(Happening::PinAbsent),
         1 => machine.clone().prop_map(Happening::Delete),
@@ -82,6 +84,7 @@ fn play(fixture: &mut Fixture, happening: &Happening) {
         Happening::Default(version) => {
             fixture.store.defaults(version.map(|version| want(WEB, web(version))).into_iter().collect());
         }
+        Happening::DefaultAbsent => fixture.store.defaults(vec![absent(WEB)]),
         Happening::Pin(machine, version) => edit(fixture, machine, |spec| {
             spec.pins = version.map(|version| want(WEB, web(version))).into_iter().collect();
         }),
