@@ -28,6 +28,56 @@ fn hash(json: &str) -> &str {
     json.lines().find(|line| line.contains("traceHash")).unwrap()
 }
 
+/// A run of a small fleet, in JSON.
+fn run(file: &str, more: &[&str]) -> Output {
+    let small = ["sim", "run", file, "--machines", "9", "--output", "json"];
+    seaworthy(&[&small[..], more].concat())
+}
+
+#[test]
+fn a_run_that_does_not_converge_fails_and_tells_its_seed() {
+    let file = impossible("never.yaml");
+    let file = file.to_str().unwrap();
+    let json = code(&run(file, &["--seed", "7"]), 1);
+    for told in [r#""seed": 7"#, r#""converged": false"#] {
+        assert!(json.contains(told), "{told}: {json}");
+    }
+    let text = code(&seaworthy(&["sim", "run", file, "--seed", "7"]), 1);
+    let row = text.lines().find(|line| line.split_whitespace().next() == Some("seed"));
+    assert_eq!(row.and_then(|row| row.split_whitespace().last()), Some("7"), "{text}");
+    assert!(text.contains("FAILED"), "{text}");
+}
+
+#[test]
+fn what_programs_read_of_a_run_is_there() {
+    let json = code(&run(&scenario("fast/upgrade.yaml"), &[]), 0);
+    for key in [
+        "scenario",
+        "seed",
+        "machines",
+        "converged",
+        "violations",
+        "events",
+        "simulatedSeconds",
+        "wallSeconds",
+        "apiWrites",
+        "traceHash",
+    ] {
+        let key = format!("\n  \"{key}\": ");
+        assert_eq!(json.matches(&key).count(), 1, "{key}: {json}");
+    }
+}
+
+#[test]
+fn a_seed_is_one_history_and_another_seed_another() {
+    let with_seed = |seed| {
+        let json = code(&run(&scenario("fast/storm.yaml"), &["--seed", seed]), 0);
+        hash(&json).to_owned()
+    };
+    assert_eq!(with_seed("3"), with_seed("3"));
+    assert_ne!(with_seed("3"), with_seed("4"));
+}
+
 #[test]
 fn a_recorded_run_replays() {
     let plan = scratch("replays.yaml");
