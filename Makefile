@@ -90,6 +90,11 @@ bench-swarm: ## Seeds per CPU-hour on 1,000 machines, each with its fault-free t
 	@.ci/requirements build
 	@benches/seeds-per-cpu-hour
 
+.PHONY: bench-scaling
+bench-scaling: ## CPU time of a run with 1,000, 10,000 and 100,000 machines, and how it grows
+	@.ci/requirements build
+	@benches/scaling
+
 .PHONY: crds
 crds: ## Write deploy/crds from the types in core/api
 	cargo run --locked --package seaworthy-api --features crd --bin crdgen

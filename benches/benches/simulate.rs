@@ -3,7 +3,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use seaworthy_benches::{scenario, simulate};
 
-/// Machines. The scaling up to 100,000 is measured by the scenarios, once: ten runs would take minutes.
+/// Machines. Up to 100,000 it is `benches/scaling` that measures: ten runs of so many would take minutes.
 const SIZES: [u32; 2] = [1_000, 10_000];
 
 fn upgrade(criterion: &mut Criterion) {
