@@ -55,7 +55,10 @@ pub enum Sabotage {
     OperationIdReused,
     /// An operator goes on when another one has taken the Lease.
     SuccessorIgnored,
-    /// What an older cache shows replaces what was seen already.
+    /// What an older cache shows replaces what was seen already. The one that is not in `ALL`: no invariant has to see it, and
+    /// the swarm does not find it. A picture that is behind is what an operator has to bear at any time, and this one lasts
+    /// until the object is seen anew: a write made of it is refused by its fence, and what is ordered of a host is what was wished
+    /// for until lately. Not to go back in time spares such tries; that no harm is done rests on the fences.
     OutdatedAccepted,
     /// What nobody mentions is removed.
     AbsenceRemoves,
@@ -99,7 +102,7 @@ pub enum Sabotage {
 
 #[cfg(feature = "sabotage")]
 impl Sabotage {
-    /// Every one that an invariant sees.
+    /// Every one that an invariant sees: all but [`Self::OutdatedAccepted`].
     pub const ALL: &[Self] = &[
         Self::BudgetUnchecked,
         Self::BudgetOffByOne,
