@@ -224,3 +224,20 @@ fn what_did_not_work_is_nothing_to_go_back_to() {
         assert_eq!(fixture.web(), [Some(1); 5]);
     }
 }
+
+#[test]
+fn what_nobody_could_try_is_nothing_to_fall_back_on() {
+    let mut fixture = left_out(5);
+    for id in 0..5 {
+        fixture.host(id).broken = vec![web(2)];
+    }
+    wish(&mut fixture, 1);
+    fixture.settle();
+    assert_eq!(fixture.engine.world().fleet.rollouts[0].record.from, None);
+    for id in 0..5 {
+        come_back(&mut fixture, id);
+    }
+    fixture.pass(HOUR);
+    assert_eq!(fixture.web(), [Some(1); 5]);
+    assert_eq!(tried(&fixture, 2), 0);
+}

@@ -163,11 +163,15 @@ impl Step<'_> {
         })
     }
 
-    /// Whether a default is one to fall back on. One that nobody could be worked on for was completed as well, and one
-    /// may have turned out not to work since.
+    /// Whether a default is one to fall back on. It is completed as well if all were away, and it may have turned out
+    /// since then that it does not work.
     fn is_proven(self, rollout: &RolloutState) -> bool {
-        let works = || rollout.counts.done > 0 && self.world.failed_on(rollout) < self.world.failures_max();
-        rollout.record.completed_at.is_some() && (rollout.record.to == Want::Absent || works())
+        let RolloutState { record, counts, .. } = rollout;
+        let works = || {
+            let is_tried = counts.done > 0 || counts.pending() == 0;
+            is_tried && self.world.failed_on(rollout) < self.world.failures_max()
+        };
+        record.completed_at.is_some() && (record.to == Want::Absent || works())
     }
 
     /// A version that does not exist starts nothing.
