@@ -223,10 +223,87 @@ impl Reply {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::time::Duration;
+
+    use tokio::io::AsyncReadExt;
+    use tokio_test::io::{Builder, Mock};
+
     use super::*;
 
     fn ended(exit: Exit) -> Ended {
         Ended { exit, stderr: String::new() }
+    }
+
+    /// What a host says on `wire`, read as long as the reply wants more of it.
+    async fn heard(mut wire: Mock) -> (Reply, Flow) {
+        let (mut reply, mut buffer) = (Reply::default(), [0; 1024]);
+        loop {
+            let length = match wire.read(&mut buffer).await {
+                Ok(0) | Err(_) => return (reply, Flow::More),
+                Ok(length) => length,
+            };
+            let flow = reply.take(&buffer[..length]);
+            if flow != Flow::More {
+                return (reply, flow);
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reply_that_comes_in_fits_and_starts_is_whole() {
+        let pause = Duration::from_secs(7);
+        let wire = Builder::new()
+            .read(b"\0")
+            .wait(pause)
+            .read(b"\0\0")
+            .wait(pause)
+            .read(b"\x05h")
+            .wait(pause)
+            .read(b"ello")
+            .build();
+        let (reply, flow) = heard(wire).await;
+        assert_eq!(flow, Flow::Enough);
+        assert_eq!(reply.read(&ended(Exit::Untold)).unwrap(), b"hello");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reply_that_is_cut_off_is_none_wherever_the_cut_is() {
+        let frame = b"\0\0\0\x05hello";
+        for length in 1..frame.len() {
+            for reset in [false, true] {
+                let wire = if reset {
+                    let reset = io::ErrorKind::ConnectionReset.into();
+                    Builder::new().read(&frame[..length]).read_error(reset).build()
+                } else {
+                    Builder::new().read(&frame[..length]).build()
+                };
+                let (reply, flow) = heard(wire).await;
+                assert_eq!(flow, Flow::More, "{length} bytes");
+                let Err(Failure::After(cause)) = reply.read(&ended(Exit::Untold)) else {
+                    panic!("{length} bytes were taken for a reply, or for none at all")
+                };
+                assert_eq!(cause.kind, CauseKind::ConnectionFailed, "{length} bytes: {}", cause.detail);
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hostile_length_costs_no_memory() {
+        let longest = u32::try_from(frame::BODY_MAX).unwrap();
+        for length in [longest + 1, u32::MAX] {
+            // The length itself comes in two pieces.
+            let [first, rest @ ..] = length.to_be_bytes();
+            let (reply, flow) = heard(Builder::new().read(&[first]).read(&rest).build()).await;
+            assert_eq!((flow, reply.body.capacity()), (Flow::Abandon, 0), "{length}");
+            let Err(Failure::After(cause)) = reply.read(&ended(Exit::Code(0))) else { panic!("accepted") };
+            assert_eq!(cause.kind, CauseKind::ProtocolError);
+            assert!(cause.detail.contains(&length.to_string()), "{}", cause.detail);
+        }
+        // The longest that is allowed is believed only as far as it comes.
+        let (reply, flow) = heard(Builder::new().read(&longest.to_be_bytes()).read(b"little").build()).await;
+        assert_eq!(flow, Flow::More);
+        assert!(reply.body.capacity() < 1024, "{} bytes for 6", reply.body.capacity());
     }
 
     #[test]

@@ -165,7 +165,16 @@ fn lock<S>(shared: &Mutex<Shared<S>>) -> MutexGuard<'_, Shared<S>> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::advance;
+    use tokio_test::{assert_pending, assert_ready, task};
+
     use super::*;
+
+    impl std::fmt::Debug for Lane<'_, u32> {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "Lane({:?})", self.endpoint)
+        }
+    }
 
     const IDLE: Duration = Duration::from_secs(60);
 
@@ -234,5 +243,65 @@ mod tests {
         drop(lane);
         assert!(pool.enter(host(1), soon()).await.is_some());
         assert_eq!(lock(&pool.shared).lanes.len(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_who_wait_enter_in_the_order_of_asking() {
+        let pool = Pool::<u32>::new(1, IDLE);
+        let lane = pool.enter(host(1), soon()).await.unwrap();
+        let mut waiters = [1, 2, 3].map(|_| task::spawn(pool.enter(host(1), soon())));
+        for waiter in &mut waiters {
+            assert_pending!(waiter.poll());
+        }
+        drop(lane);
+        for next in 0..waiters.len() {
+            let woken = waiters.each_ref().map(|waiter| waiter.is_woken());
+            assert_eq!(woken, [0, 1, 2].map(|number| number == next), "one is woken, and it is the next");
+            let lane = assert_ready!(waiters[next].poll()).unwrap();
+            for waiter in &mut waiters[next + 1..] {
+                assert_pending!(waiter.poll());
+            }
+            drop(lane);
+            // A future that is done is not to be asked again, and its place in the queue is empty.
+            waiters[next] = task::spawn(pool.enter(host(1), soon()));
+        }
+        drop(waiters);
+        assert_eq!(lock(&pool.shared).lanes.len(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_gives_up_waiting_passes_the_turn_on() {
+        let pool = Pool::<u32>::new(1, IDLE);
+        let lane = pool.enter(host(1), soon()).await.unwrap();
+        let mut first = task::spawn(pool.enter(host(1), soon()));
+        let mut second = task::spawn(pool.enter(host(1), soon()));
+        assert_pending!(first.poll());
+        assert_pending!(second.poll());
+        drop(lane);
+        assert!(first.is_woken() && !second.is_woken());
+        // It was given the turn, and never comes to take it.
+        drop(first);
+        assert!(second.is_woken());
+        drop(assert_ready!(second.poll()).unwrap());
+        drop(second);
+        assert_eq!(lock(&pool.shared).lanes.len(), 0, "no lane is left behind");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_ends_at_its_own_deadline_and_not_before() {
+        let pool = Pool::<u32>::new(1, IDLE);
+        let lane = pool.enter(host(1), soon()).await.unwrap();
+        let mut hasty = task::spawn(pool.enter(host(1), soon()));
+        let mut patient = task::spawn(pool.enter(host(1), Instant::now() + IDLE));
+        assert_pending!(hasty.poll());
+        assert_pending!(patient.poll());
+        advance(Duration::from_millis(999)).await;
+        assert!(!hasty.is_woken());
+        advance(Duration::from_millis(2)).await;
+        assert!(hasty.is_woken() && !patient.is_woken());
+        assert!(assert_ready!(hasty.poll()).is_none());
+        drop(lane);
+        assert!(patient.is_woken(), "who has left the queue does not hold it up");
+        assert!(assert_ready!(patient.poll()).is_some());
     }
 }

@@ -87,3 +87,65 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Severable<S> {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_test::io::Builder;
+    use tokio_test::{assert_pending, assert_ready, task};
+
+    use super::*;
+
+    /// A wire on which nothing happens for an hour.
+    fn silent() -> (Severable<tokio_test::io::Mock>, CancellationToken) {
+        let token = CancellationToken::new();
+        let wire = Builder::new().wait(Duration::from_secs(3600)).build();
+        (Severable::new(wire, token.clone()), token)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_whole_stream_passes_everything_on_as_it_comes() {
+        let wire = Builder::new()
+            .read(b"SSH-2.0-")
+            .wait(Duration::from_secs(5))
+            .read(b"x\r\n")
+            .write(b"SSH-2.0-y\r\n")
+            .read_error(io::ErrorKind::ConnectionReset.into())
+            .build();
+        let mut stream = Severable::new(wire, CancellationToken::new());
+        let mut buffer = [0; 64];
+        for piece in [&b"SSH-2.0-"[..], b"x\r\n"] {
+            let length = stream.read(&mut buffer).await.unwrap();
+            assert_eq!(&buffer[..length], piece);
+        }
+        stream.write_all(b"SSH-2.0-y\r\n").await.unwrap();
+        let error = stream.read(&mut buffer).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "the wire's own error, not that of a cut");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_for_a_silent_wire_is_woken_by_the_cut() {
+        let (mut stream, token) = silent();
+        let mut buffer = [0; 64];
+        let mut reading = task::spawn(stream.read(&mut buffer));
+        assert_pending!(reading.poll());
+        assert!(!reading.is_woken());
+        token.cancel();
+        assert!(reading.is_woken(), "nobody else would ever poll it again");
+        let error = assert_ready!(reading.poll()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cut_stream_takes_nothing_and_can_be_shut_down() {
+        let (mut stream, token) = silent();
+        token.cancel();
+        let aborted = |error: io::Error| error.kind() == io::ErrorKind::ConnectionAborted;
+        assert!(stream.write(b"order").await.is_err_and(aborted));
+        assert!(stream.flush().await.is_err_and(aborted));
+        assert!(stream.read(&mut [0; 8]).await.is_err_and(aborted));
+        stream.shutdown().await.unwrap();
+    }
+}
