@@ -2,7 +2,7 @@
 //! everything else is refused, not skipped, since a release that lacks a part of its archive is none.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -20,8 +20,12 @@ const EXTENSION_MAX: u64 = 64 << 10;
 /// Unpacks the archive at `path`.
 pub(crate) fn unpack(path: &Path, tree: &mut Tree<'_>) -> Result<()> {
     let file = File::open(path).map_err(|error| failure::on("open", path, &error))?;
-    let stream = Bounded { stream: MultiGzDecoder::new(BufReader::new(file)), left: STREAM_MAX };
-    let mut archive = Archive::new(stream);
+    unpack_at_most(STREAM_MAX, BufReader::new(file), tree)
+}
+
+/// Unpacks what is to become at most `max` bytes.
+fn unpack_at_most(max: u64, packed: impl BufRead, tree: &mut Tree<'_>) -> Result<()> {
+    let mut archive = Archive::new(Bounded { stream: MultiGzDecoder::new(packed), max, left: max });
     let mut extension = Extension::default();
     // Raw: otherwise names of any length would be read into memory.
     for entry in archive.entries().map_err(malformed)?.raw(true) {
@@ -146,6 +150,7 @@ fn refuse(detail: impl Into<String>) -> Cause {
 /// A stream that fails instead of going on for ever.
 struct Bounded<R> {
     stream: R,
+    max: u64,
     left: u64,
 }
 
@@ -155,7 +160,7 @@ impl<R: Read> Read for Bounded<R> {
         self.left = self
             .left
             .checked_sub(length as u64)
-            .ok_or_else(|| io::Error::other(format!("more than {STREAM_MAX} bytes")))?;
+            .ok_or_else(|| io::Error::other(format!("more than {} bytes", self.max)))?;
         Ok(length)
     }
 }
@@ -170,5 +175,77 @@ impl<R: Read> Read for Counted<R> {
         let length = self.stream.read(buffer)?;
         self.bytes += length as u64;
         Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use tar::{Builder, Header};
+
+    use super::*;
+    use crate::disk::Disk;
+    use crate::steps::Unobserved;
+
+    const MEBIBYTE: usize = 1 << 20;
+
+    /// A small file that is packed into next to nothing, behind an entry that nobody wants of `kind`.
+    fn bomb(kind: EntryType) -> Vec<u8> {
+        let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        for (kind, name, bytes) in [(kind, "bomb", MEBIBYTE), (EntryType::Regular, "file", 1)] {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_path(name).unwrap();
+            header.set_mode(0o644);
+            header.set_size(bytes as u64);
+            header.set_cksum();
+            builder.append(&header, vec![0; bytes].as_slice()).unwrap();
+        }
+        builder.into_inner().unwrap().finish().unwrap()
+    }
+
+    /// Unpacks at most `max` bytes of `packed`; gives how many things that made.
+    fn unpacked(max: usize, packed: &[u8]) -> Result<usize> {
+        let name = format!("seaworthy-archive-{}-{max}-{}", std::process::id(), packed.len());
+        let root = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&root);
+        let mut tree = Tree::make(Disk::new(&Unobserved), root.clone(), u64::MAX).unwrap();
+        let done = unpack_at_most(max as u64, packed, &mut tree);
+        fs::remove_dir_all(&root).unwrap();
+        done.map(|()| tree.len())
+    }
+
+    #[test]
+    fn what_is_not_written_counts_as_well() {
+        // Two headers, two contents in blocks of 512 bytes, and the first of the empty blocks that are the end.
+        let whole = MEBIBYTE + 4 * 512;
+        // The tree never sees the contents of a global header.
+        let packed = bomb(EntryType::XGlobalHeader);
+        assert!(packed.len() < MEBIBYTE / 50, "it is no bomb: {} bytes", packed.len());
+        assert_eq!(unpacked(whole, &packed), Ok(1));
+        for max in [whole - 1, MEBIBYTE, 1000] {
+            let cause = unpacked(max, &packed).unwrap_err();
+            assert_eq!(cause.kind, CauseKind::ArchiveRefused);
+            assert!(cause.detail.contains(&format!("more than {max} bytes")), "{}", cause.detail);
+        }
+    }
+
+    #[test]
+    fn an_archive_without_an_end_is_refused() {
+        // Each of its members is sound, and there is always another one.
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::XGlobalHeader);
+        header.set_path("again").unwrap();
+        header.set_size(0);
+        header.set_cksum();
+        io::Write::write_all(&mut encoder, header.as_bytes()).unwrap();
+        let packed = encoder.finish().unwrap().repeat(100);
+        let cause = unpacked(99 * 512, &packed).unwrap_err();
+        assert_eq!(cause.kind, CauseKind::ArchiveRefused);
+        assert!(cause.detail.contains("more than 50688 bytes"), "{}", cause.detail);
     }
 }

@@ -200,6 +200,27 @@ fn stays_inside(path: &str, target: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::steps::Unobserved;
+
+    #[test]
+    fn a_release_has_an_end_in_bytes_whatever_is_free() {
+        for (room, expected) in [(u64::MAX, CauseKind::ArchiveRefused), (BYTES_MAX - 1, CauseKind::NoSpace)] {
+            let name = format!("seaworthy-tree-{}-{expected:?}", std::process::id());
+            let root = std::env::temp_dir().join(name);
+            let _ = std::fs::remove_dir_all(&root);
+            let mut tree = Tree::make(Disk::new(&Unobserved), root.clone(), room).unwrap();
+            // As if so much had been written before.
+            tree.bytes = BYTES_MAX - 10;
+            tree.file("fits", 0o644, &[b'x'; 9][..]).unwrap();
+            // The last byte that is allowed is one more than the second disk has.
+            let last = tree.file("last", 0o644, &b"x"[..]);
+            let cause = last.and_then(|()| tree.file("more", 0o644, std::io::repeat(b'x'))).unwrap_err();
+            assert_eq!(cause.kind, expected, "{}", cause.detail);
+            let written = std::fs::metadata(root.join("more")).map_or(0, |found| found.len());
+            assert_eq!(written, 0, "what is too much is not written");
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+    }
 
     #[test]
     fn links_stay_inside() {

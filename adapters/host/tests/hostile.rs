@@ -16,8 +16,8 @@ use seaworthy_model::digest::Digest;
 use seaworthy_model::host::OperationState;
 use tar::EntryType;
 
-use world::artefacts::{Archive, Artefacts, NEW, OLD, SICK, install};
-use world::judge::{assert_whole, facts};
+use world::artefacts::{Archive, Artefacts, NEW, OLD, SICK, Served, install};
+use world::judge::{assert_refused, assert_whole, facts};
 use world::{World, apply, scratch};
 
 /// A host with the old edition, and a server.
@@ -34,21 +34,6 @@ fn old_host(name: &str) -> (World, Artefacts) {
 fn with_archive(artefacts: &Artefacts, archive: &[u8]) -> Recipe {
     let url = artefacts.put("special.tar.gz", archive);
     NEW.recipe(url, Digest::of(archive))
-}
-
-/// Orders `recipe`, and checks that it fails with `expected` and leaves the old edition untouched.
-fn assert_refused(
-    world: &World,
-    sequence: u64,
-    operation: Operation,
-    expected: CauseKind,
-    what: &str,
-) -> String {
-    let reply = world.handle(&apply(operation));
-    let Answer::Refused(cause) = &reply.answer else { panic!("{what}: {reply:?}") };
-    assert_eq!(cause.kind, expected, "{what} ({sequence}): {}", cause.detail);
-    assert_whole(world, Some(OLD), &[NEW, SICK], what);
-    cause.detail.clone()
 }
 
 fn end(world: World) {
@@ -151,6 +136,47 @@ fn archives() {
     end(world);
 }
 
+/// Archives that say they hold more than anybody may send, and hold next to nothing.
+fn archives_that_boast() -> Vec<(String, Vec<u8>)> {
+    let kinds = [
+        ("file", EntryType::Regular),
+        ("directory", EntryType::Directory),
+        ("link", EntryType::Symlink),
+        ("long name", EntryType::GNULongName),
+        ("extension", EntryType::XHeader),
+        ("extension of everything", EntryType::XGlobalHeader),
+    ];
+    let mut table = Vec::new();
+    for (what, kind) in kinds {
+        for size in [9 << 30, u64::MAX - 511, u64::MAX] {
+            let archive = files().claim((kind, size), ("evil", "bin"), 0o755, b"little").finish();
+            table.push((format!("{what} of {size} bytes"), archive));
+        }
+    }
+    table
+}
+
+#[test]
+fn sizes_that_are_only_claimed() {
+    let (world, artefacts) = old_host("hostile-claims");
+    for (sequence, (what, archive)) in (10..).zip(archives_that_boast()) {
+        let operation = install(sequence, with_archive(&artefacts, &archive));
+        assert_refused(&world, sequence, operation, CauseKind::ArchiveRefused, &what);
+    }
+    end(world);
+}
+
+#[test]
+fn more_things_than_one_release_may_have() {
+    let (world, artefacts) = old_host("hostile-entries");
+    // Together with the directory and the program there is one too many.
+    let crowd = (0..99_999).fold(files(), |archive, n| archive.file(&format!("f{n}"), 0o644, b""));
+    let operation = install(10, with_archive(&artefacts, &crowd.finish()));
+    let detail = assert_refused(&world, 10, operation, CauseKind::ArchiveRefused, "a crowd of files");
+    assert!(detail.contains("more than 100000 files"), "{detail}");
+    end(world);
+}
+
 #[test]
 fn archives_that_lack_what_the_recipe_names() {
     let (world, artefacts) = old_host("hostile-lacking");
@@ -187,7 +213,15 @@ fn servers() {
     let good = NEW.archive();
     let other = artefacts.put("other.tar.gz", b"something else");
     let gone = other.replace("other", "gone");
+    let announcing = |length: &str| {
+        let head = format!("Content-Length: {length}\r\n");
+        artefacts.put_as(&format!("{length}.tar.gz"), Served { head, body: good.clone(), endless: false })
+    };
     let table = [
+        ("one byte too many", announcing("4294967297"), CauseKind::DownloadFailed),
+        ("all bytes there are", announcing("18446744073709551615"), CauseKind::DownloadFailed),
+        ("more than there are", announcing("18446744073709551616"), CauseKind::DownloadFailed),
+        ("less than nothing", announcing("-1"), CauseKind::DownloadFailed),
         ("wrong contents", other, CauseKind::DigestMismatch),
         ("not there", gone, CauseKind::DownloadFailed),
         ("nobody there", "http://127.0.0.1:1/webd.tar.gz".to_owned(), CauseKind::DownloadFailed),

@@ -18,10 +18,20 @@ use tar::{Builder, EntryType, Header};
 
 use super::operation_id;
 
+/// What is said of a file that is served, and the file.
+#[derive(Clone)]
+pub struct Served {
+    /// Lines of the header, each with its end.
+    pub head: String,
+    pub body: Vec<u8>,
+    /// Whether the body is repeated until nobody listens.
+    pub endless: bool,
+}
+
 /// What is served.
 #[derive(Default)]
 struct Shelf {
-    files: Mutex<BTreeMap<String, Vec<u8>>>,
+    files: Mutex<BTreeMap<String, Served>>,
     held: Mutex<BTreeSet<String>>,
     released: Condvar,
 }
@@ -50,7 +60,13 @@ impl Artefacts {
 
     /// Puts a file there, and gives its URL.
     pub fn put(&self, name: &str, bytes: &[u8]) -> String {
-        self.shelf.files.lock().unwrap().insert(format!("/{name}"), bytes.to_vec());
+        let head = format!("Content-Length: {}\r\n", bytes.len());
+        self.put_as(name, Served { head, body: bytes.to_vec(), endless: false })
+    }
+
+    /// Puts a file there of which anything is said, and gives its URL.
+    pub fn put_as(&self, name: &str, served: Served) -> String {
+        self.shelf.files.lock().unwrap().insert(format!("/{name}"), served);
         format!("http://{}/{name}", self.address)
     }
 
@@ -93,9 +109,16 @@ fn respond(mut stream: &TcpStream, shelf: &Shelf) -> std::io::Result<()> {
     let held = shelf.held.lock().unwrap();
     drop(shelf.released.wait_while(held, |held| held.contains(&path)).unwrap());
     let found = shelf.files.lock().unwrap().get(&path).cloned();
-    let (status, body) = found.map_or(("404 Not Found", Vec::new()), |body| ("200 OK", body));
-    write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len())?;
-    stream.write_all(&body)
+    let Some(Served { head, body, endless }) = found else {
+        return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    };
+    write!(stream, "HTTP/1.1 200 OK\r\n{head}Connection: close\r\n\r\n")?;
+    loop {
+        stream.write_all(&body)?;
+        if !endless {
+            return Ok(());
+        }
+    }
 }
 
 /// An edition of the daemon.
@@ -208,12 +231,24 @@ impl Archive {
     }
 
     /// Anything, with a path and a target. The names go into the header as they are: the library's own way of setting them refuses what is to be tested.
-    pub fn entry(mut self, kind: EntryType, names: (&str, &str), mode: u32, contents: &[u8]) -> Self {
-        let (path, target) = names;
+    pub fn entry(self, kind: EntryType, names: (&str, &str), mode: u32, contents: &[u8]) -> Self {
+        let size = contents.len() as u64;
+        self.claim((kind, size), names, mode, contents)
+    }
+
+    /// Anything of any size, whatever there is of it.
+    pub fn claim(
+        mut self,
+        kind_and_size: (EntryType, u64),
+        names: (&str, &str),
+        mode: u32,
+        contents: &[u8],
+    ) -> Self {
+        let ((kind, size), (path, target)) = (kind_and_size, names);
         let mut header = Header::new_gnu();
         header.set_entry_type(kind);
         header.set_mode(mode);
-        header.set_size(contents.len() as u64);
+        header.set_size(size);
         header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
         header.as_old_mut().linkname[..target.len()].copy_from_slice(target.as_bytes());
         header.set_cksum();

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use seaworthy_api::host::wire::{Answer, Command, Facts, Reply};
+use seaworthy_api::host::wire::{Answer, Command, Facts, Operation, Reply};
 use seaworthy_host::Unobserved;
+use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{Drift, OperationId, OperationState};
 
-use super::artefacts::Edition;
-use super::{World, request};
+use super::artefacts::{Edition, NEW, OLD, SICK};
+use super::{World, apply, request};
 
 /// What is reported after a request that was answered.
 pub fn facts(reply: Reply) -> Facts {
@@ -29,6 +30,21 @@ pub fn outcome(world: &World, sequence: u64, id: OperationId) -> Option<Operatio
         }
     }
     panic!("{id} runs for ever");
+}
+
+/// Orders `operation`, and checks that it fails with `expected` and leaves the old edition untouched.
+pub fn assert_refused(
+    world: &World,
+    sequence: u64,
+    operation: Operation,
+    expected: CauseKind,
+    what: &str,
+) -> String {
+    let reply = world.handle(&apply(operation));
+    let Answer::Refused(cause) = &reply.answer else { panic!("{what}: {reply:?}") };
+    assert_eq!(cause.kind, expected, "{what} ({sequence}): {}", cause.detail);
+    assert_whole(world, Some(OLD), &[NEW, SICK], what);
+    cause.detail.clone()
 }
 
 /// Checks everything about a host that should have exactly `installed`; `others` are editions of which nothing may be
