@@ -243,3 +243,34 @@ proptest! {
         prop_assert_eq!(fixture.hosts.values().map(|host| host.changes).sum::<u32>(), changes);
     }
 }
+
+/// A batch leaves out whoever is paused. That it has nothing to do just then does not bring it back in before people do.
+#[test]
+fn a_paused_machine_stays_out_of_the_batch_that_did_not_count_it() {
+    use Happening::*;
+    let history = [
+        LosesReplies(4, 2),
+        HostDown(0),
+        Default(Some(1)),
+        Time(14),
+        PauseMachine(1, true),
+        Limits(1, 1),
+        Default(Some(2)),
+        ZombieTurns(3),
+        WatchHangs(true),
+        Turns(1),
+        Crash,
+        ZombieTurns(2),
+        CrashWithPending,
+        Time(246),
+        Default(Some(3)),
+    ];
+    let mut fixture = Fixture::new(MACHINES);
+    fixture.store.edit_fleet(|_| ());
+    fixture.deliver();
+    for happening in &history {
+        play(&mut fixture, happening);
+    }
+    heal(&mut fixture);
+    fixture.pass(Duration::from_secs(6 * 3600));
+}

@@ -155,7 +155,8 @@ impl Step<'_> {
 
     /// Everything is as it should be.
     fn settle(self, draft: &mut Draft<'_>) {
-        if self.machine.blocked.is_some() {
+        // Who is paused stays left out of batches: the next one may be decided already, without it.
+        if self.machine.blocked.is_some() && !self.is_paused() {
             draft.note(Note::Unblock);
         }
         if let Some(status) = self.status(draft.now, &Verdict::in_sync()) {
