@@ -72,3 +72,87 @@ async fn metrics(State(pages): State<Pages>) -> axum::response::Response {
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use axum::body::{Body, to_bytes};
+    use axum::http::{Method, Request};
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    fn pages() -> Pages {
+        Pages { health: Arc::new(Health::new()), metrics: Arc::new(Metrics::new()) }
+    }
+
+    /// Status, content type and text of a page.
+    async fn got(pages: &Pages, method: Method, path: &str) -> (u16, String, String) {
+        let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+        let response = router(pages.clone()).oneshot(request).await.unwrap();
+        let status = response.status().as_u16();
+        let kind = response.headers().get(CONTENT_TYPE).map_or("", |kind| kind.to_str().unwrap()).to_owned();
+        let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        (status, kind, String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    /// Status and text of a page of plain text.
+    async fn text(pages: &Pages, path: &str) -> (u16, String) {
+        let (status, kind, text) = got(pages, Method::GET, path).await;
+        assert_eq!(kind, "text/plain; charset=utf-8", "{path}");
+        (status, text)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn healthz_tells_of_a_loop_that_hangs() {
+        let pages = pages();
+        assert_eq!(text(&pages, "/healthz").await, (200, "ok\n".into()));
+        tokio::time::advance(Duration::from_secs(46)).await;
+        assert_eq!(text(&pages, "/healthz").await, (503, "the loop has not turned for 46 s\n".into()));
+        pages.health.beat();
+        assert_eq!(text(&pages, "/healthz").await, (200, "ok\n".into()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn readyz_tells_what_is_in_the_way_and_whom_a_standby_stands_by_for() {
+        let pages = pages();
+        assert_eq!(text(&pages, "/readyz").await, (503, "starting\n".into()));
+        pages.health.set_obstacles(BTreeSet::from(["no watch".into(), "no epoch".into()]));
+        assert_eq!(text(&pages, "/readyz").await, (503, "no epoch\nno watch\n".into()));
+        // Not ready is not dead: a restart would not help.
+        assert_eq!(text(&pages, "/healthz").await, (200, "ok\n".into()));
+        pages.health.set_obstacles(BTreeSet::new());
+        assert_eq!(text(&pages, "/readyz").await, (200, "ok\n".into()));
+        pages.health.set_standby(Some("stands by for a".into()));
+        assert_eq!(text(&pages, "/readyz").await, (200, "stands by for a\n".into()));
+    }
+
+    #[tokio::test]
+    async fn metrics_are_in_the_form_that_they_are_announced_in() {
+        let pages = pages();
+        pages.metrics.ready.set(1);
+        let (status, kind, text) = got(&pages, Method::GET, "/metrics").await;
+        assert_eq!(status, 200);
+        assert_eq!(kind, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+        assert!(text.lines().any(|line| line == "seaworthy_ready 1"), "{text}");
+        // Without it a scraper takes the page for cut off.
+        assert!(text.ends_with("# EOF\n"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn nothing_else_is_there_and_nothing_can_be_changed() {
+        let pages = pages();
+        for path in ["/", "/health", "/healthz/", "/metrics/../healthz", "//healthz", "/debug/pprof"] {
+            assert_eq!(got(&pages, Method::GET, path).await.0, 404, "{path}");
+        }
+        for path in ["/healthz", "/readyz", "/metrics"] {
+            for method in [Method::POST, Method::PUT, Method::DELETE] {
+                assert_eq!(got(&pages, method.clone(), path).await.0, 405, "{method} {path}");
+            }
+            let (status, _, text) = got(&pages, Method::HEAD, path).await;
+            assert!(matches!(status, 200 | 503) && text.is_empty(), "HEAD {path}: {status} {text}");
+        }
+    }
+}
