@@ -199,19 +199,25 @@ fn expected(fixture: &Fixture, machine: u32) -> Option<Option<u32>> {
     pin.or(default).map(|setting| number(&setting.want))
 }
 
+/// A fleet to which all this has happened, and in which nothing has been broken any more for six hours.
+fn live_through(history: &[Happening]) -> Fixture {
+    let mut fixture = Fixture::new(MACHINES);
+    fixture.store.edit_fleet(|_| ());
+    fixture.deliver();
+    for happening in history {
+        play(&mut fixture, happening);
+    }
+    heal(&mut fixture);
+    fixture.pass(Duration::from_secs(6 * 3600));
+    fixture
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn comes_to_what_the_model_says_and_stays_there(history in prop::collection::vec(happening(), 1..40)) {
-        let mut fixture = Fixture::new(MACHINES);
-        fixture.store.edit_fleet(|_| ());
-        fixture.deliver();
-        for happening in &history {
-            play(&mut fixture, happening);
-        }
-        heal(&mut fixture);
-        fixture.pass(Duration::from_secs(6 * 3600));
+        let mut fixture = live_through(&history);
         for machine in 0..MACHINES {
             if let Some(version) = expected(&fixture, machine) {
                 let host = &fixture.hosts[&machine];
@@ -265,12 +271,5 @@ fn a_paused_machine_stays_out_of_the_batch_that_did_not_count_it() {
         Time(246),
         Default(Some(3)),
     ];
-    let mut fixture = Fixture::new(MACHINES);
-    fixture.store.edit_fleet(|_| ());
-    fixture.deliver();
-    for happening in &history {
-        play(&mut fixture, happening);
-    }
-    heal(&mut fixture);
-    fixture.pass(Duration::from_secs(6 * 3600));
+    live_through(&history);
 }
