@@ -1,5 +1,5 @@
 //! Finalizer order: ours leaves a Machine only when its host was read, holds nothing of ours, and is given up; it leaves
-//! a version only when nobody uses it, and the fleet's defaults only when nobody is at work on their behalf.
+//! a version only when nobody uses it, as listed since its deletion, and the fleet's defaults only when nobody is at work on their behalf.
 
 use alloc::format;
 
@@ -57,7 +57,10 @@ fn still_needed(world: &World, target: Target, meta: &Meta) -> Option<&'static s
             let holds_ours = facts.is_none_or(|facts| facts.owner == Owner::Machine(meta.uid));
             (holds_ours, "our software may still be on the host")
         }
-        Target::Version(id) => (world.users_of(id) > 0, "the version is in use"),
+        Target::Version(id) if world.users_of(id) == 0 => {
+            (!world.is_listed_since_leaving(id), "nobody was asked since its deletion who uses the version")
+        }
+        Target::Version(_) => (true, "the version is in use"),
         Target::PackageVersion => {
             let unresolved = world.fleet.rollouts.iter().any(|rollout| rollout.counts.unresolved > 0);
             (unresolved, "machines are at work on its behalf")

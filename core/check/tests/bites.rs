@@ -206,6 +206,19 @@ fn finalizer_sees_ours_leave_too_early_and_others_touched() {
 }
 
 #[test]
+fn finalizer_sees_a_version_leave_on_the_word_of_a_cache() {
+    let mut fixture = Fixture::new(1);
+    fixture.settle();
+    fixture.store.delete_version(web(1));
+    fixture.deliver();
+    fixture.engine.sabotage(Sabotage::CacheBelieved);
+    let turn = fixture.engine.reconcile(fixture.now);
+    let names: Vec<&str> =
+        check(fixture.engine.world(), &turn).iter().map(|breach| breach.invariant).collect();
+    assert_eq!(names, ["finalizer"]);
+}
+
+#[test]
 fn authority_sees_who_may_not_act() {
     let (_, turn) = about_to_install();
     let newcomer = Engine::new(Config::default(), Seed(1));

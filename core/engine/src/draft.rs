@@ -70,6 +70,8 @@ pub(crate) enum Note {
     Released,
     /// What was listed counts no more.
     Unsync,
+    /// What was listed is too old for what is to be decided.
+    ListAnew,
 }
 
 impl<'a> Draft<'a> {

@@ -34,7 +34,7 @@ pub use rank::RankKey;
 pub use resolution::{Aim, Origin, Target, targets};
 pub use world::{
     Contact, Counts, Failure, Fleet, InFlight, InFlightKind, Leadership, Machine, Retry, RolloutState,
-    Standing, Version, World,
+    Standing, Use, User, Version, World,
 };
 use world::{Terms, WARM_AT_ONCE};
 
@@ -79,6 +79,7 @@ impl Engine {
         if self.world.leadership.tell_time(before, now, &self.config) {
             self.world.touch_everything();
         }
+        self.world.take_up_lists();
         self.queue.advance(now);
         self.offer();
         let mut turn = Turn::default();
@@ -185,12 +186,12 @@ impl Engine {
     fn remember(&mut self, subject: Subject, note: Note) {
         match (note, subject) {
             (Note::SmallBatch(since), _) => self.world.fleet.small_batch_since = since,
+            (Note::ListAnew, _) => self.world.leadership.outdated = true,
             (Note::LeaseLost, _) => self.world.lose_lease(),
             (Note::Taking(epoch), _) => self.world.leadership.taking = epoch,
             (Note::Released, _) => self.world.leadership.released = true,
             (Note::Unsync, _) => {
-                self.world.leadership.watching = true;
-                self.world.unsync();
+                self.world.begin_lists();
             }
             (Note::WaitForSlot, Subject::Machine(id)) => self.world.wait_for_slot(id),
             (Note::WaitForSession, Subject::Machine(id)) => self.world.wait_for_session(id),

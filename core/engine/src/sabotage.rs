@@ -70,6 +70,8 @@ pub enum Sabotage {
     HostNotGivenUp,
     /// A version is let go although machines have it.
     VersionLetGo,
+    /// That nobody uses a version that was deleted is believed of the cache.
+    CacheBelieved,
     /// That a Machine is being deleted is not looked at.
     DeletionIgnored,
     /// Decisions are made before everything was listed.
@@ -131,6 +133,7 @@ impl Sabotage {
         Self::ForeignFinalizersDropped,
         Self::HostNotGivenUp,
         Self::VersionLetGo,
+        Self::CacheBelieved,
         Self::DeletionIgnored,
         Self::ActsUnsynced,
         Self::DuplicateHostIgnored,

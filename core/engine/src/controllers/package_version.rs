@@ -163,14 +163,11 @@ impl Step<'_> {
         })
     }
 
-    /// Whether a default is one to fall back on. It is completed as well if all were away, and it may have turned out
-    /// since then that it does not work.
+    /// Whether a default is one to fall back on. It is completed as well if all were away, or if there was nobody to take
+    /// part; and it may have turned out since then that it does not work.
     fn is_proven(self, rollout: &RolloutState) -> bool {
         let RolloutState { record, counts, .. } = rollout;
-        let works = || {
-            let is_tried = counts.done > 0 || counts.pending() == 0;
-            is_tried && self.world.failed_on(rollout) < self.world.failures_max()
-        };
+        let works = || counts.done > 0 && self.world.failed_on(rollout) < self.world.failures_max();
         record.completed_at.is_some() && (record.to == Want::Absent || works())
     }
 

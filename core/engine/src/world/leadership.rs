@@ -58,6 +58,12 @@ pub struct Leadership {
     pub retry: Retry,
     /// `Watch` was ordered since the epoch was taken (or, before that, to look at the machines).
     pub watching: bool,
+    /// What was listed is too old for what is to be decided: `Watch` is to be ordered with the next turn.
+    pub(crate) outdated: bool,
+    /// How often `Watch` was ordered.
+    pub lists: u64,
+    /// When it was ordered last.
+    pub listed_at: Timestamp,
     /// The kinds that were listed completely since `Watch` was ordered.
     synced: [bool; Kind::WATCHED.len()],
     /// Another operator has taken the Lease.

@@ -9,7 +9,7 @@ use seaworthy_model::cause::Cause;
 use seaworthy_model::component::Architecture;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationState};
-use seaworthy_model::id::{ComponentId, MachineId, Uid};
+use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
 use seaworthy_model::machine::{
     ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason, Truth,
 };
@@ -35,6 +35,8 @@ pub struct Machine {
     pub action: Option<ActionId>,
     /// An operation on the host whose end is not known.
     pub uncertain: Option<OperationId>,
+    /// What the last operation that we ordered installs. Says nothing once it has ended.
+    pub(super) installs: Option<VersionId>,
     /// Releases that failed and may not be in the status yet; of the present generation of the spec.
     pub failed: Vec<Failure>,
     /// `resourceVersion` of our own last write, until it was seen.
@@ -171,6 +173,7 @@ impl Machine {
             },
             action: None,
             uncertain: None,
+            installs: None,
             failed: Vec::new(),
             written: None,
             write_retry: Retry { failures: 0, not_before: Timestamp::ZERO },
@@ -413,6 +416,7 @@ impl Machine {
     pub(super) fn forget_contact(&mut self) {
         self.host = Contact::default();
         self.uncertain = None;
+        self.installs = None;
         self.failed.clear();
         self.written = None;
         self.write_retry = Retry::default();

@@ -20,6 +20,7 @@ mod rollouts;
 mod rows;
 mod standing;
 mod standings;
+mod users;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -33,7 +34,7 @@ use seaworthy_model::effect::ActionId;
 use seaworthy_model::host::OperationId;
 use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::machine::{HostId, Installed, Want};
+use seaworthy_model::machine::{HostId, Installed};
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
@@ -43,6 +44,7 @@ pub use leadership::Leadership;
 use line::Line;
 pub use machine::{Contact, Failure, Machine, Retry, Standing};
 use rows::Rows;
+pub use users::{Use, User};
 
 use crate::by_subject::BySubject;
 use crate::queue::Priority;
@@ -103,6 +105,8 @@ pub struct Version {
     pub written: Option<u64>,
     /// Back-off of writes to the API server.
     pub retry: Retry,
+    /// How many lists had been ordered when its deletion was first seen; `None` while it stays.
+    pub leaving_since: Option<u64>,
 }
 
 /// An action that was ordered and has not ended.
@@ -390,38 +394,15 @@ impl World {
             Subject::Version(id) => self.version_mut(id).action = Some(action),
             Subject::Machine(id) => {
                 self.note(id, |machine| machine.action = Some(action));
-                if let InFlightKind::Change(operation, ..) = in_flight.kind {
+                if let InFlightKind::Change(operation, _, installs) = in_flight.kind {
                     self.change(id, |machine| {
                         machine.uncertain = Some(operation);
+                        machine.installs = installs.map(|installed| installed.version);
                         machine.parked = false;
                     });
                 }
             }
         }
-    }
-
-    /// How many machines and defaults use a version. Looks at every row: for versions that are to go.
-    #[must_use]
-    pub fn users_of(&self, version: VersionId) -> u32 {
-        let uses = |machine: &&Machine| {
-            let pinned =
-                machine.spec().is_some_and(|spec| spec.pins.iter().any(|pin| names(&pin.want, version)));
-            let recorded = machine.object.iter().flat_map(|object| &*object.status.components);
-            let installed = recorded.filter_map(|status| status.installed);
-            pinned || installed.into_iter().any(|installed| installed.version == version)
-        };
-        let machines = self.machines.iter().filter(uses).count();
-        u32::try_from(machines).unwrap_or(u32::MAX) + u32::from(self.is_wanted_by_fleet(version))
-    }
-
-    /// Whether the fleet's defaults or their rollouts name a version.
-    #[must_use]
-    pub fn is_wanted_by_fleet(&self, version: VersionId) -> bool {
-        let spec = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
-        let records = self.fleet.rollouts.iter().map(|rollout| &rollout.record);
-        spec.map(|setting| &setting.want)
-            .chain(records.flat_map(|record| record.from.iter().chain([&record.to])))
-            .any(|want| names(want, version))
     }
 
     #[cfg(feature = "sabotage")]
@@ -453,6 +434,22 @@ impl World {
         }
     }
 
+    /// `Watch` is ordered.
+    pub(crate) fn begin_lists(&mut self) {
+        self.leadership.watching = true;
+        self.leadership.lists += 1;
+        self.leadership.listed_at = self.now;
+        self.unsync();
+    }
+
+    /// Has everything listed once more if that was asked for. Nothing is decided before that, so it begins with a turn.
+    pub(crate) fn take_up_lists(&mut self) {
+        if core::mem::take(&mut self.leadership.outdated) {
+            self.leadership.watching = false;
+            self.touch(Subject::Leadership, Priority::Urgent);
+        }
+    }
+
     pub(crate) fn lose_lease(&mut self) {
         if !self.leadership.lost {
             self.leadership.lost = true;
@@ -470,8 +467,4 @@ impl World {
         };
         self.leadership.gate().filter(|gate| !is_overlooked(gate))
     }
-}
-
-fn names(want: &Want, version: VersionId) -> bool {
-    matches!(want, Want::Present { version: named, .. } if *named == version)
 }

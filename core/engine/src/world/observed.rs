@@ -7,7 +7,7 @@ use seaworthy_model::component::VersionObject;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Kind, MachineId, Named, NamedId, VersionId};
 use seaworthy_model::lease::{Epoch, LeaseObject};
-use seaworthy_model::machine::{MachineObject, Want};
+use seaworthy_model::machine::MachineObject;
 use seaworthy_model::meta::Meta;
 use seaworthy_model::node::{Health, NodeState};
 use seaworthy_model::package_version::PackageVersionObject;
@@ -107,7 +107,6 @@ impl World {
             }
             machine.object = object.map(|object| *object);
         });
-        self.touch_pinned(id);
         self.touch(Subject::Machine(id), Priority::Normal);
     }
 
@@ -124,40 +123,14 @@ impl World {
         }
     }
 
-    /// Looks at the versions that a machine pins and that nobody holds yet.
-    fn touch_pinned(&mut self, id: MachineId) {
-        let pins = self.machine(id).spec().into_iter().flat_map(|spec| &spec.pins);
-        let unheld = self.unheld(pins.map(|pin| &pin.want));
-        self.touch_versions(unheld);
-    }
-
-    /// Looks at the versions that the fleet's defaults name and that nobody holds yet.
-    fn touch_defaults(&mut self) {
-        let settings = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
-        let unheld = self.unheld(settings.map(|setting| &setting.want));
-        self.touch_versions(unheld);
-    }
-
-    fn unheld<'w>(&self, wants: impl Iterator<Item = &'w Want>) -> Vec<VersionId> {
-        let named = wants.filter_map(|want| match want {
-            Want::Present { version, .. } => Some(*version),
-            Want::Absent => None,
-        });
-        let is_unheld = |version: &VersionId| {
-            let object = self.version(*version).and_then(|version| version.object.as_ref());
-            object.is_some_and(|object| !object.meta.is_held())
-        };
-        named.filter(is_unheld).collect()
-    }
-
-    fn touch_versions(&mut self, versions: Vec<VersionId>) {
-        for version in versions {
-            self.touch(Subject::Version(version), Priority::Normal);
-        }
-    }
-
     fn observe_version(&mut self, id: VersionId, object: Option<Box<VersionObject>>) {
+        let lists = self.leadership.lists;
         let version = self.version_mut(id);
+        let leaving = object.as_ref().filter(|object| object.meta.is_terminating());
+        let uid = |object: &VersionObject| object.meta.uid;
+        let known =
+            version.leaving_since.filter(|_| version.object.as_deref().map(uid) == leaving.map(|it| uid(it)));
+        version.leaving_since = leaving.map(|_| known.unwrap_or(lists));
         if let (Some(written), Some(object)) = (version.written, &object)
             && object.meta.resource_version >= written
         {
@@ -231,9 +204,6 @@ impl World {
             self.advance_rollouts();
         } else if respecified || recorded {
             self.rebuild_rollouts(if same_terms { Reach::Concerned } else { Reach::Everybody });
-        }
-        if respecified {
-            self.touch_defaults();
         }
         if respecified || recorded {
             self.release_stopped();

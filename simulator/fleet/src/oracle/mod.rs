@@ -16,6 +16,7 @@ mod recount;
 mod removal;
 mod restraint;
 mod starvation;
+mod versions;
 mod wishes;
 
 use std::collections::BTreeMap;
@@ -37,11 +38,12 @@ use leadership::Leadership;
 use removal::Removal;
 use restraint::Restraint;
 use starvation::Starvation;
+use versions::Versions;
 use wishes::{Step, Wishes};
 
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
-use crate::world::host::{Change, Command, Ended, Host, Order, Work};
+use crate::world::host::{Change, Command, Ended, Host, Order, VersionNumber, Work};
 use crate::world::{host_of_address, since_start};
 
 pub use budget::Peak;
@@ -143,6 +145,7 @@ pub struct Oracle {
     effects: Effects,
     starvation: Starvation,
     restraint: Restraint,
+    versions: Versions,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -164,6 +167,7 @@ impl Oracle {
             effects: Effects::new(hosts),
             starvation: Starvation::default(),
             restraint: Restraint::new(hosts),
+            versions: Versions::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -286,6 +290,24 @@ impl Oracle {
             }
             Kind::MachineComponent if written.removed => self.wishes.version_removed(),
             Kind::MachineComponent | Kind::Node => {}
+        }
+    }
+
+    /// Something was committed that may name a version or be one, and after which these objects exist.
+    pub(crate) fn users_written(&mut self, written: &Written, api: &ApiServer) {
+        self.versions.written(written, api);
+    }
+
+    /// An operator has let a version go, which hosts know by this number.
+    pub(crate) fn version_gone(
+        &mut self,
+        version: &Stored,
+        api: &ApiServer,
+        known: (&[Host], Option<VersionNumber>),
+        now: Timestamp,
+    ) {
+        if let Some(detail) = self.versions.gone(version, api, known) {
+            self.breach("finalizerOrder", now, detail);
         }
     }
 

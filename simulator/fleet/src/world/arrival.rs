@@ -132,6 +132,11 @@ impl World {
             self.note_commit(written, writer);
         }
         self.oracle.committed(written, &self.hosts, now);
+        self.oracle.users_written(written, &self.api);
+        if kind == Kind::MachineComponent && written.removed && writer == Writer::Operator {
+            let number = self.catalogue.find_version(written.object.name());
+            self.oracle.version_gone(&written.object, &self.api, (&self.hosts, number), now);
+        }
         self.notify(kind);
         if !renews {
             self.pass_commit(written, writer);
