@@ -202,6 +202,12 @@ impl Names {
         self.machines.find(name).map(MachineId)
     }
 
+    /// The id of the `MachineComponent` object `name`, if it has one. Interns nothing.
+    #[must_use]
+    pub fn find_version(&self, name: &str) -> Option<VersionId> {
+        self.versions.find(name).map(VersionId)
+    }
+
     /// The same as [`Self::find_machine`] for a name that is most likely this machine's.
     #[must_use]
     pub fn find_machine_near(&self, id: MachineId, name: &Arc<str>) -> Option<MachineId> {

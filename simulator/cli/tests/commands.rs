@@ -169,6 +169,24 @@ fn impossible(name: &str) -> PathBuf {
 }
 
 #[test]
+fn a_swarm_that_keeps_going_tells_every_seed_that_fails() {
+    let file = impossible("impossible_swarm.yaml");
+    let file = file.to_str().unwrap();
+    let swarm = |more: &[&str]| {
+        let arguments = ["sim", "swarm", file, "--seeds", "3..8", "--machines", "4", "--jobs", "1"];
+        code(&seaworthy(&[&arguments[..], more].concat()), 1)
+    };
+    let text = swarm(&["--keep-going"]);
+    assert!(text.contains("6 seeds: FAILED"), "{text}");
+    assert!(text.contains(&format!("6 failed:\n  converged, 6 of {file}: 3 4 5 6 7 8\n")), "{text}");
+    assert!(text.contains("--seeds 3..3 --machines 4"), "{text}");
+    let json = swarm(&["--keep-going", "--output", "json"]);
+    assert!(json.contains(r#""invariant": "converged""#) && json.contains(r#""good": false"#), "{json}");
+    let text = swarm(&[]);
+    assert!(text.contains(&format!("1 failed:\n  converged, 1 of {file}: 3\n")), "{text}");
+}
+
+#[test]
 fn what_fails_is_made_smaller_and_told() {
     let file = impossible("impossible.yaml");
     let out = scratch("small.yaml");
@@ -179,6 +197,39 @@ fn what_fails_is_made_smaller_and_told() {
     code(&seaworthy(&["sim", "replay", out]), 1);
     let text = code(&seaworthy(&["sim", "shrink", &scenario("fast/install.yaml"), "--out", out]), 2);
     assert!(text.contains("does not fail"), "{text}");
+}
+
+/// A version is deleted twice, and is still there only because its first deletion is seen late: without faults, people are
+/// refused.
+fn deleted_twice(name: &str) -> PathBuf {
+    let text = std::fs::read_to_string(scenario("fast/install.yaml")).unwrap();
+    let (before, rest) = text.split_once("  - apiVersion").unwrap();
+    let (version, fleet) = rest.split_once("  - apiVersion").unwrap();
+    let unused = version.replace("1.0.0", "2.0.0");
+    let deletes = "{kind: MachineComponent, name: webd-2.0.0}";
+    let text = format!(
+        "{before}  - apiVersion{version}  - apiVersion{unused}  - apiVersion{fleet}\
+         timeline:\n  - at: 5m\n    delete: [{deletes}]\n  - at: 8m\n    delete: [{deletes}]\n\
+         faults:\n  - outOfOrder: {{kinds: [MachineComponent], lag: 4m, lasting: 10m, between: [4m, 10m]}}\n"
+    );
+    let file = scratch(name);
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+#[test]
+fn what_fails_only_without_faults_is_made_smaller_too() {
+    let file = deleted_twice("deleted_twice.yaml");
+    let out = scratch("deleted_twice.shrunk.yaml");
+    let (file, out) = (file.to_str().unwrap(), out.to_str().unwrap());
+    code(&seaworthy(&["sim", "run", file]), 0);
+    let text = code(&seaworthy(&["sim", "shrink", file, "--out", out]), 0);
+    assert!(text.contains("twinFails with 1 machines and 1 strikes"), "{text}");
+    assert!(text.contains("without faults: peopleRefused"), "{text}");
+    assert!(text.contains("shrunk.yaml --twin"), "{text}");
+    code(&seaworthy(&["sim", "replay", out]), 0);
+    let text = code(&seaworthy(&["sim", "replay", "--twin", out]), 1);
+    assert!(text.contains("twinFails"), "{text}");
 }
 
 #[test]
@@ -194,6 +245,18 @@ fn a_machine_is_explained() {
     let text =
         code(&seaworthy(&["sim", "explain", &scenario("fast/upgrade.yaml"), "--machine", "m-00099"]), 2);
     assert!(text.contains("--machine: there is no"), "{text}");
+}
+
+#[test]
+fn a_version_that_was_deleted_is_explained() {
+    let file = scenario("fast/versions_deleted.yaml");
+    let explain = |more: &[&str]| seaworthy(&[&["sim", "explain", &file, "--at", "2h"], more].concat());
+    let text = code(&explain(&["--version", "webd-1.0.0"]), 0);
+    for expected in ["webd-1.0.0 at 2h00m", "being deleted", "Machine m-00000 pins it", "InUse"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    code(&explain(&[]), 2);
+    code(&explain(&["--version", "webd-1.0.0", "--machine", "0"]), 2);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use seaworthy_fleet::Summary;
 use seaworthy_fleet::scenario::Occasion;
 use serde::Serialize;
 
+use super::failures::Group;
 use super::report::Outcome;
 use super::table::{counts, facts, number, words};
 
@@ -41,6 +42,8 @@ pub(super) struct Counted {
     faults: BTreeMap<String, (u64, u64)>,
     occasions: BTreeMap<&'static str, (u64, u64)>,
     never: Vec<&'static str>,
+    /// What failed, and with which seeds.
+    failures: Vec<Group>,
 }
 
 impl Count {
@@ -67,7 +70,7 @@ impl Count {
     }
 
     /// What is printed of it.
-    pub(super) fn report(self, wall: Duration, good: bool) -> Counted {
+    pub(super) fn report(self, wall: Duration, failures: Vec<Group>) -> Counted {
         let cpu_seconds = cpu_seconds();
         #[expect(
             clippy::cast_possible_truncation,
@@ -78,7 +81,8 @@ impl Count {
         let reached: BTreeSet<&str> = self.occasions.keys().copied().collect();
         let names = Occasion::ALL.iter().map(|occasion| occasion.name());
         Counted {
-            good,
+            good: failures.is_empty(),
+            failures,
             seeds: self.seeds,
             machines: self.machines,
             events: self.events,
@@ -123,6 +127,19 @@ impl Outcome for Counted {
         if !self.never.is_empty() {
             let names: Vec<String> = self.never.iter().map(|name| words(name)).collect();
             let _ = writeln!(text, "\nnever: {}", names.join(", "));
+        }
+        let failed: usize = self.failures.iter().map(|group| group.seeds.len()).sum();
+        if failed > 0 {
+            let _ = writeln!(text, "\n{} failed:", number(failed as u64));
+        }
+        for Group { invariant, scenario, seeds } in &self.failures {
+            let list: Vec<String> = seeds.iter().map(ToString::to_string).collect();
+            let _ = writeln!(
+                text,
+                "  {invariant}, {} of {scenario}: {}",
+                number(seeds.len() as u64),
+                list.join(" ")
+            );
         }
         text
     }

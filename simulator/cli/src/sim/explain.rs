@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use seaworthy_fleet::explanation::Chronicle;
+use seaworthy_fleet::explanation::{self, Chronicle};
 use seaworthy_fleet::scenario::Length;
 use seaworthy_fleet::world::{START, machine_name, since_start};
 
@@ -19,8 +19,11 @@ pub(crate) struct ExplainArguments {
     /// A scenario, or a resolved plan: a YAML file.
     file: PathBuf,
     /// The machine: `m-00007`, or its number.
-    #[arg(long, value_name = "NAME")]
-    machine: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "version")]
+    machine: Option<String>,
+    /// Instead, a version: `webd-1.0.0`. Why it is still there after it was deleted, and who uses it.
+    #[arg(long, value_name = "NAME", conflicts_with = "machine")]
+    version: Option<String>,
     /// When, since the start: `1h30m`. When it becomes quiet, if left out.
     #[arg(long, value_name = "TIME", value_parser = time)]
     at: Option<Length>,
@@ -50,19 +53,25 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> ExitCode {
 fn told(arguments: &ExplainArguments) -> Result<String, String> {
     let mut world = ManuallyDrop::new(input::world(&arguments.file, arguments.variation)?);
     let (machines, quiet) = (world.scenario().fleet.machines, world.scenario().quiet.after);
-    let name = arguments.machine.strip_prefix("m-").unwrap_or(&arguments.machine);
-    let number = name.parse().ok().filter(|number| *number < machines);
-    let number: u32 = number.ok_or_else(|| {
-        let last = machine_name(machines - 1);
-        format!("--machine: there is no {:?}; the last one is {last}", arguments.machine)
-    })?;
+    let machine = arguments.machine.as_deref().map(|name| number(name, machines)).transpose()?;
     let until = START + arguments.at.unwrap_or(quiet).0;
-    let mut chronicle = Chronicle::new(&world, [number]);
+    let mut chronicle = Chronicle::new(&world, machine);
     chronicle.follow(&mut world, until);
-    let name = machine_name(number);
+    let (name, explanation) = match (machine, &arguments.version) {
+        (Some(number), _) => {
+            let name = machine_name(number);
+            let explanation = explanation::explain(&world, &name);
+            (name, explanation)
+        }
+        (None, version) => {
+            let name = version.clone().unwrap_or_default();
+            let explanation = explanation::explain_version(&world, &name);
+            (name, explanation)
+        }
+    };
     let mut text = format!("{name} at {}\n", since_start(world.now()));
-    match seaworthy_fleet::explanation::explain(&world, &name) {
-        None => text.push_str("\nno operator that is alive knows this machine\n"),
+    match explanation {
+        None => text.push_str("\nno operator that is alive knows it\n"),
         Some(explanation) => {
             for (heading, lines) in explanation.iter().filter(|(_, lines)| !lines.is_empty()) {
                 text.push_str(&format!("\n{heading}\n"));
@@ -74,4 +83,14 @@ fn told(arguments: &ExplainArguments) -> Result<String, String> {
     let lines = &chronicle.lines[chronicle.lines.len().saturating_sub(arguments.last)..];
     lines.iter().for_each(|line| text.push_str(&format!("{line}\n")));
     Ok(text)
+}
+
+/// The number of a machine in a fleet of so many.
+fn number(machine: &str, machines: u32) -> Result<u32, String> {
+    let name = machine.strip_prefix("m-").unwrap_or(machine);
+    let number = name.parse().ok().filter(|number| *number < machines);
+    number.ok_or_else(|| {
+        let last = machine_name(machines - 1);
+        format!("--machine: there is no {machine:?}; the last one is {last}")
+    })
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod count;
 mod enumerate;
 mod explain;
+mod failures;
 mod input;
 mod page;
 mod progress;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use seaworthy_fleet::{Options, conclude};
+use seaworthy_fleet::{Options, compare_with_twin, conclude};
 
 use super::arguments::Printing;
 use super::progress::ProgressLine;
@@ -18,6 +18,9 @@ use super::{cannot_run, input};
 pub(crate) struct ReplayArguments {
     /// The plan: a YAML file that `sim run --plan`, `sim swarm` or `sim shrink` wrote.
     plan: PathBuf,
+    /// Run the fault-free twin too, and compare: same end, and no work that nothing accounts for.
+    #[arg(long)]
+    twin: bool,
     #[command(flatten)]
     printing: Printing,
 }
@@ -44,5 +47,14 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
     for strike in &missed {
         eprintln!("never came: {}", strike.words());
     }
-    if summary.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if !summary.is_good() {
+        return ExitCode::FAILURE;
+    }
+    if arguments.twin
+        && let Some(failure) = compare_with_twin(&world)
+    {
+        eprintln!("{}: {}", failure.invariant, failure.detail);
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }

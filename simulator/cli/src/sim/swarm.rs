@@ -10,11 +10,12 @@ use std::time::Instant;
 
 use clap::Args;
 use seaworthy_fleet::swarm::{Divergence, Member, Swarm};
-use seaworthy_fleet::{Attempt, Failure, Options};
+use seaworthy_fleet::{Attempt, Options};
 use seaworthy_kernel::Seed;
 
 use super::arguments::Many;
 use super::count::Count;
+use super::failures::{Failed, Wrong, groups};
 use super::report::Outcome as _;
 use super::{cannot_run, input, progress};
 
@@ -33,6 +34,9 @@ pub(crate) struct SwarmArguments {
     /// All fleets are just as large as they may be.
     #[arg(long)]
     exact: bool,
+    /// Go on after a run that failed: count what fails by invariant and scenario, and tell every seed.
+    #[arg(long)]
+    keep_going: bool,
     #[command(flatten)]
     many: Many,
 }
@@ -50,25 +54,15 @@ fn seeds(text: &str) -> Result<(u64, u64), String> {
     }
 }
 
-/// What went wrong with a seed.
-struct Bad {
-    member: Member,
-    what: Wrong,
-}
-
-enum Wrong {
-    Failed(Failure),
-    Diverged(Divergence),
-}
-
 /// What the threads share.
 struct Shared<'a> {
     swarm: &'a Swarm,
     next: AtomicU64,
     last: u64,
+    keep_going: bool,
     stopped: AtomicBool,
     count: Mutex<Count>,
-    bad: Mutex<Vec<Bad>>,
+    failed: Mutex<Vec<Failed>>,
     unusable: Mutex<Option<String>>,
 }
 
@@ -86,9 +80,10 @@ pub(crate) fn swarm(arguments: &SwarmArguments) -> ExitCode {
         swarm: &swarm,
         next: AtomicU64::new(first),
         last,
+        keep_going: arguments.keep_going,
         stopped: AtomicBool::new(false),
         count: Mutex::default(),
-        bad: Mutex::default(),
+        failed: Mutex::default(),
         unusable: Mutex::default(),
     };
     let started = Instant::now();
@@ -105,13 +100,13 @@ pub(crate) fn swarm(arguments: &SwarmArguments) -> ExitCode {
     if let Some(problem) = shared.unusable.into_inner().unwrap_or_default() {
         return cannot_run(&problem);
     }
-    let mut bad = shared.bad.into_inner().unwrap_or_default();
-    bad.sort_by_key(|bad| bad.member.seed.0);
+    let mut failed = shared.failed.into_inner().unwrap_or_default();
+    failed.sort_by_key(|failed| failed.seed);
     let count = shared.count.into_inner().unwrap_or_default();
-    count.report(started.elapsed(), bad.is_empty()).print(&arguments.many.printing);
-    match bad.first() {
+    count.report(started.elapsed(), groups(&failed)).print(&arguments.many.printing);
+    match failed.first() {
         None => ExitCode::SUCCESS,
-        Some(bad) => tell(arguments, bad),
+        Some(first) => tell(arguments, &swarm, first),
     }
 }
 
@@ -138,9 +133,10 @@ impl Shared<'_> {
         }
         let what = attempt.failure.map(Wrong::Failed).or_else(|| divergence.map(Wrong::Diverged));
         if let Some(what) = what {
-            self.stopped.store(true, Ordering::Relaxed);
-            if let Ok(mut bad) = self.bad.lock() {
-                bad.push(Bad { member, what });
+            self.stopped.fetch_or(!self.keep_going, Ordering::Relaxed);
+            let (machines, file) = (member.machines(), member.file);
+            if let Ok(mut failed) = self.failed.lock() {
+                failed.push(Failed { seed, file, machines, what });
             }
         }
         ControlFlow::Continue(())
@@ -158,25 +154,17 @@ fn run(member: &Member, twice: bool) -> (Attempt, Option<Divergence>) {
     (attempt, again.ok().and_then(|again| record.divergence(&again)))
 }
 
-/// Says what failed, and how to see it again.
-fn tell(arguments: &SwarmArguments, bad: &Bad) -> ExitCode {
-    let Member { file, seed: Seed(seed), .. } = &bad.member;
-    match &bad.what {
-        Wrong::Failed(failure) => eprintln!(
-            "seed {seed}: {file} with {} machines: {}: {}",
-            bad.member.machines(),
-            failure.invariant,
-            failure.detail
-        ),
-        Wrong::Diverged(divergence) => {
-            eprintln!("seed {seed}: {file}: two runs are not the same from {divergence}");
-        }
-    }
+/// Says what failed first, and how to see it again.
+fn tell(arguments: &SwarmArguments, swarm: &Swarm, first: &Failed) -> ExitCode {
+    eprintln!("{}", first.words());
+    let Failed { seed, file, .. } = first;
     let machines = arguments.machines.map(|machines| format!(" --machines {machines}")).unwrap_or_default();
     let exact = if arguments.exact { " --exact" } else { "" };
     eprintln!("run it again with: seaworthy sim swarm {file} --seeds {seed}..{seed}{machines}{exact}");
     if let Some(out) = arguments.many.plan() {
-        if let Err(problem) = input::write(out, &bad.member.plan(Options::default())) {
+        let plan = swarm.member(Seed(*seed)).map(|member| member.plan(Options::default()));
+        let written = plan.map_err(|error| error.to_string()).and_then(|plan| input::write(out, &plan));
+        if let Err(problem) = written {
             return cannot_run(&problem);
         }
         eprintln!("make it small with: seaworthy sim shrink {}", out.display());

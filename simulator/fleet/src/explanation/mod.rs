@@ -1,6 +1,7 @@
-//! Why a machine is as it is at a moment of a run, in the engine's own reasons; and what happened before.
+//! Why a machine, or a version, is as it is at a moment of a run, in the engine's own reasons; and what happened before.
 
 mod chronicle;
+mod version;
 
 use seaworthy_api::names::Names;
 use seaworthy_api::render;
@@ -12,6 +13,7 @@ use seaworthy_model::report::Subject;
 
 pub(crate) use chronicle::drift_words;
 pub use chronicle::{Chronicle, Line};
+pub use version::explain_version;
 
 use crate::world::{World, since_start};
 
@@ -25,12 +27,8 @@ pub fn explain(world: &World, name: &str) -> Option<Explanation> {
     let id = names.find_machine(name)?;
     let machine = engine.world().machine(id);
     let teller = Teller { engine, names, machine };
-    let leading = match engine.world().gate() {
-        None => format!("process {process} acts, in epoch {}", engine.world().epoch().0),
-        Some(gate) => format!("process {process} does not act: {}", render::blocker(&gate, names).message),
-    };
     Some(vec![
-        ("operator", vec![leading]),
+        ("operator", vec![leading(process, engine, names)]),
         ("wanted", teller.wanted()),
         ("installed", teller.installed()),
         ("rollouts", teller.standings()),
@@ -38,6 +36,14 @@ pub fn explain(world: &World, name: &str) -> Option<Explanation> {
         ("under way", teller.under_way()),
         ("contact", teller.contact()),
     ])
+}
+
+/// Whether the operator acts, and if not, why.
+fn leading(process: u32, engine: &Engine, names: &Names) -> String {
+    match engine.world().gate() {
+        None => format!("process {process} acts, in epoch {}", engine.world().epoch().0),
+        Some(gate) => format!("process {process} does not act: {}", render::blocker(&gate, names).message),
+    }
 }
 
 struct Teller<'a> {

@@ -37,3 +37,21 @@ fn a_machine_is_explained_by_the_reasons_of_the_engine() {
     assert!(waiting > 0);
     assert_eq!(explain(&world, "m-99999"), None);
 }
+
+const VERSIONS_DELETED: &str = include_str!("../../../../scenarios/fast/versions_deleted.yaml");
+
+#[test]
+fn a_version_that_was_deleted_names_who_still_uses_it() {
+    let scenario = Arc::new(Scenario::read("versions_deleted.yaml", VERSIONS_DELETED).unwrap());
+    let mut world = World::new(scenario, Options::default());
+    let mut chronicle = Chronicle::new(&world, []);
+    chronicle.follow(&mut world, START + Duration::from_secs(2 * 3_600));
+    let old = explain_version(&world, "webd-1.0.0").unwrap();
+    assert_eq!(told(&old, "version"), "being deleted");
+    assert!(told(&old, "used by").contains("Machine m-00000 pins it"), "{old:?}");
+    assert!(told(&old, "waits for").contains("InUse: still in use by "), "{old:?}");
+    let new = explain_version(&world, "webd-1.1.0").unwrap();
+    assert_eq!(told(&new, "version"), "there");
+    assert!(told(&new, "used by").contains("and 20 more"), "{new:?}");
+    assert_eq!(explain_version(&world, "webd-9.9.9"), None);
+}

@@ -88,6 +88,12 @@ pub fn shrink(plan: ResolvedPlan, options: Options, progress: &mut dyn FnMut(Shr
     Some(Shrunk { plan, failure, tried })
 }
 
+/// How a plan fails, by itself or in comparison with its fault-free twin. `None` when it does not.
+#[must_use]
+pub fn failure(plan: &ResolvedPlan, options: Options) -> Option<Failure> {
+    outcome(&plan.to_string(), options, true).map(|broken| broken.failure)
+}
+
 /// How a plan fails, as its file has it: what counts is what is read back. One that is good in itself may differ from its
 /// fault-free twin.
 fn outcome(text: &str, options: Options, by_twin: bool) -> Option<Broken> {
