@@ -20,6 +20,7 @@ impl Host {
             host: HostId(u128::from(number) + 1),
             host_key: None,
             architecture: Architecture::Amd64,
+            cgroup_version: None,
             boot: BootId(1),
             owner: Owner::Nobody,
             epoch: Epoch::VACANT,

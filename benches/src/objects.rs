@@ -41,6 +41,7 @@ pub(crate) fn machine(number: u32) -> MachineObject {
             host_key_policy: HostKeyPolicy::Pinned,
         }),
         pins: Vec::new(),
+        parameters: Default::default(),
         paused: false,
     };
     MachineObject {
@@ -67,7 +68,7 @@ pub(crate) fn version(number: u32) -> VersionObject {
         unit: Some(Unit {
             name: "agent.service".into(),
             template: "[Service]\nExecStart={{ release }}/bin/agent\n".into(),
-            executable: "bin/agent".into(),
+            executable: Some("bin/agent".into()),
         }),
         probe: Some(Probe {
             check: ProbeCheck::Http { port: 8080, path: "/healthz".into() },
@@ -83,6 +84,7 @@ pub(crate) fn version(number: u32) -> VersionObject {
         component: COMPONENT,
         version: format!("1.{number}.0"),
         artefacts: vec![artefact],
+        machine_parameters: Vec::new(),
         content,
     };
     VersionObject { meta: meta(u128::from(number) + 10), spec: Ok(Arc::new(spec)) }

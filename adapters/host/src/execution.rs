@@ -11,18 +11,23 @@
 //! | swapping, swapped, restarted | `current/` is the new release | finished: brought up, probed, kept or restored |
 //! | healthy | | tidied: `Succeeded` |
 //! | restoring | | the old release is restored: `Failed` |
-//! | removing | | removed to the end: `Succeeded` |
+//! | removing, stopped | | removed to the end, with its commands from the first on: `Succeeded` |
+//! | cleaned | | removed to the end: `Succeeded` |
 //!
 //! Every part of it may be repeated any number of times with the same result.
 
+use std::path::Path;
+
 use seaworthy_api::host::wire::{Change, Operation, Release};
 use seaworthy_model::cause::{Cause, CauseKind};
-use seaworthy_model::component::Rollback;
+use seaworthy_model::component::{Invocation, Rollback};
 use seaworthy_model::host::{Drift, OperationState};
 
 use crate::Host;
+use crate::clearing;
 use crate::disk;
 use crate::failure::{self, Result};
+use crate::invocation;
 use crate::journal::{Journal, Step};
 use crate::links;
 use crate::manifest::{HostLink, Manifest, linked_directory};
@@ -161,6 +166,11 @@ impl Execution<'_> {
             None => Stage { host: self.host, operation: self.operation.id, component, release }
                 .make(&mut self.journal)?,
         };
+        if let Some(preflight) = &release.recipe.content.preflight {
+            let directory = self.host.layout.releases(component).join(&manifest.directory);
+            self.invoke(preflight, &directory)
+                .map_err(|complaint| Cause::new(CauseKind::PreflightFailed, complaint))?;
+        }
         links::add_missing(self.host, &manifest.links, before.manifest.as_ref())?;
         self.note(Step::Linked)?;
         Ok(manifest)
@@ -292,24 +302,56 @@ impl Execution<'_> {
         self.end(state)
     }
 
-    fn take_away(&self, before: &Before) -> Result<()> {
+    fn take_away(&mut self, before: &Before) -> Result<()> {
+        let is_cleaned = self.journal.lines().iter().any(|line| line.step == Step::Cleaned);
+        if let Some(manifest) = before.manifest.as_ref().filter(|_| !is_cleaned) {
+            self.clean_up(manifest)?;
+            self.note(Step::Cleaned)?;
+        }
         let (disk, layout) = (self.host.disk(), &self.host.layout);
         let component = &self.operation.component;
-        if let Some(manifest) = &before.manifest {
-            if let Some(unit) = &manifest.unit {
-                self.stop(&unit.name)?;
-            }
-            links::remove(self.host, &manifest.links, &[])?;
-            if manifest.unit.is_some() {
-                self.reload()?;
-            }
-        }
         // The manifest goes last: until then a second removal knows what to take away.
         disk.remove_temporary(&layout.current(component))?;
         disk.remove(&layout.current(component))?;
         disk.remove(&layout.previous(component))?;
         disk.remove_tree(&layout.releases(component))?;
         disk.remove_tree(&layout.manifests(component))
+    }
+
+    /// Takes a component out of the life of the host, and what it left there. Nothing of it may count on being done only
+    /// once: a reboot starts the unit again as long as it is linked.
+    fn clean_up(&mut self, manifest: &Manifest) -> Result<()> {
+        let removal = manifest.removal.clone().unwrap_or_default();
+        if let Some(unit) = &manifest.unit {
+            if !removal.before_stop.is_empty() && self.host.system.unit(&unit.name)? != UnitState::Stopped {
+                self.invoke_all(&removal.before_stop)?;
+            }
+            self.stop(&unit.name)?;
+        }
+        links::remove(self.host, &manifest.links, &[])?;
+        if manifest.unit.is_some() {
+            self.reload()?;
+        }
+        self.note(Step::Stopped)?;
+        self.invoke_all(&removal.after_stop)?;
+        removal.paths.iter().try_for_each(|path| clearing::clear(self.host, path))
+    }
+
+    fn invoke_all(&mut self, invocations: &[Invocation]) -> Result<()> {
+        let directory = self.host.layout.current(&self.operation.component);
+        invocations.iter().try_for_each(|invocation| {
+            self.invoke(invocation, &directory)
+                .map_err(|complaint| Cause::new(CauseKind::RemovalFailed, complaint))
+        })
+    }
+
+    /// Runs a program of the release, and records how it ended. An error is what is wrong with it, in words.
+    fn invoke(&mut self, invocation: &Invocation, directory: &Path) -> std::result::Result<(), String> {
+        let ending = invocation::run(invocation, directory, self.host.system);
+        let program = invocation.command.first().cloned().unwrap_or_default();
+        self.host.disk().step(&format!("run {program}"));
+        self.note(Step::Ran { program, status: ending.status.clone() }).map_err(|cause| cause.detail)?;
+        if ending.succeeded { Ok(()) } else { Err(ending.complaint(invocation)) }
     }
 
     /// Removes whatever is neither the current release nor the one before it.

@@ -7,7 +7,7 @@ use rustix::fs::statvfs;
 use rustix::system::uname;
 use seaworthy_api::host::translate::is_object_name;
 use seaworthy_api::host::wire::{Change, Component, Facts, OperationReport, Platform, ReleaseName};
-use seaworthy_model::component::Architecture;
+use seaworthy_model::component::{Architecture, CgroupVersion};
 use seaworthy_model::host::OperationId;
 use seaworthy_model::machine::HostId;
 
@@ -30,6 +30,7 @@ pub(crate) fn gather(
         host: identity(host)?,
         boot: host.system.boot()?,
         architecture: architecture()?,
+        cgroup_version: cgroup_version(host),
         epoch: memory.epoch(cluster),
         owner: memory.owner.clone(),
         components: components(host)?,
@@ -71,6 +72,15 @@ pub(crate) fn architecture() -> Result<Architecture> {
         "s390x" => Ok(Architecture::S390x),
         other => Err(failure::host(format!("architecture {other} has no name"))),
     }
+}
+
+/// The version of control groups; `None` when there are none. Where both are mounted, the first is what counts.
+fn cgroup_version(host: &Host<'_>) -> Option<CgroupVersion> {
+    let root = host.layout.on_host("/sys/fs/cgroup");
+    if root.join("cgroup.controllers").exists() {
+        return Some(CgroupVersion::V2);
+    }
+    fs::read_dir(root).ok()?.next().is_some().then_some(CgroupVersion::V1)
 }
 
 fn components(host: &Host<'_>) -> Result<Vec<Component>> {

@@ -64,6 +64,13 @@ pub enum Step {
         /// The directory.
         directory: String,
     },
+    /// A program of the release's own ended: its preflight, or a part of its removal.
+    Ran {
+        /// The program, as it was called.
+        program: String,
+        /// How it ended, in words: `exit status: 0`.
+        status: String,
+    },
     /// Links that were missing on the host are there.
     Linked,
     /// The current release is about to become this one: from here on the operation is finished after a crash if the
@@ -85,6 +92,10 @@ pub enum Step {
     },
     /// The component is about to be removed: from here on the operation is finished after a crash.
     Removing,
+    /// Of a removal: its unit is stopped, and nothing starts it any more.
+    Stopped,
+    /// Of a removal: what the component left behind is gone, only the releases are left.
+    Cleaned,
     /// The execution went on after it had been interrupted.
     Resumed,
     /// The end.

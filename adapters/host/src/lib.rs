@@ -16,16 +16,18 @@
 //! - `current/<component>` leads to a complete release, or does not exist. At no instant, also after a power cut, is it
 //!   anything in between.
 //! - An accepted operation ends, however often its execution is killed: done, or undone. `execution` has the rules.
-//! - A file that is not ours is never changed or removed.
+//! - A file that is not ours is never changed or removed, but what a component says it leaves behind, when it is removed.
 //! - Nothing that is read is trusted: names, paths, archives, templates and lengths are judged before they are used.
 
 mod archive;
+mod clearing;
 mod disk;
 mod execution;
 mod facts;
 mod failure;
 mod fetch;
 mod host;
+mod invocation;
 pub mod journal;
 mod layout;
 mod links;

@@ -95,7 +95,7 @@ fn has(links: &[HostLink], path: &str) -> bool {
 
 /// Checks the directories above a link, wherever links lead: who may write to one of them could have ours made in any
 /// place, by root.
-fn check_above(host: &Host<'_>, place: &Path) -> Result<()> {
+pub(crate) fn check_above(host: &Host<'_>, place: &Path) -> Result<()> {
     let real = |path: &Path| path.canonicalize().map_err(|error| failure::on("look at", path, &error));
     let prefix = real(host.layout.prefix())?;
     let Some(above) = place.ancestors().skip(1).find(|above| above.exists()) else { return Ok(()) };

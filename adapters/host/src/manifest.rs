@@ -11,6 +11,7 @@ use seaworthy_api::host::wire::{Component, RenderedFile};
 use seaworthy_model::component::{Probe, ReleaseId, Rollback};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::Drift;
+use seaworthy_model::removal::Removal;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -39,6 +40,9 @@ pub(crate) struct Manifest {
     pub(crate) unit: Option<ServiceUnit>,
     pub(crate) probe: Option<Probe>,
     pub(crate) rollback: Rollback,
+    /// What is done when it is removed.
+    #[serde(default)]
+    pub(crate) removal: Option<Removal>,
     /// Paths of the entries that were rendered.
     pub(crate) rendered: Vec<String>,
 }
@@ -74,10 +78,10 @@ pub(crate) struct ServiceUnit {
     pub(crate) name: String,
     /// The digest of the unit file.
     pub(crate) sha256: Digest,
-    /// Relative path of the binary that the service consists of.
-    pub(crate) executable: String,
+    /// Relative path of the binary that the service consists of, if it must be one of the release.
+    pub(crate) executable: Option<String>,
     /// The digest of that binary.
-    pub(crate) binary: Digest,
+    pub(crate) binary: Option<Digest>,
 }
 
 impl Manifest {
@@ -129,11 +133,14 @@ impl Manifest {
             match system.unit(&unit.name)? {
                 UnitState::Running { pid } => {
                     running = running_binary(pid);
-                    if running != Some(unit.binary) {
+                    if unit.binary.is_some() && running != unit.binary {
                         drift = drift.with(Drift::WRONG_BINARY);
                     }
                 }
-                UnitState::Waiting | UnitState::Stopped => drift = drift.with(Drift::NOT_RUNNING),
+                UnitState::Exited if unit.binary.is_none() => {}
+                UnitState::Exited | UnitState::Waiting | UnitState::Stopped => {
+                    drift = drift.with(Drift::NOT_RUNNING)
+                }
             }
         }
         let rendered = self

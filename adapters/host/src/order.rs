@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use seaworthy_api::host::translate::is_object_name;
 use seaworthy_api::host::wire::{Change, Fence, Operation, Release};
-use seaworthy_model::component::{Architecture, ArtefactFormat, Content, Probe, ProbeCheck, Unit};
+use seaworthy_model::component::{
+    Architecture, Artefact, ArtefactFormat, Content, Invocation, Probe, ProbeCheck, Unit,
+};
+use seaworthy_model::removal::{Removal, is_removable};
 
 use crate::failure::{self, Result};
 use crate::layout::Layout;
@@ -63,7 +66,13 @@ fn check_release(release: &Release, architecture: Architecture, layout: &Layout)
             release.id
         )));
     }
-    let artefact = &recipe.artefact;
+    if let Some(artefact) = &recipe.artefact {
+        check_artefact(artefact, architecture)?;
+    }
+    check_content(&recipe.content, layout)
+}
+
+fn check_artefact(artefact: &Artefact, architecture: Architecture) -> Result<()> {
     if artefact.architecture != architecture {
         return Err(failure::invalid(format!(
             "the artefact is for {}, this host is {}",
@@ -78,7 +87,7 @@ fn check_release(release: &Release, architecture: Architecture, layout: &Layout)
     if let ArtefactFormat::Binary { path } = &artefact.format {
         check_inside("artefact path", path)?;
     }
-    check_content(&recipe.content, layout)
+    Ok(())
 }
 
 /// A version becomes part of a directory's name.
@@ -118,7 +127,50 @@ fn check_content(content: &Content, layout: &Layout) -> Result<()> {
     if let Some(unit) = &content.unit {
         check_unit(unit)?;
     }
-    content.probe.as_ref().map_or(Ok(()), check_probe)
+    content.probe.as_ref().map_or(Ok(()), check_probe)?;
+    content.preflight.as_ref().map_or(Ok(()), |preflight| check_invocation("preflight", preflight))?;
+    content.removal.as_ref().map_or(Ok(()), |removal| check_removal(removal, layout))
+}
+
+fn check_invocation(what: &str, invocation: &Invocation) -> Result<()> {
+    if !(1..=SECONDS_MAX).contains(&invocation.timeout_seconds) {
+        let seconds = invocation.timeout_seconds;
+        return Err(failure::invalid(format!(
+            "{what}: timeoutSeconds {seconds} is not from 1 to {SECONDS_MAX}"
+        )));
+    }
+    if !is_command(&invocation.command) {
+        return Err(failure::invalid(format!("{what} {:?} is not acceptable", invocation.command)));
+    }
+    Ok(())
+}
+
+fn check_removal(removal: &Removal, layout: &Layout) -> Result<()> {
+    if removal.before_stop.len() + removal.after_stop.len() + removal.paths.len() > COUNT_MAX {
+        return Err(failure::invalid(format!("more than {COUNT_MAX} commands and paths of a removal")));
+    }
+    for invocation in removal.before_stop.iter().chain(&removal.after_stop) {
+        check_invocation("removal", invocation)?;
+    }
+    removal.paths.iter().try_for_each(|path| check_removed(path, layout))
+}
+
+/// Judges a path that is to be deleted with all that is in it.
+pub(crate) fn check_removed(path: &str, layout: &Layout) -> Result<()> {
+    let place = layout.on_host(path);
+    let is_own = place.starts_with(layout.root()) || layout.root().starts_with(&place);
+    if is_own || !is_removable(path) || path.len() > PATH_MAX || path.chars().any(char::is_control) {
+        return Err(failure::invalid(format!("{path:?} is not a path that may be deleted")));
+    }
+    Ok(())
+}
+
+/// Whether a program may be run: an absolute path or one in the release, with arguments that can be passed.
+fn is_command(command: &[String]) -> bool {
+    let program = command.first().map(String::as_str).unwrap_or_default();
+    command.len() <= 256
+        && command.iter().all(|word| word.len() <= 4096 && !word.contains('\0'))
+        && (program.starts_with('/') || check_inside("command", program).is_ok())
 }
 
 fn check_template(name: &str, template: &str) -> Result<()> {
@@ -165,7 +217,7 @@ fn check_unit(unit: &Unit) -> Result<()> {
         return Err(failure::invalid(format!("unit {:?} has a name of the host program's own", unit.name)));
     }
     check_template(&unit.name, &unit.template)?;
-    check_inside("executable", &unit.executable)
+    unit.executable.as_ref().map_or(Ok(()), |path| check_inside("executable", path))
 }
 
 fn check_probe(probe: &Probe) -> Result<()> {
@@ -187,12 +239,7 @@ fn check_probe(probe: &Probe) -> Result<()> {
                 && path.len() <= PATH_MAX
                 && path.bytes().all(|byte| byte.is_ascii_graphic())
         }
-        ProbeCheck::Exec { command } => {
-            let program = command.first().map(String::as_str).unwrap_or_default();
-            command.len() <= 256
-                && command.iter().all(|word| word.len() <= 4096 && !word.contains('\0'))
-                && (program.starts_with('/') || check_inside("probe", program).is_ok())
-        }
+        ProbeCheck::Exec { command } => is_command(command),
     };
     if fine { Ok(()) } else { Err(failure::invalid(format!("probe {:?} is not acceptable", probe.check))) }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::statvfs;
 use seaworthy_api::host::wire::Release;
 use seaworthy_model::cause::{Cause, CauseKind};
-use seaworthy_model::component::{ArtefactFormat, ProbeCheck};
+use seaworthy_model::component::{Artefact, ArtefactFormat, Content, ProbeCheck};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::OperationId;
 
@@ -45,20 +45,19 @@ impl Stage<'_> {
         let room = room(&staging)?;
 
         let recipe = &self.release.recipe;
-        let artefact = staging.join("artefact.part");
-        let bytes = fetch::fetch(disk, &recipe.artefact, &artefact, room)?;
-        journal.write(disk, Step::Fetched { bytes, sha256: recipe.artefact.sha256 })?;
-
+        let file = staging.join("artefact.part");
         let root = staging.join("tree");
-        let mut tree = Tree::make(disk, root.clone(), room.saturating_sub(bytes))?;
-        match &recipe.artefact.format {
-            ArtefactFormat::TarGz => archive::unpack(&artefact, &mut tree)?,
-            ArtefactFormat::Binary { path } => {
-                let file = File::open(&artefact).map_err(|error| failure::on("open", &artefact, &error))?;
-                tree.file(path, 0o755, file)?;
+        let mut tree = match &recipe.artefact {
+            Some(artefact) => {
+                let bytes = fetch::fetch(disk, artefact, &file, room)?;
+                journal.write(disk, Step::Fetched { bytes, sha256: artefact.sha256 })?;
+                let mut tree = Tree::make(disk, root.clone(), room.saturating_sub(bytes))?;
+                unpack(artefact, &file, &mut tree)?;
+                journal.write(disk, Step::Unpacked { entries: tree.len() as u64 })?;
+                tree
             }
-        }
-        journal.write(disk, Step::Unpacked { entries: tree.len() as u64 })?;
+            None => Tree::make(disk, root.clone(), room)?,
+        };
 
         tree.blame(CauseKind::OperationInvalid);
         let rendered = self.render(&mut tree)?;
@@ -111,6 +110,7 @@ impl Stage<'_> {
             unit: None,
             probe: content.probe.clone(),
             rollback: content.rollback,
+            removal: content.removal.clone(),
             rendered,
         };
         for link in &content.links {
@@ -119,13 +119,11 @@ impl Stage<'_> {
                 return Err(failure::invalid(detail));
             }
         }
-        if let Some(ProbeCheck::Exec { command }) = content.probe.as_ref().map(|probe| &probe.check)
-            && let Some(program) = command.first().filter(|program| !program.starts_with('/'))
-        {
+        for program in programs(content).filter(|program| !program.starts_with('/')) {
             executable(&manifest, program)?;
         }
         if let Some(unit) = &content.unit {
-            let binary = executable(&manifest, &unit.executable)?;
+            let binary = unit.executable.as_ref().map(|path| executable(&manifest, path)).transpose()?;
             let file = manifest.file(&format!("{}/{}", order::OWN, unit.name));
             let sha256 = file.ok_or_else(|| failure::host("the unit file was not made"))?;
             let (name, executable) = (unit.name.clone(), unit.executable.clone());
@@ -162,6 +160,29 @@ impl Stage<'_> {
         disk.make_dir(&releases, 0o755)?;
         disk.rename(tree, &releases.join(&manifest.directory))
     }
+}
+
+/// Puts what was fetched into the tree of a release.
+fn unpack(artefact: &Artefact, file: &Path, tree: &mut Tree<'_>) -> Result<()> {
+    match &artefact.format {
+        ArtefactFormat::TarGz => archive::unpack(file, tree),
+        ArtefactFormat::Binary { path } => {
+            let opened = File::open(file).map_err(|error| failure::on("open", file, &error))?;
+            tree.file(path, 0o755, opened)
+        }
+    }
+}
+
+/// Every program that a release says how to run: to probe it, to test it, to remove it.
+fn programs(content: &Content) -> impl Iterator<Item = &str> {
+    let probe = content.probe.as_ref().and_then(|probe| match &probe.check {
+        ProbeCheck::Exec { command } => Some(command),
+        ProbeCheck::Http { .. } | ProbeCheck::Tcp { .. } => None,
+    });
+    let removal =
+        content.removal.iter().flat_map(|removal| removal.before_stop.iter().chain(&removal.after_stop));
+    let invoked = content.preflight.iter().chain(removal).map(|invocation| &invocation.command);
+    probe.into_iter().chain(invoked).filter_map(|command| command.first().map(String::as_str))
 }
 
 /// The digest of a file of the release that can be executed.

@@ -1,5 +1,6 @@
 //! What the program needs of the running system, and systemd as its one real provider.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use seaworthy_model::digest::Digest;
@@ -40,6 +41,18 @@ pub trait System {
     /// When the system does not tell.
     fn unit(&self, unit: &str) -> Result<UnitState>;
 
+    /// Where anything is mounted, in the order in which it was.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    fn mounts(&self) -> Result<Vec<PathBuf>>;
+
+    /// Takes away what is mounted at `path`. What is in use goes when its last user does.
+    ///
+    /// # Errors
+    /// When it refuses.
+    fn unmount(&self, path: &Path) -> Result<()>;
+
     /// Starts the execution of an accepted operation in a process of its own that outlives this one.
     ///
     /// # Errors
@@ -61,6 +74,8 @@ pub enum UnitState {
         /// Its main process.
         pid: u32,
     },
+    /// It has done its work, and counts as active without any process.
+    Exited,
     /// It does not run now; it may be starting or waiting to be restarted.
     Waiting,
     /// It does not run, and will not by itself.

@@ -1,14 +1,16 @@
 //! The real system: systemd, through its command line.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::mount::{UnmountFlags, unmount};
 use seaworthy_model::host::{BootId, OperationId};
 
 use crate::failure::{self, Result};
@@ -37,7 +39,7 @@ fn is_disconnected(words: &str) -> bool {
 /// So much of what a command says goes into a cause.
 const WORDS_MAX: u64 = 2048;
 /// The environment of a command over SSH need not have one.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// systemd on this machine.
 #[derive(Debug)]
@@ -103,6 +105,20 @@ fn words(pipe: Option<impl Read>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// The mount point in a line of `mountinfo`: the fifth word, with blanks and backslashes in octal.
+fn mount_point(line: &[u8]) -> Option<PathBuf> {
+    let word = line.split(|byte| *byte == b' ').nth(4)?;
+    let mut path = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((&byte, tail)) = rest.split_first() {
+        let octal = (byte == b'\\').then(|| tail.get(..3)).flatten();
+        let octal = octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        path.push(octal.unwrap_or(byte));
+        rest = if octal.is_some() { &tail[3..] } else { tail };
+    }
+    Some(OsString::from_vec(path).into())
+}
+
 impl System for Systemd {
     fn boot(&self) -> Result<BootId> {
         let path = Path::new("/proc/sys/kernel/random/boot_id");
@@ -130,16 +146,30 @@ impl System for Systemd {
     }
 
     fn unit(&self, unit: &str) -> Result<UnitState> {
-        let text = self.systemctl(["show", "--property=ActiveState", "--property=MainPID", unit])?;
+        let text = self.systemctl(["show", "--property=ActiveState,SubState,MainPID", unit])?;
         let property = |name: &str| {
             text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default()
         };
         let pid = property("MainPID").parse().unwrap_or(0);
         Ok(match property("ActiveState") {
             "active" | "reloading" if pid != 0 => UnitState::Running { pid },
+            "active" if property("SubState") == "exited" => UnitState::Exited,
             "inactive" | "failed" => UnitState::Stopped,
             _ => UnitState::Waiting,
         })
+    }
+
+    fn mounts(&self) -> Result<Vec<PathBuf>> {
+        let path = Path::new("/proc/self/mountinfo");
+        let text = fs::read(path).map_err(|error| failure::on("read", path, &error))?;
+        Ok(text.split(|byte| *byte == b'\n').filter_map(mount_point).collect())
+    }
+
+    fn unmount(&self, path: &Path) -> Result<()> {
+        let attempt = |flags| unmount(path, flags | UnmountFlags::NOFOLLOW);
+        attempt(UnmountFlags::empty())
+            .or_else(|_| attempt(UnmountFlags::DETACH))
+            .map_err(|error| failure::on("unmount", path, &error.into()))
     }
 
     fn detach(&self, layout: &Layout, operation: OperationId) -> Result<()> {
@@ -169,6 +199,13 @@ impl System for Systemd {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mount_points_are_read_with_their_blanks() {
+        let line = b"36 35 98:0 /mnt1 /var/lib/a\\040b\\134c rw,noatime master:1 - ext3 /dev/root rw";
+        assert_eq!(mount_point(line), Some(PathBuf::from("/var/lib/a b\\c")));
+        assert_eq!(mount_point(b"36 35 98:0"), None);
+    }
 
     #[test]
     fn a_lost_connection_is_told_from_a_failure() {

@@ -46,6 +46,7 @@ pub(crate) struct Template {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Context {
     parameters: BTreeMap<String, String>,
+    machine_parameters: BTreeMap<String, String>,
     facts: BTreeMap<String, String>,
     component: String,
     version: String,
@@ -60,6 +61,7 @@ impl Context {
         };
         Value::from_pairs([
             ("parameters", map(&self.parameters)),
+            ("machineParameters", map(&self.machine_parameters)),
             ("facts", map(&self.facts)),
             ("component", Value::from(self.component.clone())),
             ("version", Value::from(self.version.clone())),
@@ -82,6 +84,7 @@ pub(crate) fn render(
     let count = templates.len();
     let context = Context {
         parameters: recipe.parameters.as_ref().clone(),
+        machine_parameters: recipe.machine_parameters.clone(),
         facts: recipe.facts.iter().map(|(fact, value)| (fact.name().to_owned(), value.clone())).collect(),
         component: component.to_owned(),
         version: recipe.version.clone(),
@@ -184,6 +187,7 @@ mod tests {
     fn evaluated(text: &str) -> std::result::Result<String, String> {
         let context = Context {
             parameters: [("port".to_owned(), "80".to_owned())].into(),
+            machine_parameters: [("zone".to_owned(), "z1".to_owned())].into(),
             facts: [("ip".to_owned(), "198.18.0.1".to_owned())].into(),
             component: "webd".into(),
             version: "1.0.0".into(),
@@ -195,8 +199,9 @@ mod tests {
 
     #[test]
     fn templates_see_parameters_facts_and_their_place() {
-        let text = "{{ facts.ip }}:{{ parameters.port }} {{ current }} {{ component }}-{{ version }} <&>\n";
-        assert_eq!(evaluated(text).unwrap(), "198.18.0.1:80 /opt/seaworthy/current/webd webd-1.0.0 <&>\n");
+        let text = "{{ facts.ip }}:{{ parameters.port }} {{ current }} {{ component }}-{{ version }} \
+                    {{ machineParameters.zone }} <&>\n";
+        assert_eq!(evaluated(text).unwrap(), "198.18.0.1:80 /opt/seaworthy/current/webd webd-1.0.0 z1 <&>\n");
     }
 
     #[test]
@@ -205,6 +210,7 @@ mod tests {
             ("{{ nothing }}", "undefined"),
             ("{{ parameters.host }}", "undefined"),
             ("{{ facts.rack }}", "undefined"),
+            ("{{ machineParameters.rack }}", "undefined"),
             ("{% include '/etc/passwd' %}", "unknown statement"),
             ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "fuel"),
             ("{{ parameters.port", "syntax error"),

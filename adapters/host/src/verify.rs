@@ -96,13 +96,17 @@ fn attempt(
     if let Some(unit) = &manifest.unit {
         match host.system.unit(&unit.name).map_err(|cause| Attempt::Failed(cause.detail))? {
             UnitState::Running { pid } => {
-                if running_binary(pid) != Some(unit.binary) {
-                    let why = format!("{}: process {pid} is not {}", unit.name, unit.executable);
+                if unit.binary.is_some() && running_binary(pid) != unit.binary {
+                    let executable = unit.executable.as_deref().unwrap_or_default();
+                    let why = format!("{}: process {pid} is not {executable}", unit.name);
                     return Err(Attempt::Failed(why));
                 }
                 process = Some(pid);
             }
-            UnitState::Waiting => return Err(Attempt::Failed(format!("{} does not run", unit.name))),
+            UnitState::Exited if unit.binary.is_none() => {}
+            UnitState::Exited | UnitState::Waiting => {
+                return Err(Attempt::Failed(format!("{} does not run", unit.name)));
+            }
             UnitState::Stopped => return Err(Attempt::Hopeless(format!("{} has stopped", unit.name))),
         }
     }
@@ -174,7 +178,7 @@ fn exec(
 }
 
 /// How often a running process is looked at.
-const POLL: Duration = Duration::from_millis(10);
+pub(crate) const POLL: Duration = Duration::from_millis(10);
 
 /// Runs a command; `None` when it had to be killed, with all that it started.
 pub(crate) fn run_bounded(

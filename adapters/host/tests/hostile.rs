@@ -6,7 +6,7 @@
 mod world;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
 
 use seaworthy_api::host::wire::{Answer, Change, Operation};
@@ -14,9 +14,10 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Architecture, ArtefactFormat, ConfigFile, Probe, ProbeCheck, Recipe, Unit};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::OperationState;
+use seaworthy_model::removal::Removal;
 use tar::EntryType;
 
-use world::artefacts::{Archive, Artefacts, NEW, OLD, SICK, Served, install};
+use world::artefacts::{Archive, Artefacts, NEW, OLD, SICK, Served, install, remove};
 use world::judge::{assert_refused, assert_whole, facts};
 use world::{World, apply, scratch};
 
@@ -234,10 +235,37 @@ fn servers() {
     end(world);
 }
 
+/// What makes a recipe unacceptable.
+type Spoil = fn(&mut Recipe);
+
+#[test]
+fn programs_and_removals() {
+    let (world, artefacts) = old_host("hostile-programs");
+    fn removal(recipe: &mut Recipe) -> &mut Removal {
+        recipe.content.removal.as_mut().unwrap()
+    }
+    let table: &[(&str, Spoil)] = &[
+        ("preflight outside", |r| r.content.preflight.as_mut().unwrap().command = vec!["../x".into()]),
+        ("endless preflight", |r| r.content.preflight.as_mut().unwrap().timeout_seconds = u32::MAX),
+        ("removal by nobody", |r| removal(r).after_stop[0].command = Vec::new()),
+        ("removal outside", |r| removal(r).before_stop[0].command = vec!["a/../../x".into()]),
+        ("removal of the system", |r| removal(r).paths[0] = "/var/lib".into()),
+        ("removal of all", |r| removal(r).paths[0] = "/".into()),
+        ("removal with dots", |r| removal(r).paths[0] = "/var/lib/webd/../../../etc".into()),
+        ("removal of our own", |r| removal(r).paths[0] = "/opt/seaworthy/state".into()),
+        ("removal of a relative path", |r| removal(r).paths[0] = "var/lib/webd".into()),
+    ];
+    for (sequence, (what, spoil)) in (10..).zip(table) {
+        let mut recipe = artefacts.recipe(NEW);
+        spoil(&mut recipe);
+        assert_refused(&world, sequence, install(sequence, recipe), CauseKind::OperationInvalid, what);
+    }
+    end(world);
+}
+
 #[test]
 fn orders() {
     let (world, artefacts) = old_host("hostile-orders");
-    type Spoil = fn(&mut Recipe);
     fn unit(recipe: &mut Recipe) -> &mut Unit {
         recipe.content.unit.as_mut().unwrap()
     }
@@ -249,10 +277,12 @@ fn orders() {
         ("version of dots", |r| r.version = "..".into()),
         ("empty version", |r| r.version = String::new()),
         ("endless version", |r| r.version = "1".repeat(129)),
-        ("other architecture", |r| r.artefact.architecture = Architecture::S390x),
-        ("file url", |r| r.artefact.url = "file:///etc/shadow".into()),
-        ("url with a line break", |r| r.artefact.url = "http://a/\r\nHost: b".into()),
-        ("binary outside", |r| r.artefact.format = ArtefactFormat::Binary { path: "../x".into() }),
+        ("other architecture", |r| r.artefact.as_mut().unwrap().architecture = Architecture::S390x),
+        ("file url", |r| r.artefact.as_mut().unwrap().url = "file:///etc/shadow".into()),
+        ("url with a line break", |r| r.artefact.as_mut().unwrap().url = "http://a/\r\nHost: b".into()),
+        ("binary outside", |r| {
+            r.artefact.as_mut().unwrap().format = ArtefactFormat::Binary { path: "../x".into() }
+        }),
         ("absolute file", |r| r.content.files[0].path = "/etc/passwd".into()),
         ("file outside", |r| r.content.files[0].path = "a/../../x".into()),
         ("file with a line break", |r| r.content.files[0].path = "a\nb".into()),
@@ -276,7 +306,7 @@ fn orders() {
         ("unit of our own", |r| unit(r).name = "seaworthy-resume.service".into()),
         ("unit template", |r| unit(r).name = "webd@.service".into()),
         ("option as a unit", |r| unit(r).name = "--now.service".into()),
-        ("executable outside", |r| unit(r).executable = "/bin/sh".into()),
+        ("executable outside", |r| unit(r).executable = Some("/bin/sh".into())),
         ("no success needed", |r| probe(r).success_threshold = 0),
         ("endless deadline", |r| probe(r).deadline_seconds = u32::MAX),
         ("port 0", |r| probe(r).check = ProbeCheck::Tcp { port: 0 }),
@@ -337,6 +367,44 @@ fn directories_of_others_get_no_links() {
         let detail = assert_refused(&world, 10, operation, CauseKind::HostFailed, &what);
         assert!(detail.contains("usr/local can be written to by others"), "{detail}");
     }
+    end(world);
+}
+
+/// Links above a path that is to be deleted do not lead root to what is somebody else's.
+#[test]
+fn a_removal_does_not_follow_links() {
+    let (world, artefacts) = old_host("hostile-removal");
+    let at = |path: &str| world.prefix().join(&path[1..]);
+    fs::create_dir_all(at("/etc/ssh/webd")).unwrap();
+    fs::create_dir_all(at("/srv/data")).unwrap();
+    fs::write(at("/srv/data/precious"), "x").unwrap();
+    fs::create_dir_all(at("/var/lib")).unwrap();
+    for directory in ["/etc/ssh", "/srv", "/srv/data", "/var", "/var/lib"] {
+        fs::set_permissions(at(directory), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    symlink("../../etc/ssh", at("/var/lib/trap")).unwrap();
+    let with = |path: &str, sequence| {
+        let mut recipe = artefacts.recipe(NEW);
+        recipe.content.removal.as_mut().unwrap().paths = vec![path.into()];
+        install(sequence, recipe)
+    };
+    facts(world.handle(&apply(with("/var/lib/trap/webd", 10))));
+    let reply = world.handle(&apply(remove(11)));
+    let Answer::Refused(cause) = reply.answer else { panic!("{reply:?}") };
+    assert_eq!(cause.kind, CauseKind::OperationInvalid);
+    assert!(cause.detail.contains("leads to") && at("/etc/ssh/webd").exists(), "{}", cause.detail);
+    // A link in the place itself goes, and what it leads to stays.
+    symlink("../../srv/data", at("/var/lib/webd")).unwrap();
+    facts(world.handle(&apply(with("/var/lib/webd", 12))));
+    facts(world.handle(&apply(remove(13))));
+    assert!(at("/srv/data/precious").exists() && fs::symlink_metadata(at("/var/lib/webd")).is_err());
+    // A directory that others may write to is nothing to delete from.
+    fs::create_dir_all(at("/srv/open/webd")).unwrap();
+    fs::set_permissions(at("/srv/open"), fs::Permissions::from_mode(0o777)).unwrap();
+    facts(world.handle(&apply(with("/srv/open/webd", 14))));
+    let reply = world.handle(&apply(remove(15)));
+    let Answer::Refused(cause) = reply.answer else { panic!("{reply:?}") };
+    assert!(cause.detail.contains("written to by others"), "{}", cause.detail);
     end(world);
 }
 

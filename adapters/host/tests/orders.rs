@@ -7,19 +7,19 @@ mod world;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use seaworthy_api::host::wire::{Answer, Command, Facts, Fence, Reply, Request};
 use seaworthy_host::{Host, Layout, System, UnitState, Unobserved};
 use seaworthy_model::cause::{Cause, CauseKind};
-use seaworthy_model::component::Rollback;
+use seaworthy_model::component::{CgroupVersion, Invocation, Rollback};
 use seaworthy_model::host::{BootId, Drift, OperationId, OperationState};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 
-use world::artefacts::{Artefacts, Edition, NEW, OLD, SICK, install, remove};
+use world::artefacts::{Artefacts, BARE, Edition, NEW, OLD, SICK, UNFIT, install, remove};
 use world::judge::{assert_whole, facts};
 use world::{PROGRAM, Units, World, apply, fence, operation_id, request, scratch};
 
@@ -57,7 +57,7 @@ fn later(reply: Reply) -> CauseKind {
 fn pid(world: &World) -> Option<u32> {
     match world.units(&Unobserved).unit("webd.service").unwrap() {
         UnitState::Running { pid } => Some(pid),
-        UnitState::Waiting | UnitState::Stopped => None,
+        UnitState::Exited | UnitState::Waiting | UnitState::Stopped => None,
     }
 }
 
@@ -380,6 +380,14 @@ impl System for Flawed<'_> {
         self.units.unit(unit)
     }
 
+    fn mounts(&self) -> Result<Vec<PathBuf>, Cause> {
+        self.units.mounts()
+    }
+
+    fn unmount(&self, path: &Path) -> Result<(), Cause> {
+        self.units.unmount(path)
+    }
+
     fn detach(&self, layout: &Layout, operation: OperationId) -> Result<(), Cause> {
         self.fail_if(&Flaw::StartsNothing)?;
         self.units.detach(layout, operation)?;
@@ -453,5 +461,89 @@ fn old_operations_are_forgotten() {
     assert_eq!(kept, 2 * 101, "orders and journals of a hundred operations and the one that came last");
     let seen = facts(world.handle(&request(200, Command::Status(operation_id(1)))));
     assert_eq!(seen.operation, None);
+    end(world);
+}
+
+/// Orders the edition with other commands in its removal.
+fn with_removal(artefacts: &Artefacts, sequence: u64, before: &str, after: &str) -> Request {
+    let mut recipe = artefacts.recipe(OLD);
+    let removal = recipe.content.removal.as_mut().unwrap();
+    let shell = |script: &str| Invocation {
+        command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+        timeout_seconds: 1,
+    };
+    removal.before_stop = vec![shell(before)];
+    removal.after_stop = vec![shell(after)];
+    apply(install(sequence, recipe))
+}
+
+#[test]
+fn a_preflight_that_fails_touches_nothing_and_says_why() {
+    let (world, artefacts) = new_host("orders-preflight");
+    succeed(world.handle(&apply(artefacts.install(1, OLD))));
+    let before = pid(&world);
+    let (kind, words) = refusal(world.handle(&apply(artefacts.install(2, UNFIT))));
+    assert_eq!(kind, CauseKind::PreflightFailed);
+    assert!(words.contains("exit status: 7") && words.ends_with("unfit"), "{words}");
+    assert_eq!(pid(&world), before, "the service was not restarted");
+    assert_whole(&world, Some(OLD), &[UNFIT], "preflight");
+    end(world);
+}
+
+#[test]
+fn a_removal_waits_for_its_commands_and_says_which_one_failed() {
+    let (world, artefacts) = new_host("orders-removal");
+    let flag = world.base.join("flag");
+    let guarded = format!("echo no flag; test -e {}", flag.display());
+    succeed(world.handle(&with_removal(&artefacts, 1, &guarded, "true")));
+    let (kind, words) = refusal(world.handle(&apply(remove(2))));
+    assert_eq!(kind, CauseKind::RemovalFailed);
+    assert!(words.contains("exit status: 1") && words.ends_with("no flag"), "{words}");
+    assert_whole(&world, Some(OLD), &[], "nothing is stopped by a command that comes first");
+    fs::write(&flag, "").unwrap();
+    succeed(world.handle(&apply(remove(3))));
+    assert_whole(&world, None, &[OLD], "removed");
+    // One that comes last finds the unit stopped, and one that ought to come first is left out from then on.
+    succeed(world.handle(&with_removal(&artefacts, 4, &guarded, &format!("rm {}; exit 3", flag.display()))));
+    assert_eq!(refusal(world.handle(&apply(remove(5)))).0, CauseKind::RemovalFailed);
+    assert_eq!(pid(&world), None);
+    let seen = facts(world.handle(&request(6, Command::Facts)));
+    assert_eq!(seen.components[0].drift, Drift::LINKS.with(Drift::NOT_RUNNING));
+    let (_, words) = refusal(world.handle(&apply(remove(7))));
+    assert!(words.contains("exit status: 3"), "{words}");
+    // Whoever wants it again gets it again.
+    succeed(world.handle(&with_removal(&artefacts, 8, "true", "sleep 60")));
+    let (kind, words) = refusal(world.handle(&apply(remove(9))));
+    assert_eq!(kind, CauseKind::RemovalFailed);
+    assert!(words.contains("not done after 1 s"), "{words}");
+    succeed(world.handle(&with_removal(&artefacts, 10, "true", "no-such-program")));
+    assert!(refusal(world.handle(&apply(remove(11)))).1.contains("127"));
+    end(world);
+}
+
+#[test]
+fn a_release_without_an_artefact_or_a_process_is_whole_all_the_same() {
+    let (world, artefacts) = new_host("orders-bare");
+    succeed(world.handle(&apply(artefacts.install(1, BARE))));
+    assert_whole(&world, Some(BARE), &[], "bare");
+    assert_eq!(world.units(&Unobserved).unit("webd.service").unwrap(), UnitState::Exited);
+    world.units(&Unobserved).stop("webd.service").unwrap();
+    let seen = facts(world.handle(&request(2, Command::Facts)));
+    assert_eq!(seen.components[0].drift, Drift::NOT_RUNNING);
+    succeed(world.handle(&apply(artefacts.install(3, BARE))));
+    assert_whole(&world, Some(BARE), &[], "bare again");
+    end(world);
+}
+
+#[test]
+fn the_version_of_control_groups_is_what_is_mounted() {
+    let (world, _) = new_host("orders-cgroups");
+    let reported = |sequence| facts(world.handle(&request(sequence, Command::Facts))).cgroup_version;
+    assert_eq!(reported(1), None);
+    let root = world.prefix().join("sys/fs/cgroup");
+    fs::create_dir_all(root.join("unified")).unwrap();
+    assert_eq!(reported(2), Some(CgroupVersion::V1));
+    fs::write(root.join("cgroup.controllers"), "cpu memory pids\n").unwrap();
+    assert_eq!(reported(3), Some(CgroupVersion::V2));
     end(world);
 }

@@ -53,6 +53,7 @@ fn machines() {
     let version = names.version("webd", "1.1.0");
     let parameters = [("port".into(), "8081".into())].into();
     assert_eq!(spec.pins[0].want, Want::Present { version, parameters });
+    assert_eq!(spec.parameters["timeServer"], "ntp2.example.com");
     assert_eq!((spec.pins[1].component, &spec.pins[1].want), (names.component("runc"), &Want::Absent));
 }
 
@@ -67,7 +68,14 @@ fn machine_components() {
             (id, read.spec.unwrap())
         })
         .collect();
-    let [(id, first), (_, second)] = versions.as_slice() else { panic!("two versions") };
+    let [(id, first), (_, second), (_, third)] = versions.as_slice() else { panic!("three versions") };
+    assert_eq!(third.machine_parameters, ["timeServer"]);
+    assert!(third.artefacts.is_empty() && third.suits(Architecture::S390x));
+    assert_eq!(third.content.unit.as_ref().unwrap().executable, None);
+    assert_eq!(third.content.facts, [Fact::CgroupVersion]);
+    let preflight = second.content.preflight.as_ref().unwrap();
+    assert_eq!((preflight.command[0].as_str(), preflight.timeout_seconds), ("bin/webd", 60));
+    assert_eq!(second.content.removal.as_ref().unwrap().paths, ["/var/lib/webd"]);
     assert_eq!(names.version_object_name(*id), Ok("webd-1.0.0"));
     assert_eq!(first.artefact(Architecture::Amd64).unwrap().format, ArtefactFormat::TarGz);
     let binary = ArtefactFormat::Binary { path: "bin/webd".into() };

@@ -127,6 +127,12 @@ fn of_a_machine() {
                 "spec.ssh.hostKeyPolicy",
                 "must be Pinned or TrustOnFirstUse",
             ),
+            (
+                "/spec/parameters",
+                json!({ "a-b": "c" }),
+                "spec.parameters[\"a-b\"]",
+                "must be named with letters, digits and '_', not start with a digit, and have at most 63 characters",
+            ),
             ("/spec/retry", json!("x".repeat(254)), "spec.retry", "must have at most 253 bytes"),
         ],
     );
@@ -186,7 +192,12 @@ fn of_artefacts_and_files() {
                 "metadata.name",
                 "must be spec.component and spec.version with a '-' between them",
             ),
-            ("/spec/artefacts", json!([]), "spec.artefacts", "must have at least one entry"),
+            (
+                "/spec/artefacts",
+                json!([]),
+                "spec.artefacts",
+                "must have at least one entry, unless there are files or a unit",
+            ),
             (
                 "/spec/artefacts/0/architecture",
                 json!("x86_64"),
@@ -261,10 +272,69 @@ fn of_links_and_units() {
                 "/spec/facts",
                 json!(["ip", "uptime"]),
                 "spec.facts[1]",
-                "must be machineName, ip, hostname, idc, rack or architecture",
+                "must be machineName, ip, hostname, idc, rack, architecture or cgroupVersion",
             ),
             ("/spec/facts", json!(["ip", "ip"]), "spec.facts[1]", "is the same as in spec.facts[0]"),
             ("/spec/rollback", json!("Never"), "spec.rollback", "must be Safe or Unsafe"),
+        ],
+    );
+}
+
+#[test]
+fn of_preflights_and_removals() {
+    let path = "must be a path of at least two parts, and no directory of the system's own";
+    let program = "must be an absolute path, or a relative one in the release, without '..'";
+    let removed = |path: &str| json!({ "paths": [path] });
+    let run = |program: &str| json!([{ "command": [program] }]);
+    assert_faults(
+        machine_component,
+        &[
+            (
+                "/spec/preflight",
+                json!({ "command": [] }),
+                "spec.preflight.command",
+                "must have at least one entry",
+            ),
+            ("/spec/preflight", json!({ "command": ["../x"] }), "spec.preflight.command[0]", program),
+            (
+                "/spec/preflight",
+                json!({ "command": ["bin/webd"], "timeoutSeconds": 0 }),
+                "spec.preflight.timeoutSeconds",
+                "must be from 1 to 3600, is 0",
+            ),
+            (
+                "/spec/removal",
+                json!({ "afterStop": run("a/../b") }),
+                "spec.removal.afterStop[0].command[0]",
+                program,
+            ),
+            (
+                "/spec/removal",
+                json!({ "beforeStop": run("bin/leave") }),
+                "spec.removal.beforeStop",
+                "must not be set without a unit",
+            ),
+            ("/spec/removal", removed("/var"), "spec.removal.paths[0]", path),
+            ("/spec/removal", removed("/var/lib"), "spec.removal.paths[0]", path),
+            ("/spec/removal", removed("/usr/bin/kubelet"), "spec.removal.paths[0]", path),
+            (
+                "/spec/removal",
+                removed("/var/lib/../../etc"),
+                "spec.removal.paths[0]",
+                "must be an absolute path without '..', made of letters, digits and ._@+%=,:-",
+            ),
+            (
+                "/spec/removal",
+                json!({ "paths": ["/var/lib/webd", "/var/lib/webd"] }),
+                "spec.removal.paths[1]",
+                "is the same as in spec.removal.paths[0]",
+            ),
+            (
+                "/spec/machineParameters",
+                json!(["zone", "a-b"]),
+                "spec.machineParameters[1]",
+                "must be named with letters, digits and '_', not start with a digit, and have at most 63 characters",
+            ),
         ],
     );
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use seaworthy_api::names::Names;
 use seaworthy_api::{parse, render, v1alpha1};
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::{Architecture, ReleaseId};
+use seaworthy_model::component::{Architecture, CgroupVersion, ReleaseId};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{
@@ -75,6 +75,7 @@ fn reason() -> impl Strategy<Value = Reason> {
         Reason::InvalidSpec,
         Reason::UnknownVersion,
         Reason::NoArtefact,
+        Reason::MissingParameter,
         Reason::StoreRegressed,
         Reason::Terminating,
     ];
@@ -98,10 +99,13 @@ fn fleet_reason() -> impl Strategy<Value = FleetReason> {
 
 fn identity() -> impl Strategy<Value = Identity> {
     let architecture = (0..Architecture::ALL.len()).prop_map(|index| Architecture::ALL[index]);
-    (any::<u128>(), option::of("\\PC{1,80}"), architecture).prop_map(|(host, key, architecture)| {
-        let host_key = key.map(|key: String| key.into());
-        Identity { host: HostId(host), host_key, architecture }
-    })
+    let cgroups = option::of((0..CgroupVersion::ALL.len()).prop_map(|index| CgroupVersion::ALL[index]));
+    (any::<u128>(), option::of("\\PC{1,80}"), architecture, cgroups).prop_map(
+        |(host, key, architecture, cgroup_version)| {
+            let host_key = key.map(|key: String| key.into());
+            Identity { host: HostId(host), host_key, architecture, cgroup_version }
+        },
+    )
 }
 
 fn component_statuses() -> impl Strategy<Value = Arc<[ComponentStatus]>> {
@@ -249,7 +253,7 @@ proptest! {
         let word = |index: usize| words[index].clone();
         let status = v1alpha1::MachineStatus {
             observed_generation: numbers[0],
-            identity: Some(v1alpha1::Identity { machine_id: (*word(0)).into(), host_key: None, architecture: word(1).into() }),
+            identity: Some(v1alpha1::Identity { machine_id: (*word(0)).into(), host_key: None, architecture: word(1).into(), cgroup_version: Some(word(2).into()) }),
             components: [v1alpha1::ComponentStatus {
                 name: word(2).into(),
                 version: Some(word(3).into()),

@@ -80,6 +80,12 @@ pub enum CauseKind {
     // --- ourselves
     /// `core/check` judged that the turn would break an invariant.
     Guard,
+
+    // --- the host's own refusals, continued: a trace knows causes by their place in this list
+    /// What tests a release before it is swapped in has failed: nothing was touched.
+    PreflightFailed,
+    /// A command that belongs to the removal of a component has failed; it is there still, stopped or not.
+    RemovalFailed,
 }
 
 impl CauseKind {
@@ -93,6 +99,7 @@ impl CauseKind {
                 | Self::ArchiveRefused
                 | Self::TemplateFailed
                 | Self::OperationInvalid
+                | Self::PreflightFailed
                 | Self::ProbeFailed
                 | Self::RollbackFailed
         )
@@ -144,6 +151,8 @@ impl CauseKind {
             Self::ArchiveRefused => "ArchiveRefused",
             Self::TemplateFailed => "TemplateFailed",
             Self::OperationInvalid => "OperationInvalid",
+            Self::PreflightFailed => "PreflightFailed",
+            Self::RemovalFailed => "RemovalFailed",
             Self::ProbeFailed => "ProbeFailed",
             Self::RollbackFailed => "RollbackFailed",
             Self::HostFailed => "HostFailed",
@@ -154,7 +163,7 @@ impl CauseKind {
     }
 
     /// Every cause, for parsing names back.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::ConnectionFailed,
         Self::HostKeyMismatch,
         Self::HostKeyUnknown,
@@ -179,6 +188,8 @@ impl CauseKind {
         Self::ApiRefused,
         Self::ApiUnavailable,
         Self::Guard,
+        Self::PreflightFailed,
+        Self::RemovalFailed,
     ];
 
     /// The cause whose [`name`](Self::name) this is.

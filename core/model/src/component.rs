@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::{Digest, FieldHasher};
 use crate::id::ComponentId;
 use crate::meta::{Meta, Parsed};
+use crate::removal::Removal;
 
 /// A `MachineComponent` as the API server holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +28,10 @@ pub struct VersionSpec {
     pub component: ComponentId,
     /// The version as its author spells it.
     pub version: String,
-    /// One artefact per architecture.
+    /// One artefact per architecture; none at all for a version that consists of what is rendered.
     pub artefacts: Vec<Artefact>,
+    /// The parameters of the machine that its templates use. On a machine without one of them it cannot be installed.
+    pub machine_parameters: Vec<String>,
     /// What is made out of the artefact on the host.
     pub content: Content,
 }
@@ -38,6 +41,18 @@ impl VersionSpec {
     #[must_use]
     pub fn artefact(&self, architecture: Architecture) -> Option<&Artefact> {
         self.artefacts.iter().find(|artefact| artefact.architecture == architecture)
+    }
+
+    /// Whether it can be installed on `architecture`: it has an artefact for it, or needs none.
+    #[must_use]
+    pub fn suits(&self, architecture: Architecture) -> bool {
+        self.artefacts.is_empty() || self.artefact(architecture).is_some()
+    }
+
+    /// Whether its release is the same on all machines of an architecture.
+    #[must_use]
+    pub const fn is_uniform(&self) -> bool {
+        self.content.facts.is_empty() && self.machine_parameters.is_empty()
     }
 }
 
@@ -101,8 +116,33 @@ impl Architecture {
     }
 }
 
+/// Which version of control groups a host uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CgroupVersion {
+    /// One hierarchy for each controller, also beside the unified one.
+    V1,
+    /// The unified hierarchy alone.
+    V2,
+}
+
+impl CgroupVersion {
+    /// Every version.
+    pub const ALL: [Self; 2] = [Self::V1, Self::V2];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V2 => "v2",
+        }
+    }
+}
+
 /// What is made out of an artefact on the host: config files, links, a unit, and how to tell that it is healthy.
-/// All templates are Jinja; they see `parameters`, and those facts that `facts` names.
+/// All templates are Jinja; they see `parameters`, those facts that `facts` names, and the machine's own parameters as
+/// `machineParameters`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Content {
@@ -118,6 +158,22 @@ pub struct Content {
     pub facts: Vec<Fact>,
     /// Whether the previous release may be restored.
     pub rollback: Rollback,
+    /// Run from the staged release before anything that runs is touched. If it fails, nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preflight: Option<Invocation>,
+    /// What is done when the component is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removal: Option<Removal>,
+}
+
+/// A program that is run on the host, without a shell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Invocation {
+    /// The program (absolute, or relative to the release) and its arguments. It succeeds with exit code 0.
+    pub command: Vec<String>,
+    /// Seconds after which it is killed, with all that it started, at least 1.
+    pub timeout_seconds: u32,
 }
 
 /// A file that is rendered into a release.
@@ -150,8 +206,9 @@ pub struct Unit {
     pub name: String,
     /// The template of the unit file.
     pub template: String,
-    /// Relative path inside the release of the binary that the running service must consist of.
-    pub executable: String,
+    /// Relative path inside the release of the binary that the running service must consist of. `None` for a unit that does
+    /// its work once and is active from then on, or whose process is somebody else's binary.
+    pub executable: Option<String>,
 }
 
 /// How to tell that a release works: it must succeed so many times in a row before the deadline.
@@ -219,9 +276,22 @@ pub enum Fact {
     Rack,
     /// `architecture`: what the host reported.
     Architecture,
+    /// `cgroupVersion`: what the host reported, `v1` or `v2`.
+    CgroupVersion,
 }
 
 impl Fact {
+    /// Every fact.
+    pub const ALL: [Self; 7] = [
+        Self::MachineName,
+        Self::Ip,
+        Self::Hostname,
+        Self::Idc,
+        Self::Rack,
+        Self::Architecture,
+        Self::CgroupVersion,
+    ];
+
     /// Its name in templates.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -232,6 +302,7 @@ impl Fact {
             Self::Idc => "idc",
             Self::Rack => "rack",
             Self::Architecture => "architecture",
+            Self::CgroupVersion => "cgroupVersion",
         }
     }
 }
@@ -262,28 +333,34 @@ impl core::fmt::Display for ReleaseId {
 pub struct Recipe {
     /// The version as its author spells it.
     pub version: String,
-    /// The artefact for the host's architecture.
-    pub artefact: Artefact,
+    /// The artefact for the host's architecture, unless the release consists of what is rendered.
+    pub artefact: Option<Artefact>,
     /// What is made out of it.
     pub content: Content,
     /// Parameters for the templates.
     pub parameters: Arc<Parameters>,
+    /// Those parameters of the machine that the templates use.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub machine_parameters: Parameters,
     /// The values of the facts that the templates use.
     pub facts: BTreeMap<Fact, String>,
 }
 
 impl Recipe {
     /// The id of the release that this recipe makes: version, artefact (without its URL: bytes count, not where
-    /// they come from), files, links, unit, parameters and facts. The probe and the rollback policy do not go in,
-    /// since they change nothing on the host.
+    /// they come from), files, links, unit, parameters, facts, and what is kept on the host for the day when it is
+    /// removed. The probe, the preflight and the rollback policy do not go in, since they change nothing on the host.
+    /// What is absent leaves no trace: a field that is new changes no id.
     #[must_use]
     pub fn release_id(&self) -> ReleaseId {
         let mut hasher = FieldHasher::new("seaworthy.dev/release/v1");
         hasher.field("version", self.version.as_bytes());
-        hasher.field("architecture", self.artefact.architecture.name().as_bytes());
-        hasher.field("artefact", &self.artefact.sha256.0);
-        if let ArtefactFormat::Binary { path } = &self.artefact.format {
-            hasher.field("binary", path.as_bytes());
+        if let Some(artefact) = &self.artefact {
+            hasher.field("architecture", artefact.architecture.name().as_bytes());
+            hasher.field("artefact", &artefact.sha256.0);
+            if let ArtefactFormat::Binary { path } = &artefact.format {
+                hasher.field("binary", path.as_bytes());
+            }
         }
         for file in &self.content.files {
             hasher.field("file", file.path.as_bytes());
@@ -297,7 +374,9 @@ impl Recipe {
         if let Some(unit) = &self.content.unit {
             hasher.field("unit", unit.name.as_bytes());
             hasher.field("template", unit.template.as_bytes());
-            hasher.field("executable", unit.executable.as_bytes());
+            if let Some(executable) = &unit.executable {
+                hasher.field("executable", executable.as_bytes());
+            }
         }
         for (name, value) in self.parameters.iter() {
             hasher.field("parameter", name.as_bytes());
@@ -307,7 +386,28 @@ impl Recipe {
             hasher.field("fact", fact.name().as_bytes());
             hasher.field("value", value.as_bytes());
         }
+        for (name, value) in &self.machine_parameters {
+            hasher.field("machine parameter", name.as_bytes());
+            hasher.field("value", value.as_bytes());
+        }
+        if let Some(removal) = &self.content.removal {
+            hash_removal(removal, &mut hasher);
+        }
         ReleaseId(hasher.finish())
+    }
+}
+
+fn hash_removal(removal: &Removal, hasher: &mut FieldHasher) {
+    for (name, invocations) in [("before stop", &removal.before_stop), ("after stop", &removal.after_stop)] {
+        for invocation in invocations {
+            hasher.field(name, &invocation.timeout_seconds.to_le_bytes());
+            for word in &invocation.command {
+                hasher.field("word", word.as_bytes());
+            }
+        }
+    }
+    for path in &removal.paths {
+        hasher.field("removed", path.as_bytes());
     }
 }
 
@@ -321,19 +421,37 @@ mod tests {
     fn recipe() -> Recipe {
         Recipe {
             version: "1.0.0".to_string(),
-            artefact: Artefact {
+            artefact: Some(Artefact {
                 architecture: Architecture::Amd64,
                 url: "http://artefacts/webd.tar.gz".to_string(),
                 sha256: Digest::of(b"webd"),
                 format: ArtefactFormat::TarGz,
-            },
+            }),
             content: Content {
                 files: vec![ConfigFile { path: "etc/webd".into(), template: "x".into(), mode: 0o644 }],
                 ..Content::default()
             },
             parameters: Arc::default(),
+            machine_parameters: Parameters::new(),
             facts: BTreeMap::new(),
         }
+    }
+
+    fn unit(executable: Option<&str>) -> Option<Unit> {
+        Some(Unit { name: "a.service".into(), template: "".into(), executable: executable.map(Into::into) })
+    }
+
+    fn invocation(words: &[&str]) -> Invocation {
+        Invocation { command: words.iter().map(ToString::to_string).collect(), timeout_seconds: 60 }
+    }
+
+    /// Hosts know releases by these: what is installed must not look new to a new operator.
+    #[test]
+    fn the_ids_of_releases_never_change() {
+        let mut recipe = recipe();
+        recipe.content.unit = unit(Some("bin/webd"));
+        let known = "113539bae1f9adf181f32eed2a0cc6171b10f008636dae0cff5009e2abaa8877";
+        assert_eq!(recipe.release_id().to_string(), known);
     }
 
     #[test]
@@ -345,12 +463,18 @@ mod tests {
             recipe.release_id() != id
         };
         assert!(changed(|r| r.version.push('1')));
-        assert!(changed(|r| r.artefact.sha256 = Digest::of(b"other")));
+        assert!(changed(|r| r.artefact.as_mut().unwrap().sha256 = Digest::of(b"other")));
+        assert!(changed(|r| r.artefact = None));
+        assert!(changed(|r| r.machine_parameters = [("a".into(), "b".into())].into()));
+        assert!(changed(|r| r.content.removal =
+            Some(Removal { after_stop: vec![invocation(&["/bin/true"])], ..Removal::default() })));
+        assert!(changed(|r| r.content.unit = unit(None)));
         assert!(changed(|r| r.content.files[0].template.push('y')));
         assert!(changed(|r| r.content.files[0].mode = 0o600));
         assert!(changed(|r| r.parameters = Arc::new([("a".into(), "b".into())].into())));
         assert!(changed(|r| r.facts = [(Fact::Ip, "198.18.0.1".into())].into()));
-        assert!(!changed(|r| r.artefact.url.push('2')), "a mirror holds the same bytes");
+        assert!(!changed(|r| r.artefact.as_mut().unwrap().url.push('2')), "a mirror holds the same bytes");
+        assert!(!changed(|r| r.content.preflight = Some(invocation(&["bin/webd", "check"]))));
         assert!(!changed(|r| r.content.rollback = Rollback::Unsafe));
     }
 }

@@ -8,7 +8,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
-use crate::component::{Architecture, Recipe, ReleaseId};
+use crate::component::{Architecture, CgroupVersion, Recipe, ReleaseId};
 use crate::id::{ComponentId, Uid, VersionId};
 use crate::lease::Epoch;
 use crate::machine::{Address, HostId, HostKeyPolicy, Installed};
@@ -134,6 +134,8 @@ pub struct HostFacts {
     pub host_key: Option<Arc<str>>,
     /// Its processor architecture.
     pub architecture: Architecture,
+    /// Which version of control groups it uses; `None` when it does not tell.
+    pub cgroup_version: Option<CgroupVersion>,
     /// The id of its present boot.
     pub boot: BootId,
     /// Who manages it.

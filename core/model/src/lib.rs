@@ -27,5 +27,6 @@ pub mod meta;
 pub mod node;
 pub mod package_version;
 pub mod quantity;
+pub mod removal;
 pub mod report;
 pub mod time;

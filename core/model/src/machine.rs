@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::cause::CauseKind;
-use crate::component::{Architecture, Parameters, ReleaseId};
+use crate::component::{Architecture, CgroupVersion, Parameters, ReleaseId};
 use crate::host::Connection;
 use crate::id::{ComponentId, VersionId};
 use crate::meta::{Meta, Parsed};
@@ -31,6 +31,8 @@ pub struct MachineSpec {
     pub connection: Arc<Connection>,
     /// Pinned components, in the order in which they were written. A pin wins over every default.
     pub pins: Vec<ComponentSetting>,
+    /// Parameters of the machine, for the templates of all its components.
+    pub parameters: Parameters,
     /// Nothing new is started while it is set.
     pub paused: bool,
 }
@@ -118,6 +120,8 @@ pub struct Identity {
     pub host_key: Option<Arc<str>>,
     /// Its processor architecture.
     pub architecture: Architecture,
+    /// Which version of control groups it used when it was last recorded; `None` when no host ever told.
+    pub cgroup_version: Option<CgroupVersion>,
 }
 
 /// A host's machine-id (`/etc/machine-id`): it stays with the installation, whatever its address.
@@ -254,6 +258,8 @@ pub enum Reason {
     UnknownVersion,
     /// The wanted version has no artefact for the host's architecture.
     NoArtefact,
+    /// The wanted version needs a parameter or a fact that the machine does not have.
+    MissingParameter,
     /// The store was set back: hosts have seen a newer operator than it knows of.
     StoreRegressed,
     /// The software is being removed.

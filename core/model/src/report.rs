@@ -126,6 +126,8 @@ pub enum Blocker {
     UnknownVersion(VersionId),
     /// The version has no artefact for the host's architecture.
     NoArtefact(VersionId),
+    /// The version needs a parameter or a fact that the machine does not have.
+    MissingParameter(VersionId),
     /// The host cannot be reached; it is tried again at this time.
     Unreachable {
         /// When it is tried again.
@@ -170,6 +172,7 @@ impl Blocker {
             Self::InvalidSpec => "InvalidSpec",
             Self::UnknownVersion(_) => "UnknownVersion",
             Self::NoArtefact(_) => "NoArtefact",
+            Self::MissingParameter(_) => "MissingParameter",
             Self::Unreachable { .. } => "Unreachable",
             Self::IdentityMismatch => "IdentityMismatch",
             Self::DuplicateHost => "DuplicateHost",

@@ -2,7 +2,30 @@
 
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{PATIENCE, World, apply_crds, eventually, scenario};
+use seaworthy_model::removal::is_removable;
 use serde_json::{Value, json};
+
+/// Paths that a component may ask to have deleted: the API server and the hosts must be of one mind.
+const REMOVED: [&str; 18] = [
+    "/var/lib/webd",
+    "/etc/cni/net.d",
+    "/run/webd",
+    "/opt/seaworthy-x",
+    "/usr/local/lib/webd",
+    "/etc/systemd/system/webd.service.d",
+    "/",
+    "/var",
+    "/var/lib",
+    "/var/lib/../x",
+    "/home/alice",
+    "/usr/local",
+    "/usr/bin/webd",
+    "/etc/systemd",
+    "/etc/ssh/x",
+    "/opt/seaworthy/state",
+    "/tmp/webd",
+    "var/lib/webd",
+];
 
 const KINDS: [&str; 3] = ["machine", "machinecomponent", "clusterpackageversion"];
 
@@ -72,6 +95,24 @@ fn a_version_cannot_be_changed() -> Result<()> {
             &changed(&component, "/spec/artefacts/0/sha256", json!("0"))?,
             "spec.artefacts[0].sha256",
         )?;
+        let removal = |path: &str| changed(&component, "/spec/removal", json!({"paths": [path]}));
+        for path in REMOVED {
+            if is_removable(path) {
+                let object = removal(path)?.to_string();
+                let arguments = ["apply", "--dry-run=server", "-f", "-"];
+                let output = world.control_plane().kubectl_output(arguments, &object)?;
+                ensure!(
+                    output.status.success(),
+                    "refused: {path}: {}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
+            } else {
+                refused(world, &removal(path)?, "spec.removal.paths[0]")?;
+            }
+        }
+        refused(world, &changed(&component, "/spec/artefacts", json!([]))?, "spec.artefacts")?;
+        let early = json!({"beforeStop": [{"command": ["bin/leave"]}]});
+        refused(world, &changed(&component, "/spec/removal", early)?, "spec.removal.beforeStop")?;
         world.control_plane().apply(&component.to_string())?;
         refused(
             world,

@@ -10,10 +10,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use seaworthy_api::host::wire::{Change, Operation, Release};
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Fact, Link, Probe, ProbeCheck, Recipe,
-    Rollback, Unit,
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Fact, Invocation, Link, Probe, ProbeCheck,
+    Recipe, Rollback, Unit,
 };
 use seaworthy_model::digest::Digest;
+use seaworthy_model::removal::Removal;
 use tar::{Builder, EntryType, Header};
 
 use super::operation_id;
@@ -130,12 +131,30 @@ pub struct Edition {
     /// The link that only this edition has.
     pub link: &'static str,
     pub rollback: Rollback,
+    /// Whether its preflight succeeds.
+    pub fit: bool,
+    /// Whether it has no artefact and no process, only what is rendered and a unit that does its work once.
+    pub bare: bool,
 }
 
-pub const OLD: Edition =
-    Edition { version: "1.0.0", healthy: true, link: "/usr/local/bin/webold", rollback: Rollback::Safe };
+pub const OLD: Edition = Edition {
+    version: "1.0.0",
+    healthy: true,
+    link: "/usr/local/bin/webold",
+    rollback: Rollback::Safe,
+    fit: true,
+    bare: false,
+};
 pub const NEW: Edition = Edition { version: "1.1.0", link: "/usr/local/bin/webnew", ..OLD };
 pub const SICK: Edition = Edition { version: "1.2.0", healthy: false, link: "/usr/local/bin/websick", ..OLD };
+pub const UNFIT: Edition = Edition { version: "1.3.0", fit: false, link: "/usr/local/bin/webunfit", ..OLD };
+pub const BARE: Edition = Edition { version: "1.4.0", bare: true, link: "/usr/local/bin/webbare", ..OLD };
+
+/// Every edition.
+pub const ALL: [Edition; 5] = [OLD, NEW, SICK, UNFIT, BARE];
+
+/// What the daemon leaves behind on a host where it ran, with something mounted in it.
+pub const LEFT: &str = "/var/lib/webd";
 
 impl Edition {
     pub fn archive(self) -> Vec<u8> {
@@ -154,28 +173,39 @@ impl Edition {
     }
 
     pub fn recipe(self, url: String, sha256: Digest) -> Recipe {
-        let unit = "[Service]\n# {{ version }}\nExecStart={{ current }}/bin/webd infinity\n";
+        let kind = if self.bare { "Type=oneshot\nRemainAfterExit=yes\n" } else { "" };
+        let unit =
+            format!("[Service]\n# {{{{ version }}}}\n{kind}ExecStart={{{{ current }}}}/bin/webd infinity\n");
+        let artefact =
+            Artefact { architecture: Architecture::Amd64, url, sha256, format: ArtefactFormat::TarGz };
+        let file = |path: &str, template: &str, mode| ConfigFile {
+            path: path.into(),
+            template: template.into(),
+            mode,
+        };
+        let mut files = vec![file(
+            "etc/webd.conf",
+            "greeting = {{ parameters.greeting }}\nmachine = {{ facts.machineName }} in {{ machineParameters.zone }}\n",
+            0o640,
+        )];
+        if self.bare {
+            files.extend([file("bin/webd", "#!/bin/sh\n", 0o755), file("bin/check", "#!/bin/sh\n", 0o755)]);
+        }
+        let shell = |script: &str| Invocation {
+            command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+            timeout_seconds: 60,
+        };
         let link = |path: &str, target: &str| Link { path: path.into(), target: target.into() };
         Recipe {
             version: self.version.into(),
-            artefact: Artefact {
-                architecture: Architecture::Amd64,
-                url,
-                sha256,
-                format: ArtefactFormat::TarGz,
-            },
+            artefact: (!self.bare).then_some(artefact),
             content: Content {
-                files: vec![ConfigFile {
-                    path: "etc/webd.conf".into(),
-                    template: "greeting = {{ parameters.greeting }}\nmachine = {{ facts.machineName }}\n"
-                        .into(),
-                    mode: 0o640,
-                }],
+                files,
                 links: vec![link("/usr/local/bin/webd", "bin/webd"), link(self.link, "bin/check")],
                 unit: Some(Unit {
                     name: "webd.service".into(),
-                    template: unit.into(),
-                    executable: "bin/webd".into(),
+                    template: unit,
+                    executable: (!self.bare).then(|| "bin/webd".into()),
                 }),
                 probe: Some(Probe {
                     check: ProbeCheck::Exec { command: vec!["bin/check".into()] },
@@ -186,8 +216,15 @@ impl Edition {
                 }),
                 facts: vec![Fact::MachineName],
                 rollback: self.rollback,
+                preflight: Some(shell(if self.fit { "test -x bin/webd" } else { "echo unfit >&2; exit 7" })),
+                removal: Some(Removal {
+                    before_stop: vec![shell("test -x bin/webd"), shell("test -e etc/webd.conf")],
+                    after_stop: vec![shell("test -x bin/webd")],
+                    paths: vec![LEFT.to_owned(), "/run/webd/sockets".to_owned()],
+                }),
             },
             parameters: Arc::new([("greeting".to_owned(), "hello".to_owned())].into()),
+            machine_parameters: [("zone".to_owned(), "z1".to_owned())].into(),
             facts: [(Fact::MachineName, "m1".to_owned())].into(),
         }
     }

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use seaworthy_api::host::wire::{Answer, Command, Facts, Operation, Reply};
-use seaworthy_host::Unobserved;
+use seaworthy_host::{System, Unobserved};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{Drift, OperationId, OperationState};
 
-use super::artefacts::{Edition, NEW, OLD, SICK};
+use super::artefacts::{Edition, LEFT, NEW, OLD, SICK};
 use super::{World, apply, request};
 
 /// What is reported after a request that was answered.
@@ -66,6 +66,10 @@ pub fn assert_whole(world: &World, installed: Option<Edition>, others: &[Edition
     for path in ["/usr/local/bin/webd", "/etc/systemd/system/webd.service"] {
         assert_eq!(is_there(path), installed.is_some(), "{what}: {path}");
     }
+    let is_used = is_there(LEFT);
+    assert!(!is_used || installed.is_some(), "{what}: {LEFT} is left behind");
+    let mounts = units.mounts().unwrap();
+    assert!(is_used || mounts.is_empty(), "{what}: {mounts:?} are mounted");
     if let Some(edition) = installed {
         assert!(is_there(edition.link), "{what}: {}", edition.link);
         let unit = fs::read_to_string(prefix.join("etc/systemd/system/webd.service")).unwrap();

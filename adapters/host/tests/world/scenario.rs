@@ -7,8 +7,9 @@ use std::thread;
 use seaworthy_api::host::wire::Operation;
 use seaworthy_model::host::OperationState;
 
-use super::artefacts::{Artefacts, Edition, NEW, OLD, SICK, remove};
+use super::artefacts::{ALL, Artefacts, BARE, Edition, LEFT, NEW, OLD, SICK, UNFIT, remove};
 use super::judge::{assert_whole, facts, outcome};
+use super::units::MOUNTS;
 use super::{World, apply, operation_id};
 
 /// The number of the operation that is interrupted.
@@ -31,7 +32,7 @@ pub enum Ordered {
     Remove,
 }
 
-pub const SCENARIOS: [Scenario; 6] = [
+pub const SCENARIOS: [Scenario; 8] = [
     Scenario {
         name: "install",
         before: None,
@@ -65,6 +66,22 @@ pub const SCENARIOS: [Scenario; 6] = [
         fails: true,
     },
     Scenario {
+        name: "failing preflight",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Install(UNFIT),
+        after: Some(UNFIT),
+        fails: true,
+    },
+    Scenario {
+        name: "bare release",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Install(BARE),
+        after: Some(BARE),
+        fails: false,
+    },
+    Scenario {
         name: "failing install",
         before: None,
         damage: none,
@@ -75,7 +92,7 @@ pub const SCENARIOS: [Scenario; 6] = [
     Scenario {
         name: "remove",
         before: Some(OLD),
-        damage: none,
+        damage: used,
         order: Ordered::Remove,
         after: None,
         fails: false,
@@ -83,6 +100,15 @@ pub const SCENARIOS: [Scenario; 6] = [
 ];
 
 fn none(_: &World) {}
+
+/// The daemon ran for a while.
+fn used(world: &World) {
+    let left = world.prefix().join(&LEFT[1..]);
+    fs::create_dir_all(left.join("pods/one")).unwrap();
+    fs::write(left.join("pods/one/data"), "precious to nobody").unwrap();
+    let mounts = [left.join("pods"), left.join("pods/one")].map(|path| format!("{}\n", path.display()));
+    fs::write(world.volatile.join(MOUNTS), mounts.concat()).unwrap();
+}
 
 fn hand_edit(world: &World) {
     let config = world.layout().current("webd").join("etc/webd.conf");
@@ -147,7 +173,7 @@ impl Scenario {
     }
 
     fn assert_is(&self, world: &World, edition: Option<Edition>, what: &str) {
-        let others: Vec<Edition> = [OLD, NEW, SICK]
+        let others: Vec<Edition> = ALL
             .into_iter()
             .filter(|other| edition.is_none_or(|edition| edition.version != other.version))
             .collect();

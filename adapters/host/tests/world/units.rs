@@ -18,6 +18,9 @@ use super::PROGRAM;
 /// Processes that this process started and must collect.
 static CHILDREN: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
+/// The file that says what is mounted where, a line for each.
+pub const MOUNTS: &str = "mounts";
+
 /// So long a wait really lasts at most.
 const REAL: Duration = Duration::from_millis(2);
 
@@ -70,6 +73,14 @@ impl<'a> Units<'a> {
         let line = text.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap_or_default();
         let mut words = line.split_whitespace();
         let program = words.next().ok_or_else(|| failed(unit, "no ExecStart"))?;
+        if text.contains("Type=oneshot") {
+            let status = Command::new(program).args(words).status();
+            if !status.is_ok_and(|status| status.success()) {
+                return Err(failed(unit, "it failed"));
+            }
+            fs::write(self.volatile.join(format!("{unit}.done")), "").unwrap();
+            return Ok(());
+        }
         let child = Command::new(program)
             .args(words)
             .stdin(Stdio::null())
@@ -144,11 +155,29 @@ impl System for Units<'_> {
             kill(pid);
         }
         let _ = fs::remove_file(self.volatile.join(format!("{unit}.pid")));
+        let _ = fs::remove_file(self.volatile.join(format!("{unit}.done")));
         Ok(())
     }
 
     fn unit(&self, unit: &str) -> Result<UnitState, Cause> {
+        if self.volatile.join(format!("{unit}.done")).exists() {
+            return Ok(UnitState::Exited);
+        }
         Ok(pid(&self.volatile, unit).map_or(UnitState::Stopped, |pid| UnitState::Running { pid }))
+    }
+
+    fn mounts(&self) -> Result<Vec<PathBuf>, Cause> {
+        let text = fs::read_to_string(self.volatile.join(MOUNTS)).unwrap_or_default();
+        Ok(text.lines().map(PathBuf::from).collect())
+    }
+
+    fn unmount(&self, path: &Path) -> Result<(), Cause> {
+        let mut mounts = self.mounts()?;
+        let top = mounts.iter().rposition(|mount| mount == path);
+        mounts.remove(top.ok_or_else(|| failed("unmount", "nothing is mounted there"))?);
+        let lines = mounts.iter().map(|mount| format!("{}\n", mount.display()));
+        fs::write(self.volatile.join(MOUNTS), lines.collect::<String>()).unwrap();
+        Ok(())
     }
 
     fn detach(&self, layout: &Layout, operation: OperationId) -> Result<(), Cause> {

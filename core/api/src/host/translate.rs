@@ -133,6 +133,7 @@ fn facts_of(
         host: facts.host,
         host_key: host_key.map(Into::into),
         architecture: facts.architecture,
+        cgroup_version: facts.cgroup_version,
         boot: facts.boot,
         owner: owner(facts.owner, cluster),
         epoch: facts.epoch,
@@ -198,14 +199,15 @@ mod tests {
     fn apply(names: &mut Names) -> Action {
         let recipe = Recipe {
             version: "1.0.0".into(),
-            artefact: Artefact {
+            artefact: Some(Artefact {
                 architecture: Architecture::Amd64,
                 url: "http://artefacts/webd".into(),
                 sha256: Digest::of(b"webd"),
                 format: ArtefactFormat::Binary { path: "bin/webd".into() },
-            },
+            }),
             content: Content::default(),
             parameters: Arc::default(),
+            machine_parameters: BTreeMap::new(),
             facts: BTreeMap::new(),
         };
         let release =
@@ -239,6 +241,7 @@ mod tests {
             host: HostId(1),
             boot: BootId(2),
             architecture: Architecture::Amd64,
+            cgroup_version: None,
             owner: Some(wire::Owner { cluster: "c1".into(), machine: Uid(9), machine_name: "m1".into() }),
             epoch: Epoch(3),
             components: vec![wire::Component {

@@ -1,7 +1,7 @@
 //! What is said to a host, and what it answers.
 
 use seaworthy_model::cause::Cause;
-use seaworthy_model::component::{Architecture, Recipe, ReleaseId};
+use seaworthy_model::component::{Architecture, CgroupVersion, Recipe, ReleaseId};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{BootId, Drift, OperationId, OperationState};
 use seaworthy_model::id::Uid;
@@ -133,6 +133,9 @@ pub struct Facts {
     pub boot: BootId,
     /// Its processor architecture.
     pub architecture: Architecture,
+    /// Which version of control groups it uses; absent when that cannot be found out.
+    #[serde(default)]
+    pub cgroup_version: Option<CgroupVersion>,
     /// Who manages it; nobody when absent.
     pub owner: Option<Owner>,
     /// The highest epoch that it has seen from its owner's cluster or, without an owner, from the cluster that asks.

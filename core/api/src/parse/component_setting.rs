@@ -59,11 +59,15 @@ fn present(field: Field<'_>, setting: &v1alpha1::ComponentSetting, faults: &mut 
         }
         None => faults.add(field.name("version"), "version is required when state is Present"),
     }
-    let parameters = field.name("parameters");
-    faults.at_most(parameters, setting.parameters.len(), 64);
-    for (name, value) in &setting.parameters {
-        faults.require(parameters.key(name), text::is_identifier(name), text::IDENTIFIER);
-        faults.require(parameters.key(name), value.len() <= PARAMETER_MAX, "must have at most 4096 bytes");
+    check_parameters(field.name("parameters"), &setting.parameters, faults);
+}
+
+/// Judges parameters.
+pub(super) fn check_parameters(field: Field<'_>, parameters: &v1alpha1::Parameters, faults: &mut Faults) {
+    faults.at_most(field, parameters.len(), 64);
+    for (name, value) in parameters {
+        faults.require(field.key(name), text::is_identifier(name), text::IDENTIFIER);
+        faults.require(field.key(name), value.len() <= PARAMETER_MAX, "must have at most 4096 bytes");
     }
 }
 

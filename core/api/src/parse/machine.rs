@@ -7,7 +7,7 @@ use seaworthy_model::id::{Kind, MachineId};
 use seaworthy_model::machine::{Address, HostKeyPolicy, MachineObject, MachineSpec};
 use seaworthy_model::meta::Parsed;
 
-use super::component_setting::component_settings;
+use super::component_setting::{check_parameters, component_settings};
 use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
 use super::{status, text};
@@ -49,10 +49,11 @@ fn spec(spec: &v1alpha1::MachineSpec, names: &mut Names) -> Parsed<MachineSpec> 
     let pins = component_settings(root.name("components"), &spec.components, names, &mut faults);
     let retry = spec.retry.as_deref().unwrap_or_default();
     faults.require(root.name("retry"), retry.len() <= 253, "must have at most 253 bytes");
-    let paused = spec.paused;
+    check_parameters(root.name("parameters"), &spec.parameters, &mut faults);
+    let (parameters, paused) = (spec.parameters.clone(), spec.paused);
     faults.result(connection.map(|connection| {
         let connection = Arc::new(connection);
-        Arc::new(MachineSpec { connection, pins, paused })
+        Arc::new(MachineSpec { connection, pins, parameters, paused })
     }))
 }
 

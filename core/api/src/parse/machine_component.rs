@@ -14,6 +14,7 @@ use seaworthy_model::meta::Parsed;
 use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
 use super::probe::probe;
+use super::removal::{invocation, removal};
 use super::text;
 use crate::names::Names;
 use crate::object::MachineComponent;
@@ -21,9 +22,6 @@ use crate::v1alpha1::{self, MachineComponentSpec};
 
 /// Longest template, in bytes.
 const TEMPLATE_MAX: usize = 65_536;
-/// Every fact that templates may use.
-const FACTS: [Fact; 6] =
-    [Fact::MachineName, Fact::Ip, Fact::Hostname, Fact::Idc, Fact::Rack, Fact::Architecture];
 
 /// Reads a `MachineComponent`.
 ///
@@ -47,17 +45,30 @@ fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<Ve
     let rest = name.strip_prefix(spec.component.as_str()).and_then(|rest| rest.strip_prefix('-'));
     let message = "must be spec.component and spec.version with a '-' between them";
     faults.require(Field::root("metadata").name("name"), rest == Some(spec.version.as_str()), message);
+    let is_empty = spec.artefacts.is_empty() && spec.files.is_empty() && spec.unit.is_none();
+    let message = "must have at least one entry, unless there are files or a unit";
+    faults.require(root.name("artefacts"), !is_empty, message);
     let artefacts = artefacts(root.name("artefacts"), &spec.artefacts, &mut faults);
+    let machine_parameters = &spec.machine_parameters;
+    machine_parameter_names(root.name("machineParameters"), machine_parameters, &mut faults);
     let content = content(root, spec, &mut faults);
     if faults.count() > 0 {
         return Err(faults.into_errors());
     }
     let component = names.component(&spec.component);
-    Ok(Arc::new(VersionSpec { component, version: spec.version.clone(), artefacts, content }))
+    let (version, machine_parameters) = (spec.version.clone(), machine_parameters.clone());
+    Ok(Arc::new(VersionSpec { component, version, artefacts, machine_parameters, content }))
+}
+
+fn machine_parameter_names(field: Field<'_>, names: &[String], faults: &mut Faults) {
+    faults.at_most(field, names.len(), 64);
+    faults.unique(field, "", names.iter().map(String::as_str));
+    for (index, name) in names.iter().enumerate() {
+        faults.require(field.index(index), text::is_identifier(name), text::IDENTIFIER);
+    }
 }
 
 fn artefacts(field: Field<'_>, artefacts: &[v1alpha1::Artefact], faults: &mut Faults) -> Vec<Artefact> {
-    faults.require(field, !artefacts.is_empty(), "must have at least one entry");
     faults.at_most(field, artefacts.len(), 8);
     faults.unique(field, "architecture", artefacts.iter().map(|artefact| artefact.architecture.as_str()));
     let items = artefacts.iter().enumerate();
@@ -110,7 +121,13 @@ fn content(root: Field<'_>, spec: &MachineComponentSpec, faults: &mut Faults) ->
             Rollback::Safe
         }
     };
-    Content { files, links, unit, probe, facts, rollback }
+    let preflight = spec.preflight.as_ref();
+    let preflight = preflight.and_then(|read| invocation(root.name("preflight"), read, faults));
+    let removal = spec.removal.as_ref().map(|read| removal(root.name("removal"), read, faults));
+    let is_served = unit.is_some() || removal.as_ref().is_none_or(|removal| removal.before_stop.is_empty());
+    let message = "must not be set without a unit";
+    faults.require(root.name("removal").name("beforeStop"), is_served, message);
+    Content { files, links, unit, probe, facts, rollback, preflight, removal }
 }
 
 fn files(field: Field<'_>, files: &[v1alpha1::ConfigFile], faults: &mut Faults) -> Vec<ConfigFile> {
@@ -184,7 +201,7 @@ fn unit(field: Field<'_>, unit: &v1alpha1::Unit, faults: &mut Faults) -> Unit {
     faults.require(field.name("template"), !unit.template.is_empty(), "must not be empty");
     let fits = unit.template.len() <= TEMPLATE_MAX;
     faults.require(field.name("template"), fits, "must have at most 65536 bytes");
-    if !text::is_relative_path(&unit.executable) {
+    if unit.executable.as_ref().is_some_and(|path| !text::is_relative_path(path)) {
         faults.add(field.name("executable"), text::relative_path_words());
     }
     let (name, template, executable) = (unit.name.clone(), unit.template.clone(), unit.executable.clone());
@@ -196,10 +213,10 @@ fn facts(field: Field<'_>, facts: &[String], faults: &mut Faults) -> Vec<Fact> {
     faults.unique(field, "", facts.iter().map(String::as_str));
     let mut read = Vec::with_capacity(facts.len());
     for (index, name) in facts.iter().enumerate() {
-        match FACTS.into_iter().find(|fact| fact.name() == name) {
+        match Fact::ALL.into_iter().find(|fact| fact.name() == name) {
             Some(fact) => read.push(fact),
             None => {
-                let message = "must be machineName, ip, hostname, idc, rack or architecture";
+                let message = "must be machineName, ip, hostname, idc, rack, architecture or cgroupVersion";
                 faults.add(field.index(index), message);
             }
         }

@@ -14,6 +14,7 @@ mod metadata;
 mod observation;
 mod package_version;
 mod probe;
+mod removal;
 mod small;
 mod status;
 mod text;

@@ -52,7 +52,7 @@ fn check(field: Field<'_>, probe: &v1alpha1::Probe, faults: &mut Faults) -> Opti
     }
 }
 
-fn command(field: Field<'_>, command: &[String], faults: &mut Faults) {
+pub(super) fn command(field: Field<'_>, command: &[String], faults: &mut Faults) {
     faults.at_most(field, command.len(), 32);
     match command.first() {
         None => faults.add(field, "must have at least one entry"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::{Architecture, ReleaseId};
+use seaworthy_model::component::{Architecture, CgroupVersion, ReleaseId};
 use seaworthy_model::machine::{
     ComponentStatus, Condition, FailedRelease, Identity, Installed, MachineStatus, Truth, Want,
 };
@@ -60,7 +60,9 @@ fn unsigned(number: i64) -> u64 {
 fn identity(identity: &v1alpha1::Identity) -> Option<Identity> {
     let host = identity.machine_id.get()?;
     let architecture = Architecture::ALL.into_iter().find(|known| known.name() == identity.architecture)?;
-    Some(Identity { host, host_key: identity.host_key.clone(), architecture })
+    let cgroup_version = identity.cgroup_version.as_deref();
+    let cgroup_version = CgroupVersion::ALL.into_iter().find(|known| Some(known.name()) == cgroup_version);
+    Some(Identity { host, host_key: identity.host_key.clone(), architecture, cgroup_version })
 }
 
 fn component_status(status: &v1alpha1::ComponentStatus, names: &mut Names) -> ComponentStatus {

@@ -1,7 +1,9 @@
 //! Blockers in words: for logs, metrics and `explain`.
 
+use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::Reason;
 use seaworthy_model::report::{Blocker, Subject};
+use seaworthy_model::time::Timestamp;
 
 use super::words;
 use crate::names::Names;
@@ -22,21 +24,9 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
     let version = |id| names.version_object_name(id).map_or_else(|_| format!("{id:?}"), String::from);
     let (reason, message) = match *blocker {
         Blocker::NotLeading => ("NotLeading", "this operator has not taken the Lease yet".into()),
-        Blocker::Standby { of } => (
-            "Standby",
-            format!("another operator, of epoch {}, holds the Lease; this one waits for its silence", of.0),
-        ),
-        Blocker::RenewalOverdue { since } => (
-            "RenewalOverdue",
-            format!(
-                "the Lease was last renewed at {}; nothing is started until it is",
-                rfc3339::format(since)
-            ),
-        ),
-        Blocker::SteppedDown { by } => (
-            "SteppedDown",
-            format!("another operator, of epoch {}, has taken the Lease; this process ends", by.0),
-        ),
+        Blocker::Standby { of } => ("Standby", standby(of)),
+        Blocker::RenewalOverdue { since } => ("RenewalOverdue", overdue(since)),
+        Blocker::SteppedDown { by } => ("SteppedDown", stepped_down(by)),
         Blocker::Stopping => ("Stopping", "this process was asked to stop; what is under way may end".into()),
         Blocker::NotSynced(kind) => {
             ("NotSynced", format!("not every {} was seen since this operator took the Lease", kind.name()))
@@ -51,19 +41,9 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
             ("BackOff", format!("it failed and is tried again at {}", rfc3339::format(until)))
         }
         Blocker::SessionLimit => ("SessionLimit", "as many sessions to hosts are open as may be".into()),
-        Blocker::MaxUnavailable { occupied, limit } => (
-            "MaxUnavailable",
-            format!(
-                "{occupied} of {limit} machines that may be unavailable at once are; one must come back first"
-            ),
-        ),
+        Blocker::MaxUnavailable { occupied, limit } => ("MaxUnavailable", unavailable(occupied, limit)),
         Blocker::MaxFailures { at_work, limit } => ("MaxFailures", unproven(at_work, limit)),
-        Blocker::TooManyFailures { failed, limit } => (
-            "TooManyFailures",
-            format!(
-                "{failed} machines failed and maxFailures is {limit}: correct the version or raise maxFailures"
-            ),
-        ),
+        Blocker::TooManyFailures { failed, limit } => ("TooManyFailures", too_many(failed, limit)),
         Blocker::Superseding => (
             "Superseding",
             "the fleet's defaults were changed; what is under way for the previous ones ends".into(),
@@ -72,6 +52,7 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::InvalidSpec => own(Reason::InvalidSpec, ""),
         Blocker::UnknownVersion(id) => own(Reason::UnknownVersion, &version(id)),
         Blocker::NoArtefact(id) => own(Reason::NoArtefact, &version(id)),
+        Blocker::MissingParameter(id) => own(Reason::MissingParameter, &version(id)),
         Blocker::Unreachable { until } => (
             "Unreachable",
             format!("the host cannot be reached; it is tried again at {}", rfc3339::format(until)),
@@ -89,6 +70,26 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::InUse(count) => ("InUse", format!("still in use by {count}")),
     };
     Explanation { reason, message }
+}
+
+fn standby(of: Epoch) -> String {
+    format!("another operator, of epoch {}, holds the Lease; this one waits for its silence", of.0)
+}
+
+fn overdue(since: Timestamp) -> String {
+    format!("the Lease was last renewed at {}; nothing is started until it is", rfc3339::format(since))
+}
+
+fn stepped_down(by: Epoch) -> String {
+    format!("another operator, of epoch {}, has taken the Lease; this process ends", by.0)
+}
+
+fn unavailable(occupied: u32, limit: u32) -> String {
+    format!("{occupied} of {limit} machines that may be unavailable at once are; one must come back first")
+}
+
+fn too_many(failed: u32, limit: u32) -> String {
+    format!("{failed} machines failed and maxFailures is {limit}: correct the version or raise maxFailures")
 }
 
 /// A release that may fail on all machines that are at work on it.
@@ -124,8 +125,6 @@ pub fn subject(subject: Subject, names: &Names) -> String {
 mod tests {
     use seaworthy_model::cause::CauseKind;
     use seaworthy_model::id::{Kind, MachineId, VersionId};
-    use seaworthy_model::lease::Epoch;
-    use seaworthy_model::time::Timestamp;
 
     use super::*;
 
@@ -149,6 +148,7 @@ mod tests {
                 "2 machines are at work on an unproven release, and maxFailures lets 2 be",
             ),
             (Blocker::UnknownVersion(version), "UnknownVersion", ": webd-1.1.0"),
+            (Blocker::MissingParameter(version), "MissingParameter", "spec.parameters"),
             (Blocker::UnknownVersion(VersionId(9)), "UnknownVersion", ": VersionId(9)"),
             (
                 Blocker::ReleaseFailed { version, cause: CauseKind::ProbeFailed },

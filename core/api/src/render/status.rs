@@ -26,6 +26,7 @@ pub fn machine_status(status: &MachineStatus, names: &Names) -> Result<v1alpha1:
             machine_id: identity.host.into(),
             host_key: identity.host_key.clone(),
             architecture: identity.architecture.name().into(),
+            cgroup_version: identity.cgroup_version.map(|version| version.name().into()),
         }),
         installed: installed(&components).into(),
         components: components.into(),

@@ -32,7 +32,7 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
 }
 
 /// Every reason that is not a cause.
-pub(crate) const REASONS: [Reason; 13] = [
+pub(crate) const REASONS: [Reason; 14] = [
     Reason::AsDesired,
     Reason::Connected,
     Reason::NotYetKnown,
@@ -44,6 +44,7 @@ pub(crate) const REASONS: [Reason; 13] = [
     Reason::InvalidSpec,
     Reason::UnknownVersion,
     Reason::NoArtefact,
+    Reason::MissingParameter,
     Reason::StoreRegressed,
     Reason::Terminating,
 ];
@@ -64,6 +65,7 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::InvalidSpec => "InvalidSpec",
         Reason::UnknownVersion => "UnknownVersion",
         Reason::NoArtefact => "NoArtefact",
+        Reason::MissingParameter => "MissingParameter",
         Reason::StoreRegressed => "StoreRegressed",
         Reason::Terminating => "Terminating",
         Reason::Cause(cause) => cause.name(),
@@ -104,6 +106,10 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
         }
         Reason::NoArtefact => {
             "a version that is wanted has no artefact for the architecture of the host: choose another version"
+        }
+        Reason::MissingParameter => {
+            "a version that is wanted needs a parameter that is not in spec.parameters of the Machine, or a fact that \
+             its host does not tell: set the parameter, or choose another version"
         }
         Reason::StoreRegressed => STORE_REGRESSED,
         Reason::Terminating => "the Machine is being deleted and its software removed from the host",
@@ -167,6 +173,14 @@ pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
             "a template does not render; nothing was installed: correct it in a new version"
         }
         CauseKind::OperationInvalid => "the host refuses a path, name or unit of the release as unacceptable",
+        CauseKind::PreflightFailed => {
+            "the new release failed its preflight on the host; nothing was touched: see what it said in the journal of \
+             the operation, and correct it in a new version"
+        }
+        CauseKind::RemovalFailed => {
+            "a command of the component's removal failed on the host, so it is not removed yet; it is tried again by \
+             itself: see what it said in the journal of the operation"
+        }
         CauseKind::ProbeFailed => {
             "the new release did not become healthy; what was there before is back. Look at the log of its unit on \
              the host; change spec.retry to try it once more"

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "crd")]
 use super::schema::{self, Rule, rule, rules};
-use super::{ComponentSetting, Condition};
+use super::{ComponentSetting, Condition, Parameters};
 use crate::scalar::Scalar;
 
 /// What is wanted of the machine.
@@ -32,6 +32,11 @@ pub struct MachineSpec {
         )
     )]
     pub components: Vec<ComponentSetting>,
+    /// Parameters of this machine for the templates of all components whose MachineComponent lists them in its
+    /// `machineParameters`. Names consist of letters, digits and underscores, and do not start with a digit.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(schema_with = "super::component_setting::parameters_schema"))]
+    pub parameters: Parameters,
     /// While true, nothing new is started on the machine. What is under way ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
@@ -197,6 +202,10 @@ pub struct Identity {
     /// The processor architecture, for example `amd64`.
     #[cfg_attr(feature = "crd", schemars(length(max = 32)))]
     pub architecture: Cow<'static, str>,
+    /// The version of control groups that it uses: `v1` or `v2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 32)))]
+    pub cgroup_version: Option<Cow<'static, str>>,
 }
 
 /// What is recorded about one component of a machine.

@@ -8,10 +8,25 @@ use super::schema::{self, Rule, rule, rules};
 /// What this version of the component consists of. It cannot be changed: a new version is a new object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema), schemars(extend(
-    "x-kubernetes-validations" = rule(
-        "self == oldSelf",
-        "spec cannot be changed: create a MachineComponent for the new version",
-    ),
+    "x-kubernetes-validations" = rules(&[
+        Rule {
+            rule: "self == oldSelf",
+            field: "",
+            message: "spec cannot be changed: create a MachineComponent for the new version",
+        },
+        Rule {
+            rule: "(has(self.artefacts) && size(self.artefacts) > 0) || (has(self.files) && size(self.files) > 0) \
+                   || has(self.unit)",
+            field: ".artefacts",
+            message: "must have at least one entry, unless there are files or a unit",
+        },
+        Rule {
+            rule: "has(self.unit) || !has(self.removal) || !has(self.removal.beforeStop) \
+                   || size(self.removal.beforeStop) == 0",
+            field: ".removal.beforeStop",
+            message: "must not be set without a unit",
+        },
+    ]),
 )))]
 #[serde(rename_all = "camelCase")]
 pub struct MachineComponentSpec {
@@ -21,11 +36,13 @@ pub struct MachineComponentSpec {
     /// The version, for example `1.1.0`.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63), extend("pattern" = schema::SUBDOMAIN)))]
     pub version: String,
-    /// Where the files come from: one artefact per processor architecture.
+    /// Where the files come from: one artefact per processor architecture. None at all for a version that consists of
+    /// what is rendered: the configuration of a host, for example.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "crd",
         schemars(
-            length(min = 1, max = 8),
+            length(max = 8),
             extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["architecture"])
         )
     )]
@@ -60,6 +77,18 @@ pub struct MachineComponentSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(schema_with = "facts_schema"))]
     pub facts: Vec<String>,
+    /// The parameters of a Machine (its `spec.parameters`) that the templates use, as `machineParameters.<name>`. On a
+    /// machine without one of them this version is not installed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(schema_with = "machine_parameters_schema"))]
+    pub machine_parameters: Vec<String>,
+    /// Run on the host from the finished release, before anything that runs is touched: a test of the configuration by
+    /// the new binary, for example. If it fails, nothing is changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preflight: Option<Invocation>,
+    /// What is done when the component is removed from a host, besides taking away what installing it made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removal: Option<Removal>,
     /// `Safe`: a host restores the previous release by itself when this one does not become healthy. `Unsafe`: this
     /// version may change data that the previous one cannot read, so the host stops and says so.
     #[serde(default = "rollback_default")]
@@ -80,8 +109,18 @@ fn facts_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         "x-kubernetes-list-type": "set",
         "items": {
             "type": "string",
-            "enum": ["machineName", "ip", "hostname", "idc", "rack", "architecture"],
+            "enum": ["machineName", "ip", "hostname", "idc", "rack", "architecture", "cgroupVersion"],
         },
+    })
+}
+
+#[cfg(feature = "crd")]
+fn machine_parameters_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "array",
+        "maxItems": 64,
+        "x-kubernetes-list-type": "set",
+        "items": { "type": "string", "maxLength": 63, "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" },
     })
 }
 
@@ -153,8 +192,9 @@ pub struct ConfigFile {
         )
     )]
     pub path: String,
-    /// A Jinja template. It sees `parameters.<name>`, `facts.<name>` of those that `facts` lists, `component`,
-    /// `version`, and `current`: the directory through which the current release is reached.
+    /// A Jinja template. It sees `parameters.<name>`, `facts.<name>` of those that `facts` lists,
+    /// `machineParameters.<name>` of those that `machineParameters` lists, `component`, `version`, and `current`: the
+    /// directory through which the current release is reached.
     #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
     pub template: String,
     /// Permission bits in octal.
@@ -207,7 +247,9 @@ pub struct Unit {
     /// A Jinja template of the unit file. It sees the same as those of `files`.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 65536)))]
     pub template: String,
-    /// The path in the release of the binary that the running service must consist of.
+    /// The path in the release of the binary that the running service must consist of. Leave it out for a unit that does
+    /// its work once and stays active (`Type=oneshot` with `RemainAfterExit=yes`), or that runs somebody else's binary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "crd",
         schemars(
@@ -215,7 +257,70 @@ pub struct Unit {
             extend("x-kubernetes-validations" = schema::relative_path())
         )
     )]
-    pub executable: String,
+    pub executable: Option<String>,
+}
+
+/// A program that is run on the host, without a shell. It succeeds with exit code 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Invocation {
+    /// The program (an absolute path, or one in the release) and its arguments.
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 32), inner(length(max = 1024))))]
+    pub command: Vec<String>,
+    /// Seconds after which it is killed, with all that it started, and has failed.
+    #[serde(default = "invocation_timeout_default")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 1, max = 3600)))]
+    pub timeout_seconds: i64,
+}
+
+/// The default of `timeoutSeconds` of an invocation.
+const fn invocation_timeout_default() -> i64 {
+    60
+}
+
+/// What is done when the component is removed from a host: when a Machine is deleted, or wants it `Absent`. After an
+/// interruption it is done again from the beginning, so each command must bear to be repeated. When one fails, the
+/// removal stops there, says so, and is tried again later.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Removal {
+    /// Run while the unit still runs, in this order. Left out when it does not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(length(max = 8), extend("x-kubernetes-list-type" = "atomic"))
+    )]
+    pub before_stop: Vec<Invocation>,
+    /// Run once the unit is stopped and gone, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(length(max = 8), extend("x-kubernetes-list-type" = "atomic"))
+    )]
+    pub after_stop: Vec<Invocation>,
+    /// Directories and files on the host that the component made while it ran. At the end of its removal whatever is
+    /// mounted there is unmounted, and they are deleted with all that is in them. No directory of the system's own is
+    /// accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(schema_with = "removed_paths_schema"))]
+    pub paths: Vec<String>,
+}
+
+#[cfg(feature = "crd")]
+fn removed_paths_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "array",
+        "maxItems": 16,
+        "x-kubernetes-list-type": "set",
+        "items": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 256,
+            "x-kubernetes-validations": schema::removable_path(),
+        },
+    })
 }
 
 /// How to tell that a release works: exactly one of `http`, `tcp` and `exec` must succeed so many times in a row

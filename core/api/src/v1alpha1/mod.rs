@@ -21,7 +21,8 @@ pub use condition::Condition;
 pub use int_or_string::IntOrString;
 pub use machine::{Address, ComponentStatus, FailedRelease, Identity, MachineSpec, MachineStatus, Ssh};
 pub use machine_component::{
-    Artefact, ConfigFile, ExecProbe, HttpProbe, Link, MachineComponentSpec, Probe, TcpProbe, Unit,
+    Artefact, ConfigFile, ExecProbe, HttpProbe, Invocation, Link, MachineComponentSpec, Probe, Removal,
+    TcpProbe, Unit,
 };
 
 /// The API group.

@@ -1,6 +1,9 @@
 //! Patterns and rules that the schemas of several kinds share. The same limits are enforced once more, with the
 //! same words, in [`parse`](crate::parse).
 
+use std::collections::BTreeSet;
+
+use seaworthy_model::removal::{PROTECTED_DIRECTORIES, PROTECTED_TREES};
 use serde_json::{Value, json};
 
 /// A DNS label: component names.
@@ -54,6 +57,32 @@ pub(crate) fn absolute_path() -> Value {
         "must be an absolute path without '..', made of letters, digits and ._@+%=,:-",
     )
 }
+
+/// The rules for a path that hosts delete.
+pub(crate) fn removable_path() -> Value {
+    let trees = PROTECTED_TREES.join("|");
+    let kept: Vec<String> =
+        PROTECTED_TREES.into_iter().chain(PROTECTED_DIRECTORIES).flat_map(above).collect();
+    let kept: BTreeSet<String> = kept.into_iter().collect();
+    let kept: Vec<String> = kept.into_iter().map(|path| format!("'{path}'")).collect();
+    let rule = format!(
+        "!self.matches('^({trees})(/|$)') && !self.matches('^/[^/]*$') && !(self in [{}])",
+        kept.join(", ")
+    );
+    let mut rules = vec![absolute_path()[0].clone()];
+    rules.push(json!({ "rule": rule, "message": REMOVABLE }));
+    Value::Array(rules)
+}
+
+/// A path and all that it is in, but what has a single part.
+fn above(path: &str) -> Vec<String> {
+    let ends = path.match_indices('/').map(|(index, _)| index).skip(2).chain([path.len()]);
+    ends.map(|end| path[..end].to_owned()).filter(|path| path.matches('/').count() > 1).collect()
+}
+
+/// What is said of a path that hosts do not delete.
+pub(crate) const REMOVABLE: &str =
+    "must be a path of at least two parts, and no directory of the system's own";
 
 /// The rules for a limit that is a number or a percentage.
 pub(crate) fn count_or_percent() -> Value {

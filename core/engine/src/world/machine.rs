@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::cause::Cause;
-use seaworthy_model::component::Architecture;
+use seaworthy_model::component::{Architecture, CgroupVersion};
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationState};
 use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
@@ -213,6 +213,15 @@ impl Machine {
     pub fn architecture(&self) -> Option<Architecture> {
         let reported = self.host.facts.as_ref().map(|facts| facts.architecture);
         reported.or_else(|| Some(self.object.as_ref()?.status.identity.as_ref()?.architecture))
+    }
+
+    /// The version of control groups, as the host reported it or as it is recorded.
+    #[must_use]
+    pub fn cgroup_version(&self) -> Option<CgroupVersion> {
+        match &self.host.facts {
+            Some(facts) => facts.cgroup_version,
+            None => self.object.as_ref()?.status.identity.as_ref()?.cgroup_version,
+        }
     }
 
     /// What the host reported of `component`.

@@ -22,7 +22,7 @@ impl World {
     ///
     /// # Errors
     /// Why there is no such release: the version does not exist or is of another component, it has no artefact for
-    /// the architecture, or the architecture is not known yet.
+    /// the architecture, the architecture is not known yet, or the machine lacks what the templates need.
     pub(crate) fn wanted(
         &self,
         machine: &Machine,
@@ -38,9 +38,20 @@ impl World {
             .filter(|spec| spec.component == component)
             .ok_or(Blocker::UnknownVersion(*version))?;
         let architecture = machine.architecture().ok_or(Blocker::NoArtefact(*version))?;
-        let facts = self.facts_for(machine, spec, architecture);
-        let release = release(*version, spec, architecture, &Arc::new(parameters.clone()), facts)?;
+        let own = self.own(machine, *version, spec, architecture)?;
+        let release = release(*version, spec, architecture, &Arc::new(parameters.clone()), own)?;
         Ok(Some(Cow::Owned(release)))
+    }
+
+    /// What a machine lacks for a version: the names of parameters and facts.
+    pub(crate) fn missing(&self, machine: &Machine, version: VersionId) -> String {
+        let Some(spec) = self.version_spec(version) else { return String::new() };
+        let parameters = spec.machine_parameters.iter().filter(|name| parameter(machine, name).is_none());
+        let architecture = machine.architecture().unwrap_or(Architecture::Amd64);
+        let facts =
+            spec.content.facts.iter().filter(|fact| self.fact(machine, architecture, **fact).is_none());
+        let names: Vec<&str> = parameters.map(String::as_str).chain(facts.map(|fact| fact.name())).collect();
+        names.join(", ")
     }
 
     /// The release as it was worked out once for all machines of an architecture.
@@ -76,35 +87,59 @@ impl World {
         parameters: &Parameters,
     ) -> ByArchitecture {
         let Some(spec) = self.version_spec(version) else { return Vec::new() };
-        if spec.component != component || !spec.content.facts.is_empty() {
+        if spec.component != component || !spec.is_uniform() {
             return Vec::new();
         }
         let parameters = Arc::new(parameters.clone());
-        let prepared = spec.artefacts.iter().filter_map(|artefact| {
-            let release = release(version, spec, artefact.architecture, &parameters, BTreeMap::new()).ok()?;
-            Some((artefact.architecture, release))
+        let prepared = Architecture::ALL.into_iter().filter_map(|architecture| {
+            let release = release(version, spec, architecture, &parameters, Own::default()).ok()?;
+            Some((architecture, release))
         });
         prepared.collect()
     }
 
-    fn facts_for(
+    /// What of a release is the machine's own.
+    fn own(
         &self,
         machine: &Machine,
+        version: VersionId,
         spec: &VersionSpec,
         architecture: Architecture,
-    ) -> BTreeMap<Fact, String> {
+    ) -> Result<Own, Blocker> {
+        let facts =
+            spec.content.facts.iter().map(|&fact| Some((fact, self.fact(machine, architecture, fact)?)));
+        let named = spec.machine_parameters.iter();
+        let parameters = named.map(|name| Some((name.clone(), parameter(machine, name)?.clone())));
+        let (facts, parameters) = (facts.collect::<Option<_>>(), parameters.collect::<Option<_>>());
+        let missing = Blocker::MissingParameter(version);
+        Ok(Own { facts: facts.ok_or(missing)?, parameters: parameters.ok_or(missing)? })
+    }
+
+    /// A fact; `None` while nobody knows it.
+    fn fact(&self, machine: &Machine, architecture: Architecture, fact: Fact) -> Option<String> {
         let address = machine.spec().map(|spec| &spec.connection.address);
-        let of_address = |part: fn(&Address) -> &str| address.map_or("", part).to_string();
-        let value = |fact| match fact {
-            Fact::MachineName => self.machine_name(machine.id).to_string(),
+        let of_address = |part: fn(&Address) -> &str| Some(address.map_or("", part).to_string());
+        match fact {
+            Fact::MachineName => Some(self.machine_name(machine.id).to_string()),
             Fact::Ip => of_address(|address| &address.ip),
             Fact::Hostname => of_address(|address| &address.hostname),
             Fact::Idc => of_address(|address| &address.idc),
             Fact::Rack => of_address(|address| &address.rack),
-            Fact::Architecture => architecture.name().to_string(),
-        };
-        spec.content.facts.iter().map(|&fact| (fact, value(fact))).collect()
+            Fact::Architecture => Some(architecture.name().to_string()),
+            Fact::CgroupVersion => machine.cgroup_version().map(|version| version.name().to_string()),
+        }
     }
+}
+
+/// What of a release is the machine's own.
+#[derive(Default)]
+struct Own {
+    facts: BTreeMap<Fact, String>,
+    parameters: Parameters,
+}
+
+fn parameter<'m>(machine: &'m Machine, name: &str) -> Option<&'m String> {
+    machine.spec()?.parameters.get(name)
 }
 
 fn release(
@@ -112,15 +147,18 @@ fn release(
     spec: &VersionSpec,
     architecture: Architecture,
     parameters: &Arc<Parameters>,
-    facts: BTreeMap<Fact, String>,
+    own: Own,
 ) -> Result<Arc<Release>, Blocker> {
-    let artefact = spec.artefact(architecture).ok_or(Blocker::NoArtefact(version))?.clone();
+    if !spec.suits(architecture) {
+        return Err(Blocker::NoArtefact(version));
+    }
     let recipe = Recipe {
         version: spec.version.clone(),
-        artefact,
+        artefact: spec.artefact(architecture).cloned(),
         content: spec.content.clone(),
         parameters: Arc::clone(parameters),
-        facts,
+        machine_parameters: own.parameters,
+        facts: own.facts,
     };
     Ok(Arc::new(Release { id: recipe.release_id(), version, recipe }))
 }

@@ -43,6 +43,8 @@ impl HostModel {
                     Fault::Sick => CauseKind::ProbeFailed,
                     Fault::WrongDigest => CauseKind::DigestMismatch,
                     Fault::Missing => CauseKind::DownloadFailed,
+                    Fault::Unfit => CauseKind::PreflightFailed,
+                    Fault::Sticky => CauseKind::RemovalFailed,
                 };
                 Some((cause, Share::ALL))
             })
@@ -66,6 +68,8 @@ impl HostModel {
                 let change = Change::Install(Install {
                     version: VersionNumber(number),
                     release: ReleaseNumber(number),
+                    has_preflight: release.is_careful,
+                    has_removal: release.is_careful,
                     rollback: if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe },
                     probe: Duration::from_secs(1),
                     probe_deadline: Duration::from_secs(60),
@@ -174,6 +178,10 @@ impl HostPart for HostModel {
                 self.go_on(None)?;
                 return Ok(self.ended(&order)?.summary((self.host.epoch().0, self.host.sequence())));
             }
+            Action::Left => {
+                let left = self.host.installed_of(WEBD).is_some_and(|installed| installed.has_removal);
+                return Ok(if left { "left" } else { "nothing" }.to_owned());
+            }
             Action::Spoil(spoiled) => ensure!(self.host.spoil(0, spoiled.drift()), "nothing to spoil"),
             Action::Strike { is_power, at, order } => {
                 ensure!(matches!(self.receive(order)?, Answer::Begun(_)), "it does not begin");
@@ -204,6 +212,8 @@ fn step(journal: &str) -> Result<Step> {
         "restarted" => Step::Probe,
         "restoring" => Step::Restore,
         "removing" => Step::Stop,
+        "staged" => Step::Preflight,
+        "stopped" => Step::Clean,
         other => bail!("no step at which the script can strike: {other:?}"),
     })
 }

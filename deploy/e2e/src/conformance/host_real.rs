@@ -9,13 +9,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use seaworthy_api::host::wire::{self, Answer, Change, Command, Fence, Operation, PROTOCOL, Reply, Request};
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Link, Probe, ProbeCheck, Recipe, Rollback,
-    Unit,
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Invocation, Link, Probe, ProbeCheck, Recipe,
+    Rollback, Unit,
 };
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{OperationId, OperationState};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
+use seaworthy_model::removal::Removal;
 
 use super::host::{HostPart, Report, Told, whose};
 use super::host_script::{Action, Order, Spoiled, Verb};
@@ -43,10 +44,17 @@ RestartSec=200ms
 [Install]
 WantedBy=multi-user.target
 ";
+/// Leaves a directory behind, with something mounted in it.
+const FILLS: &str = "[Service]
+ExecStartPre=/bin/sh -c 'mkdir -p /var/lib/webd/tmp && mount -t tmpfs tmpfs /var/lib/webd/tmp && mkdir /var/lib/webd/tmp/x'
+";
+/// That directory.
+const LEFT: &str = "/var/lib/webd";
 const PROBE: &str = "test ! -e /run/hold-probe && exec 3<>/dev/tcp/127.0.0.1/8000 && \
                      printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && grep -q ' 200 ' <&3";
 /// Takes everything away but the program itself.
-const RESET: &str = "rm -f /run/hold-*; systemctl stop webd.service 2>/dev/null; cd /opt/seaworthy && \
+const RESET: &str = "rm -f /run/hold-*; systemctl stop webd.service 2>/dev/null; \
+                     while umount /var/lib/webd/tmp 2>/dev/null; do :; done; rm -rf /var/lib/webd; cd /opt/seaworthy && \
                      rm -rf releases manifests current previous staging state && cd /etc/systemd/system && \
                      rm -f webd.service multi-user.target.wants/webd.service /usr/local/bin/webd \
                      seaworthy-resume.service multi-user.target.wants/seaworthy-resume.service && \
@@ -99,21 +107,22 @@ impl<'w> RealHost<'w> {
         let published = self.world.artefacts().publish_webd(version, health)?;
         let sha256 = match release.fault {
             Fault::WrongDigest => Digest::of(b"another"),
-            Fault::None | Fault::Sick | Fault::Missing => {
+            Fault::None | Fault::Sick | Fault::Missing | Fault::Unfit | Fault::Sticky => {
                 Digest::parse(&published.sha256).context("a digest has 64 digits")?
             }
         };
         let suffix = if release.fault == Fault::Missing { ".absent" } else { "" };
         let recipe = Recipe {
             version: version.to_owned(),
-            artefact: Artefact {
+            artefact: Some(Artefact {
                 architecture: architecture()?,
                 url: published.url + suffix,
                 sha256,
                 format: ArtefactFormat::TarGz,
-            },
-            content: content(if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe }),
+            }),
+            content: content(release),
             parameters: Arc::default(),
+            machine_parameters: BTreeMap::new(),
             facts: BTreeMap::new(),
         };
         Ok(wire::Release { id: recipe.release_id(), version_name: format!("webd-{version}"), recipe })
@@ -191,6 +200,8 @@ impl<'w> RealHost<'w> {
             "swapped" => self.hold("start")?,
             "restarted" => self.hold("probe")?,
             "removing" => self.hold("stop")?,
+            "staged" => self.hold("preflight")?,
+            "stopped" => self.hold("clean")?,
             "restoring" => {}
             other => bail!("no step at which the script can strike: {other:?}"),
         }
@@ -256,6 +267,12 @@ impl HostPart for RealHost<'_> {
                 let child = self.begun.take().context("nothing was begun")?;
                 return self.told(&child.wait_with_output()?.stdout);
             }
+            Action::Left => {
+                let line = format!(
+                    "if test -e {LEFT} || grep -q {LEFT} /proc/mounts; then echo left; else echo nothing; fi"
+                );
+                return Ok(self.host.sh(&line)?.trim().to_owned());
+            }
             Action::Spoil(spoiled) => self.spoil(*spoiled)?,
             Action::Strike { is_power, at, order } => self.strike(*is_power, at, order)?,
         }
@@ -282,7 +299,21 @@ fn report(facts: &wire::Facts) -> Report {
     }
 }
 
-fn content(rollback: Rollback) -> Content {
+fn content(release: &releases::Release) -> Content {
+    let shell = |script: &str| Invocation {
+        command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+        timeout_seconds: 60,
+    };
+    let verdict = |fault| if release.fault == fault { "exit 7" } else { "true" };
+    let held = |what: &str, fault| {
+        shell(&format!("while test -e /run/hold-{what}; do sleep 0.1; done; {}", verdict(fault)))
+    };
+    let removal = Removal {
+        before_stop: vec![shell("systemctl is-active webd.service")],
+        after_stop: vec![shell("! systemctl is-active webd.service"), held("clean", Fault::Sticky)],
+        paths: vec![LEFT.to_owned()],
+    };
+    let careful = release.is_careful;
     Content {
         files: vec![ConfigFile {
             path: "etc/webd.conf".to_owned(),
@@ -292,8 +323,8 @@ fn content(rollback: Rollback) -> Content {
         links: vec![Link { path: "/usr/local/bin/webd".to_owned(), target: "bin/webd".to_owned() }],
         unit: Some(Unit {
             name: "webd.service".to_owned(),
-            template: UNIT.to_owned(),
-            executable: "bin/webd".to_owned(),
+            template: if careful { format!("{FILLS}{UNIT}") } else { UNIT.to_owned() },
+            executable: Some("bin/webd".to_owned()),
         }),
         probe: Some(Probe {
             check: ProbeCheck::Exec { command: ["/bin/bash", "-c", PROBE].map(str::to_owned).to_vec() },
@@ -303,7 +334,9 @@ fn content(rollback: Rollback) -> Content {
             deadline_seconds: 6,
         }),
         facts: Vec::new(),
-        rollback,
+        rollback: if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe },
+        preflight: careful.then(|| held("preflight", Fault::Unfit)),
+        removal: careful.then_some(removal),
     }
 }
 

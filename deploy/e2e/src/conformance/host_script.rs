@@ -10,6 +10,7 @@
 //! | `finish` | lets it go on, and is its answer |
 //! | `spoil files` | somebody changes a file; also `links`, `unit` (stops it) |
 //! | `cut at swapped: 1.2 install 1.1.0` | the power fails when the journal has come to this step, and returns; the host recovers |
+//! | `left` | whether anything of what the service left behind is there still |
 //! | `kill at swapped: 1.2 install 1.1.0` | the same, but only the program is killed; whoever asks next wakes it |
 
 use anyhow::{Context, Result, bail};
@@ -55,6 +56,7 @@ pub(super) enum Action {
     Order(Order),
     Begin(Order),
     Finish,
+    Left,
     Spoil(Spoiled),
     Strike { is_power: bool, at: String, order: Order },
 }
@@ -93,6 +95,7 @@ impl Action {
         };
         match text.split_once(' ').unwrap_or((text, "")) {
             ("finish", "") => Ok(Self::Finish),
+            ("left", "") => Ok(Self::Left),
             ("begin", order) => Ok(Self::Begin(Order::parse(order)?)),
             ("spoil", "files") => Ok(Self::Spoil(Spoiled::Files)),
             ("spoil", "links") => Ok(Self::Spoil(Spoiled::Links)),

@@ -9,6 +9,8 @@ pub(super) struct Release {
     pub(super) fault: Fault,
     /// Whether a failure leaves it in place.
     pub(super) is_unsafe: bool,
+    /// Whether it is tested before it is swapped in, and leaves more behind than itself.
+    pub(super) is_careful: bool,
 }
 
 /// What is wrong with a release.
@@ -21,19 +23,30 @@ pub(super) enum Fault {
     WrongDigest,
     /// Its artefact is not there.
     Missing,
+    /// Its preflight fails.
+    Unfit,
+    /// Its removal fails.
+    Sticky,
 }
 
 const fn release(version: &'static str, fault: Fault, is_unsafe: bool) -> Release {
-    Release { version, fault, is_unsafe }
+    Release { version, fault, is_unsafe, is_careful: false }
 }
 
-pub(super) const ALL: [Release; 6] = [
+const fn careful(version: &'static str, fault: Fault) -> Release {
+    Release { version, fault, is_unsafe: false, is_careful: true }
+}
+
+pub(super) const ALL: [Release; 9] = [
     release("1.0.0", Fault::None, false),
     release("1.1.0", Fault::None, false),
     release("sick", Fault::Sick, false),
     release("sick-unsafe", Fault::Sick, true),
     release("forged", Fault::WrongDigest, false),
     release("lost", Fault::Missing, false),
+    careful("careful", Fault::None),
+    careful("unfit", Fault::Unfit),
+    careful("sticky", Fault::Sticky),
 ];
 
 /// The release of this version, and its number.

@@ -13,7 +13,7 @@ use seaworthy_model::id::Kind;
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::package_version::SINGLETON;
 
-use crate::world::host::Host;
+use crate::world::host::{CGROUP_VERSION, Host};
 use crate::world::{World, host_number};
 
 /// What differs from what is wanted. Empty when the world has converged.
@@ -267,17 +267,23 @@ impl<'a> Releases<'a> {
             return Some(*release);
         }
         let spec = self.spec(&version)?;
+        if !spec.suits(architecture) {
+            return None;
+        }
         let facts =
             spec.content.facts.iter().map(|fact| (*fact, fact_of(*fact, machine, architecture))).collect();
+        let own = &machine.spec.parameters;
+        let named = spec.machine_parameters.iter().map(|name| Some((name.clone(), own.get(name)?.clone())));
         let recipe = Recipe {
             version: spec.version.clone(),
-            artefact: spec.artefact(architecture)?.clone(),
+            artefact: spec.artefact(architecture).cloned(),
             content: spec.content.clone(),
             parameters: Arc::new(setting.parameters.clone()),
+            machine_parameters: named.collect::<Option<_>>()?,
             facts,
         };
         let release = recipe.release_id();
-        if spec.content.facts.is_empty() {
+        if spec.is_uniform() {
             self.known.insert(key, release);
         }
         Some(release)
@@ -312,6 +318,7 @@ fn fact_of(fact: Fact, machine: &Machine, architecture: Architecture) -> String 
         Fact::Idc => text(idc),
         Fact::Rack => text(rack),
         Fact::Architecture => architecture.name().to_owned(),
+        Fact::CgroupVersion => CGROUP_VERSION.name().to_owned(),
     }
 }
 

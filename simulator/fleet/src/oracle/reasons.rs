@@ -8,7 +8,7 @@
 //! | `MaxUnavailable`, `MaxFailures` | so many hosts are away or hold a failed release as may be: f broken hosts block nobody while more than f may be away |
 //! | `TooManyFailures` | as many hosts as may have failed releases |
 //! | `Paused` | somebody paused the Machine or the fleet |
-//! | `InvalidSpec`, `UnknownVersion`, `NoArtefact` | the objects, read again |
+//! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter` | the objects, read again |
 //! | `DuplicateHost`, `IdentityMismatch` | the host's owner, its machine-id |
 //! | `StoreRegressed` | the host has seen a higher epoch than the Lease has |
 //! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: these pass, and nothing passes any more |
@@ -104,8 +104,11 @@ impl<'a> Truth<'a> {
             Blocker::Paused => machine.spec.paused || self.is_fleet_paused(),
             Blocker::InvalidSpec => !self.is_acceptable(machine),
             Blocker::UnknownVersion(version) => self.version(version).is_none(),
-            Blocker::NoArtefact(version) => of_host(&|host| {
-                self.version(version).is_some_and(|spec| spec.artefact(host.architecture).is_none())
+            Blocker::NoArtefact(version) => {
+                of_host(&|host| self.version(version).is_some_and(|spec| !spec.suits(host.architecture)))
+            }
+            Blocker::MissingParameter(version) => self.version(version).is_some_and(|spec| {
+                spec.machine_parameters.iter().any(|name| !machine.spec.parameters.contains_key(name))
             }),
             Blocker::DuplicateHost => {
                 let uid = machine.metadata.uid.get();

@@ -182,6 +182,8 @@ pub enum FailureCause {
     DigestMismatch,
     /// A template does not render.
     TemplateFailed,
+    /// Its preflight says no. The version must have one.
+    PreflightFailed,
 }
 
 impl FailureCause {
@@ -192,6 +194,7 @@ impl FailureCause {
             Self::ProbeFailed => CauseKind::ProbeFailed,
             Self::DigestMismatch => CauseKind::DigestMismatch,
             Self::TemplateFailed => CauseKind::TemplateFailed,
+            Self::PreflightFailed => CauseKind::PreflightFailed,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_api::object::{Endpoint, Machine, Metadata, Resource};
-use seaworthy_api::v1alpha1::{Address, MachineSpec, Ssh};
+use seaworthy_api::v1alpha1::{Address, MachineSpec, Parameters, Ssh};
 use seaworthy_kernel::{Draws, Priority};
 use seaworthy_model::id::Kind;
 
@@ -200,6 +200,7 @@ impl Racks {
                 },
                 ssh: self.ssh.clone(),
                 components: Vec::new(),
+                parameters: Parameters::new(),
                 paused: false,
                 retry: None,
             }),

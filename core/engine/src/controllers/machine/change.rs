@@ -1,5 +1,6 @@
 //! What has to change on a host, and whether it may change now.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 
@@ -65,13 +66,20 @@ impl<'w> Step<'w> {
         if let Blocker::UnknownVersion(version) | Blocker::NoArtefact(version) = blocker {
             return String::from(self.world.version_name(version));
         }
+        if let Blocker::MissingParameter(version) = blocker {
+            let missing = self.world.missing(self.machine, version);
+            return format!("{} needs {missing}", self.world.version_name(version));
+        }
         String::new()
     }
 
     /// Whether anything would be changed, as far as the record tells.
     pub(super) fn wants_change(self) -> bool {
         targets(self.world, self.machine).any(|target| {
-            matches!(self.need(&target), Need::Change { .. } | Need::Obstacle(Blocker::NoArtefact(_)))
+            matches!(
+                self.need(&target),
+                Need::Change { .. } | Need::Obstacle(Blocker::NoArtefact(_) | Blocker::MissingParameter(_))
+            )
         })
     }
 
@@ -272,5 +280,11 @@ impl<'w> Step<'w> {
 
 /// The reason of the condition that tells of an obstacle.
 const fn reason_of(blocker: Blocker) -> Reason {
-    if matches!(blocker, Blocker::NoArtefact(_)) { Reason::NoArtefact } else { Reason::UnknownVersion }
+    if matches!(blocker, Blocker::NoArtefact(_)) {
+        Reason::NoArtefact
+    } else if matches!(blocker, Blocker::MissingParameter(_)) {
+        Reason::MissingParameter
+    } else {
+        Reason::UnknownVersion
+    }
 }

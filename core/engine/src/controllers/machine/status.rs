@@ -117,7 +117,7 @@ impl Step<'_> {
         };
         let status = MachineStatus {
             observed_generation,
-            identity: recorded.identity.clone().or_else(|| self.identity(verdict)),
+            identity: self.identity(verdict),
             components: self.components(verdict),
             conditions: self.conditions(now, verdict),
         };
@@ -126,16 +126,24 @@ impl Step<'_> {
         says_something.then_some(status)
     }
 
+    /// Who the host is: as it was first seen, with what may change since.
     fn identity(self, verdict: &Verdict) -> Option<Identity> {
-        if verdict.is_stranger {
-            return None;
+        let recorded = self.object.status.identity.as_ref();
+        let facts = self.machine.host.facts.as_ref().filter(|_| !verdict.is_stranger);
+        if let Some(recorded) = recorded {
+            let reported = facts.and_then(|facts| facts.cgroup_version);
+            return Some(Identity {
+                cgroup_version: reported.or(recorded.cgroup_version),
+                ..recorded.clone()
+            });
         }
-        let facts = self.machine.host.facts.as_ref()?;
+        let facts = facts?;
         let trusts_first = self.machine.spec()?.connection.host_key_policy == HostKeyPolicy::TrustOnFirstUse;
         Some(Identity {
             host: facts.host,
             host_key: if trusts_first { facts.host_key.clone() } else { None },
             architecture: facts.architecture,
+            cgroup_version: facts.cgroup_version,
         })
     }
 
@@ -248,7 +256,18 @@ fn says_the_same(new: &MachineStatus, old: &MachineStatus) -> bool {
     let same_components = new.components.len() == old.components.len()
         && new.components.iter().all(|new| old.component(new.component) == Some(new));
     new.observed_generation == old.observed_generation
-        && new.identity == old.identity
+        && tells_the_same(new.identity.as_ref(), old.identity.as_ref())
         && same_components
         && told(new) == told(old)
+}
+
+/// Whether two identities say the same. One that does not tell yet what no older operator recorded is completed with
+/// the next write that is due: a new operator does not write to all of a settled fleet.
+fn tells_the_same(new: Option<&Identity>, old: Option<&Identity>) -> bool {
+    match (new, old) {
+        (Some(new), Some(old)) if old.cgroup_version.is_none() => {
+            (new.host, &new.host_key, new.architecture) == (old.host, &old.host_key, old.architecture)
+        }
+        (new, old) => new == old,
+    }
 }

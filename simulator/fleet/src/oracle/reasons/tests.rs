@@ -66,6 +66,7 @@ fn reasons_are_held_against_the_truth() {
         Blocker::InvalidSpec,
         Blocker::UnknownVersion(version),
         Blocker::NoArtefact(version),
+        Blocker::MissingParameter(version),
         Blocker::DuplicateHost,
         Blocker::IdentityMismatch,
         Blocker::StoreRegressed { seen: seaworthy_model::lease::Epoch(9) },

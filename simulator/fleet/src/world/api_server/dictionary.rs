@@ -82,4 +82,5 @@ pub(super) struct Inventory {
     pub(super) components: Arc<[ComponentStatus]>,
     pub(super) installed: Arc<str>,
     pub(super) architecture: Option<Cow<'static, str>>,
+    pub(super) cgroup_version: Option<Cow<'static, str>>,
 }

@@ -52,6 +52,7 @@ impl StatusForm {
             components: Arc::clone(&status.components),
             installed: Arc::clone(&status.installed),
             architecture: status.identity.as_ref().map(|identity| identity.architecture.clone()),
+            cgroup_version: status.identity.as_ref().and_then(|identity| identity.cgroup_version.clone()),
         });
         let mut keep = |condition: &Condition| {
             let words = Words {
@@ -75,13 +76,14 @@ impl StatusForm {
 
     /// The status in full.
     pub(super) fn status(&self) -> MachineStatus {
-        let Inventory { components, installed, architecture } = &*self.inventory;
+        let Inventory { components, installed, architecture, cgroup_version } = &*self.inventory;
         MachineStatus {
             observed_generation: self.observed_generation,
             identity: self.host.as_ref().map(|(host, key)| Identity {
                 machine_id: Scalar::Read(*host),
                 host_key: key.clone(),
                 architecture: architecture.clone().unwrap_or_default(),
+                cgroup_version: cgroup_version.clone(),
             }),
             components: Arc::clone(components),
             installed: Arc::clone(installed),

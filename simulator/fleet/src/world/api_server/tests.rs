@@ -36,6 +36,7 @@ fn machine(name: &str) -> Resource {
                 host_key_policy: "TrustOnFirstUse".into(),
             },
             components: Vec::new(),
+            parameters: Default::default(),
             paused: false,
             retry: None,
         }),
@@ -200,13 +201,7 @@ fn a_version_is_immutable_and_named_by_its_contents() {
             spec: MachineComponentSpec {
                 component: "webd".into(),
                 version: "1.0.0".into(),
-                artefacts: Vec::new(),
-                files: Vec::new(),
-                links: Vec::new(),
-                unit: None,
-                probe: None,
-                facts: Vec::new(),
-                rollback: "Safe".into(),
+                ..empty_component().spec
             },
             ..empty_component()
         }))

@@ -9,7 +9,7 @@ mod operation;
 mod step;
 
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::Architecture;
+use seaworthy_model::component::{Architecture, CgroupVersion};
 use seaworthy_model::host::{BootId, Drift, OperationId};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
@@ -42,7 +42,12 @@ pub struct Installed {
     pub release: ReleaseNumber,
     /// In what it differs from that release.
     pub drift: Drift,
+    /// Whether there is more to its removal than to take it away.
+    pub has_removal: bool,
 }
+
+/// Which version of control groups the hosts use, all of them.
+pub const CGROUP_VERSION: CgroupVersion = CgroupVersion::V2;
 
 /// How an operation ended, as the journal has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,6 +66,10 @@ pub struct Install {
     pub release: ReleaseNumber,
     /// Whether the previous one may be restored.
     pub rollback: Rollback,
+    /// Whether it is tested before it is swapped in.
+    pub has_preflight: bool,
+    /// Whether there is more to its removal than to take it away.
+    pub has_removal: bool,
     /// How long a healthy release is probed, at least.
     pub probe: Duration,
     /// When an unhealthy one is given up.
@@ -155,8 +159,15 @@ impl Running {
             | Step::Verify
             | Step::Stage
             | Step::Render
+            | Step::Preflight
             | Step::Swap => false,
-            Step::Stop | Step::Delete | Step::Restart | Step::Probe | Step::Restore | Step::Recover => true,
+            Step::Stop
+            | Step::Clean
+            | Step::Delete
+            | Step::Restart
+            | Step::Probe
+            | Step::Restore
+            | Step::Recover => true,
             Step::Commit => !self.untouched,
         }
     }
@@ -252,12 +263,12 @@ impl Host {
         match (running.step, running.work.change) {
             (Step::Swap, Change::Install(install)) => {
                 let drift = Drift::NOT_RUNNING.with(Drift::WRONG_BINARY);
-                let Install { version, release, .. } = install;
-                self.put(Installed { component, version, release, drift });
+                let Install { version, release, has_removal, .. } = install;
+                self.put(Installed { component, version, release, drift, has_removal });
             }
             (Step::Restart, Change::Install(install)) => {
-                let Install { version, release, .. } = install;
-                self.put(Installed { component, version, release, drift: Drift::NONE });
+                let Install { version, release, has_removal, .. } = install;
+                self.put(Installed { component, version, release, drift: Drift::NONE, has_removal });
             }
             (Step::Restore, _) => match running.previous {
                 Some(previous) => {
@@ -274,6 +285,12 @@ impl Host {
             (Step::Stop, _) => {
                 if let Some(previous) = running.previous {
                     self.put(Installed { drift: previous.drift.with(Drift::NOT_RUNNING), ..previous });
+                }
+            }
+            (Step::Clean, _) => {
+                if let Some(previous) = running.previous {
+                    let drift = previous.drift.with(Drift::NOT_RUNNING).with(Drift::LINKS);
+                    self.put(Installed { drift, ..previous });
                 }
             }
             (Step::Delete, _) => self.take(component),
@@ -295,13 +312,20 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
             Step::Lock => Some(Step::Journal),
             Step::Journal if running.untouched => Some(Step::Commit),
             Step::Journal => Some(Step::Stop),
+            Step::Stop if running.previous.is_some_and(|previous| previous.has_removal) => Some(Step::Clean),
             Step::Stop => Some(Step::Delete),
+            Step::Clean => {
+                let present = running.previous.map(|previous| setting.failure(previous.version));
+                running.failed = present.flatten().filter(|cause| *cause == CauseKind::RemovalFailed);
+                Some(if running.failed.is_some() { Step::Commit } else { Step::Delete })
+            }
             Step::Delete => Some(Step::Commit),
             Step::Commit
             | Step::Download
             | Step::Verify
             | Step::Stage
             | Step::Render
+            | Step::Preflight
             | Step::Swap
             | Step::Restart
             | Step::Probe
@@ -320,11 +344,16 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
         }
         Step::Download => Some(Step::Verify),
         Step::Verify => {
-            running.failed = failure.filter(|cause| *cause != CauseKind::ProbeFailed);
+            running.failed = failure.filter(|cause| !is_found_out_later(*cause));
             Some(if running.failed.is_some() { Step::Commit } else { Step::Stage })
         }
         Step::Stage => Some(Step::Render),
+        Step::Render if install.has_preflight => Some(Step::Preflight),
         Step::Render => Some(Step::Swap),
+        Step::Preflight => {
+            running.failed = failure.filter(|cause| *cause == CauseKind::PreflightFailed);
+            Some(if running.failed.is_some() { Step::Commit } else { Step::Swap })
+        }
         Step::Swap => Some(Step::Restart),
         Step::Restart => {
             if failure == Some(CauseKind::ProbeFailed) {
@@ -339,8 +368,13 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
         Step::Probe if running.failed == Some(CauseKind::ProbeFailed) => Some(Step::Restore),
         Step::Probe | Step::Recover => Some(Step::Commit),
         Step::Restore => Some(Step::Recover),
-        Step::Stop | Step::Delete | Step::Commit => None,
+        Step::Stop | Step::Clean | Step::Delete | Step::Commit => None,
     }
+}
+
+/// Whether a release with this fault can be staged.
+const fn is_found_out_later(cause: CauseKind) -> bool {
+    matches!(cause, CauseKind::ProbeFailed | CauseKind::PreflightFailed | CauseKind::RemovalFailed)
 }
 
 /// How long the present step takes.

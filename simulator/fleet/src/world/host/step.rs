@@ -38,11 +38,15 @@ pub enum Step {
     Delete,
     /// Write the end into the journal.
     Commit,
+    /// Between rendering and the swap, if the release has one: its own test of itself.
+    Preflight,
+    /// Of a removal, between stop and delete, if the release has one: its commands, and what it left behind.
+    Clean,
 }
 
 impl Step {
     /// Every step, by its number.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Lock,
         Self::Journal,
         Self::Download,
@@ -57,6 +61,8 @@ impl Step {
         Self::Stop,
         Self::Delete,
         Self::Commit,
+        Self::Preflight,
+        Self::Clean,
     ];
 
     /// The steps of an installation that succeeds.
@@ -120,6 +126,8 @@ impl Pace {
             Step::Restart | Step::Recover | Step::Stop => self.restart,
             Step::Delete => Span::millis(50, 500),
             Step::Probe => Span::millis(0, 1_000),
+            Step::Preflight => Span::millis(20, 2_000),
+            Step::Clean => Span::millis(50, 10_000),
         };
         draws.within(word("host step") ^ step.number(), owner, u64::from(run), span)
     }

@@ -38,10 +38,80 @@ fn install(epoch: u32, sequence: u64, version: u32) -> Order {
         version: VersionNumber(version),
         release: release(version),
         rollback: Rollback::Safe,
+        has_preflight: false,
+        has_removal: false,
         probe: Duration::from_secs(3),
         probe_deadline: Duration::from_secs(60),
     });
     apply(epoch, sequence, change)
+}
+
+/// A release that is tested before it is swapped in, and that leaves more behind than itself.
+fn install_careful(epoch: u32, sequence: u64, version: u32) -> Order {
+    let Command::Apply(work) = install(epoch, sequence, version).command else { unreachable!() };
+    let Change::Install(install) = work.change else { unreachable!() };
+    apply(epoch, sequence, Change::Install(Install { has_preflight: true, has_removal: true, ..install }))
+}
+
+/// The steps of the operation under way, from the next one on.
+fn steps_of(host: &mut Host, setting: &Setting<'_>) -> (Vec<Step>, Ended) {
+    let mut steps = Vec::new();
+    loop {
+        let run = host.running().unwrap().run;
+        match host.advance(run, setting).unwrap() {
+            Progress::Next(step, _) => steps.push(step),
+            Progress::Ended { ended, .. } => return (steps, ended),
+        }
+    }
+}
+
+#[test]
+fn a_preflight_comes_before_the_swap_and_touches_nothing() {
+    let failures = [None, None, Some((CauseKind::PreflightFailed, Share::ALL))];
+    let setting = setting(&failures);
+    let mut host = host();
+    host.receive(&install_careful(1, 1, 1), 0, &setting);
+    let (steps, ended) = steps_of(&mut host, &setting);
+    let at = steps.iter().position(|step| *step == Step::Preflight).unwrap();
+    assert_eq!((steps[at - 1], steps[at + 1], ended), (Step::Render, Step::Swap, Ended::Succeeded));
+    host.receive(&install_careful(1, 2, 2), 0, &setting);
+    let (steps, ended) = steps_of(&mut host, &setting);
+    assert!(!steps.contains(&Step::Swap));
+    assert_eq!(ended, Ended::Failed(CauseKind::PreflightFailed));
+    assert_eq!(version_of(&host), Some((1, Drift::NONE)));
+}
+
+#[test]
+fn a_removal_that_fails_leaves_what_it_could_not_take_away() {
+    let failures = [None, Some((CauseKind::RemovalFailed, Share::ALL))];
+    let (fine, sticky) = (setting(&[]), setting(&failures));
+    for (setting, expected) in [(&fine, Ended::Succeeded), (&sticky, Ended::Failed(CauseKind::RemovalFailed))]
+    {
+        let mut host = host();
+        host.receive(&install_careful(1, 1, 1), 0, setting);
+        assert_eq!(go_on(&mut host, setting, None), Some(Ended::Succeeded));
+        host.receive(&apply(1, 2, Change::Remove), 0, setting);
+        let (steps, ended) = steps_of(&mut host, setting);
+        assert!(steps.windows(2).any(|pair| pair == [Step::Stop, Step::Clean]));
+        assert_eq!(ended, expected);
+        let drift = Drift::NOT_RUNNING.with(Drift::LINKS);
+        assert_eq!(version_of(&host), (ended != Ended::Succeeded).then_some((1, drift)));
+    }
+}
+
+#[test]
+fn power_lost_while_it_is_cleaned_up_ends_with_nothing_left() {
+    let setting = setting(&[]);
+    let mut host = host();
+    host.receive(&install_careful(1, 1, 1), 0, &setting);
+    go_on(&mut host, &setting, None);
+    host.receive(&apply(1, 2, Change::Remove), 0, &setting);
+    go_on(&mut host, &setting, Some(Step::Clean));
+    host.power_off();
+    host.power_on();
+    assert!(matches!(host.recover(&setting), Some(Progress::Next(Step::Clean, _))));
+    assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Succeeded));
+    assert_eq!(version_of(&host), None);
 }
 
 fn apply(epoch: u32, sequence: u64, change: Change) -> Order {

@@ -30,7 +30,7 @@ use crate::world::Catalogue;
 use crate::world::World;
 use crate::world::api_server::KINDS;
 use crate::world::event::Event;
-use crate::world::host::{Change, Command, Ended, Install, Operation, Order, Report, Work};
+use crate::world::host::{CGROUP_VERSION, Change, Command, Ended, Install, Operation, Order, Report, Work};
 use crate::world::mail::{Letter, Passage, Reply, Sender};
 use crate::world::meeting::Encounter;
 
@@ -414,6 +414,8 @@ impl World {
                     version: self.catalogue.version(version),
                     release: self.catalogue.release(release.id),
                     rollback: release.recipe.content.rollback,
+                    has_preflight: release.recipe.content.preflight.is_some(),
+                    has_removal: release.recipe.content.removal.is_some(),
                     probe: probe_length(&release.recipe),
                     probe_deadline: probe_deadline(&release.recipe),
                 })
@@ -449,6 +451,7 @@ impl World {
             host: host.identity,
             host_key: None,
             architecture: host.architecture,
+            cgroup_version: Some(CGROUP_VERSION),
             boot: host.boot(),
             owner: host.owner().map_or(Owner::Nobody, Owner::Machine),
             epoch: host.epoch(),

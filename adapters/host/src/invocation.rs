@@ -1,0 +1,105 @@
+//! Programs that a release brings or names: run once, for a limited time, with what they said last.
+
+use std::io::{ErrorKind, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{Pid, Signal, kill_process_group};
+use seaworthy_model::component::Invocation;
+
+use crate::system::System;
+use crate::systemd::PATH;
+use crate::verify::POLL;
+
+/// So much of the end of what a program said goes into a cause.
+const WORDS_MAX: usize = 2048;
+
+/// How a program ended.
+pub(crate) struct Ending {
+    /// In words: `exit status: 0`.
+    pub(crate) status: String,
+    pub(crate) succeeded: bool,
+    /// What it said last.
+    pub(crate) words: String,
+}
+
+impl Ending {
+    /// Why it did not succeed.
+    pub(crate) fn complaint(&self, invocation: &Invocation) -> String {
+        let Self { status, words, .. } = self;
+        format!("{}: {status}: {words}", invocation.command.join(" ")).trim_end_matches([':', ' ']).to_owned()
+    }
+}
+
+/// Runs a program in `directory`, which its name is relative to, and waits for its end.
+pub(crate) fn run(invocation: &Invocation, directory: &Path, system: &dyn System) -> Ending {
+    attempt(invocation, directory, system).unwrap_or_else(|error| Ending {
+        status: format!("not run: {error}"),
+        succeeded: false,
+        words: String::new(),
+    })
+}
+
+fn attempt(invocation: &Invocation, directory: &Path, system: &dyn System) -> std::io::Result<Ending> {
+    let (program, arguments) = invocation.command.split_first().ok_or(ErrorKind::InvalidInput)?;
+    let (mut output, input) = std::io::pipe()?;
+    let mut command = Command::new(directory.join(program));
+    command.args(arguments).current_dir(directory).env("PATH", PATH).process_group(0);
+    command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input);
+    let mut child = command.spawn()?;
+    // This side of the pipe is closed, and what is written is read as it comes: a program that talks much is not stopped
+    // by that, and one that lets a daemon behind does not keep us.
+    drop(command);
+    fcntl_setfl(&output, fcntl_getfl(&output)? | OFlags::NONBLOCK)?;
+    let deadline = system.now() + Duration::from_secs(invocation.timeout_seconds.into());
+    let mut said = Vec::new();
+    loop {
+        let ended = child.try_wait()?;
+        listen(&mut output, &mut said)?;
+        if let Some(status) = ended {
+            return Ok(Ending {
+                status: status.to_string(),
+                succeeded: status.success(),
+                words: words(&said),
+            });
+        }
+        if system.now() >= deadline {
+            kill(&mut child)?;
+            let status = format!("not done after {} s", invocation.timeout_seconds);
+            return Ok(Ending { status, succeeded: false, words: words(&said) });
+        }
+        system.wait(POLL);
+    }
+}
+
+/// Reads what is there, and keeps the end of it.
+fn listen(output: &mut impl Read, said: &mut Vec<u8>) -> std::io::Result<()> {
+    let mut buffer = [0; 4096];
+    loop {
+        match output.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(length) => said.extend(&buffer[..length]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        let surplus = said.len().saturating_sub(WORDS_MAX);
+        said.drain(..surplus);
+    }
+}
+
+fn words(said: &[u8]) -> String {
+    String::from_utf8_lossy(said).trim().to_owned()
+}
+
+/// Ends a program and all that it started.
+fn kill(child: &mut Child) -> std::io::Result<()> {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // It may have ended just now.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    child.wait().map(drop)
+}

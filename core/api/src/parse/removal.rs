@@ -1,0 +1,46 @@
+//! Programs that a `MachineComponent` runs on a host, and what is done when it is removed.
+
+use seaworthy_model::component::Invocation;
+use seaworthy_model::removal::{Removal, is_removable};
+
+use super::faults::{Faults, Field};
+use super::probe::command;
+use super::text;
+use crate::v1alpha1;
+
+/// What is said of a path that hosts do not delete.
+const REMOVABLE: &str = "must be a path of at least two parts, and no directory of the system's own";
+
+/// Reads an invocation; `None` beside at least one fault.
+pub(super) fn invocation(
+    field: Field<'_>,
+    read: &v1alpha1::Invocation,
+    faults: &mut Faults,
+) -> Option<Invocation> {
+    command(field.name("command"), &read.command, faults);
+    let timeout = faults.number(field.name("timeoutSeconds"), read.timeout_seconds, (1_u32, 3600));
+    Some(Invocation { command: read.command.clone(), timeout_seconds: timeout? })
+}
+
+/// Reads what is done at a removal.
+pub(super) fn removal(field: Field<'_>, read: &v1alpha1::Removal, faults: &mut Faults) -> Removal {
+    let before_stop = invocations(field.name("beforeStop"), &read.before_stop, faults);
+    let after_stop = invocations(field.name("afterStop"), &read.after_stop, faults);
+    let field = field.name("paths");
+    faults.at_most(field, read.paths.len(), 16);
+    faults.unique(field, "", read.paths.iter().map(String::as_str));
+    for (index, path) in read.paths.iter().enumerate() {
+        if !text::is_absolute_path(path) {
+            faults.add(field.index(index), text::absolute_path_words());
+        } else {
+            faults.require(field.index(index), is_removable(path), REMOVABLE);
+        }
+    }
+    Removal { before_stop, after_stop, paths: read.paths.clone() }
+}
+
+fn invocations(field: Field<'_>, read: &[v1alpha1::Invocation], faults: &mut Faults) -> Vec<Invocation> {
+    faults.at_most(field, read.len(), 8);
+    let items = read.iter().enumerate();
+    items.filter_map(|(index, item)| invocation(field.index(index), item, faults)).collect()
+}
