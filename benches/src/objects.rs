@@ -85,6 +85,8 @@ pub(crate) fn version(number: u32) -> VersionObject {
         version: format!("1.{number}.0"),
         artefacts: vec![artefact],
         machine_parameters: Vec::new(),
+        depends_on: Vec::new(),
+        disruption: Default::default(),
         content,
     };
     VersionObject { meta: meta(u128::from(number) + 10), spec: Ok(Arc::new(spec)) }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use seaworthy_api::names::Names;
 use seaworthy_api::object::{Metadata, Resource};
 use seaworthy_api::{manifest, parse};
-use seaworthy_model::component::{Architecture, ArtefactFormat, Fact, ProbeCheck};
+use seaworthy_model::component::{Architecture, ArtefactFormat, Disruption, Fact, ProbeCheck};
 use seaworthy_model::event::Observation;
 use seaworthy_model::machine::{HostKeyPolicy, Want};
 use seaworthy_model::quantity::CountOrPercent;
@@ -73,6 +73,8 @@ fn machine_components() {
     assert!(third.artefacts.is_empty() && third.suits(Architecture::S390x));
     assert_eq!(third.content.unit.as_ref().unwrap().executable, None);
     assert_eq!(third.content.facts, [Fact::CgroupVersion]);
+    assert_eq!((second.disruption, third.disruption), (Disruption::Drain, Disruption::Restart));
+    assert_eq!(second.depends_on, [third.component]);
     let preflight = second.content.preflight.as_ref().unwrap();
     assert_eq!((preflight.command[0].as_str(), preflight.timeout_seconds), ("bin/webd", 60));
     assert_eq!(second.content.removal.as_ref().unwrap().paths, ["/var/lib/webd"]);

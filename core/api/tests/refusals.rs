@@ -274,7 +274,20 @@ fn of_links_and_units() {
                 "spec.facts[1]",
                 "must be machineName, ip, hostname, idc, rack, architecture or cgroupVersion",
             ),
+            (
+                "/spec/dependsOn",
+                json!(["runc", "webd"]),
+                "spec.dependsOn",
+                "must not have the component's own name in it",
+            ),
+            (
+                "/spec/dependsOn",
+                json!(["runc", "runc"]),
+                "spec.dependsOn[1]",
+                "is the same as in spec.dependsOn[0]",
+            ),
             ("/spec/facts", json!(["ip", "ip"]), "spec.facts[1]", "is the same as in spec.facts[0]"),
+            ("/spec/disruption", json!("Some"), "spec.disruption", "must be None, Restart, Drain or Reboot"),
             ("/spec/rollback", json!("Never"), "spec.rollback", "must be Safe or Unsafe"),
         ],
     );

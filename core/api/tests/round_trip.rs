@@ -76,6 +76,8 @@ fn reason() -> impl Strategy<Value = Reason> {
         Reason::UnknownVersion,
         Reason::NoArtefact,
         Reason::MissingParameter,
+        Reason::Dependency,
+        Reason::DependencyCycle,
         Reason::StoreRegressed,
         Reason::Terminating,
     ];

@@ -18,6 +18,7 @@ mod finalizer;
 mod freshness;
 mod holding;
 mod intent;
+mod order;
 mod patience;
 mod pause;
 mod record;
@@ -62,6 +63,7 @@ pub const CHECKS: &[Invariant] = &[
     removal::INVARIANT,
     finalizer::INVARIANT,
     intent::INVARIANT,
+    order::INVARIANT,
     pause::INVARIANT,
     patience::INVARIANT,
 ];

@@ -5,7 +5,7 @@ mod fixture;
 
 use std::sync::Arc;
 
-use fixture::{Fixture, WEB, want, web};
+use fixture::{DNS, Fixture, WEB, absent, want, web};
 use seaworthy_check::{CHECKS, check, recount};
 use seaworthy_engine::Engine;
 use seaworthy_engine::sabotage::Sabotage;
@@ -15,7 +15,7 @@ use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Event, Outcome};
 use seaworthy_model::host::{Change, HostCommand, Owner};
-use seaworthy_model::id::Uid;
+use seaworthy_model::id::{Uid, VersionId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{Condition, Reason, Truth};
 use seaworthy_model::package_version::Rollout;
@@ -64,6 +64,33 @@ fn broken(
         check(fixture.engine.world(), &turn).into_iter().map(|breach| breach.invariant).collect();
     names.dedup();
     names
+}
+
+#[test]
+fn order_sees_an_install_that_comes_too_early_and_a_removal_that_does() {
+    let depends = |fixture: &mut Fixture, version: u32, on| {
+        let object = fixture.store.versions.get_mut(&version).expect("the fixture has it");
+        Arc::make_mut(object.spec.as_mut().expect("it is acceptable")).depends_on.push(on);
+    };
+    // `web` comes first by itself; that it needs `dns` is learnt while it is on its way.
+    let (mut fixture, turn) = about_to_install();
+    assert_eq!(check(fixture.engine.world(), &turn), []);
+    depends(&mut fixture, 0, DNS);
+    fixture.store.touch_version(0);
+    fixture.deliver();
+    let unchanged = |_: &mut Action| ();
+    assert_eq!(broken(&fixture, turn, is_install, unchanged), ["order"]);
+
+    let mut fixture = Fixture::new(1);
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(DNS, VersionId(3)), want(WEB, web(1))]);
+    fixture.settle();
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![absent(DNS), want(WEB, web(1))]);
+    fixture.deliver();
+    let turn = turn_with(&mut fixture, is_install);
+    depends(&mut fixture, 0, DNS);
+    fixture.store.touch_version(0);
+    fixture.deliver();
+    assert_eq!(broken(&fixture, turn, is_install, unchanged), ["order"]);
 }
 
 #[test]

@@ -98,6 +98,10 @@ pub enum Sabotage {
     BackOffMissing,
     /// No host is looked at unless something calls for it.
     AuditsMissing,
+    /// What a component depends on is not looked at when it is installed.
+    DependencyIgnored,
+    /// What depends on a component is not looked at when it is removed.
+    DependentIgnored,
     /// A status is written whether it says something new or not.
     StatusEveryTurn,
 }
@@ -145,6 +149,8 @@ impl Sabotage {
         Self::TimersLost,
         Self::BackOffMissing,
         Self::AuditsMissing,
+        Self::DependencyIgnored,
+        Self::DependentIgnored,
         Self::StatusEveryTurn,
         Self::MachinePauseIgnored,
         Self::FleetPauseIgnored,

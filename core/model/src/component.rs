@@ -32,6 +32,10 @@ pub struct VersionSpec {
     pub artefacts: Vec<Artefact>,
     /// The parameters of the machine that its templates use. On a machine without one of them it cannot be installed.
     pub machine_parameters: Vec<String>,
+    /// Components that must be on the machine, whole and as wanted there, before this version is.
+    pub depends_on: Vec<ComponentId>,
+    /// What a change to this version costs those who work on the machine.
+    pub disruption: Disruption,
     /// What is made out of the artefact on the host.
     pub content: Content,
 }
@@ -258,6 +262,36 @@ pub enum Rollback {
     Safe,
     /// The new release may have changed data that the old one cannot read: the host stops and says so.
     Unsafe,
+}
+
+/// What a change of a component on a machine costs those who work there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Disruption {
+    /// Nothing.
+    None,
+    /// Its service is away for a moment.
+    #[default]
+    Restart,
+    /// The pods of the machine have to go elsewhere first.
+    Drain,
+    /// The machine has to be started anew, and its pods have to go elsewhere first.
+    Reboot,
+}
+
+impl Disruption {
+    /// Every class.
+    pub const ALL: [Self; 4] = [Self::None, Self::Restart, Self::Drain, Self::Reboot];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "None",
+            Self::Restart => "Restart",
+            Self::Drain => "Drain",
+            Self::Reboot => "Reboot",
+        }
+    }
 }
 
 /// A fact about a machine that templates may use, by this name in lower camel case.

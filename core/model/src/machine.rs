@@ -260,6 +260,10 @@ pub enum Reason {
     NoArtefact,
     /// The wanted version needs a parameter or a fact that the machine does not have.
     MissingParameter,
+    /// A component depends on another one that is not there as it is wanted, or is what another one depends on.
+    Dependency,
+    /// Components depend on each other in a circle.
+    DependencyCycle,
     /// The store was set back: hosts have seen a newer operator than it knows of.
     StoreRegressed,
     /// The software is being removed.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cause::CauseKind;
 use crate::effect::Action;
-use crate::id::{Kind, MachineId, VersionId};
+use crate::id::{ComponentId, Kind, MachineId, VersionId};
 use crate::lease::Epoch;
 use crate::time::Timestamp;
 
@@ -128,6 +128,17 @@ pub enum Blocker {
     NoArtefact(VersionId),
     /// The version needs a parameter or a fact that the machine does not have.
     MissingParameter(VersionId),
+    /// What is to be changed depends on this component of the machine, which is not there as it is wanted; or what is to be
+    /// removed is what this one depends on.
+    Dependency {
+        /// The other component.
+        component: ComponentId,
+    },
+    /// What is to be changed depends, in the end, on itself.
+    DependencyCycle {
+        /// One of those that depend on each other.
+        component: ComponentId,
+    },
     /// The host cannot be reached; it is tried again at this time.
     Unreachable {
         /// When it is tried again.
@@ -173,6 +184,8 @@ impl Blocker {
             Self::UnknownVersion(_) => "UnknownVersion",
             Self::NoArtefact(_) => "NoArtefact",
             Self::MissingParameter(_) => "MissingParameter",
+            Self::Dependency { .. } => "Dependency",
+            Self::DependencyCycle { .. } => "DependencyCycle",
             Self::Unreachable { .. } => "Unreachable",
             Self::IdentityMismatch => "IdentityMismatch",
             Self::DuplicateHost => "DuplicateHost",

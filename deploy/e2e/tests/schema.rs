@@ -111,6 +111,7 @@ fn a_version_cannot_be_changed() -> Result<()> {
             }
         }
         refused(world, &changed(&component, "/spec/artefacts", json!([]))?, "spec.artefacts")?;
+        refused(world, &changed(&component, "/spec/dependsOn", json!(["webd"]))?, "spec.dependsOn")?;
         let early = json!({"beforeStop": [{"command": ["bin/leave"]}]});
         refused(world, &changed(&component, "/spec/removal", early)?, "spec.removal.beforeStop")?;
         world.control_plane().apply(&component.to_string())?;

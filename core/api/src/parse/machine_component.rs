@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Fact, Link, Rollback, Unit, VersionObject,
-    VersionSpec,
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Disruption, Fact, Link, Rollback, Unit,
+    VersionObject, VersionSpec,
 };
 use seaworthy_model::digest::Digest;
 use seaworthy_model::id::{Kind, VersionId};
@@ -49,6 +49,8 @@ fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<Ve
     let message = "must have at least one entry, unless there are files or a unit";
     faults.require(root.name("artefacts"), !is_empty, message);
     let artefacts = artefacts(root.name("artefacts"), &spec.artefacts, &mut faults);
+    depends_on(root.name("dependsOn"), spec, &mut faults);
+    let disruption = disruption(root.name("disruption"), &spec.disruption, &mut faults);
     let machine_parameters = &spec.machine_parameters;
     machine_parameter_names(root.name("machineParameters"), machine_parameters, &mut faults);
     let content = content(root, spec, &mut faults);
@@ -56,8 +58,27 @@ fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<Ve
         return Err(faults.into_errors());
     }
     let component = names.component(&spec.component);
+    let depends_on = spec.depends_on.iter().map(|name| names.component(name)).collect();
     let (version, machine_parameters) = (spec.version.clone(), machine_parameters.clone());
-    Ok(Arc::new(VersionSpec { component, version, artefacts, machine_parameters, content }))
+    let read =
+        VersionSpec { component, version, artefacts, machine_parameters, depends_on, disruption, content };
+    Ok(Arc::new(read))
+}
+
+fn disruption(field: Field<'_>, name: &str, faults: &mut Faults) -> Disruption {
+    let known = Disruption::ALL.into_iter().find(|known| known.name() == name);
+    faults.require(field, known.is_some(), "must be None, Restart, Drain or Reboot");
+    known.unwrap_or_default()
+}
+
+fn depends_on(field: Field<'_>, spec: &MachineComponentSpec, faults: &mut Faults) {
+    faults.at_most(field, spec.depends_on.len(), 16);
+    faults.unique(field, "", spec.depends_on.iter().map(String::as_str));
+    for (index, name) in spec.depends_on.iter().enumerate() {
+        faults.require(field.index(index), text::is_label(name), text::LABEL);
+    }
+    let is_own = spec.depends_on.contains(&spec.component);
+    faults.require(field, !is_own, "must not have the component's own name in it");
 }
 
 fn machine_parameter_names(field: Field<'_>, names: &[String], faults: &mut Faults) {

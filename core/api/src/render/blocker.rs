@@ -1,5 +1,6 @@
 //! Blockers in words: for logs, metrics and `explain`.
 
+use seaworthy_model::id::ComponentId;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::Reason;
 use seaworthy_model::report::{Blocker, Subject};
@@ -53,6 +54,10 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::UnknownVersion(id) => own(Reason::UnknownVersion, &version(id)),
         Blocker::NoArtefact(id) => own(Reason::NoArtefact, &version(id)),
         Blocker::MissingParameter(id) => own(Reason::MissingParameter, &version(id)),
+        Blocker::Dependency { component } => own(Reason::Dependency, &component_name(component, names)),
+        Blocker::DependencyCycle { component } => {
+            own(Reason::DependencyCycle, &component_name(component, names))
+        }
         Blocker::Unreachable { until } => (
             "Unreachable",
             format!("the host cannot be reached; it is tried again at {}", rfc3339::format(until)),
@@ -70,6 +75,10 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::InUse(count) => ("InUse", format!("still in use by {count}")),
     };
     Explanation { reason, message }
+}
+
+fn component_name(id: ComponentId, names: &Names) -> String {
+    names.component_name(id).map_or_else(|_| format!("{id:?}"), String::from)
 }
 
 fn standby(of: Epoch) -> String {
@@ -149,6 +158,7 @@ mod tests {
             ),
             (Blocker::UnknownVersion(version), "UnknownVersion", ": webd-1.1.0"),
             (Blocker::MissingParameter(version), "MissingParameter", "spec.parameters"),
+            (Blocker::Dependency { component: names.component("runc") }, "Dependency", ": runc"),
             (Blocker::UnknownVersion(VersionId(9)), "UnknownVersion", ": VersionId(9)"),
             (
                 Blocker::ReleaseFailed { version, cause: CauseKind::ProbeFailed },

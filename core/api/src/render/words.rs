@@ -32,7 +32,7 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
 }
 
 /// Every reason that is not a cause.
-pub(crate) const REASONS: [Reason; 14] = [
+pub(crate) const REASONS: [Reason; 16] = [
     Reason::AsDesired,
     Reason::Connected,
     Reason::NotYetKnown,
@@ -45,6 +45,8 @@ pub(crate) const REASONS: [Reason; 14] = [
     Reason::UnknownVersion,
     Reason::NoArtefact,
     Reason::MissingParameter,
+    Reason::Dependency,
+    Reason::DependencyCycle,
     Reason::StoreRegressed,
     Reason::Terminating,
 ];
@@ -66,6 +68,8 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::UnknownVersion => "UnknownVersion",
         Reason::NoArtefact => "NoArtefact",
         Reason::MissingParameter => "MissingParameter",
+        Reason::Dependency => "Dependency",
+        Reason::DependencyCycle => "DependencyCycle",
         Reason::StoreRegressed => "StoreRegressed",
         Reason::Terminating => "Terminating",
         Reason::Cause(cause) => cause.name(),
@@ -110,6 +114,14 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
         Reason::MissingParameter => {
             "a version that is wanted needs a parameter that is not in spec.parameters of the Machine, or a fact that \
              its host does not tell: set the parameter, or choose another version"
+        }
+        Reason::Dependency => {
+            "a component is not changed because of another one: one that it depends on is not there as it is wanted, or \
+             one that is there depends on it"
+        }
+        Reason::DependencyCycle => {
+            "components that are wanted depend on each other in a circle, so none of them can be the first: correct \
+             dependsOn in new versions"
         }
         Reason::StoreRegressed => STORE_REGRESSED,
         Reason::Terminating => "the Machine is being deleted and its software removed from the host",

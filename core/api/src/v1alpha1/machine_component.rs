@@ -21,6 +21,11 @@ use super::schema::{self, Rule, rule, rules};
             message: "must have at least one entry, unless there are files or a unit",
         },
         Rule {
+            rule: "!has(self.dependsOn) || !(self.component in self.dependsOn)",
+            field: ".dependsOn",
+            message: "must not have the component's own name in it",
+        },
+        Rule {
             rule: "has(self.unit) || !has(self.removal) || !has(self.removal.beforeStop) \
                    || size(self.removal.beforeStop) == 0",
             field: ".removal.beforeStop",
@@ -47,6 +52,11 @@ pub struct MachineComponentSpec {
         )
     )]
     pub artefacts: Vec<Artefact>,
+    /// The names of components that this version needs on its machine. It is installed or changed only once they are there
+    /// as they are wanted, undamaged; and while it is there, none of them is removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(schema_with = "depends_on_schema"))]
+    pub depends_on: Vec<String>,
     /// Config files, rendered into the release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
@@ -89,11 +99,22 @@ pub struct MachineComponentSpec {
     /// What is done when the component is removed from a host, besides taking away what installing it made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
+    /// What a change to this version costs those who work on the machine. `None`: nothing. `Restart`: its service is away
+    /// for a moment. `Drain`: the pods of the machine have to go elsewhere first. `Reboot`: that, and the machine has to
+    /// be started anew.
+    #[serde(default = "disruption_default")]
+    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["None", "Restart", "Drain", "Reboot"])))]
+    pub disruption: String,
     /// `Safe`: a host restores the previous release by itself when this one does not become healthy. `Unsafe`: this
     /// version may change data that the previous one cannot read, so the host stops and says so.
     #[serde(default = "rollback_default")]
     #[cfg_attr(feature = "crd", schemars(extend("enum" = ["Safe", "Unsafe"])))]
     pub rollback: String,
+}
+
+/// The default of `disruption`.
+fn disruption_default() -> String {
+    "Restart".into()
 }
 
 /// The default of `rollback`.
@@ -111,6 +132,16 @@ fn facts_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
             "type": "string",
             "enum": ["machineName", "ip", "hostname", "idc", "rack", "architecture", "cgroupVersion"],
         },
+    })
+}
+
+#[cfg(feature = "crd")]
+fn depends_on_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "array",
+        "maxItems": 16,
+        "x-kubernetes-list-type": "set",
+        "items": { "type": "string", "minLength": 1, "maxLength": 63, "pattern": schema::LABEL },
     })
 }
 

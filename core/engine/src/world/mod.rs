@@ -81,6 +81,8 @@ pub struct World {
     sessionless: Line,
     /// What each subject waited for when it was last looked at.
     blockers: BySubject<Blocker>,
+    /// A version was seen that depends on another component.
+    ordered: bool,
     /// What has to be looked at.
     touched: Vec<(Subject, Priority)>,
     now: Timestamp,
@@ -195,6 +197,13 @@ impl World {
     #[must_use]
     pub fn version_spec(&self, id: VersionId) -> Option<&VersionSpec> {
         self.version(id)?.object.as_ref()?.spec.as_ref().ok().map(AsRef::as_ref)
+    }
+
+    /// Whether the order of changes on a machine may matter at all. Once it was so it stays so: the answers are the same,
+    /// they are only worked out.
+    #[must_use]
+    pub const fn is_ordered(&self) -> bool {
+        self.ordered
     }
 
     /// The name of a machine; empty when it was never named.

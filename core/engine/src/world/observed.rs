@@ -125,6 +125,8 @@ impl World {
 
     fn observe_version(&mut self, id: VersionId, object: Option<Box<VersionObject>>) {
         let lists = self.leadership.lists;
+        let spec = object.as_ref().and_then(|object| object.spec.as_ref().ok());
+        self.ordered |= spec.is_some_and(|spec| !spec.depends_on.is_empty());
         let version = self.version_mut(id);
         let leaving = object.as_ref().filter(|object| object.meta.is_terminating());
         let uid = |object: &VersionObject| object.meta.uid;

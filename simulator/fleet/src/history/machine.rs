@@ -101,7 +101,11 @@ impl WaitsFor {
             Blocker::Paused => 7,
             Blocker::InvalidSpec => 8,
             Blocker::Unreachable { .. } => 9,
-            Blocker::UnknownVersion(_) | Blocker::NoArtefact(_) | Blocker::MissingParameter(_) => 10,
+            Blocker::UnknownVersion(_)
+            | Blocker::NoArtefact(_)
+            | Blocker::MissingParameter(_)
+            | Blocker::Dependency { .. }
+            | Blocker::DependencyCycle { .. } => 10,
             Blocker::IdentityMismatch | Blocker::DuplicateHost => 11,
             Blocker::ReleaseFailed { .. } => 12,
             Blocker::MaxFailures { .. } => 13,

@@ -11,6 +11,7 @@ mod effects;
 mod expectation;
 mod harm;
 mod leadership;
+mod order;
 mod reasons;
 mod recount;
 mod removal;
@@ -35,6 +36,7 @@ use budget::Budget;
 use effects::Effects;
 use harm::Harm;
 use leadership::Leadership;
+use order::Precedence;
 use removal::Removal;
 use restraint::Restraint;
 use starvation::Starvation;
@@ -44,7 +46,7 @@ use wishes::{Step, Wishes};
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Command, Ended, Host, Order, VersionNumber, Work};
-use crate::world::{host_of_address, since_start};
+use crate::world::{Catalogue, host_of_address, since_start};
 
 pub use budget::Peak;
 pub(crate) use convergence::{stray_hosts, wanted};
@@ -96,7 +98,7 @@ pub(crate) struct Over<'a> {
 const VIOLATIONS_MAX: usize = 100;
 
 /// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 22] = [
+const OWN_INVARIANTS: [&str; 23] = [
     "budget",
     "hostExclusivity",
     "leadership",
@@ -109,6 +111,7 @@ const OWN_INVARIANTS: [&str; 22] = [
     "peopleRefused",
     "livelock",
     "versionOrder",
+    "dependencyOrder",
     "pause",
     "effects",
     "oscillation",
@@ -146,6 +149,7 @@ pub struct Oracle {
     starvation: Starvation,
     restraint: Restraint,
     versions: Versions,
+    precedence: Precedence,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -168,6 +172,7 @@ impl Oracle {
             starvation: Starvation::default(),
             restraint: Restraint::new(hosts),
             versions: Versions::default(),
+            precedence: Precedence::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -288,8 +293,13 @@ impl Oracle {
                     self.breach("leadership", now, detail);
                 }
             }
-            Kind::MachineComponent if written.removed => self.wishes.version_removed(),
-            Kind::MachineComponent | Kind::Node => {}
+            Kind::MachineComponent => {
+                self.precedence.written(written);
+                if written.removed {
+                    self.wishes.version_removed();
+                }
+            }
+            Kind::Node => {}
         }
     }
 
@@ -384,6 +394,22 @@ impl Oracle {
             self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));
         }
         judged.exhausted
+    }
+
+    /// Work begins on a host that is as it is here.
+    pub(crate) fn begins(
+        &mut self,
+        (number, host): (u32, &Host),
+        work: &Work,
+        catalogue: &Catalogue,
+        now: Timestamp,
+    ) {
+        if self.precedence.is_empty() {
+            return;
+        }
+        if let Some(objection) = self.precedence.objection(host, work, catalogue) {
+            self.breach("dependencyOrder", now, format!("host {number} began {objection}"));
+        }
     }
 
     /// Whether somebody wants just this now: a version may go back, and a pause may be broken, only as long as the operator

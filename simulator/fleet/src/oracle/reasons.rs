@@ -8,7 +8,7 @@
 //! | `MaxUnavailable`, `MaxFailures` | so many hosts are away or hold a failed release as may be: f broken hosts block nobody while more than f may be away |
 //! | `TooManyFailures` | as many hosts as may have failed releases |
 //! | `Paused` | somebody paused the Machine or the fleet |
-//! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter` | the objects, read again |
+//! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter`, `DependencyCycle` | the objects, read again |
 //! | `DuplicateHost`, `IdentityMismatch` | the host's owner, its machine-id |
 //! | `StoreRegressed` | the host has seen a higher epoch than the Lease has |
 //! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: these pass, and nothing passes any more |
@@ -20,7 +20,7 @@ use seaworthy_api::object::{Machine, Resource};
 use seaworthy_api::parse;
 use seaworthy_api::v1alpha1::LEASE;
 use seaworthy_model::component::VersionSpec;
-use seaworthy_model::id::{Kind, VersionId};
+use seaworthy_model::id::{ComponentId, Kind, VersionId};
 use seaworthy_model::package_version::SINGLETON;
 use seaworthy_model::report::{Blocker, Subject};
 
@@ -110,6 +110,8 @@ impl<'a> Truth<'a> {
             Blocker::MissingParameter(version) => self.version(version).is_some_and(|spec| {
                 spec.machine_parameters.iter().any(|name| !machine.spec.parameters.contains_key(name))
             }),
+            Blocker::Dependency { component } => of_host(&|host| self.is_entangled(host, component)),
+            Blocker::DependencyCycle { component } => self.is_in_circle(component),
             Blocker::DuplicateHost => {
                 let uid = machine.metadata.uid.get();
                 of_host(&|host| host.owner().is_some() && host.owner() != uid)
@@ -151,6 +153,53 @@ impl<'a> Truth<'a> {
     }
 
     /// What a version says, if it exists and makes sense.
+    /// Whether another component has a reason to wait for this one: it is not there, it is damaged, it failed, or it depends on
+    /// others itself.
+    fn is_entangled(&self, host: &Host, component: ComponentId) -> bool {
+        let name = self.names.component_name(component).unwrap_or_default();
+        let Some(number) = self.world.catalogue.find_component(name) else { return true };
+        let has_failed = host.journal().iter().any(|(operation, ended)| {
+            operation.component == number && matches!(ended, Ended::Failed(cause) if cause.blames_release())
+        });
+        host.installed_of(number).is_none_or(|installed| {
+            let version = self.world.catalogue.version_name(installed.version);
+            has_failed || !installed.drift.is_none() || !self.needs_of(version).is_empty()
+        })
+    }
+
+    /// Whether a version of the component depends, through versions of others, on the component.
+    fn is_in_circle(&self, component: ComponentId) -> bool {
+        let own = self.names.component_name(component).unwrap_or_default();
+        let mut ahead = vec![own.to_owned()];
+        let mut seen: Vec<String> = Vec::new();
+        while let Some(name) = ahead.pop() {
+            let versions = self.world.catalogue.version_names().iter();
+            let of_it = versions
+                .filter(|version| version.strip_prefix(&*name).is_some_and(|rest| rest.starts_with('-')));
+            for needed in of_it.flat_map(|version| self.needs_of(version)) {
+                if !seen.contains(&needed) {
+                    seen.push(needed.clone());
+                    ahead.push(needed);
+                }
+            }
+        }
+        seen.iter().any(|name| name == own)
+    }
+
+    /// What a version depends on, by name.
+    fn needs_of(&self, version: &str) -> Vec<String> {
+        match self.world.api.get(Kind::MachineComponent, version).map(|object| object.resource()) {
+            Some(Resource::MachineComponent(object)) => object.spec.depends_on.clone(),
+            Some(
+                Resource::Machine(_)
+                | Resource::ClusterPackageVersion(_)
+                | Resource::Node(_)
+                | Resource::Lease(_),
+            )
+            | None => Vec::new(),
+        }
+    }
+
     fn version(&self, version: VersionId) -> Option<Arc<VersionSpec>> {
         let name = self.names.version_object_name(version).ok()?;
         let Resource::MachineComponent(object) = self.world.api.get(Kind::MachineComponent, name)?.resource()

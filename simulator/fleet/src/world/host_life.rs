@@ -85,6 +85,10 @@ impl World {
         let touches = running.is_some_and(Running::touches);
         let step = step_between(&self.catalogue, running.and_then(Running::previous), &work);
         let began = Began { host: number, order: *order, component: &component, sent, touches, step };
+        if touches {
+            let host = &self.hosts[number as usize];
+            self.oracle.begins((number, host), &work, &self.catalogue, self.queue.now());
+        }
         let exhausted = self.oracle.began(&began, &self.api, self.queue.now());
         if exhausted {
             self.tally.note(Occasion::BudgetExhausted);

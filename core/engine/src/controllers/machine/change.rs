@@ -35,11 +35,17 @@ impl<'w> Step<'w> {
     /// Makes the first change that is needed and possible; otherwise tells what stands in the way, or that all is well.
     pub(super) fn bring_to_target(self, draft: &mut Draft<'_>) {
         let mut obstacle: Option<(Blocker, Reason, String)> = None;
+        let mut hindrance = None;
         for target in targets(self.world, self.machine) {
             match self.need(&target) {
                 Need::Nothing => {}
                 Need::Change { change, is_repair } => {
-                    return self.start(draft, &target, change, is_repair);
+                    let found =
+                        self.world.is_ordered().then(|| self.hindrance(target.component, &change)).flatten();
+                    if found.is_none() {
+                        return self.start(draft, &target, change, is_repair);
+                    }
+                    hindrance = hindrance.or(found);
                 }
                 Need::Obstacle(blocker) => {
                     let missing = self.describe_obstacle(blocker);
@@ -54,7 +60,13 @@ impl<'w> Step<'w> {
                 }
             }
         }
-        let Some((blocker, reason, words)) = obstacle else { return self.settle(draft) };
+        let hindered = hindrance.map(|hindrance| self.explain(hindrance));
+        if let Some((blocker, ..)) = &hindered {
+            // Also when it is something else that is told: whoever waits for another component holds no slot for it.
+            draft.note(Note::Block(*blocker));
+        }
+        // What is in the way of the other component is told first: it is the cause.
+        let Some((blocker, reason, words)) = obstacle.or(hindered) else { return self.settle(draft) };
         if !matches!(blocker, Blocker::ReleaseFailed { .. }) {
             draft.note(Note::Block(blocker));
         }
@@ -83,7 +95,7 @@ impl<'w> Step<'w> {
         })
     }
 
-    fn need(self, target: &Target<'_>) -> Need {
+    pub(super) fn need(self, target: &Target<'_>) -> Need {
         match target.aim {
             Aim::Keep => self.need_repair(target),
             Aim::Set(want) => match self.world.wanted(self.machine, target.component, want) {

@@ -5,6 +5,7 @@
 
 mod change;
 mod contact;
+mod order;
 mod status;
 mod uninstall;
 

@@ -248,8 +248,9 @@ fn says_the_same(new: &MachineStatus, old: &MachineStatus) -> bool {
     let told = |status: &MachineStatus| {
         ConditionKind::ALL.map(|kind| {
             let told = status.condition(kind)?;
-            // The epoch that a person has to know is in the words.
-            let words = (told.reason == Reason::StoreRegressed).then(|| told.message.clone());
+            // The epoch that a person has to know, and what is the matter with another component, are in the words.
+            let is_in_words = matches!(told.reason, Reason::StoreRegressed | Reason::Dependency);
+            let words = is_in_words.then(|| told.message.clone());
             Some((told.truth, told.reason, words))
         })
     };

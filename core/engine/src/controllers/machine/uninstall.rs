@@ -11,7 +11,7 @@ use crate::draft::{Draft, HostWork, Note};
 use crate::sabotage::Sabotage;
 
 impl Step<'_> {
-    /// One step towards an empty host: the last installed component first, since others may need the earlier ones.
+    /// One step towards an empty host: what nothing else needs goes first.
     pub(super) fn uninstall(self, draft: &mut Draft<'_>) {
         let Some(facts) = self.machine.host.facts.as_ref() else { return };
         let meta = &self.object.meta;
@@ -28,10 +28,10 @@ impl Step<'_> {
             return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
         }
         let is_ours = facts.owner == Owner::Machine(meta.uid);
-        match facts.components.last() {
-            Some(last) if is_ours && !self.world.is_sabotaged(Sabotage::FinalizerEarly) => {
+        match self.next_to_go() {
+            Some(component) if is_ours && !self.world.is_sabotaged(Sabotage::FinalizerEarly) => {
                 if self.takes_slot(draft) {
-                    let work = HostWork::Change { component: last.component, change: Change::Remove };
+                    let work = HostWork::Change { component, change: Change::Remove };
                     draft.order_host(self.world, self.machine, work);
                 }
             }

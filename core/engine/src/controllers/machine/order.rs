@@ -1,0 +1,167 @@
+//! The order of changes on one machine: what a component depends on comes before it, and goes after it.
+//!
+//! A fleet in which no version depends on anything never comes here.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use seaworthy_model::host::{Change, InstalledComponent};
+use seaworthy_model::id::{ComponentId, VersionId};
+use seaworthy_model::machine::Reason;
+use seaworthy_model::report::Blocker;
+
+use super::Step;
+use super::change::Need;
+use crate::resolution::targets;
+use crate::sabotage::Sabotage;
+
+/// Why a change has to wait for another component of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hindrance {
+    /// The component that is to change.
+    component: ComponentId,
+    /// The component that it waits for.
+    other: ComponentId,
+    state: State,
+}
+
+/// What is the matter with the other component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It has to change first.
+    Pending,
+    /// Its release failed here.
+    Failed,
+    /// Something stands in its way.
+    Obstructed,
+    /// It is not there, and nobody wants it.
+    Unwanted,
+    /// It is to be removed.
+    Leaving,
+    /// It is there and depends on what is to be removed.
+    Depending,
+}
+
+impl<'w> Step<'w> {
+    /// Why a change may not be made before something else on the machine changed.
+    pub(super) fn hindrance(self, component: ComponentId, change: &Change) -> Option<Hindrance> {
+        let found = match change {
+            Change::Install(release) if !self.world.is_sabotaged(Sabotage::DependencyIgnored) => {
+                self.unready(release.version, &mut Vec::from([component]))
+            }
+            Change::Remove if !self.world.is_sabotaged(Sabotage::DependentIgnored) => {
+                self.dependent_on(component).map(|dependent| (dependent, State::Depending))
+            }
+            Change::Install(_) | Change::Remove => None,
+        };
+        found.map(|(other, state)| Hindrance { component, other, state })
+    }
+
+    /// The component that goes next when all of them go: the last one that no other needs, since others may need the earlier
+    /// ones without saying so. Of those that need each other in a circle, the last.
+    pub(super) fn next_to_go(self) -> Option<ComponentId> {
+        let installed = self.installed();
+        let mut from_the_end = installed.iter().rev().map(|installed| installed.component);
+        let unneeded = if self.world.is_ordered() && !self.world.is_sabotaged(Sabotage::DependentIgnored) {
+            from_the_end.find(|component| self.dependent_on(*component).is_none())
+        } else {
+            None
+        };
+        unneeded.or_else(|| installed.last().map(|last| last.component))
+    }
+
+    /// The first component that a version depends on and that is not there as it is wanted, and what is the matter with it.
+    /// What that depends on itself counts as well; `seen` are those that were looked at.
+    fn unready(self, version: VersionId, seen: &mut Vec<ComponentId>) -> Option<(ComponentId, State)> {
+        let spec = self.world.version_spec(version)?;
+        for &component in &spec.depends_on {
+            if seen.contains(&component) {
+                continue;
+            }
+            seen.push(component);
+            if let Some(state) = self.trouble_of(component) {
+                return Some((component, state));
+            }
+            let installed = self.machine.installed(component);
+            if let Some(deeper) = installed.and_then(|installed| self.unready(installed.version, seen)) {
+                return Some(deeper);
+            }
+        }
+        None
+    }
+
+    /// What a component of the machine needs.
+    fn need_of(self, component: ComponentId) -> Need {
+        let target = targets(self.world, self.machine).find(|target| target.component == component);
+        target.map_or(Need::Nothing, |target| self.need(&target))
+    }
+
+    /// What is the matter with a component; `None` when it is there as it is wanted.
+    fn trouble_of(self, component: ComponentId) -> Option<State> {
+        match self.need_of(component) {
+            Need::Nothing if self.machine.installed(component).is_some() => None,
+            Need::Nothing => Some(State::Unwanted),
+            Need::Change { change: Change::Remove, .. } => Some(State::Leaving),
+            Need::Change { .. } => Some(State::Pending),
+            Need::Obstacle(_) => Some(State::Obstructed),
+            Need::Failed(_) => Some(State::Failed),
+        }
+    }
+
+    /// A component that is installed and depends on this one.
+    fn dependent_on(self, component: ComponentId) -> Option<ComponentId> {
+        let depends = |installed: &&InstalledComponent| {
+            let spec = self.world.version_spec(installed.version);
+            installed.component != component && spec.is_some_and(|spec| spec.depends_on.contains(&component))
+        };
+        self.installed().iter().find(depends).map(|installed| installed.component)
+    }
+
+    fn installed(self) -> &'w [InstalledComponent] {
+        self.machine.host.facts.as_ref().map_or(&[], |facts| &facts.components)
+    }
+
+    /// What a hindrance is to be told as: the last one of those that wait for each other is the cause of it all, unless it
+    /// waits for the first.
+    pub(super) fn explain(self, hindrance: Hindrance) -> (Blocker, Reason, String) {
+        let name = |component| self.world.component_name(component);
+        let Hindrance { component, other, state } = match self.cause_of(hindrance) {
+            Ok(cause) => cause,
+            Err(circle) => {
+                let names: Vec<&str> = circle.iter().map(|component| name(*component)).collect();
+                let blocker = Blocker::DependencyCycle { component: circle[0] };
+                return (blocker, Reason::DependencyCycle, names.join(" -> "));
+            }
+        };
+        let (component, needed) = (name(component), name(other));
+        let words = match state {
+            State::Pending => format!("{component} needs {needed}, which has to change first"),
+            State::Failed => format!("{component} needs {needed}, which failed here"),
+            State::Obstructed => format!("{component} needs {needed}, in whose way something stands"),
+            State::Unwanted => {
+                format!("{component} needs {needed}, which is not there, and nobody wants it there")
+            }
+            State::Leaving => format!("{component} needs {needed}, which is to be removed"),
+            State::Depending => format!("{component} is what {needed} needs, which is there"),
+        };
+        (Blocker::Dependency { component: other }, Reason::Dependency, words)
+    }
+
+    /// The hindrance at the end of the way along what each change waits for; an error is a way that leads back to itself.
+    fn cause_of(self, mut hindrance: Hindrance) -> Result<Hindrance, Vec<ComponentId>> {
+        let mut way = Vec::new();
+        loop {
+            way.push(hindrance.component);
+            if let Some(start) = way.iter().position(|component| *component == hindrance.other) {
+                way.push(hindrance.other);
+                return Err(way.split_off(start));
+            }
+            let Need::Change { change, .. } = self.need_of(hindrance.other) else { return Ok(hindrance) };
+            match self.hindrance(hindrance.other, &change) {
+                Some(next) => hindrance = next,
+                None => return Ok(hindrance),
+            }
+        }
+    }
+}
