@@ -26,6 +26,7 @@ impl Host {
             epoch: Epoch::VACANT,
             components: Vec::new(),
             operation: None,
+            identity: None,
         };
         Self { facts }
     }
@@ -39,6 +40,8 @@ impl Host {
                 self.apply(operation);
             }
             HostCommand::Disown => self.facts.owner = Owner::Nobody,
+            // No fleet of these has components with an identity.
+            HostCommand::RequestCertificate { .. } | HostCommand::InstallCertificate { .. } => {}
         }
         Outcome::Done(Receipt::Host(Box::new(self.facts.clone())))
     }

@@ -14,6 +14,7 @@ use seaworthy_model::machine::HostId;
 use crate::Host;
 use crate::disk;
 use crate::failure::{self, Result};
+use crate::identity;
 use crate::journal;
 use crate::manifest::{Manifest, digest_of_file};
 use crate::memory::Memory;
@@ -27,7 +28,7 @@ pub(crate) fn gather(
 ) -> Result<Facts> {
     let cluster = memory.owner.as_ref().map_or(cluster, |owner| &owner.cluster);
     Ok(Facts {
-        host: identity(host)?,
+        host: machine_id(host)?,
         boot: host.system.boot()?,
         architecture: architecture()?,
         cgroup_version: cgroup_version(host),
@@ -35,6 +36,7 @@ pub(crate) fn gather(
         owner: memory.owner.clone(),
         components: components(host)?,
         operation: operation.map_or(Ok(None), |id| report(host, id))?,
+        identity: identity::report(host)?,
         platform: platform(host),
     })
 }
@@ -52,7 +54,7 @@ fn report(host: &Host<'_>, id: OperationId) -> Result<Option<OperationReport>> {
     Ok(Some(OperationReport { id, generation, component, release, state: journal::state(&lines) }))
 }
 
-fn identity(host: &Host<'_>) -> Result<HostId> {
+fn machine_id(host: &Host<'_>) -> Result<HostId> {
     let path = host.layout.on_host("/etc/machine-id");
     let text = fs::read_to_string(&path).map_err(|error| failure::on("read", &path, &error))?;
     let text = text.trim();

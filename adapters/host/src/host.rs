@@ -21,7 +21,7 @@ use crate::steps::Steps;
 use crate::system::System;
 
 /// How long an order waits for another that is being accepted.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// How often the journal of a running operation is looked at.
 const POLL: Duration = Duration::from_millis(50);
 /// The longest order that was stored: a request, written more generously.
@@ -55,6 +55,7 @@ impl Host<'_> {
                 CauseKind::OwnedByAnother
                     | CauseKind::FenceRefused
                     | CauseKind::OperationInvalid
+                    | CauseKind::CertificateRefused
                     | CauseKind::ProtocolError
             );
             if for_good { Answer::Refused(cause) } else { Answer::Later(cause) }
@@ -71,6 +72,8 @@ impl Host<'_> {
         match &request.command {
             Command::Apply(operation) => self.apply(request, operation),
             Command::Disown => self.disown(request),
+            Command::RequestCertificate(wanted) => self.request_certificate(request, wanted),
+            Command::InstallCertificate(file) => self.install_certificate(request, file),
             Command::Facts => self.report(request, None),
             Command::Status(id) => self.report(request, Some(*id)),
         }
@@ -154,10 +157,16 @@ impl Host<'_> {
     fn disown(&self, request: &Request) -> Result<Answer> {
         self.make_places()?;
         let _lock = Lock::take(&self.layout.admission_lock(), PATIENCE, self.system)?;
-        if let Some(id) = self.push_on(&Memory::read(&self.layout)?)? {
-            return Err(busy(id));
+        let mut memory = self.idle_memory()?;
+        let verdict = memory.judge(&request.fence, &request.command);
+        if let Verdict::Refuse(cause) = verdict {
+            return Err(cause);
         }
-        let memory = self.judge(request)?;
+        // Before the owner is forgotten: nobody comes back for what is left then.
+        self.remove_identity()?;
+        if verdict == Verdict::Remember {
+            memory.write(self.disk(), &self.layout)?;
+        }
         resume::disarm(self)?;
         self.done(request, &memory, memory.latest)
     }
@@ -268,7 +277,18 @@ impl Host<'_> {
         Ok(self.journal(id)?.map_or(OperationState::Running, |lines| journal::state(&lines)))
     }
 
-    fn done(&self, request: &Request, memory: &Memory, operation: Option<OperationId>) -> Result<Answer> {
+    /// What is remembered, while no operation is under way.
+    pub(crate) fn idle_memory(&self) -> Result<Memory> {
+        let memory = Memory::read(&self.layout)?;
+        self.push_on(&memory)?.map_or(Ok(memory), |id| Err(busy(id)))
+    }
+
+    pub(crate) fn done(
+        &self,
+        request: &Request,
+        memory: &Memory,
+        operation: Option<OperationId>,
+    ) -> Result<Answer> {
         let facts = facts::gather(self, memory, &request.fence.cluster, operation)?;
         Ok(Answer::Done(Box::new(facts)))
     }
@@ -318,7 +338,7 @@ impl Host<'_> {
     }
 
     /// Makes the program's own directories. Refuses to work in one that somebody else may write to.
-    fn make_places(&self) -> Result<()> {
+    pub(crate) fn make_places(&self) -> Result<()> {
         let (disk, layout) = (self.disk(), &self.layout);
         disk.make_dir(layout.root(), 0o755)?;
         disk::check_access(layout.root())?;

@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use seaworthy_model::cause::Cause;
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{BootId, OperationState};
+use seaworthy_model::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, Disk};
@@ -96,6 +97,20 @@ pub enum Step {
     Stopped,
     /// Of a removal: what the component left behind is gone, only the releases are left.
     Cleaned,
+    /// A key is about to be kept for the node's certificate.
+    KeyMade {
+        /// The digest of its public key.
+        key: Digest,
+    },
+    /// The node's certificate was put into its place, with its key.
+    CertificateInstalled {
+        /// The digest of its public key.
+        key: Digest,
+        /// Until when it is valid.
+        not_after: Timestamp,
+    },
+    /// The node's certificate and key were removed.
+    IdentityRemoved,
     /// The execution went on after it had been interrupted.
     Resumed,
     /// The end.

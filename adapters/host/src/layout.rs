@@ -60,6 +60,15 @@ impl Layout {
         self.state().join("memory.json")
     }
 
+    /// The identity in the making, with its key.
+    pub(crate) fn identity(&self) -> PathBuf {
+        self.state().join("identity.json")
+    }
+
+    pub(crate) fn identity_journal(&self) -> PathBuf {
+        self.state().join("identity.journal")
+    }
+
     pub(crate) fn operations(&self) -> PathBuf {
         self.state().join("operations")
     }

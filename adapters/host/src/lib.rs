@@ -9,6 +9,7 @@
 //!   staging/<operation>/                         a release in the making
 //!   state/memory.json                            owner and fences
 //!   state/operations/<operation>.{json,journal}  the order, and what was done about it
+//!   state/identity.{json,journal}                the key that waits for a certificate, and what came of others
 //! /etc/systemd/system/<unit> -> /opt/seaworthy/current/<component>/.seaworthy/<unit>
 //! ```
 //!
@@ -27,8 +28,10 @@ mod facts;
 mod failure;
 mod fetch;
 mod host;
+mod identity;
 mod invocation;
 pub mod journal;
+mod keys;
 mod layout;
 mod links;
 mod lock;

@@ -102,7 +102,7 @@ pub(crate) fn check_above(host: &Host<'_>, place: &Path) -> Result<()> {
     real(above)?.ancestors().take_while(|above| above.starts_with(&prefix)).try_for_each(disk::check_access)
 }
 
-fn make_parent(host: &Host<'_>, place: &Path) -> Result<()> {
+pub(crate) fn make_parent(host: &Host<'_>, place: &Path) -> Result<()> {
     place.parent().map_or(Ok(()), |parent| host.disk().make_dir(parent, 0o755))
 }
 

@@ -84,7 +84,8 @@ impl Memory {
     ///   moves the marks: a late order of an older operator must not claim it behind the back of the one that read.
     /// - (epoch, sequence) must grow. What reads is answered again with an equal one; with a lower epoch `Facts` is
     ///   still answered, so that an operator whose store was set back learns of it.
-    /// - `Apply` claims a host that nobody owns, and comes again only with the operation that it came with.
+    /// - `Apply` claims a host that nobody owns, and comes again only with the operation that it came with. So do orders
+    ///   about certificates; those never come again.
     pub fn judge(&mut self, fence: &Fence, command: &Command) -> Verdict {
         let foreign = self
             .owner
@@ -101,7 +102,7 @@ impl Memory {
             (_, None) if order < seen => Verdict::Refuse(too_old(fence, mark)),
             (Command::Facts | Command::Status(_), None) if order == seen => Verdict::Answer,
             (Command::Facts | Command::Status(_), None) => self.remember(fence, None),
-            (Command::Apply(_) | Command::Disown, Some(owner)) => Verdict::Refuse(owned_by(&owner)),
+            (_, Some(owner)) => Verdict::Refuse(owned_by(&owner)),
             (Command::Apply(operation), None) if order == seen => {
                 if mark.operation == Some(operation.id) {
                     Verdict::Answer
@@ -112,6 +113,13 @@ impl Memory {
             (Command::Apply(operation), None) => {
                 self.owner = Some(owner(fence));
                 self.remember(fence, Some(operation.id))
+            }
+            (Command::RequestCertificate(_) | Command::InstallCertificate(_), None) if order == seen => {
+                Verdict::Refuse(too_old(fence, mark))
+            }
+            (Command::RequestCertificate(_) | Command::InstallCertificate(_), None) => {
+                self.owner = Some(owner(fence));
+                self.remember(fence, None)
             }
             (Command::Disown, None) if order == seen && !owned => Verdict::Answer,
             (Command::Disown, None) if order == seen => Verdict::Refuse(too_old(fence, mark)),

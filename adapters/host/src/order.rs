@@ -118,7 +118,7 @@ fn check_content(content: &Content, layout: &Layout) -> Result<()> {
         }
     }
     for link in &content.links {
-        check_host_path(&link.path, layout)?;
+        check_host_path("link", &link.path, layout)?;
         check_inside("link target", &link.target)?;
         if !paths.insert(link.path.as_str()) {
             return Err(failure::invalid(format!("link {:?} is given twice", link.path)));
@@ -192,16 +192,17 @@ pub(crate) fn check_inside(what: &str, path: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_host_path(path: &str, layout: &Layout) -> Result<()> {
+/// A path on the host where something of ours may be, outside the program's own directory.
+pub(crate) fn check_host_path(what: &str, path: &str, layout: &Layout) -> Result<()> {
     let Some(relative) = path.strip_prefix('/') else {
-        return Err(failure::invalid(format!("link {path:?} is not absolute")));
+        return Err(failure::invalid(format!("{what} {path:?} is not absolute")));
     };
-    check_inside("link", relative)?;
+    check_inside(what, relative)?;
     if UNREAL.iter().any(|unreal| path == *unreal || path.starts_with(&format!("{unreal}/"))) {
-        return Err(failure::invalid(format!("link {path:?} would not be on a disk")));
+        return Err(failure::invalid(format!("{what} {path:?} would not be on a disk")));
     }
     if layout.on_host(path).starts_with(layout.root()) {
-        return Err(failure::invalid(format!("link {path:?} is in the host program's own directory")));
+        return Err(failure::invalid(format!("{what} {path:?} is in the host program's own directory")));
     }
     Ok(())
 }

@@ -14,6 +14,8 @@ use seaworthy_api::host::wire::{Command as Order, Request};
 use seaworthy_host::Steps;
 
 use world::artefacts::Artefacts;
+use world::authority::Authority;
+use world::identity::{self, IdentityScenario};
 use world::scenario::{Scenario, VICTIM, for_each};
 use world::{World, apply, operation_id, request, scratch};
 
@@ -71,6 +73,36 @@ fn kill_everywhere() {
         }
         points
     });
+    let authority = Authority::new();
+    for scenario in &identity::SCENARIOS {
+        let mut points = 0;
+        while kill_identity_after(scenario, &authority, points + 1, points % 3 == 2) {
+            points += 1;
+        }
+        assert!(points > 5, "{}: {points} steps are too few to be true", scenario.name);
+        println!("killed after each of {points} steps: identity, {}", scenario.name);
+    }
+}
+
+/// Kills the order after step `at`; every so often kills the next one of its kind as well.
+fn kill_identity_after(scenario: &IdentityScenario, authority: &Authority, at: u64, twice: bool) -> bool {
+    let base = scratch("kill-identity");
+    let world = World::make(&base, &base.join("volatile"));
+    scenario.set_up(&world, authority);
+    let order = scenario.request(&world, authority);
+    let (status, log) = run_victim(&base, &order, at);
+    let killed = !status.success();
+    let what = format!("{} killed after step {at}: {log}", scenario.name);
+    assert!(!killed || log.contains("dies after"), "{what}");
+    if killed && twice {
+        let mut again = order.clone();
+        again.fence.sequence += 1;
+        run_victim(&base, &again, 1 + at / 3);
+    }
+    scenario.judge(&world, authority, &order, &what);
+    drop(world);
+    fs::remove_dir_all(&base).unwrap();
+    killed
 }
 
 /// Kills the operation after step `at`; every so often kills the recovery as well. `false` when the operation has no such

@@ -15,7 +15,9 @@ use seaworthy_api::host::wire::Request;
 use seaworthy_host::{Steps, Unobserved};
 
 use world::artefacts::Artefacts;
-use world::scenario::{Scenario, VICTIM, for_each};
+use world::authority::Authority;
+use world::identity;
+use world::scenario::{VICTIM, for_each};
 use world::{World, apply, scratch};
 
 /// The smallest disk that has the free space which the program leaves to others. Nearly all of it is a hole.
@@ -31,7 +33,29 @@ fn main() {
         return;
     }
     let artefacts = Artefacts::serve();
-    for_each("power cut", |scenario| cut_everywhere(scenario, &artefacts));
+    for_each("power cut", |scenario| {
+        cut_everywhere(
+            scenario.name,
+            |world| {
+                scenario.set_up(world, &artefacts);
+                apply(scenario.operation(&artefacts, VICTIM))
+            },
+            |world, _, what| scenario.judge(world, &artefacts, what),
+        )
+    });
+    let authority = Authority::new();
+    for scenario in &identity::SCENARIOS {
+        let points = cut_everywhere(
+            scenario.name,
+            |world| {
+                scenario.set_up(world, &authority);
+                scenario.request(world, &authority)
+            },
+            |world, order, what| scenario.judge(world, &authority, order, what),
+        );
+        assert!(points > 5, "{}: {points} steps are too few to be true", scenario.name);
+        println!("power cut after each of {points} steps: identity, {}", scenario.name);
+    }
 }
 
 /// Why this machine cannot do it.
@@ -116,19 +140,22 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Cuts the power after each step of the scenario's operation; gives the number of steps.
-fn cut_everywhere(scenario: &Scenario, artefacts: &Artefacts) -> u64 {
-    let directory = scratch(&format!("power-cut-{}", scenario.name.replace(' ', "-")));
+/// Cuts the power after each step of the order that `set_up` brings a host to; gives the number of steps.
+fn cut_everywhere(
+    name: &str,
+    set_up: impl Fn(&World) -> Request,
+    judge: impl Fn(&World, &Request, &str),
+) -> u64 {
+    let directory = scratch(&format!("power-cut-{}", name.replace(' ', "-")));
     let (mount, volatile) = (directory.join("disk"), directory.join("volatile"));
     let disk = Disk::format(directory.join("image"), mount.clone());
     let mut cuts = Vec::new();
-    {
+    let order = {
         let _mounted = disk.mount();
         let world = World::make(&mount, &volatile);
-        scenario.set_up(&world, artefacts);
+        let order = set_up(&world);
         // What was there before is old and safe.
         rustix::fs::syncfs(fs::File::open(&mount).unwrap()).unwrap();
-        let order = apply(scenario.operation(artefacts, VICTIM));
         let mut child = Command::new(env::current_exe().unwrap())
             .arg("--victim")
             .args([&mount, &volatile])
@@ -144,13 +171,14 @@ fn cut_everywhere(scenario: &Scenario, artefacts: &Artefacts) -> u64 {
             input.write_all(b"\n").unwrap();
         }
         assert!(child.wait().unwrap().success());
-    }
+        order
+    };
     for (number, (step, disk)) in cuts.iter().enumerate() {
         let _mounted = disk.mount();
         let world = World::make(&mount, &volatile);
         world.units(&Unobserved).boot_up();
-        let what = format!("{}: power cut after step {}: {step}", scenario.name, number + 1);
-        scenario.judge(&world, artefacts, &what);
+        let what = format!("{name}: power cut after step {}: {step}", number + 1);
+        judge(&world, &order, &what);
         drop(world);
         fs::remove_file(&disk.image).unwrap();
     }

@@ -8,6 +8,7 @@
 //! Everything here is a pure function of its arguments (and of [`names::Names`], the table of interned names that
 //! the driver owns), so the kube adapter and the simulated API server use the very same code.
 
+pub mod base64;
 #[cfg(feature = "crd")]
 pub mod crd;
 pub mod host;

@@ -64,6 +64,8 @@ pub enum CauseKind {
     TemplateFailed,
     /// A path, name or unit in the operation is not acceptable.
     OperationInvalid,
+    /// The certificate is not one for the key that waits for it, or for another node.
+    CertificateRefused,
     /// The new release did not become healthy; the previous one was restored (or there was none).
     ProbeFailed,
     /// The new release did not become healthy and the previous one could not be restored.
@@ -153,6 +155,7 @@ impl CauseKind {
             Self::OperationInvalid => "OperationInvalid",
             Self::PreflightFailed => "PreflightFailed",
             Self::RemovalFailed => "RemovalFailed",
+            Self::CertificateRefused => "CertificateRefused",
             Self::ProbeFailed => "ProbeFailed",
             Self::RollbackFailed => "RollbackFailed",
             Self::HostFailed => "HostFailed",
@@ -163,7 +166,7 @@ impl CauseKind {
     }
 
     /// Every cause, for parsing names back.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::ConnectionFailed,
         Self::HostKeyMismatch,
         Self::HostKeyUnknown,
@@ -182,6 +185,7 @@ impl CauseKind {
         Self::ArchiveRefused,
         Self::TemplateFailed,
         Self::OperationInvalid,
+        Self::CertificateRefused,
         Self::ProbeFailed,
         Self::RollbackFailed,
         Self::HostFailed,

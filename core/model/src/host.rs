@@ -8,7 +8,9 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
+use crate::certificate::HostIdentity;
 use crate::component::{Architecture, CgroupVersion, Recipe, ReleaseId};
+use crate::digest::Digest;
 use crate::id::{ComponentId, Uid, VersionId};
 use crate::lease::Epoch;
 use crate::machine::{Address, HostId, HostKeyPolicy, Installed};
@@ -75,6 +77,22 @@ pub enum HostCommand {
     Status(OperationId),
     /// Forget the owner; sent when everything was removed.
     Disown,
+    /// See to it that there is a key, made on the host, that waits for the certificate of its node, and report the
+    /// request for that. The same key until its certificate came. A certificate that is there already is reported
+    /// instead.
+    RequestCertificate {
+        /// The file in which certificate and key belong: [`NodeIdentity::path`](crate::certificate::NodeIdentity::path).
+        path: Arc<str>,
+        /// The digest of the public key of the certificate there that is of no use any more.
+        replaces: Option<Digest>,
+    },
+    /// Put this certificate into its place, with the key that waits for it.
+    InstallCertificate {
+        /// The file, as in the request.
+        path: Arc<str>,
+        /// The certificate, and others that lead to its issuer: PEM.
+        certificate: Arc<str>,
+    },
 }
 
 /// One change of one component.
@@ -146,6 +164,9 @@ pub struct HostFacts {
     pub components: Vec<InstalledComponent>,
     /// The operation that was asked for or, for plain facts, the latest; `None` when the host has never heard of it.
     pub operation: Option<OperationReport>,
+    /// The node identity; `None` when the host was never asked for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Box<HostIdentity>>,
 }
 
 /// The id of one boot of a host; another one proves a reboot.

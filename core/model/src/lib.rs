@@ -13,6 +13,7 @@
 extern crate alloc;
 
 pub mod cause;
+pub mod certificate;
 pub mod component;
 pub mod config;
 pub mod digest;

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test uses its own part of it")]
 
 pub mod artefacts;
+pub mod authority;
+pub mod identity;
 pub mod judge;
 pub mod scenario;
 pub mod units;

@@ -1,6 +1,9 @@
 //! Between the core's vocabulary and the wire.
 
+use std::sync::Arc;
+
 use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::certificate::HostIdentity;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::host::{self, HostCommand, HostFacts, InstalledComponent, OperationState};
@@ -19,6 +22,12 @@ const NAME_MAX: usize = 253;
 /// The longest explanation of a host that is passed on, in bytes. It is kept for each machine and goes to the log; an
 /// honest host says less.
 const DETAIL_MAX: usize = 4096;
+
+/// The longest part of a node identity, in bytes. A request with an ECDSA key has some 400.
+const IDENTITY_MAX: usize = 4096;
+
+/// The most organizations in a certificate; a node's has one.
+const IDENTITY_PARTS_MAX: usize = 8;
 
 /// The request that carries out `action` for an operator of `cluster`. `None` when it is no order to a host.
 ///
@@ -48,6 +57,14 @@ fn command(command: &HostCommand, names: &Names) -> Result<wire::Command, Unknow
         HostCommand::Facts => wire::Command::Facts,
         HostCommand::Status(id) => wire::Command::Status(*id),
         HostCommand::Disown => wire::Command::Disown,
+        HostCommand::RequestCertificate { path, replaces } => {
+            let request = wire::CertificateRequest { path: path.clone(), replaces: *replaces };
+            wire::Command::RequestCertificate(request)
+        }
+        HostCommand::InstallCertificate { path, certificate } => {
+            let file = wire::CertificateFile { path: path.clone(), certificate: certificate.clone() };
+            wire::Command::InstallCertificate(file)
+        }
         HostCommand::Apply(operation) => wire::Command::Apply(Box::new(wire::Operation {
             id: operation.id,
             generation: operation.generation,
@@ -107,6 +124,9 @@ fn facts_of(
     if facts.owner.as_ref().is_some_and(|owner| owner.cluster.len() > NAME_MAX) {
         return Err(format!("the owner's cluster has a name of more than {NAME_MAX} bytes"));
     }
+    if facts.identity.as_ref().is_some_and(is_oversized) {
+        return Err(format!("the node identity has parts of more than {IDENTITY_MAX} bytes"));
+    }
     // All names are judged before the first is interned: a host that lies leaves nothing behind.
     let installed = facts.components.iter().flat_map(|component| [&component.name, &component.version_name]);
     let changed = facts.operation.iter().flat_map(|operation| {
@@ -153,7 +173,20 @@ fn facts_of(
                 | OperationState::Succeeded) => state,
             },
         }),
+        identity: facts.identity.map(Box::new),
     })
+}
+
+/// Whether a node identity has more in it than any honest one. It is kept for each machine.
+fn is_oversized(identity: &HostIdentity) -> bool {
+    let certificate = identity.certificate.iter().flat_map(|certificate| {
+        let organizations = certificate.organizations.iter().take(IDENTITY_PARTS_MAX + 1);
+        organizations.chain([&certificate.common_name])
+    });
+    let pending = identity.pending.iter().map(|pending| &pending.request);
+    let is_long = |text: &Arc<str>| text.len() > IDENTITY_MAX;
+    let parts = identity.certificate.as_ref().map_or(0, |certificate| certificate.organizations.len());
+    parts > IDENTITY_PARTS_MAX || certificate.chain(pending).chain([&identity.path]).any(is_long)
 }
 
 fn owner(owner: Option<wire::Owner>, cluster: &str) -> host::Owner {
@@ -259,6 +292,7 @@ mod tests {
                 release: None,
                 state: OperationState::Succeeded,
             }),
+            identity: None,
             platform: wire::Platform::default(),
         }
     }

@@ -1,6 +1,9 @@
 //! What is said to a host, and what it answers.
 
+use std::sync::Arc;
+
 use seaworthy_model::cause::Cause;
+use seaworthy_model::certificate::HostIdentity;
 use seaworthy_model::component::{Architecture, CgroupVersion, Recipe, ReleaseId};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{BootId, Drift, OperationId, OperationState};
@@ -33,7 +36,7 @@ pub struct Fence {
     pub cluster: String,
     /// The Machine in whose name it acts.
     pub machine: Uid,
-    /// That Machine's name, for people.
+    /// That Machine's name, for people, and for the subject of its node's certificate.
     pub machine_name: String,
     /// The operator's epoch.
     pub epoch: Epoch,
@@ -53,6 +56,31 @@ pub enum Command {
     Status(OperationId),
     /// Forget the owner.
     Disown,
+    /// Make a key for the certificate of the node named after the Machine, unless one waits already, and report the
+    /// request.
+    RequestCertificate(CertificateRequest),
+    /// Put a certificate into its place, with the key that waits for it.
+    InstallCertificate(CertificateFile),
+}
+
+/// Where a certificate is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CertificateRequest {
+    /// The absolute path of the file for certificate and key.
+    pub path: Arc<str>,
+    /// The digest of the public key of the certificate there that is of no use any more.
+    pub replaces: Option<Digest>,
+}
+
+/// A certificate and its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CertificateFile {
+    /// The absolute path of the file for certificate and key.
+    pub path: Arc<str>,
+    /// The certificate: PEM.
+    pub certificate: Arc<str>,
 }
 
 /// One change of one component.
@@ -144,6 +172,9 @@ pub struct Facts {
     pub components: Vec<Component>,
     /// The operation that was asked for or, for plain facts, the latest.
     pub operation: Option<OperationReport>,
+    /// The node identity; absent when the host was never asked for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<HostIdentity>,
     /// What else is worth knowing; nothing is decided by it.
     pub platform: Platform,
 }

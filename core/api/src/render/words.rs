@@ -184,6 +184,9 @@ pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
         CauseKind::TemplateFailed => {
             "a template does not render; nothing was installed: correct it in a new version"
         }
+        CauseKind::CertificateRefused => {
+            "the host refuses a certificate that is not for the key which it made"
+        }
         CauseKind::OperationInvalid => "the host refuses a path, name or unit of the release as unacceptable",
         CauseKind::PreflightFailed => {
             "the new release failed its preflight on the host; nothing was touched: see what it said in the journal of \

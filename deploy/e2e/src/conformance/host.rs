@@ -67,6 +67,8 @@ pub(super) struct Report {
     pub(super) installed: Option<(String, Drift)>,
     /// The operation, and what became of it.
     pub(super) operation: Option<(OperationId, String)>,
+    /// The node identity, in words.
+    pub(super) identity: Option<String>,
 }
 
 impl Told {
@@ -101,6 +103,9 @@ impl Report {
         if let Some((id, state)) = &self.operation {
             let _ = write!(text, "; {}.{} {state}", id.epoch.0, id.sequence);
         }
+        if let Some(identity) = &self.identity {
+            let _ = write!(text, "; {identity}");
+        }
         text
     }
 }
@@ -110,6 +115,16 @@ impl Order {
     pub(super) fn machine(&self) -> u128 {
         if self.is_strange { 2 } else { 1 }
     }
+}
+
+/// What there is of an identity: whether a certificate is there and whether it is the host's own, and whether a key waits.
+pub(super) fn identity(is_own: Option<bool>, is_pending: bool) -> String {
+    let certificate = match is_own {
+        None => "no certificate",
+        Some(true) => "certificate",
+        Some(false) => "foreign certificate",
+    };
+    format!("{certificate}{}", if is_pending { " and a key" } else { "" })
 }
 
 /// Whose a host is, by the uid of a Machine.

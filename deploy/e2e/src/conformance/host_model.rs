@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use seaworthy_fleet::world::host::{
-    Answer, Change, Command, ComponentNumber, Ended, Host, Install, Order as ModelOrder, Pace, Progress,
-    ReleaseNumber, Report as ModelReport, Setting, Step, VersionNumber, Work,
+    Answer, Change, Command, ComponentNumber, Ended, Host, Install, KeyNumber, NodeCertificate, Offered,
+    Order as ModelOrder, Pace, Progress, ReleaseNumber, Report as ModelReport, Setting, Step, TextNumber,
+    VersionNumber, Wanted, Work,
 };
 use seaworthy_kernel::{Draws, Seed, Share};
 use seaworthy_model::cause::CauseKind;
@@ -14,13 +15,16 @@ use seaworthy_model::host::HostFence;
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
+use seaworthy_model::time::Timestamp;
 
-use super::host::{HostPart, Report, Told, whose};
-use super::host_script::{Action, Order, Verb};
+use super::host::{HostPart, Report, Told, identity, whose};
+use super::host_script::{Action, Offer, Order, Verb};
 use super::releases::{self, Fault};
 
 const DRAWS: Draws = Draws::new(Seed(1));
 const WEBD: ComponentNumber = ComponentNumber(0);
+const PATH: TextNumber = TextNumber(0);
+const FOREIGN: TextNumber = TextNumber(9);
 
 /// The model.
 #[derive(Debug)]
@@ -59,6 +63,15 @@ impl HostModel {
             Verb::Facts => Command::Facts,
             Verb::Disown => Command::Disown,
             Verb::Status(id) => Command::Status(*id),
+            Verb::Request(again) => {
+                let present = self.host.node().and_then(|node| node.certificate_at(PATH));
+                let replaces = present.filter(|_| *again).map(|present| present.key);
+                Command::RequestCertificate(Wanted { path: PATH, node: name(order), replaces })
+            }
+            Verb::Certify(offer) => {
+                let certificate = self.offered(*offer, name(order));
+                Command::InstallCertificate(Offered { path: PATH, node: name(order), certificate })
+            }
             Verb::Remove(id) => {
                 Command::Apply(Work { id: *id, generation: 1, component: WEBD, change: Change::Remove })
             }
@@ -79,6 +92,18 @@ impl HostModel {
         };
         let (host, setting) = self.parts();
         Ok(host.receive(&ModelOrder { fence, command }, 0, &setting))
+    }
+
+    /// What the signer makes of the key that waits.
+    fn offered(&self, offer: Offer, node: TextNumber) -> Option<NodeCertificate> {
+        let (_, key) = self.host.node()?.pending()?;
+        let right = certificate(node, key);
+        match offer {
+            Offer::Wanted => Some(right),
+            Offer::OtherKey => Some(certificate(node, KeyNumber(1))),
+            Offer::OtherNode => Some(certificate(FOREIGN, key)),
+            Offer::Garbage => None,
+        }
     }
 
     fn parts(&mut self) -> (&mut Host, Setting<'_>) {
@@ -140,7 +165,13 @@ impl HostModel {
             };
             (report.operation.id, state)
         });
+        let node = self.host.node().filter(|node| node.path().is_some());
+        let identity = node.map(|node| {
+            let certificate = node.certificate_at(PATH);
+            identity(certificate.map(|found| found.node != FOREIGN), node.pending().is_some())
+        });
         Report {
+            identity,
             owner: whose(self.host.owner().map(|uid| uid.0)),
             epoch: self.host.epoch().0,
             installed,
@@ -182,6 +213,7 @@ impl HostPart for HostModel {
                 let left = self.host.installed_of(WEBD).is_some_and(|installed| installed.has_removal);
                 return Ok(if left { "left" } else { "nothing" }.to_owned());
             }
+            Action::Identify => self.host.place_certificate(PATH, certificate(FOREIGN, KeyNumber(2))),
             Action::Spoil(spoiled) => ensure!(self.host.spoil(0, spoiled.drift()), "nothing to spoil"),
             Action::Strike { is_power, at, order } => {
                 ensure!(matches!(self.receive(order)?, Answer::Begun(_)), "it does not begin");
@@ -198,6 +230,16 @@ impl HostPart for HostModel {
         }
         Ok(String::new())
     }
+}
+
+/// The name of the node that an order is about.
+fn name(order: &Order) -> TextNumber {
+    TextNumber(u32::try_from(order.machine()).unwrap_or(u32::MAX))
+}
+
+const fn certificate(node: TextNumber, key: KeyNumber) -> NodeCertificate {
+    let (not_before, not_after) = (Timestamp::ZERO, Timestamp::MAX);
+    NodeCertificate { key, node, authority: KeyNumber(3), not_before, not_after }
 }
 
 fn fresh() -> Host {

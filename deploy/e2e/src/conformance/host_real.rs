@@ -1,5 +1,6 @@
 //! A real host: Debian with its systemd, and the host program.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command as Process, Stdio};
@@ -7,7 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use seaworthy_api::host::wire::{self, Answer, Change, Command, Fence, Operation, PROTOCOL, Reply, Request};
+use seaworthy_api::host::wire::{
+    self, Answer, CertificateFile, CertificateRequest, Change, Command, Fence, Operation, PROTOCOL, Reply,
+    Request,
+};
+use seaworthy_model::certificate::{Certificate, HostIdentity};
 use seaworthy_model::component::{
     Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Invocation, Link, Probe, ProbeCheck, Recipe,
     Rollback, Unit,
@@ -18,9 +23,10 @@ use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::removal::Removal;
 
-use super::host::{HostPart, Report, Told, whose};
-use super::host_script::{Action, Order, Spoiled, Verb};
+use super::host::{HostPart, Report, Told, identity, whose};
+use super::host_script::{Action, Offer, Order, Spoiled, Verb};
 use super::releases::{self, Fault};
+use super::signer::Signer;
 use crate::artefacts::Pace;
 use crate::deadline::eventually;
 use crate::host::Host;
@@ -30,6 +36,8 @@ use crate::programs::Programs;
 use crate::world::World;
 
 const PROGRAM: &str = "/opt/seaworthy/bin/seaworthy-host";
+/// Where the identity of the node belongs.
+const PATH: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 const CLUSTER: &str = "conformance";
 /// Any step of an operation; it takes seconds on a quiet machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -54,7 +62,7 @@ const PROBE: &str = "test ! -e /run/hold-probe && exec 3<>/dev/tcp/127.0.0.1/800
                      printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && grep -q ' 200 ' <&3";
 /// Takes everything away but the program itself.
 const RESET: &str = "rm -f /run/hold-*; systemctl stop webd.service 2>/dev/null; \
-                     while umount /var/lib/webd/tmp 2>/dev/null; do :; done; rm -rf /var/lib/webd; cd /opt/seaworthy && \
+                     while umount /var/lib/webd/tmp 2>/dev/null; do :; done; rm -rf /var/lib/webd /var/lib/kubelet; cd /opt/seaworthy && \
                      rm -rf releases manifests current previous staging state && cd /etc/systemd/system && \
                      rm -f webd.service multi-user.target.wants/webd.service /usr/local/bin/webd \
                      seaworthy-resume.service multi-user.target.wants/seaworthy-resume.service && \
@@ -66,6 +74,9 @@ pub struct RealHost<'w> {
     world: &'w World,
     host: &'w Host,
     begun: Option<Child>,
+    /// What it last reported of its identity.
+    known: RefCell<HostIdentity>,
+    signer: Signer,
 }
 
 impl<'w> RealHost<'w> {
@@ -77,7 +88,7 @@ impl<'w> RealHost<'w> {
         let host = world.host(name)?;
         host.write(PROGRAM, fs::read(Programs::find()?.host)?)?;
         host.sh(&format!("chmod 755 {PROGRAM} && sync"))?;
-        Ok(Self { world, host, begun: None })
+        Ok(Self { world, host, begun: None, known: RefCell::new(nothing()), signer: Signer::new()? })
     }
 
     fn request(&self, order: &Order) -> Result<String> {
@@ -95,10 +106,38 @@ impl<'w> RealHost<'w> {
             Verb::Facts => Command::Facts,
             Verb::Disown => Command::Disown,
             Verb::Status(id) => Command::Status(*id),
+            Verb::Request(again) => {
+                let replaces =
+                    self.known.borrow().certificate.as_ref().filter(|_| *again).map(|known| known.key);
+                Command::RequestCertificate(CertificateRequest { path: PATH.into(), replaces })
+            }
+            Verb::Certify(offer) => {
+                let certificate = self.offered(*offer)?.into();
+                Command::InstallCertificate(CertificateFile { path: PATH.into(), certificate })
+            }
             Verb::Remove(id) => apply(*id, Change::Remove),
             Verb::Install(id, version) => apply(*id, Change::Install(Box::new(self.release(version)?))),
         };
         Ok(serde_json::to_string(&Request { protocol: PROTOCOL, fence, command })?)
+    }
+
+    /// What the signer makes of the key that waits.
+    fn offered(&self, offer: Offer) -> Result<String> {
+        let known = self.known.borrow();
+        let own = known.pending.as_ref().map_or("", |pending| &pending.request);
+        match offer {
+            Offer::Garbage => Ok("garbage".to_owned()),
+            Offer::Wanted => self.signer.sign(own),
+            Offer::OtherKey => self.signer.issue("machine-1").map(|(certificate, _)| certificate),
+            Offer::OtherNode => self.signer.sign_for(own, "another"),
+        }
+    }
+
+    /// Puts the identity of another node where ours belongs.
+    fn identify(&self) -> Result<()> {
+        let (certificate, key) = self.signer.issue("another")?;
+        self.host.sh("mkdir -p /var/lib/kubelet/pki && chmod 755 /var/lib/kubelet /var/lib/kubelet/pki")?;
+        self.host.write(PATH, certificate + &key)
     }
 
     fn release(&self, version: &str) -> Result<wire::Release> {
@@ -151,7 +190,10 @@ impl<'w> RealHost<'w> {
             Answer::Refused(cause) => Told::Refused(cause.kind),
             Answer::Later(cause) => Told::Later(cause.kind),
             Answer::Pending => Told::Pending,
-            Answer::Done(facts) => Told::Done(report(&facts)),
+            Answer::Done(facts) => {
+                self.known.replace(facts.identity.clone().unwrap_or_else(nothing));
+                Told::Done(report(&facts))
+            }
         };
         Ok(told.summary(self.seen()?))
     }
@@ -254,6 +296,7 @@ impl HostPart for RealHost<'_> {
 
     fn reset(&mut self) -> Result<()> {
         self.world.artefacts().set_pace(Pace::Full)?;
+        self.known.replace(nothing());
         self.host.sh(RESET).map(drop)
     }
 
@@ -273,6 +316,7 @@ impl HostPart for RealHost<'_> {
                 );
                 return Ok(self.host.sh(&line)?.trim().to_owned());
             }
+            Action::Identify => self.identify()?,
             Action::Spoil(spoiled) => self.spoil(*spoiled)?,
             Action::Strike { is_power, at, order } => self.strike(*is_power, at, order)?,
         }
@@ -291,12 +335,19 @@ fn report(facts: &wire::Facts) -> Report {
         };
         (operation.id, state)
     });
+    let own = |certificate: &Certificate| certificate.is_of_node("machine-1");
+    let told = |known: &HostIdentity| identity(known.certificate.as_ref().map(own), known.pending.is_some());
     Report {
+        identity: facts.identity.as_ref().map(told),
         owner: whose(facts.owner.as_ref().map(|owner| owner.machine.0)),
         epoch: facts.epoch.0,
         installed: webd.map(|webd| (webd.version_name.trim_start_matches("webd-").to_owned(), webd.drift)),
         operation,
     }
+}
+
+fn nothing() -> HostIdentity {
+    HostIdentity { path: PATH.into(), certificate: None, pending: None }
 }
 
 fn content(release: &releases::Release) -> Content {

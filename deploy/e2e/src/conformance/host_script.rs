@@ -5,6 +5,9 @@
 //! | `1.2 install 1.0.0` | the order of epoch 1, sequence 2; its operation has the same numbers |
 //! | `1.4 install 1.0.0 as 1.2` | the same, but with the operation of 1.2 |
 //! | `1.3 remove`, `1.3 facts`, `1.3 status 1.2`, `1.3 disown` | other orders |
+//! | `1.3 request`, `1.3 request another` | a key for the node's certificate; another than that of the certificate that is there |
+//! | `1.4 certify`, `1.4 certify other-key`, `1.4 certify other-node`, `1.4 certify garbage` | the certificate for the key that waits, or something else |
+//! | `identify foreign` | somebody puts the identity of another node there |
 //! | `stranger 9.9 facts` | in the name of another Machine |
 //! | `begin 1.2 install 1.0.0` | the order is given and comes no further than to its download |
 //! | `finish` | lets it go on, and is its answer |
@@ -58,6 +61,7 @@ pub(super) enum Action {
     Finish,
     Left,
     Spoil(Spoiled),
+    Identify,
     Strike { is_power: bool, at: String, order: Order },
 }
 
@@ -85,6 +89,18 @@ pub(super) enum Verb {
     Status(OperationId),
     Install(OperationId, String),
     Remove(OperationId),
+    /// Whether the certificate that is there is of no use any more.
+    Request(bool),
+    Certify(Offer),
+}
+
+/// What is offered as a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Offer {
+    Wanted,
+    OtherKey,
+    OtherNode,
+    Garbage,
 }
 
 impl Action {
@@ -99,6 +115,7 @@ impl Action {
             ("begin", order) => Ok(Self::Begin(Order::parse(order)?)),
             ("spoil", "files") => Ok(Self::Spoil(Spoiled::Files)),
             ("spoil", "links") => Ok(Self::Spoil(Spoiled::Links)),
+            ("identify", "foreign") => Ok(Self::Identify),
             ("spoil", "unit") => Ok(Self::Spoil(Spoiled::Unit)),
             ("cut", rest) => strike(rest.strip_prefix("at ").unwrap_or(rest), true),
             ("kill", rest) => strike(rest.strip_prefix("at ").unwrap_or(rest), false),
@@ -123,6 +140,12 @@ impl Order {
             ["install", version] => Verb::Install(own, (*version).to_owned()),
             ["install", version, "as", id] => Verb::Install(operation(id)?, (*version).to_owned()),
             ["remove"] => Verb::Remove(own),
+            ["request"] => Verb::Request(false),
+            ["request", "another"] => Verb::Request(true),
+            ["certify"] => Verb::Certify(Offer::Wanted),
+            ["certify", "other-key"] => Verb::Certify(Offer::OtherKey),
+            ["certify", "other-node"] => Verb::Certify(Offer::OtherNode),
+            ["certify", "garbage"] => Verb::Certify(Offer::Garbage),
             _ => bail!("no order: {text:?}"),
         };
         Ok(Self { is_strange, epoch: own.epoch.0, sequence: own.sequence, verb })
@@ -132,7 +155,9 @@ impl Order {
     pub(super) fn operation(&self) -> Result<OperationId> {
         match &self.verb {
             Verb::Install(id, _) | Verb::Remove(id) => Ok(*id),
-            Verb::Facts | Verb::Disown | Verb::Status(_) => bail!("no operation: {self:?}"),
+            Verb::Facts | Verb::Disown | Verb::Status(_) | Verb::Request(_) | Verb::Certify(_) => {
+                bail!("no operation: {self:?}")
+            }
         }
     }
 }

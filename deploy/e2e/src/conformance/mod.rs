@@ -13,6 +13,7 @@ mod host_script;
 mod relation;
 mod releases;
 mod script;
+mod signer;
 mod socket;
 mod transcript;
 

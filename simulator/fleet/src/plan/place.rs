@@ -79,6 +79,10 @@ pub enum Orders {
     Disown,
     /// An operation.
     Apply,
+    /// A key that waits for a certificate.
+    RequestCertificate,
+    /// To take a certificate.
+    InstallCertificate,
 }
 
 impl Place {
@@ -102,17 +106,19 @@ impl Place {
             HostCommand::Status(_) => Orders::Status,
             HostCommand::Disown => Orders::Disown,
             HostCommand::Apply(_) => Orders::Apply,
+            HostCommand::RequestCertificate { .. } => Orders::RequestCertificate,
+            HostCommand::InstallCertificate { .. } => Orders::InstallCertificate,
         };
         Self::Order { seat, orders, host }
     }
 
     /// Whether the operator changes something here: a mutation of the API server that is no renewal of the Lease, the
-    /// start of an operation, or the disowning of a host.
+    /// start of an operation, an order about a certificate, or the disowning of a host.
     #[must_use]
     pub const fn is_write(&self) -> bool {
         match self {
             Self::Request { writes, .. } => !matches!(writes, Writes::Renewal),
-            Self::Order { orders, .. } => matches!(orders, Orders::Apply | Orders::Disown),
+            Self::Order { orders, .. } => !matches!(orders, Orders::Facts | Orders::Status),
             Self::Operation { .. } | Self::Event { .. } => false,
         }
     }
@@ -157,6 +163,8 @@ impl Place {
                 Orders::Status => format!("the operator asks host {host} for an operation"),
                 Orders::Disown => format!("the operator gives up host {host}"),
                 Orders::Apply => format!("the operator orders an operation on host {host}"),
+                Orders::RequestCertificate => format!("the operator asks host {host} for a key"),
+                Orders::InstallCertificate => format!("the operator brings host {host} its certificate"),
             },
             Self::Operation { host, component, version: Some(version) } => {
                 format!("host {host} begins to install {version} of {component}")

@@ -10,7 +10,7 @@ use seaworthy_model::id::Kind;
 
 use super::World;
 use super::api_server::{Preconditions, Refusal, WriteResult, Written};
-use super::host::{Answer, Order};
+use super::host::{Answer, Command, Order};
 use super::mail::{Letter, Reply, Sender};
 use super::operator::is_renewed;
 use crate::faults::trigger::{Destination, Point, Side};
@@ -181,6 +181,9 @@ impl World {
             }
             Answer::Attached => return,
             Answer::Facts(report) => {
+                if matches!(order.command, Command::RequestCertificate(_) | Command::InstallCertificate(_)) {
+                    self.pass(&Point::Write { to: Destination::Host, side: Side::After }, Some(number));
+                }
                 if let Some(facts) = self.facts(sender.process, number, report) {
                     let delay = self.way_back(sender);
                     self.answer(sender, delay, Outcome::Done(Receipt::Host(facts)));

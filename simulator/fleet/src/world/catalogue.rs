@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use seaworthy_model::component::ReleaseId;
 
-use super::host::{ComponentNumber, ReleaseNumber, VersionNumber};
+use super::host::{ComponentNumber, ReleaseNumber, TextNumber, VersionNumber};
 
 /// The names of components and of `MachineComponent` objects, and the ids of releases.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     components: Table,
     versions: Table,
+    texts: Table,
     releases: Vec<ReleaseId>,
     release_numbers: BTreeMap<ReleaseId, u32>,
 }
@@ -43,6 +44,17 @@ impl Catalogue {
     /// The number of a `MachineComponent` object.
     pub fn version(&mut self, name: &str) -> VersionNumber {
         VersionNumber(self.versions.number(name))
+    }
+
+    /// The number of a path, or of the name of a node.
+    pub fn text(&mut self, text: &str) -> TextNumber {
+        TextNumber(self.texts.number(text))
+    }
+
+    /// The text of a number.
+    #[must_use]
+    pub fn text_of(&self, number: TextNumber) -> &str {
+        self.texts.names.get(number.0 as usize).map_or("", String::as_str)
     }
 
     /// The number of a release.

@@ -23,6 +23,7 @@ mod meeting;
 mod node_health;
 mod operator;
 mod people;
+pub mod pki;
 mod strikes;
 mod view;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{HostFence, OperationId};
 
-use super::{Ended, Host, Operation, Setting, Work};
+use super::{Ended, Host, KeyNumber, NodeCertificate, Operation, Setting, TextNumber, Work};
 
 /// An order as it reaches a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,32 @@ pub enum Command {
     Apply(Work),
     /// Forget the owner.
     Disown,
+    /// Make a key for the node's certificate, unless one waits.
+    RequestCertificate(Wanted),
+    /// Put a certificate into its place.
+    InstallCertificate(Offered),
+}
+
+/// A certificate that is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The file for it and its key.
+    pub path: TextNumber,
+    /// The node that it is for.
+    pub node: TextNumber,
+    /// The key of the certificate there that is of no use any more.
+    pub replaces: Option<KeyNumber>,
+}
+
+/// A certificate that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offered {
+    /// The file for it and its key.
+    pub path: TextNumber,
+    /// The node that it is to be for.
+    pub node: TextNumber,
+    /// The certificate; none when it is not one of a node at all.
+    pub certificate: Option<NodeCertificate>,
 }
 
 /// What became of an operation.
@@ -65,12 +91,16 @@ enum Standing {
 impl Host {
     /// Receives an order that came in `session`.
     pub fn receive(&mut self, order: &Order, session: u32, setting: &Setting<'_>) -> Answer {
-        let reads = matches!(order.command, Command::Facts | Command::Status(_));
         // Before anything else, as the real one looks for what it has to finish before it forgets for whom.
-        if order.command == Command::Disown && self.running.is_some() {
+        let is_alone = matches!(
+            order.command,
+            Command::Disown | Command::RequestCertificate(_) | Command::InstallCertificate(_)
+        );
+        if is_alone && self.running.is_some() {
             return Answer::Later(CauseKind::HostBusy);
         }
-        let is_new = match self.standing(order) {
+        let reads = self.is_read(&order.command);
+        let is_new = match self.standing(order, reads) {
             Standing::Refused(cause) => return Answer::Refused(cause),
             Standing::Accepted => true,
             Standing::ReadOnly => false,
@@ -87,8 +117,28 @@ impl Host {
                 if is_new {
                     self.remember(order.fence, None);
                 }
+                self.remove_identity();
                 self.owner = None;
                 Answer::Facts(self.latest())
+            }
+            Command::RequestCertificate(wanted) => {
+                if is_new && !reads {
+                    self.claim(order.fence);
+                }
+                if is_new {
+                    self.want_certificate(&wanted);
+                }
+                Answer::Facts(self.latest())
+            }
+            Command::InstallCertificate(Offered { path, node, certificate }) => {
+                match self.takes_certificate((path, node), certificate) {
+                    Err(cause) => Answer::Refused(cause),
+                    Ok(certificate) => {
+                        self.claim(order.fence);
+                        self.put_certificate(path, certificate);
+                        Answer::Facts(self.latest())
+                    }
+                }
             }
             Command::Apply(work) => {
                 if self.running.is_some() && !self.knows(work.id) {
@@ -110,6 +160,20 @@ impl Host {
         self.operation = operation;
     }
 
+    fn claim(&mut self, fence: HostFence) {
+        self.remember(fence, None);
+        self.owner = Some(fence.machine);
+    }
+
+    /// Whether an order changes nothing but the fence.
+    fn is_read(&self, command: &Command) -> bool {
+        match command {
+            Command::Facts | Command::Status(_) => true,
+            Command::RequestCertificate(wanted) => self.is_identified(wanted),
+            Command::Apply(_) | Command::Disown | Command::InstallCertificate(_) => false,
+        }
+    }
+
     fn apply(&mut self, work: Work, session: u32, setting: &Setting<'_>) -> Answer {
         if let Some(running) = self.running.as_mut().filter(|running| running.work.id == work.id) {
             running.attach(session);
@@ -125,18 +189,20 @@ impl Host {
 
     /// A host answers whoever asks, obeys only its owner (or anybody while it has none), and never somebody older than
     /// it has seen.
-    fn standing(&self, order: &Order) -> Standing {
+    fn standing(&self, order: &Order, reads: bool) -> Standing {
         let fence = order.fence;
-        let reads = matches!(order.command, Command::Facts | Command::Status(_));
         if self.owner.is_some_and(|owner| owner != fence.machine) {
             return if reads { Standing::ReadOnly } else { Standing::Refused(CauseKind::OwnedByAnother) };
         }
         if fence.epoch < self.epoch {
             return match order.command {
                 Command::Facts => Standing::ReadOnly,
-                Command::Status(_) | Command::Apply(_) | Command::Disown => {
-                    Standing::Refused(CauseKind::FenceRefused)
-                }
+                Command::RequestCertificate(_) if reads => Standing::ReadOnly,
+                Command::Status(_)
+                | Command::Apply(_)
+                | Command::Disown
+                | Command::RequestCertificate(_)
+                | Command::InstallCertificate(_) => Standing::Refused(CauseKind::FenceRefused),
             };
         }
         let present = (self.epoch, self.sequence);
@@ -152,7 +218,11 @@ impl Host {
             // The very order that came last, once more.
             Command::Apply(work) if self.operation == Some(work.id) => Standing::ReadOnly,
             Command::Disown if self.owner.is_none() => Standing::ReadOnly,
-            Command::Apply(_) | Command::Disown => Standing::Refused(CauseKind::FenceRefused),
+            Command::RequestCertificate(_) if reads => Standing::ReadOnly,
+            Command::Apply(_)
+            | Command::Disown
+            | Command::RequestCertificate(_)
+            | Command::InstallCertificate(_) => Standing::Refused(CauseKind::FenceRefused),
         }
     }
 

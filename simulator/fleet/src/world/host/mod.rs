@@ -5,6 +5,7 @@
 //! next start.
 
 mod fence;
+mod identity;
 mod operation;
 mod step;
 
@@ -15,7 +16,8 @@ use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
 
-pub use fence::{Answer, Command, Order, Report};
+pub use fence::{Answer, Command, Offered, Order, Report, Wanted};
+pub use identity::{KeyNumber, NodeCertificate, NodeIdentity, TextNumber};
 pub use operation::{Change, Install, Operation, Progress, Running, Setting, Work};
 pub use step::{Pace, Step};
 
@@ -82,6 +84,8 @@ pub struct Host {
     /// The operation that came with the latest order. Only that one may come with it again.
     operation: Option<OperationId>,
     installed: Vec<Installed>,
+    /// The identity of its node, once it has or had anything of one.
+    node: Option<Box<NodeIdentity>>,
     running: Option<Box<Running>>,
     journal: Vec<(Operation, Ended)>,
     /// How many operations were begun or resumed: the occurrence of their draws, and the generation of their events.
@@ -103,6 +107,7 @@ impl Host {
             sequence: 0,
             operation: None,
             installed: Vec::new(),
+            node: None,
             running: None,
             journal: Vec::new(),
             runs: 0,

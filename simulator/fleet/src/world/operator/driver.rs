@@ -20,6 +20,7 @@ use seaworthy_model::machine::Installed;
 use seaworthy_model::report::{Blocker, Turn};
 
 use super::Process;
+use super::identity;
 use super::renewal::is_renewal;
 use crate::faults::trigger::{Destination, Point, Side};
 use crate::faults::{OrderFate, RequestFate, SessionFate};
@@ -258,14 +259,14 @@ impl World {
             self.answer(sender, Duration::from_secs(3), Outcome::Retryable(cause));
             return Dispatched::Alive;
         };
-        let command = match self.command(process, &order.command) {
+        let command = match self.command(process, action.target, &order.command) {
             Ok(command) => command,
             Err(problem) => {
                 self.oracle.breach("soundAction", self.queue.now(), problem);
                 return Dispatched::Alive;
             }
         };
-        if matches!(command, Command::Apply(_) | Command::Disown) {
+        if !matches!(command, Command::Facts | Command::Status(_)) {
             self.pass(&Point::Write { to: Destination::Host, side: Side::Before }, Some(host));
         }
         let mut fate = OrderFate::default();
@@ -396,11 +397,19 @@ impl World {
     }
 
     /// A command in the numbers of this world.
-    fn command(&mut self, process: &Process, command: &HostCommand) -> Result<Command, String> {
+    fn command(
+        &mut self,
+        process: &Process,
+        target: Target,
+        command: &HostCommand,
+    ) -> Result<Command, String> {
         let operation = match command {
             HostCommand::Facts => return Ok(Command::Facts),
             HostCommand::Status(id) => return Ok(Command::Status(*id)),
             HostCommand::Disown => return Ok(Command::Disown),
+            HostCommand::RequestCertificate { .. } | HostCommand::InstallCertificate { .. } => {
+                return self.identity_command(process, target, command);
+            }
             HostCommand::Apply(operation) => operation,
         };
         let component =
@@ -457,6 +466,7 @@ impl World {
             epoch: host.epoch(),
             components,
             operation,
+            identity: identity::report(host, &self.catalogue),
         }))
     }
 }

@@ -2,6 +2,7 @@
 
 mod clock;
 mod driver;
+mod identity;
 mod pause;
 mod renewal;
 mod watch;
