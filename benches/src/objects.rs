@@ -88,6 +88,7 @@ pub(crate) fn version(number: u32) -> VersionObject {
         depends_on: Vec::new(),
         disruption: Default::default(),
         content,
+        node_identity: None,
     };
     VersionObject { meta: meta(u128::from(number) + 10), spec: Ok(Arc::new(spec)) }
 }

@@ -16,7 +16,12 @@ impl Collection {
         let path = Endpoint::of(kind).collection();
         let selector = match kind {
             Kind::Lease => LEASE_SELECTOR,
-            Kind::Machine | Kind::MachineComponent | Kind::ClusterPackageVersion | Kind::Node => "",
+            Kind::Machine
+            | Kind::MachineComponent
+            | Kind::ClusterPackageVersion
+            | Kind::Node
+            | Kind::CertificateSigningRequest
+            | Kind::Event => "",
         };
         Self { kind, path, selector }
     }

@@ -11,6 +11,7 @@ mod api;
 mod client;
 mod collection;
 mod projection;
+mod request;
 mod secret;
 mod update;
 mod watch;

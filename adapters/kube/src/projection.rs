@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use seaworthy_api::names::Names;
-use seaworthy_api::parse::{gone, observed};
+use seaworthy_api::parse::{gone, is_of_interest, observed};
 use seaworthy_api::v1alpha1::LEASE;
 use seaworthy_model::event::Observation;
-use seaworthy_model::id::{Kind, MachineId, VersionId};
+use seaworthy_model::id::{CertificateRequestId, Kind, MachineId, VersionId};
 use seaworthy_model::package_version::SINGLETON;
 
+use crate::request;
 use crate::update::{Change, Update};
 
 /// The state between watches and the engine. Owned by whoever drives the engine.
@@ -77,10 +78,12 @@ impl Projection {
                 let seen = self.known.entry(kind).or_default().iter_mut();
                 seen.filter(|seen| **seen == Seen::Now).for_each(|seen| *seen = Seen::Before);
             }
+            // Of other signers there may be any number: nothing is remembered of them.
+            Change::Present(object) if !is_of_interest(&object) => {}
             Change::Present(object) => {
                 self.note(kind, &object.metadata().name, |_| Seen::Now);
-                match observed(&object, &mut self.names) {
-                    Ok(observation) => observations.push(observation),
+                match observed(&object, &mut self.names, request::read) {
+                    Ok(observation) => observations.extend(observation),
                     Err(error) => tracing::error!(%error, "an object is passed over"),
                 }
             }
@@ -130,16 +133,27 @@ impl Projection {
                 Kind::ClusterPackageVersion => Observation::PackageVersion(None),
                 Kind::Node => Observation::Node(MachineId(index), None),
                 Kind::Lease => Observation::Lease(None),
+                Kind::CertificateSigningRequest => {
+                    Observation::CertificateRequest(CertificateRequestId(index), None)
+                }
+                Kind::Event => continue,
             });
         }
         observations.push(Observation::Synced(kind));
     }
 
     /// Changes what is known of the object `name`.
-    fn note(&mut self, kind: Kind, name: &str, change: impl FnOnce(Seen) -> Seen) {
+    fn note(&mut self, kind: Kind, name: &str, change: impl Fn(Seen) -> Seen) {
         let index = match kind {
             Kind::Machine | Kind::Node => self.names.machine(name).index(),
             Kind::MachineComponent => self.names.version_object(name).index(),
+            // Nobody has told of it before: then it is none of ours, or it is about to be told of.
+            Kind::CertificateSigningRequest => match self.names.find_certificate_request(name) {
+                Some(id) => id.index(),
+                None if change(Seen::Never) != Seen::Now => return,
+                None => self.names.certificate_request(name).index(),
+            },
+            Kind::Event => return,
             // Others of these kinds mean nothing here.
             Kind::ClusterPackageVersion | Kind::Lease if single(kind) != Some(name) => return,
             Kind::ClusterPackageVersion | Kind::Lease => 0,
@@ -157,7 +171,11 @@ const fn single(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::ClusterPackageVersion => Some(SINGLETON),
         Kind::Lease => Some(LEASE),
-        Kind::Machine | Kind::MachineComponent | Kind::Node => None,
+        Kind::Machine
+        | Kind::MachineComponent
+        | Kind::Node
+        | Kind::CertificateSigningRequest
+        | Kind::Event => None,
     }
 }
 
@@ -185,6 +203,7 @@ mod tests {
             | Observation::Version(..)
             | Observation::PackageVersion(_)
             | Observation::Lease(_)
+            | Observation::CertificateRequest(..)
             | Observation::Stopping => format!("{observation:?}"),
         });
         words.collect()

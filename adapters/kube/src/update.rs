@@ -78,6 +78,8 @@ pub(crate) fn version(json: &str) -> Result<String, serde_json::Error> {
 
 fn read(kind: Kind, json: &str) -> Result<Resource, serde_json::Error> {
     Ok(match kind {
+        Kind::CertificateSigningRequest => Resource::CertificateSigningRequest(serde_json::from_str(json)?),
+        Kind::Event => Resource::Event(serde_json::from_str(json)?),
         Kind::Machine => Resource::Machine(serde_json::from_str(json)?),
         Kind::MachineComponent => Resource::MachineComponent(serde_json::from_str(json)?),
         Kind::ClusterPackageVersion => Resource::ClusterPackageVersion(serde_json::from_str(json)?),

@@ -22,7 +22,13 @@ pub async fn write(api: &Api, write: &Request, deadline: Instant) -> Outcome {
     match attempt(api, write, deadline).await {
         Ok(resource_version) => Outcome::Done(Receipt::Written { resource_version }),
         Err(failure) => {
-            let outcome = classify(failure.clone(), matches!(write, Request::CreateLease(_)));
+            let outcome = classify(
+                failure.clone(),
+                matches!(
+                    write,
+                    Request::CreateLease(_) | Request::CreateCertificateRequest(_) | Request::CreateEvent(_)
+                ),
+            );
             if outcome == Outcome::Unknown {
                 let (kind, name) = write.object();
                 tracing::warn!(kind = kind.name(), name, %failure, "it is not known whether a write was committed");

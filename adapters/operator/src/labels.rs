@@ -17,21 +17,38 @@ pub(crate) fn action(action: &Action, names: &Names) -> Label {
         Effect::WriteFinalizers(_) => "write_finalizers",
         Effect::WriteMachineStatus(_) => "write_machine_status",
         Effect::WritePackageVersionStatus(_) => "write_package_version_status",
+        Effect::CreateCertificateRequest(_) => "create_certificate_request",
+        Effect::ApproveCertificateRequest => "approve_certificate_request",
+        Effect::WriteEvent(_) => "write_event",
         Effect::Host(order) => match order.command {
             HostCommand::Facts => "host_facts",
             HostCommand::Status(_) => "host_status",
             HostCommand::Apply(_) => "host_apply",
             HostCommand::Disown => "host_disown",
+            HostCommand::RequestCertificate { .. } => "host_request_certificate",
+            HostCommand::InstallCertificate { .. } => "host_install_certificate",
         },
     };
     let object = match action.target {
         Target::Driver => "watches",
         Target::Lease => "Lease",
         Target::PackageVersion => "ClusterPackageVersion",
-        Target::Machine(id) | Target::Host(id) => names.machine_name(id).unwrap_or("unknown machine"),
+        Target::CertificateRequest(id) => names.certificate_request_name(id).unwrap_or("unknown request"),
+        Target::Machine(id) | Target::Host(id) | Target::NewCertificateRequest(id) => {
+            names.machine_name(id).unwrap_or("unknown machine")
+        }
         Target::Version(id) => names.version_object_name(id).unwrap_or("unknown version"),
     };
-    let loud = matches!(effect, "write_lease" | "host_apply" | "host_disown");
+    let loud = matches!(
+        effect,
+        "write_lease"
+            | "host_apply"
+            | "host_disown"
+            | "host_request_certificate"
+            | "host_install_certificate"
+            | "approve_certificate_request"
+            | "write_event"
+    );
     Label { effect, object: object.to_owned(), quiet: !loud }
 }
 

@@ -10,17 +10,18 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use seaworthy_model::event::{Event, Observation};
-use seaworthy_model::id::{ComponentId, MachineId, Named, NamedId, VersionId};
+use seaworthy_model::id::{CertificateRequestId, ComponentId, MachineId, Named, NamedId, VersionId};
 use seaworthy_model::machine::ComponentStatus;
 
 use crate::v1alpha1;
 
-/// Interned names of machines, components and versions.
+/// Interned names of machines, components, versions and certificate requests.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     machines: Table,
     components: Table,
     versions: Table,
+    requests: Table,
     new: Vec<Named>,
     scratch: String,
     /// The machine that is most likely read next.
@@ -125,10 +126,10 @@ impl Names {
         Self::default()
     }
 
-    /// How many machines and versions were ever named.
+    /// How many machines, versions and certificate requests were ever named.
     #[must_use]
     pub const fn subjects(&self) -> usize {
-        self.machines.names.len() + self.versions.names.len()
+        self.machines.names.len() + self.versions.names.len() + self.requests.names.len()
     }
 
     /// The id of the machine `name`.
@@ -179,6 +180,27 @@ impl Names {
         let id = self.version_object(&name);
         self.scratch = name;
         id
+    }
+
+    /// The id of the `CertificateSigningRequest` object `name`.
+    pub fn certificate_request(&mut self, name: &str) -> CertificateRequestId {
+        let (id, new) = self.requests.intern(name);
+        self.note(NamedId::CertificateRequest(CertificateRequestId(id)), new);
+        CertificateRequestId(id)
+    }
+
+    /// The id of the `CertificateSigningRequest` object `name`, if it has one. Interns nothing.
+    #[must_use]
+    pub fn find_certificate_request(&self, name: &str) -> Option<CertificateRequestId> {
+        self.requests.find(name).map(CertificateRequestId)
+    }
+
+    /// The name of a `CertificateSigningRequest` object.
+    ///
+    /// # Errors
+    /// When the id was never given out here.
+    pub fn certificate_request_name(&self, id: CertificateRequestId) -> Result<&str, UnknownId> {
+        self.requests.name(id.index()).ok_or(UnknownId(NamedId::CertificateRequest(id)))
     }
 
     fn note(&mut self, id: NamedId, new: Option<Arc<str>>) {

@@ -95,6 +95,100 @@ pub type Lease = Object<LeaseSpec, NoStatus>;
 /// `v1` Node, as far as it is used here.
 pub type Node = Object<NodeSpec, NodeStatus>;
 
+/// `certificates.k8s.io/v1` `CertificateSigningRequest`, as far as it is used here.
+pub type CertificateSigningRequest = Object<CertificateRequestSpec, CertificateRequestStatus>;
+
+/// What a certificate is asked for, and by whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CertificateRequestSpec {
+    /// The request: base64 of PEM of PKCS#10.
+    pub request: String,
+    /// Who is to sign.
+    pub signer_name: String,
+    /// What the certificate is to be used for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub usages: Vec<String>,
+    /// Who created it; set by the API server.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub username: String,
+    /// The groups of whoever created it; set by the API server.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+}
+
+/// How far a certificate request has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CertificateRequestStatus {
+    /// `Approved`, `Denied`, `Failed`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<CertificateRequestCondition>,
+    /// The certificate: base64 of PEM; empty before it is issued.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub certificate: String,
+}
+
+/// A condition of a certificate request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CertificateRequestCondition {
+    /// `Approved`, `Denied`, `Failed`.
+    pub r#type: String,
+    /// Always `True`.
+    pub status: String,
+    /// One word.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// For people.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// `events.k8s.io/v1` Event.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Group and version. Empty in the items of a list.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub api_version: Cow<'static, str>,
+    /// The kind. Empty in the items of a list.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub kind: Cow<'static, str>,
+    /// Name and namespace.
+    pub metadata: Metadata,
+    /// When: a `MicroTime`.
+    pub event_time: String,
+    /// What says it.
+    pub reporting_controller: String,
+    /// Which process of it.
+    pub reporting_instance: String,
+    /// What was done, or not done.
+    pub action: String,
+    /// Why, as one word.
+    pub reason: String,
+    /// About what.
+    pub regarding: Reference,
+    /// In words.
+    pub note: String,
+    /// `Normal` or `Warning`.
+    pub r#type: Cow<'static, str>,
+}
+
+/// Names an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Reference {
+    /// Group and version.
+    pub api_version: Cow<'static, str>,
+    /// The kind.
+    pub kind: Cow<'static, str>,
+    /// The name.
+    pub name: String,
+    /// The uid.
+    pub uid: Scalar<Uid>,
+}
+
 /// The status of a kind that has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoStatus {}
@@ -158,6 +252,10 @@ pub enum Resource {
     Node(Box<Node>),
     /// A Lease.
     Lease(Box<Lease>),
+    /// A `CertificateSigningRequest`.
+    CertificateSigningRequest(Box<CertificateSigningRequest>),
+    /// An Event.
+    Event(Box<Event>),
 }
 
 impl Resource {
@@ -170,6 +268,8 @@ impl Resource {
             Self::ClusterPackageVersion(_) => Kind::ClusterPackageVersion,
             Self::Node(_) => Kind::Node,
             Self::Lease(_) => Kind::Lease,
+            Self::CertificateSigningRequest(_) => Kind::CertificateSigningRequest,
+            Self::Event(_) => Kind::Event,
         }
     }
 
@@ -182,6 +282,8 @@ impl Resource {
             Self::ClusterPackageVersion(object) => &object.metadata,
             Self::Node(object) => &object.metadata,
             Self::Lease(object) => &object.metadata,
+            Self::CertificateSigningRequest(object) => &object.metadata,
+            Self::Event(object) => &object.metadata,
         }
     }
 
@@ -194,6 +296,8 @@ impl Resource {
             Self::ClusterPackageVersion(object) => &mut object.metadata,
             Self::Node(object) => &mut object.metadata,
             Self::Lease(object) => &mut object.metadata,
+            Self::CertificateSigningRequest(object) => &mut object.metadata,
+            Self::Event(object) => &mut object.metadata,
         }
     }
 }
@@ -221,8 +325,19 @@ impl Endpoint {
             Kind::ClusterPackageVersion => (v1alpha1::API_VERSION, "clusterpackageversions"),
             Kind::Node => ("v1", "nodes"),
             Kind::Lease => ("coordination.k8s.io/v1", "leases"),
+            Kind::CertificateSigningRequest => ("certificates.k8s.io/v1", "certificatesigningrequests"),
+            Kind::Event => ("events.k8s.io/v1", "events"),
         };
-        let namespace = if matches!(kind, Kind::Lease) { Some(v1alpha1::NAMESPACE) } else { None };
+        let namespace = match kind {
+            Kind::Lease => Some(v1alpha1::NAMESPACE),
+            // Where the Events of objects without a namespace belong.
+            Kind::Event => Some("default"),
+            Kind::Machine
+            | Kind::MachineComponent
+            | Kind::ClusterPackageVersion
+            | Kind::Node
+            | Kind::CertificateSigningRequest => None,
+        };
         Self { kind, api_version, plural, namespace }
     }
 

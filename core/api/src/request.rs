@@ -7,6 +7,8 @@
 //! | [`PatchLease`](Request::PatchLease) | `PATCH`, `application/merge-patch+json` | uid and resourceVersion |
 //! | [`PutMachineStatus`](Request::PutMachineStatus), [`PutPackageVersionStatus`](Request::PutPackageVersionStatus) | `PUT` to `/status` | uid and resourceVersion |
 //! | [`PatchFinalizers`](Request::PatchFinalizers) | `PATCH`, `application/merge-patch+json` | uid and resourceVersion |
+//! | [`CreateCertificateRequest`](Request::CreateCertificateRequest), [`CreateEvent`](Request::CreateEvent) | `POST` to the collection | none: an existing one is a conflict |
+//! | [`PatchApproval`](Request::PatchApproval) | `PATCH` to `/approval`, `application/merge-patch+json` | uid and resourceVersion |
 //!
 //! A precondition that does not hold is answered with 409, an object that is gone with 404; both are `Stale`.
 //! [`Request::http`] spells it all out.
@@ -18,7 +20,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::names::{Names, UnknownId};
-use crate::object::{Endpoint, Lease, LeaseSpec, Metadata};
+use crate::object::{
+    CertificateRequestCondition, CertificateSigningRequest, Endpoint, Event, Lease, LeaseSpec, Metadata,
+};
 use crate::render;
 use crate::scalar::Scalar;
 use crate::v1alpha1::{self, API_VERSION, LEASE, NAMESPACE};
@@ -36,6 +40,12 @@ pub enum Request {
     PutPackageVersionStatus(StatusUpdate<v1alpha1::ClusterPackageVersionStatus>),
     /// Replace the finalizers of an object.
     PatchFinalizers(FinalizersPatch),
+    /// Create a `CertificateSigningRequest`; it must not exist.
+    CreateCertificateRequest(Box<CertificateSigningRequest>),
+    /// Approve a `CertificateSigningRequest`.
+    PatchApproval(ApprovalPatch),
+    /// Create an Event; it must not exist.
+    CreateEvent(Box<Event>),
 }
 
 /// A request as HTTP.
@@ -61,6 +71,11 @@ impl Request {
             Self::PutMachineStatus(update) => (update.kind, &update.metadata.name),
             Self::PutPackageVersionStatus(update) => (update.kind, &update.metadata.name),
             Self::PatchFinalizers(patch) => (patch.kind, &patch.precondition.name),
+            Self::CreateCertificateRequest(request) => {
+                (Kind::CertificateSigningRequest, &request.metadata.name)
+            }
+            Self::PatchApproval(patch) => (Kind::CertificateSigningRequest, &patch.precondition.name),
+            Self::CreateEvent(event) => (Kind::Event, &event.metadata.name),
         }
     }
 
@@ -70,7 +85,10 @@ impl Request {
         let (kind, name) = self.object();
         let collection = Endpoint::of(kind).collection();
         let (method, path, content_type) = match self {
-            Self::CreateLease(_) => ("POST", collection, JSON),
+            Self::CreateLease(_) | Self::CreateCertificateRequest(_) | Self::CreateEvent(_) => {
+                ("POST", collection, JSON)
+            }
+            Self::PatchApproval(_) => ("PATCH", format!("{collection}/{name}/approval"), MERGE_PATCH),
             Self::PatchLease(_) | Self::PatchFinalizers(_) => {
                 ("PATCH", format!("{collection}/{name}"), MERGE_PATCH)
             }
@@ -95,6 +113,15 @@ impl Request {
                     "leaseTransitions": spec.lease_transitions,
                 },
             }),
+            Self::CreateCertificateRequest(request) => json!(request),
+            Self::CreateEvent(event) => json!(event),
+            Self::PatchApproval(ApprovalPatch { precondition, conditions }) => {
+                let Precondition { uid, resource_version, .. } = precondition;
+                json!({
+                    "metadata": { "uid": uid, "resourceVersion": resource_version },
+                    "status": { "conditions": conditions },
+                })
+            }
             Self::PutMachineStatus(update) => json!(update),
             Self::PutPackageVersionStatus(update) => json!(update),
             Self::PatchFinalizers(FinalizersPatch { precondition, finalizers, .. }) => {
@@ -149,6 +176,15 @@ pub struct FinalizersPatch {
     pub precondition: Precondition,
     /// The whole new list.
     pub finalizers: Vec<String>,
+}
+
+/// The decision about a certificate request on which nobody has decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalPatch {
+    /// Which request.
+    pub precondition: Precondition,
+    /// All of its conditions.
+    pub conditions: Vec<CertificateRequestCondition>,
 }
 
 /// New contents of the Lease.
@@ -213,6 +249,20 @@ pub fn request(action: &Action, names: &Names) -> Result<Request, RequestError> 
             let (precondition, finalizers) = (unchanged(name)?, finalizers.clone());
             Ok(Request::PatchFinalizers(FinalizersPatch { kind, precondition, finalizers }))
         }
+        (Effect::CreateCertificateRequest(new), Target::NewCertificateRequest(_)) => {
+            if action.fence == Fence::Absent {
+                return Ok(Request::CreateCertificateRequest(Box::new(render::certificate_request(new))));
+            }
+            Err(unfit())
+        }
+        (Effect::ApproveCertificateRequest, Target::CertificateRequest(id)) => {
+            let precondition = unchanged(names.certificate_request_name(id)?)?;
+            Ok(Request::PatchApproval(ApprovalPatch { precondition, conditions: vec![render::approval()] }))
+        }
+        (Effect::WriteEvent(note), Target::CertificateRequest(id)) if action.fence == Fence::Absent => {
+            let name = names.certificate_request_name(id)?;
+            Ok(Request::CreateEvent(Box::new(render::event(note, Kind::CertificateSigningRequest, name))))
+        }
         _ => Err(unfit()),
     }
 }
@@ -223,7 +273,11 @@ fn finalized(target: Target, names: &Names) -> Result<Option<(Kind, &str)>, Unkn
         Target::Machine(id) => Some((Kind::Machine, names.machine_name(id)?)),
         Target::Version(id) => Some((Kind::MachineComponent, names.version_object_name(id)?)),
         Target::PackageVersion => Some((Kind::ClusterPackageVersion, SINGLETON)),
-        Target::Driver | Target::Lease | Target::Host(_) => None,
+        Target::Driver
+        | Target::Lease
+        | Target::Host(_)
+        | Target::NewCertificateRequest(_)
+        | Target::CertificateRequest(_) => None,
     })
 }
 

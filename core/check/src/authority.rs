@@ -23,7 +23,15 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 let recorded = world.fleet.object.as_ref().map(|object| &object.status.rollouts);
                 is_regressed && recorded == Some(&status.rollouts)
             }
-            (Target::Machine(_) | Target::Version(_) | Target::PackageVersion | Target::Host(_), _) => false,
+            (
+                Target::Machine(_)
+                | Target::Version(_)
+                | Target::PackageVersion
+                | Target::Host(_)
+                | Target::NewCertificateRequest(_)
+                | Target::CertificateRequest(_),
+                _,
+            ) => false,
         };
         if !is_allowed {
             findings.against(action, format!("{:?} ordered although {}", action.target, gate.name()));

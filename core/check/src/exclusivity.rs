@@ -23,9 +23,10 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         if machine.action != Some(action.id) {
             findings.against(action, format!("{:?} is the action under way there", machine.action));
         }
-        let changes = world.in_flight().get(&action.id).is_some_and(|in_flight| {
-            matches!(in_flight.kind, InFlightKind::Change(..) | InFlightKind::Disown)
-        });
+        let kind = world.in_flight().get(&action.id).map(|in_flight| in_flight.kind);
+        let is_change = matches!(kind, Some(InFlightKind::Change(..) | InFlightKind::Disown));
+        // Of these a successor need not know: it finds the key on the host.
+        let changes = is_change || matches!(kind, Some(InFlightKind::Identify | InFlightKind::Certify));
         let (Some(facts), Some(object), true) = (&machine.host.facts, &machine.object, changes) else {
             continue;
         };
@@ -45,7 +46,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         }
         if !object.meta.is_held() {
             findings.against(action, "the Machine carries no finalizer of ours".into());
-        } else if !machine.is_recorded_at_work() {
+        } else if is_change && !machine.is_recorded_at_work() {
             findings.against(action, "a successor would not find it: nothing recorded leaves it open".into());
         }
     }

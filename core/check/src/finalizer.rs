@@ -22,7 +22,11 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 world.version(id).and_then(|version| version.object.as_ref()).map(|object| &object.meta)
             }
             Target::PackageVersion => world.fleet.object.as_ref().map(|object| &object.meta),
-            Target::Driver | Target::Lease | Target::Host(_) => None,
+            Target::Driver
+            | Target::Lease
+            | Target::Host(_)
+            | Target::NewCertificateRequest(_)
+            | Target::CertificateRequest(_) => None,
         };
         let Some(meta) = meta else {
             findings.against(action, format!("{:?} has no finalizers", action.target));
@@ -65,7 +69,11 @@ fn still_needed(world: &World, target: Target, meta: &Meta) -> Option<&'static s
             let unresolved = world.fleet.rollouts.iter().any(|rollout| rollout.counts.unresolved > 0);
             (unresolved, "machines are at work on its behalf")
         }
-        Target::Driver | Target::Lease | Target::Host(_) => return None,
+        Target::Driver
+        | Target::Lease
+        | Target::Host(_)
+        | Target::NewCertificateRequest(_)
+        | Target::CertificateRequest(_) => return None,
     };
     is_needed.then_some(reason)
 }

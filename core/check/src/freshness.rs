@@ -4,7 +4,7 @@
 use alloc::format;
 
 use seaworthy_engine::{InFlightKind, World};
-use seaworthy_model::effect::{Action, Fence, Target};
+use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::report::Turn;
 
@@ -29,6 +29,14 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
             }
             Target::Version(id) => {
                 let object = world.version(id).and_then(|version| version.object.as_ref());
+                judge_write(action, object.map(|object| &object.meta), findings);
+            }
+            Target::NewCertificateRequest(_) => judge_write(action, None, findings),
+            Target::CertificateRequest(_) if matches!(action.effect, Effect::WriteEvent(_)) => {
+                judge_write(action, None, findings);
+            }
+            Target::CertificateRequest(id) => {
+                let object = world.certificates.request(id).and_then(|request| request.object.as_ref());
                 judge_write(action, object.map(|object| &object.meta), findings);
             }
             Target::PackageVersion => {
@@ -62,8 +70,9 @@ fn judge_host(world: &World, action: &Action, findings: &mut Findings<'_>) {
         findings.against(action, format!("its sequence {} was not counted", fence.sequence));
     }
     let in_flight = world.in_flight().get(&action.id);
-    let changes = in_flight
-        .is_some_and(|in_flight| matches!(in_flight.kind, InFlightKind::Change(..) | InFlightKind::Disown));
+    let changes = in_flight.is_some_and(|in_flight| {
+        in_flight.kind.is_session() && !matches!(in_flight.kind, InFlightKind::Read | InFlightKind::Probe(_))
+    });
     if changes && machine.host.facts.is_none() {
         findings.against(action, "a change of a host that was not read under this epoch".into());
     }

@@ -17,6 +17,7 @@ mod exclusivity;
 mod finalizer;
 mod freshness;
 mod holding;
+mod identity;
 mod intent;
 mod order;
 mod patience;
@@ -64,6 +65,7 @@ pub const CHECKS: &[Invariant] = &[
     finalizer::INVARIANT,
     intent::INVARIANT,
     order::INVARIANT,
+    identity::INVARIANT,
     pause::INVARIANT,
     patience::INVARIANT,
 ];

@@ -20,6 +20,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
             Target::Machine(id) => Some(world.machine(id).write_retry),
             Target::Version(id) => world.version(id).map(|version| version.retry),
             Target::PackageVersion => Some(world.fleet.retry),
+            Target::NewCertificateRequest(id) => Some(world.machine(id).write_retry),
+            Target::CertificateRequest(id) => world.certificates.request(id).map(|request| request.retry),
         };
         if let Some(retry) = retry.filter(|retry| retry.not_before > world.now()) {
             findings.against(

@@ -22,7 +22,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                     continue;
                 }
                 let kind = world.in_flight().get(&action.id).map(|in_flight| in_flight.kind);
-                if matches!(kind, Some(InFlightKind::Change(..) | InFlightKind::Disown)) {
+                let reads = matches!(kind, Some(InFlightKind::Read | InFlightKind::Probe(_)) | None);
+                if !reads {
                     let who = if is_paused { "the machine" } else { "the fleet" };
                     findings.against(action, format!("{kind:?} although {who} is paused"));
                 }

@@ -10,10 +10,12 @@ use seaworthy_check::{CHECKS, check, recount};
 use seaworthy_engine::Engine;
 use seaworthy_engine::sabotage::Sabotage;
 use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::certificate::{CertificateRequestObject, RequestContent, RequestState, Usages};
 use seaworthy_model::config::Config;
+use seaworthy_model::digest::Digest;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
-use seaworthy_model::event::{Event, Outcome};
+use seaworthy_model::event::{Event, Observation, Outcome};
 use seaworthy_model::host::{Change, HostCommand, Owner};
 use seaworthy_model::id::{Uid, VersionId};
 use seaworthy_model::lease::Epoch;
@@ -359,4 +361,112 @@ fn every_invariant_has_a_name_of_its_own() {
         "removal",
     ];
     assert_eq!(names, all);
+}
+
+/// A fleet whose `web-1` needs an identity, up to the turn with an action that `wanted` accepts.
+fn joining(wanted: impl Fn(&Action) -> bool) -> (Fixture, Turn) {
+    let mut fixture = Fixture::new(2);
+    fixture.store.need_identity(web(1));
+    for id in 0..2 {
+        fixture.store.edit_machine(id, |spec| spec.pins = vec![want(WEB, web(1))]);
+    }
+    fixture.deliver();
+    for _ in 0..100 {
+        let turn = fixture.turn();
+        if turn.actions.iter().any(&wanted) {
+            return (fixture, turn);
+        }
+        fixture.execute();
+        fixture.store.sign();
+        fixture.deliver();
+    }
+    panic!("no such turn came");
+}
+
+const fn is_approval(action: &Action) -> bool {
+    matches!(action.effect, Effect::ApproveCertificateRequest)
+}
+
+fn is_ordered(action: &Action, wanted: impl Fn(&HostCommand) -> bool) -> bool {
+    matches!(&action.effect, Effect::Host(order) if wanted(&order.command))
+}
+
+#[test]
+fn identity_sees_an_approval_that_no_host_has_asked_for() {
+    let (fixture, turn) = joining(is_approval);
+    assert_eq!(check(fixture.engine.world(), &turn), []);
+    // What the engine believes is changed behind its back, as if it had overlooked it.
+    type Change = fn(&mut CertificateRequestObject);
+    let changes: [Change; 7] = [
+        |object| with_content(object, |content| content.key = Digest::of(b"another key")),
+        |object| with_content(object, |content| content.common_name = "system:node:m1".into()),
+        |object| with_content(object, |content| content.organizations.push("system:masters".into())),
+        |object| with_content(object, |content| content.dns_names.push("m0".into())),
+        |object| object.usages = object.usages.with(Usages::SERVER_AUTH),
+        |object| object.content = Err("garbage".into()),
+        |object| object.state = RequestState::Denied,
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let (mut fixture, turn) = joining(is_approval);
+        let Some(Target::CertificateRequest(id)) =
+            turn.actions.iter().find(|a| is_approval(a)).map(|a| a.target)
+        else {
+            panic!("no approval")
+        };
+        let mut object = fixture.store.requests[id.index()].object.clone().unwrap();
+        change(&mut object);
+        fixture.see(Observation::CertificateRequest(id, Some(Box::new(object))));
+        assert!(broken(&fixture, turn, is_approval, |_| {}).contains(&"identity"), "change {number}");
+    }
+}
+
+fn with_content(object: &mut CertificateRequestObject, change: impl FnOnce(&mut RequestContent)) {
+    if let Ok(content) = &mut object.content {
+        change(content);
+    }
+}
+
+#[test]
+fn identity_sees_requests_and_certificates_of_others() {
+    let is_request = |action: &Action| matches!(action.effect, Effect::CreateCertificateRequest(_));
+    let (fixture, turn) = joining(is_request);
+    let other = |action: &mut Action| {
+        if let Effect::CreateCertificateRequest(new) = &mut action.effect {
+            new.request = "another".into();
+        }
+    };
+    assert_eq!(broken(&fixture, turn, is_request, other), ["identity"]);
+
+    let installs = |command: &HostCommand| matches!(command, HostCommand::InstallCertificate { .. });
+    let (fixture, turn) = joining(|action| is_ordered(action, installs));
+    let other = |action: &mut Action| {
+        if let Effect::Host(order) = &mut action.effect
+            && let HostCommand::InstallCertificate { certificate, .. } = &mut order.command
+        {
+            *certificate = "another".into();
+        }
+    };
+    assert_eq!(broken(&fixture, turn, |action| is_ordered(action, installs), other), ["identity"]);
+}
+
+#[test]
+fn identity_sees_an_install_without_one() {
+    let (fixture, turn) = joining(is_install);
+    assert_eq!(check(fixture.engine.world(), &turn), []);
+    drop(fixture);
+    let mut fixture = Fixture::new(1);
+    fixture.store.need_identity(web(1));
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.engine.sabotage(Sabotage::IdentityNotAwaited);
+    fixture.deliver();
+    for _ in 0..100 {
+        let turn = fixture.engine.reconcile(fixture.now);
+        if turn.actions.iter().any(is_install) {
+            let names = check(fixture.engine.world(), &turn).into_iter().map(|breach| breach.invariant);
+            return assert_eq!(names.collect::<Vec<_>>(), ["identity"]);
+        }
+        fixture.pending.extend(turn.actions);
+        fixture.execute();
+    }
+    panic!("nothing is installed");
 }

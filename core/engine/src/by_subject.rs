@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use seaworthy_model::id::{MachineId, VersionId};
+use seaworthy_model::id::{CertificateRequestId, MachineId, VersionId};
 use seaworthy_model::report::Subject;
 
 /// A map from subjects to values.
@@ -13,12 +13,20 @@ pub(crate) struct BySubject<T> {
     package_version: Option<T>,
     versions: Vec<Option<T>>,
     machines: Vec<Option<T>>,
+    requests: Vec<Option<T>>,
     len: usize,
 }
 
 impl<T> Default for BySubject<T> {
     fn default() -> Self {
-        Self { leadership: None, package_version: None, versions: Vec::new(), machines: Vec::new(), len: 0 }
+        Self {
+            leadership: None,
+            package_version: None,
+            versions: Vec::new(),
+            machines: Vec::new(),
+            requests: Vec::new(),
+            len: 0,
+        }
     }
 }
 
@@ -30,6 +38,7 @@ impl<T: Copy> BySubject<T> {
             Subject::PackageVersion => self.package_version,
             Subject::Version(id) => self.versions.get(id.index()).copied().flatten(),
             Subject::Machine(id) => self.machines.get(id.index()).copied().flatten(),
+            Subject::CertificateRequest(id) => self.requests.get(id.index()).copied().flatten(),
         }
     }
 
@@ -61,10 +70,13 @@ impl<T: Copy> BySubject<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Subject, T)> {
         let versions = (0..).map(VersionId).map(Subject::Version).zip(self.versions.iter().copied());
         let machines = (0..).map(MachineId).map(Subject::Machine).zip(self.machines.iter().copied());
+        let requests = (0..).map(CertificateRequestId).map(Subject::CertificateRequest);
+        let requests = requests.zip(self.requests.iter().copied());
         [(Subject::Leadership, self.leadership), (Subject::PackageVersion, self.package_version)]
             .into_iter()
             .chain(versions)
             .chain(machines)
+            .chain(requests)
             .filter_map(|(subject, value)| Some((subject, value?)))
     }
 
@@ -74,6 +86,7 @@ impl<T: Copy> BySubject<T> {
             Subject::PackageVersion => return &mut self.package_version,
             Subject::Version(id) => (&mut self.versions, id.index()),
             Subject::Machine(id) => (&mut self.machines, id.index()),
+            Subject::CertificateRequest(id) => (&mut self.requests, id.index()),
         };
         if table.len() <= index {
             table.resize(index + 1, None);
@@ -97,6 +110,7 @@ mod tests {
             Subject::Version(VersionId(3)),
             Subject::Machine(MachineId(0)),
             Subject::Machine(MachineId(7)),
+            Subject::CertificateRequest(CertificateRequestId(1)),
         ];
         for (value, subject) in subjects.into_iter().enumerate().rev() {
             assert_eq!(map.get(subject), None);
@@ -104,7 +118,7 @@ mod tests {
         }
         map.insert(Subject::PackageVersion, 1);
         let expected: Vec<_> = subjects.into_iter().zip(0..).collect();
-        assert_eq!((map.iter().collect::<Vec<_>>(), map.len()), (expected, 5));
+        assert_eq!((map.iter().collect::<Vec<_>>(), map.len()), (expected, 6));
         for subject in subjects {
             map.remove(subject);
             map.remove(subject);

@@ -1,16 +1,19 @@
 //! The draft of one subject's decision: what a controller writes into, and the engine then puts into effect.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use seaworthy_model::certificate::{EventNote, NewCertificateRequest, Refusal};
 use seaworthy_model::config::Config;
+use seaworthy_model::digest::Digest;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Effect, Fence, Target};
 use seaworthy_model::host::{Change, Connection, HostCommand, HostFence, HostOrder, Operation, OperationId};
-use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::id::{CertificateRequestId, ComponentId, MachineId, Uid};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::{HostKeyPolicy, Installed, MachineStatus};
 use seaworthy_model::meta::Meta;
@@ -72,6 +75,12 @@ pub(crate) enum Note {
     Unsync,
     /// What was listed is too old for what is to be decided.
     ListAnew,
+    /// The certificate request for this key was created.
+    Asked(Digest),
+    /// A request of this machine's node was approved.
+    Approve(MachineId),
+    /// This machine's host is to be read.
+    Reread(MachineId),
 }
 
 impl<'a> Draft<'a> {
@@ -125,6 +134,34 @@ impl<'a> Draft<'a> {
         self.order(Target::PackageVersion, unchanged(meta), effect, InFlightKind::Write);
     }
 
+    /// Creates the certificate request that a machine's host has made.
+    pub(crate) fn create_request(&mut self, machine: MachineId, new: Box<NewCertificateRequest>) {
+        let (target, effect) =
+            (Target::NewCertificateRequest(machine), Effect::CreateCertificateRequest(new));
+        self.order(target, Fence::Absent, effect, InFlightKind::Ask);
+    }
+
+    pub(crate) fn approve(&mut self, id: CertificateRequestId, meta: &Meta) {
+        let (target, effect) = (Target::CertificateRequest(id), Effect::ApproveCertificateRequest);
+        self.order(target, unchanged(meta), effect, InFlightKind::Write);
+    }
+
+    /// Tells people why a request is not approved: once, whoever the operator is.
+    pub(crate) fn tell(
+        &mut self,
+        id: CertificateRequestId,
+        (name, reporter): (&str, &str),
+        uid: Uid,
+        (reason, detail): (Refusal, String),
+    ) {
+        // A name has at most 253 bytes; the uid tells incarnations of one name apart.
+        let short = name.get(..180).unwrap_or(name).trim_end_matches(['.', '-']);
+        let name = format!("{short}.{:x}.{}", uid.0 >> 64, reason.name().to_ascii_lowercase());
+        let note = EventNote { name, uid, reason, detail, at: self.now, reporter: reporter.into() };
+        let effect = Effect::WriteEvent(Box::new(note));
+        self.order(Target::CertificateRequest(id), Fence::Absent, effect, InFlightKind::Tell(reason));
+    }
+
     fn order(&mut self, target: Target, fence: Fence, effect: Effect, kind: InFlightKind) {
         let deadline = self.now + self.config.api_deadline;
         self.order = Some(Order { target, fence, deadline, effect, kind });
@@ -152,6 +189,14 @@ impl<'a> Draft<'a> {
                 (HostCommand::Status(operation), InFlightKind::Probe(operation), self.config.read_deadline)
             }
             HostWork::Disown => (HostCommand::Disown, InFlightKind::Disown, self.config.read_deadline),
+            HostWork::RequestCertificate { path, replaces } => {
+                let command = HostCommand::RequestCertificate { path, replaces };
+                (command, InFlightKind::Identify, self.config.read_deadline)
+            }
+            HostWork::InstallCertificate { path, certificate } => {
+                let command = HostCommand::InstallCertificate { path, certificate };
+                (command, InFlightKind::Certify, self.config.read_deadline)
+            }
             HostWork::Change { component, change } => {
                 let (installs, allowance) = weigh(&change, self.config);
                 let operation = Operation { id, generation, component, change };
@@ -179,6 +224,8 @@ pub(crate) enum HostWork {
     Read,
     Probe(OperationId),
     Disown,
+    RequestCertificate { path: Arc<str>, replaces: Option<Digest> },
+    InstallCertificate { path: Arc<str>, certificate: Arc<str> },
     Change { component: ComponentId, change: Change },
 }
 

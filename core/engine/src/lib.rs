@@ -33,8 +33,8 @@ use queue::WorkQueue;
 pub use rank::RankKey;
 pub use resolution::{Aim, Origin, Target, targets};
 pub use world::{
-    Contact, Counts, Failure, Fleet, InFlight, InFlightKind, Leadership, Machine, Retry, RolloutState,
-    Standing, Use, User, Version, World,
+    Certificates, Contact, Counts, Failure, Fleet, InFlight, InFlightKind, Leadership, Machine, Request,
+    Retry, RolloutState, Standing, Use, User, Version, World,
 };
 use world::{Terms, WARM_AT_ONCE};
 
@@ -146,7 +146,10 @@ impl Engine {
         }
         self.world.warm(self.queue.ahead(WARM_AT_ONCE).filter_map(|subject| match subject {
             Subject::Machine(id) => Some(id),
-            Subject::Leadership | Subject::PackageVersion | Subject::Version(_) => None,
+            Subject::Leadership
+            | Subject::PackageVersion
+            | Subject::Version(_)
+            | Subject::CertificateRequest(_) => None,
         }));
     }
 
@@ -193,6 +196,19 @@ impl Engine {
             (Note::Unsync, _) => {
                 self.world.begin_lists();
             }
+            (Note::Asked(key), Subject::Machine(id)) => {
+                let now = self.world.now();
+                self.world.certificates.note_asked(id, key, now);
+            }
+            (Note::Approve(machine), _) => {
+                let now = self.world.now();
+                self.world.certificates.note_approval(machine, now);
+            }
+            (Note::Reread(machine), Subject::CertificateRequest(id)) => {
+                self.world.certificates.note_waiting(machine, id);
+                self.world.reread(machine);
+            }
+            (Note::Reread(machine), _) => self.world.reread(machine),
             (Note::WaitForSlot, Subject::Machine(id)) => self.world.wait_for_slot(id),
             (Note::WaitForSession, Subject::Machine(id)) => self.world.wait_for_session(id),
             (Note::WaitForFleet, Subject::Machine(id)) => self.world.wait_for_fleet(id),
@@ -214,8 +230,12 @@ impl Engine {
                 | Note::Park
                 | Note::Block(_)
                 | Note::Unblock
-                | Note::Audit(_),
-                Subject::Leadership | Subject::PackageVersion | Subject::Version(_),
+                | Note::Audit(_)
+                | Note::Asked(_),
+                Subject::Leadership
+                | Subject::PackageVersion
+                | Subject::Version(_)
+                | Subject::CertificateRequest(_),
             ) => {}
         }
     }
@@ -227,7 +247,10 @@ impl Engine {
             Subject::Machine(machine) => {
                 self.world.machine(machine).object.as_ref().map(|object| &object.meta)
             }
-            Subject::Leadership | Subject::PackageVersion | Subject::Version(_) => None,
+            Subject::Leadership
+            | Subject::PackageVersion
+            | Subject::Version(_)
+            | Subject::CertificateRequest(_) => None,
         };
         let (uid, generation) = (meta.map(|meta| meta.uid), meta.map(|meta| meta.generation));
         let epoch = self.world.epoch();
@@ -264,7 +287,7 @@ impl Engine {
         let reason = match subject {
             Subject::PackageVersion => WakeReason::Admission,
             Subject::Leadership => WakeReason::Lease,
-            Subject::Version(_) => WakeReason::BackOff,
+            Subject::Version(_) | Subject::CertificateRequest(_) => WakeReason::BackOff,
             Subject::Machine(_) => WakeReason::Audit,
         };
         Some(Wake { at, reason })

@@ -104,6 +104,16 @@ pub enum Sabotage {
     DependentIgnored,
     /// A status is written whether it says something new or not.
     StatusEveryTurn,
+    /// A component is installed before its node has an identity.
+    IdentityNotAwaited,
+    /// A certificate request is approved whatever key it is for.
+    KeyUnchecked,
+    /// A certificate request is approved whoever has created it.
+    RequesterUnchecked,
+    /// A certificate request is approved whatever groups it asks for.
+    SubjectUnchecked,
+    /// The identity of another node counts as the host's own.
+    ForeignIdentityTaken,
 }
 
 #[cfg(feature = "sabotage")]
@@ -154,6 +164,11 @@ impl Sabotage {
         Self::StatusEveryTurn,
         Self::MachinePauseIgnored,
         Self::FleetPauseIgnored,
+        Self::IdentityNotAwaited,
+        Self::KeyUnchecked,
+        Self::RequesterUnchecked,
+        Self::SubjectUnchecked,
+        Self::ForeignIdentityTaken,
     ];
 }
 

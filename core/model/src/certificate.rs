@@ -220,10 +220,10 @@ pub struct EventNote {
     pub name: String,
     /// The object's uid.
     pub uid: crate::id::Uid,
-    /// Why, as one word.
-    pub reason: String,
-    /// In words, at most 1024 bytes.
-    pub note: String,
+    /// Why.
+    pub reason: Refusal,
+    /// What it is about, for people: what was asked for, and by whom.
+    pub detail: String,
     /// When.
     pub at: Timestamp,
     /// The process that says it.

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::certificate::NodeIdentity;
 use crate::digest::{Digest, FieldHasher};
 use crate::id::ComponentId;
 use crate::meta::{Meta, Parsed};
@@ -38,6 +39,9 @@ pub struct VersionSpec {
     pub disruption: Disruption,
     /// What is made out of the artefact on the host.
     pub content: Content,
+    /// The certificate of its node that it needs, if it is a kubelet. Nothing of it goes into a release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_identity: Option<NodeIdentity>,
 }
 
 impl VersionSpec {

@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::certificate::{EventNote, NewCertificateRequest};
 use crate::host::{HostFence, HostOrder};
-use crate::id::{MachineId, Uid, VersionId};
+use crate::id::{CertificateRequestId, MachineId, Uid, VersionId};
 use crate::lease::LeaseRecord;
 use crate::machine::MachineStatus;
 use crate::package_version::PackageVersionStatus;
@@ -47,6 +48,10 @@ pub enum Target {
     PackageVersion,
     /// The host of a machine.
     Host(MachineId),
+    /// The certificate request that a machine's host has made, which is no object yet.
+    NewCertificateRequest(MachineId),
+    /// A `CertificateSigningRequest` object.
+    CertificateRequest(CertificateRequestId),
 }
 
 impl Target {
@@ -54,8 +59,12 @@ impl Target {
     #[must_use]
     pub const fn machine(self) -> Option<MachineId> {
         match self {
-            Self::Machine(id) | Self::Host(id) => Some(id),
-            Self::Driver | Self::Lease | Self::Version(_) | Self::PackageVersion => None,
+            Self::Machine(id) | Self::Host(id) | Self::NewCertificateRequest(id) => Some(id),
+            Self::Driver
+            | Self::Lease
+            | Self::Version(_)
+            | Self::PackageVersion
+            | Self::CertificateRequest(_) => None,
         }
     }
 }
@@ -94,4 +103,10 @@ pub enum Effect {
     WritePackageVersionStatus(Box<PackageVersionStatus>),
     /// Work on a host.
     Host(HostOrder),
+    /// Create a `CertificateSigningRequest`.
+    CreateCertificateRequest(Box<NewCertificateRequest>),
+    /// Approve a certificate request: nothing of it changes but that.
+    ApproveCertificateRequest,
+    /// Tell people about an object; it is said once under each name.
+    WriteEvent(Box<EventNote>),
 }

@@ -5,10 +5,11 @@ use alloc::boxed::Box;
 use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
+use crate::certificate::CertificateRequestObject;
 use crate::component::VersionObject;
 use crate::effect::ActionId;
 use crate::host::HostFacts;
-use crate::id::{Kind, MachineId, Named, VersionId};
+use crate::id::{CertificateRequestId, Kind, MachineId, Named, VersionId};
 use crate::lease::LeaseObject;
 use crate::machine::MachineObject;
 use crate::node::NodeState;
@@ -41,6 +42,8 @@ pub enum Observation {
     PackageVersion(Option<Box<PackageVersionObject>>),
     /// The Node of a machine; `None` when it is gone.
     Node(MachineId, Option<NodeState>),
+    /// A certificate request as it is now; `None` when it is gone.
+    CertificateRequest(CertificateRequestId, Option<Box<CertificateRequestObject>>),
     /// Our Lease; `None` when it is gone.
     Lease(Option<Box<LeaseObject>>),
     /// A complete list of a kind was delivered since the last

@@ -37,6 +37,11 @@ interned!(
     VersionId
 );
 
+interned!(
+    /// A `CertificateSigningRequest` of a signer that is ours to approve for, by its name.
+    CertificateRequestId
+);
+
 /// What an id was given to, with its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
@@ -55,6 +60,8 @@ pub enum NamedId {
     Component(ComponentId),
     /// A version of a component.
     Version(VersionId),
+    /// A certificate request.
+    CertificateRequest(CertificateRequestId),
 }
 
 /// The kinds whose objects the engine has to see completely before it acts.
@@ -70,12 +77,21 @@ pub enum Kind {
     Node,
     /// Kubernetes' `Lease`: only the operator's own.
     Lease,
+    /// Kubernetes' `CertificateSigningRequest`: only those of the signers for kubelets.
+    CertificateSigningRequest,
+    /// Kubernetes' `Event`, of `events.k8s.io`: written, and never read.
+    Event,
 }
 
 impl Kind {
     /// Every kind that is watched once the Lease was taken. The Lease itself is watched from the start.
-    pub const WATCHED: [Self; 4] =
-        [Self::Machine, Self::MachineComponent, Self::ClusterPackageVersion, Self::Node];
+    pub const WATCHED: [Self; 5] = [
+        Self::Machine,
+        Self::MachineComponent,
+        Self::ClusterPackageVersion,
+        Self::Node,
+        Self::CertificateSigningRequest,
+    ];
 
     /// The kind's name in Kubernetes.
     #[must_use]
@@ -86,6 +102,8 @@ impl Kind {
             Self::ClusterPackageVersion => "ClusterPackageVersion",
             Self::Node => "Node",
             Self::Lease => "Lease",
+            Self::CertificateSigningRequest => "CertificateSigningRequest",
+            Self::Event => "Event",
         }
     }
 }

@@ -268,6 +268,12 @@ pub enum Reason {
     StoreRegressed,
     /// The software is being removed.
     Terminating,
+    /// The node's certificate was asked for and has not come.
+    AwaitingCertificate,
+    /// The node's certificate was denied.
+    CertificateDenied,
+    /// The host has the identity of another node, or one of another cluster.
+    ForeignIdentity,
     /// Something outside did not work.
     Cause(CauseKind),
 }

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::cause::CauseKind;
+use crate::certificate::Refusal;
 use crate::effect::Action;
-use crate::id::{ComponentId, Kind, MachineId, VersionId};
+use crate::id::{CertificateRequestId, ComponentId, Kind, MachineId, VersionId};
 use crate::lease::Epoch;
 use crate::time::Timestamp;
 
@@ -51,6 +52,8 @@ pub enum Subject {
     Version(VersionId),
     /// One machine.
     Machine(MachineId),
+    /// One certificate request.
+    CertificateRequest(CertificateRequestId),
 }
 
 /// Why a subject is not acted on.
@@ -157,6 +160,17 @@ pub enum Blocker {
     },
     /// Still in use by this many.
     InUse(u32),
+    /// The node's certificate was asked for and is not issued yet.
+    AwaitingCertificate,
+    /// The node's certificate was asked for, and somebody has denied it or the signer could not sign it. It is asked for
+    /// again once the request is gone.
+    CertificateDenied,
+    /// The host has the identity of another node, or one of another cluster.
+    ForeignIdentity,
+    /// The host whose certificate it is about was not read yet.
+    HostNotRead,
+    /// It is not approved.
+    NotApproved(Refusal),
 }
 
 impl Blocker {
@@ -191,6 +205,11 @@ impl Blocker {
             Self::DuplicateHost => "DuplicateHost",
             Self::ReleaseFailed { .. } => "ReleaseFailed",
             Self::InUse(_) => "InUse",
+            Self::AwaitingCertificate => "AwaitingCertificate",
+            Self::CertificateDenied => "CertificateDenied",
+            Self::ForeignIdentity => "ForeignIdentity",
+            Self::HostNotRead => "HostNotRead",
+            Self::NotApproved(refusal) => refusal.name(),
         }
     }
 }

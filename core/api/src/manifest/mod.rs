@@ -47,7 +47,14 @@ impl std::error::Error for ManifestError {}
 /// All unknown fields, and the first value of a wrong type or missing field, each with its path.
 pub fn read(manifest: &Value) -> Result<Resource, ManifestError> {
     let text = |field: &str| manifest.get(field).and_then(Value::as_str).unwrap_or_default();
-    let kinds = [Kind::Machine, Kind::MachineComponent, Kind::ClusterPackageVersion, Kind::Node, Kind::Lease];
+    let kinds = [
+        Kind::Machine,
+        Kind::MachineComponent,
+        Kind::ClusterPackageVersion,
+        Kind::Node,
+        Kind::Lease,
+        Kind::CertificateSigningRequest,
+    ];
     let Some(kind) = kinds.into_iter().find(|kind| kind.name() == text("kind")) else {
         let known = kinds.map(Kind::name).join(", ");
         return Err(fault(manifest, "kind", format!("must be one of {known}")));
@@ -62,6 +69,9 @@ pub fn read(manifest: &Value) -> Result<Resource, ManifestError> {
         Kind::ClusterPackageVersion => Resource::ClusterPackageVersion(object(manifest)?),
         Kind::Node => Resource::Node(object(manifest)?),
         Kind::Lease => Resource::Lease(object(manifest)?),
+        // Nobody applies Events.
+        Kind::Event => return Err(fault(manifest, "kind", "must be of a kind that people write")),
+        Kind::CertificateSigningRequest => Resource::CertificateSigningRequest(object(manifest)?),
     })
 }
 

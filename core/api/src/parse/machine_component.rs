@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use seaworthy_model::certificate::NodeIdentity;
 use seaworthy_model::component::{
     Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Disruption, Fact, Link, Rollback, Unit,
     VersionObject, VersionSpec,
@@ -54,15 +55,24 @@ fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<Ve
     let machine_parameters = &spec.machine_parameters;
     machine_parameter_names(root.name("machineParameters"), machine_parameters, &mut faults);
     let content = content(root, spec, &mut faults);
+    let identity = spec.node_identity.as_ref();
+    let node_identity = identity.map(|read| node_identity(root.name("nodeIdentity"), read, &mut faults));
     if faults.count() > 0 {
         return Err(faults.into_errors());
     }
     let component = names.component(&spec.component);
     let depends_on = spec.depends_on.iter().map(|name| names.component(name)).collect();
     let (version, machine_parameters) = (spec.version.clone(), machine_parameters.clone());
-    let read =
-        VersionSpec { component, version, artefacts, machine_parameters, depends_on, disruption, content };
-    Ok(Arc::new(read))
+    Ok(Arc::new(VersionSpec {
+        component,
+        version,
+        artefacts,
+        machine_parameters,
+        depends_on,
+        disruption,
+        node_identity,
+        content,
+    }))
 }
 
 fn disruption(field: Field<'_>, name: &str, faults: &mut Faults) -> Disruption {
@@ -87,6 +97,19 @@ fn machine_parameter_names(field: Field<'_>, names: &[String], faults: &mut Faul
     for (index, name) in names.iter().enumerate() {
         faults.require(field.index(index), text::is_identifier(name), text::IDENTIFIER);
     }
+}
+
+fn node_identity(field: Field<'_>, identity: &v1alpha1::NodeIdentity, faults: &mut Faults) -> NodeIdentity {
+    if !text::is_absolute_path(&identity.path) {
+        faults.add(field.name("path"), text::absolute_path_words());
+    }
+    let renew_before = identity.renew_before.as_deref().and_then(|written| {
+        let read = text::duration(written);
+        let message = "must be a duration such as \"24h\" or \"90m\"";
+        faults.require(field.name("renewBefore"), read.is_some(), message);
+        read
+    });
+    NodeIdentity { path: identity.path.as_str().into(), renew_before }
 }
 
 fn artefacts(field: Field<'_>, artefacts: &[v1alpha1::Artefact], faults: &mut Faults) -> Vec<Artefact> {

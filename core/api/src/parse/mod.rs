@@ -6,6 +6,7 @@
 //! A spec with faults is not an error of the function: the object exists and has a uid, so it is observed with its
 //! faults, and they become the condition `InvalidSpec`. Only an object whose metadata makes no sense is refused.
 
+mod certificate_request;
 mod component_setting;
 mod faults;
 mod machine;
@@ -19,6 +20,7 @@ mod small;
 mod status;
 mod text;
 
+pub use certificate_request::{ReadRequest, is_of_interest};
 pub use machine::{machine, machine_again};
 pub use machine_component::version;
 pub use metadata::MetadataError;

@@ -4,17 +4,23 @@ use seaworthy_model::event::Observation;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 
+use super::certificate_request::{ReadRequest, certificate_request};
 use super::metadata::MetadataError;
 use super::{lease, machine, node, package_version, version};
 use crate::names::Names;
 use crate::object::Resource;
 
-/// What it means that `object` was seen. Deliver [`Names::announce`] first.
+/// What it means that `object` was seen; `None` when nothing depends on it. Deliver [`Names::announce`] first. What
+/// certificate requests say is read by `read`.
 ///
 /// # Errors
 /// When the metadata of the object makes no sense: nothing is known about it then.
-pub fn observed(object: &Resource, names: &mut Names) -> Result<Observation, MetadataError> {
-    Ok(match object {
+pub fn observed(
+    object: &Resource,
+    names: &mut Names,
+    read: ReadRequest,
+) -> Result<Option<Observation>, MetadataError> {
+    Ok(Some(match object {
         Resource::Machine(object) => {
             let (id, read) = machine(object, names)?;
             Observation::Machine(id, Some(Box::new(read)))
@@ -31,11 +37,16 @@ pub fn observed(object: &Resource, names: &mut Names) -> Result<Observation, Met
             Observation::Node(id, Some(read))
         }
         Resource::Lease(object) => Observation::Lease(Some(Box::new(lease(object)?))),
-    })
+        Resource::CertificateSigningRequest(object) => {
+            let Some((id, read)) = certificate_request(object, names, read)? else { return Ok(None) };
+            Observation::CertificateRequest(id, Some(Box::new(read)))
+        }
+        Resource::Event(_) => return Ok(None),
+    }))
 }
 
 /// What it means that the object `name` of `kind` is gone. `None` when nothing depended on it: a
-/// `ClusterPackageVersion` of another name was never observed. Deliver [`Names::announce`] first.
+/// `ClusterPackageVersion` of another name was never observed, nor was a certificate request of another signer. Deliver [`Names::announce`] first.
 #[must_use]
 pub fn gone(kind: Kind, name: &str, names: &mut Names) -> Option<Observation> {
     Some(match kind {
@@ -45,5 +56,9 @@ pub fn gone(kind: Kind, name: &str, names: &mut Names) -> Option<Observation> {
         Kind::ClusterPackageVersion => return None,
         Kind::Node => Observation::Node(names.machine(name), None),
         Kind::Lease => Observation::Lease(None),
+        Kind::CertificateSigningRequest => {
+            Observation::CertificateRequest(names.find_certificate_request(name)?, None)
+        }
+        Kind::Event => return None,
     })
 }

@@ -6,6 +6,7 @@ use seaworthy_model::machine::Reason;
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
+use super::certificate;
 use super::words;
 use crate::names::Names;
 use crate::rfc3339;
@@ -73,6 +74,13 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
             ),
         ),
         Blocker::InUse(count) => ("InUse", format!("still in use by {count}")),
+        Blocker::AwaitingCertificate => own(Reason::AwaitingCertificate, ""),
+        Blocker::CertificateDenied => own(Reason::CertificateDenied, ""),
+        Blocker::ForeignIdentity => own(Reason::ForeignIdentity, ""),
+        Blocker::HostNotRead => {
+            ("HostNotRead", "the host whose certificate it is about was not read by this operator yet".into())
+        }
+        Blocker::NotApproved(refusal) => (refusal.name(), certificate::refusal(refusal).into()),
     };
     Explanation { reason, message }
 }
@@ -126,6 +134,10 @@ pub fn subject(subject: Subject, names: &Names) -> String {
         Subject::Machine(id) => match names.machine_name(id) {
             Ok(name) => format!("Machine {name}"),
             Err(_) => format!("Machine {}", id.0),
+        },
+        Subject::CertificateRequest(id) => match names.certificate_request_name(id) {
+            Ok(name) => format!("CertificateSigningRequest {name}"),
+            Err(_) => format!("CertificateSigningRequest {}", id.0),
         },
     }
 }

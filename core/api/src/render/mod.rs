@@ -4,12 +4,14 @@
 //! explanation of the reason, which says what to do; parsing takes the explanation off again.
 
 mod blocker;
+mod certificate;
 pub(crate) mod fleet_words;
 mod lease;
 mod status;
 pub(crate) mod words;
 
 pub use blocker::{Explanation, blocker, subject};
+pub(crate) use certificate::{approval, certificate_request, event};
 pub use lease::lease;
 pub use status::{machine_status, package_version_status};
 pub use words::reason;

@@ -49,6 +49,9 @@ pub(crate) const REASONS: [Reason; 16] = [
     Reason::DependencyCycle,
     Reason::StoreRegressed,
     Reason::Terminating,
+    Reason::AwaitingCertificate,
+    Reason::CertificateDenied,
+    Reason::ForeignIdentity,
 ];
 
 /// The `reason` of a condition. A cause has the name of its class; two classes share theirs with a reason of our
@@ -72,6 +75,9 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::DependencyCycle => "DependencyCycle",
         Reason::StoreRegressed => "StoreRegressed",
         Reason::Terminating => "Terminating",
+        Reason::AwaitingCertificate => "AwaitingCertificate",
+        Reason::CertificateDenied => "CertificateDenied",
+        Reason::ForeignIdentity => "ForeignIdentity",
         Reason::Cause(cause) => cause.name(),
     }
 }
@@ -125,6 +131,19 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
         }
         Reason::StoreRegressed => STORE_REGRESSED,
         Reason::Terminating => "the Machine is being deleted and its software removed from the host",
+        Reason::AwaitingCertificate => {
+            "the node's certificate was asked for and has not come: see the CertificateSigningRequest, and whether \
+             kube-controller-manager runs, which signs it"
+        }
+        Reason::CertificateDenied => {
+            "somebody has denied the request for the node's certificate, or it could not be signed: see the conditions \
+             of the CertificateSigningRequest; once it is deleted, a new one is made"
+        }
+        Reason::ForeignIdentity => {
+            "the host has the identity of another node, or one from another cluster, and is left as it is: if the \
+             address is wrong, correct spec.address.ip; if the host may be taken over, remove the file at \
+             spec.nodeIdentity.path"
+        }
         Reason::Cause(cause) => cause_explanation(cause),
     }
 }

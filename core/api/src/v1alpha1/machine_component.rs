@@ -110,6 +110,42 @@ pub struct MachineComponentSpec {
     #[serde(default = "rollback_default")]
     #[cfg_attr(feature = "crd", schemars(extend("enum" = ["Safe", "Unsafe"])))]
     pub rollback: String,
+    /// The client certificate of its node, which a kubelet needs: before the component is installed, a key for it is made
+    /// on the host, which it never leaves, and its certificate is put there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_identity: Option<NodeIdentity>,
+}
+
+/// The client certificate by which a kubelet is known: `system:node:<name of the Machine>`, in group `system:nodes`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeIdentity {
+    /// The file on the host with certificate and key, as kubelet's own rotation keeps it:
+    /// `/var/lib/kubelet/pki/kubelet-client-current.pem`.
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(min = 1, max = 256),
+            extend("x-kubernetes-validations" = schema::absolute_path())
+        )
+    )]
+    pub path: String,
+    /// How long before its end a certificate that kubelet has not renewed is replaced, for example `24h`. By default when
+    /// nineteen twentieths of its life are over; kubelet renews when 70 to 90 % are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(min = 2, max = 32),
+            extend("x-kubernetes-validations" = rule(
+                "self.matches('^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$') && duration(self) >= duration('1s') \
+                 && duration(self) <= duration('8760h')",
+                "must be a duration from 1s to 8760h, such as 24h or 1h30m",
+            ))
+        )
+    )]
+    pub renew_before: Option<String>,
 }
 
 /// The default of `disruption`.

@@ -21,8 +21,8 @@ pub use condition::Condition;
 pub use int_or_string::IntOrString;
 pub use machine::{Address, ComponentStatus, FailedRelease, Identity, MachineSpec, MachineStatus, Ssh};
 pub use machine_component::{
-    Artefact, ConfigFile, ExecProbe, HttpProbe, Invocation, Link, MachineComponentSpec, Probe, Removal,
-    TcpProbe, Unit,
+    Artefact, ConfigFile, ExecProbe, HttpProbe, Invocation, Link, MachineComponentSpec, NodeIdentity, Probe,
+    Removal, TcpProbe, Unit,
 };
 
 /// The API group.
@@ -35,6 +35,8 @@ pub const API_VERSION: &str = "seaworthy.dev/v1alpha1";
 pub const NAMESPACE: &str = "seaworthy-system";
 /// The name of the operator's Lease.
 pub const LEASE: &str = "seaworthy";
+/// The `reason` of the condition by which the operator approves a certificate request.
+pub const APPROVED: &str = "SeaworthyApproved";
 /// The annotation on the Lease by which a person allows hosts to be taken over that have seen operators up to this
 /// epoch.
 pub const ADOPT_ANNOTATION: &str = "seaworthy.dev/adopt-epoch";

@@ -1,5 +1,6 @@
 //! The controllers: plain functions from (world, subject) to a draft, one per kind.
 
+mod certificate_request;
 mod leadership;
 mod machine;
 mod package_version;
@@ -17,5 +18,6 @@ pub(crate) fn reconcile(world: &World, subject: Subject, draft: &mut Draft<'_>) 
         Subject::PackageVersion => package_version::reconcile(world, draft),
         Subject::Version(id) => version::reconcile(world, id, draft),
         Subject::Machine(id) => machine::reconcile(world, id, draft),
+        Subject::CertificateRequest(id) => certificate_request::reconcile(world, id, draft),
     }
 }

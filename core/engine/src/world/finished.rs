@@ -30,7 +30,7 @@ pub(crate) struct Terms<'a> {
 
 impl Terms<'_> {
     /// Notes one more failure: the wait doubles each time up to the longest, and half of it is jitter.
-    fn back_off(&self, retry: &mut Retry, now: Timestamp, key: u64) {
+    pub(super) fn back_off(&self, retry: &mut Retry, now: Timestamp, key: u64) {
         let doubled = self.config.backoff_min.saturating_mul(1 << retry.failures.min(16));
         let span = doubled.min(self.config.backoff_max).as_millis();
         let half = u64::try_from(span / 2).unwrap_or(u64::MAX);
@@ -69,6 +69,7 @@ impl World {
                 });
             }
             Subject::Machine(id) => self.finish_machine(id, in_flight, outcome, terms),
+            Subject::CertificateRequest(id) => self.finish_request(id, in_flight, outcome, terms),
         }
     }
 
@@ -132,6 +133,7 @@ impl World {
         leadership.watching = false;
         self.unsync();
         self.hosts.clear();
+        self.certificates.begin_epoch();
         for id in self.machines.ids() {
             self.change(id, Machine::forget_contact);
             let identity =
@@ -149,6 +151,9 @@ impl World {
         if self.machine(id).uid() != in_flight.uid {
             self.note(id, |machine| machine.action = None);
             return;
+        }
+        if in_flight.kind == InFlightKind::Ask {
+            return self.finish_ask(id, &outcome, terms);
         }
         if in_flight.kind == InFlightKind::Write {
             self.note(id, |machine| {
@@ -177,6 +182,13 @@ impl World {
                 self.touch(Subject::PackageVersion, Priority::Urgent);
             }
             self.claim(id, facts);
+            for request in self.certificates.take_waiting(id) {
+                self.touch(Subject::CertificateRequest(request), Priority::Normal);
+            }
+            if in_flight.kind == InFlightKind::Certify {
+                let taken = facts.identity.as_ref().and_then(|identity| identity.certificate.as_ref());
+                self.certificates.authority = taken.map(|taken| taken.issuer).or(self.certificates.authority);
+            }
         }
         let presumes =
             [Sabotage::UnknownIsSuccess, Sabotage::UnknownIsFailure].map(|switch| self.is_sabotaged(switch));
@@ -230,23 +242,28 @@ const fn is_ahead(facts: &HostFacts, ours: Epoch) -> bool {
     !matches!(facts.owner, Owner::Foreign { .. }) && facts.epoch.0 > ours.0
 }
 
-fn key(id: MachineId) -> u64 {
+pub(super) fn key(id: MachineId) -> u64 {
     mix(&[3, u64::from(id.0)])
 }
 
 /// The end of a write to the API server.
-struct WriteEnd {
-    outcome: Outcome,
+pub(super) struct WriteEnd {
+    pub(super) outcome: Outcome,
     /// The version of the object that it was ordered for.
-    against: Option<u64>,
+    pub(super) against: Option<u64>,
     /// The version that was seen last.
-    seen: Option<u64>,
+    pub(super) seen: Option<u64>,
 }
 
 impl WriteEnd {
     /// After `Stale` and `Unknown` the watch will show what there is; the back-off is for the case that it does not. The
     /// watch may have shown it before the reply came, or instead of a reply: then there is nothing left to wait for.
-    fn settle(self, written: &mut Option<u64>, retry: &mut Retry, back_off: impl FnOnce(&mut Retry)) {
+    pub(super) fn settle(
+        self,
+        written: &mut Option<u64>,
+        retry: &mut Retry,
+        back_off: impl FnOnce(&mut Retry),
+    ) {
         match self.outcome {
             Outcome::Done(receipt) => {
                 *retry = Retry::default();
@@ -301,8 +318,11 @@ fn settle_facts(
     // A read that works says nothing about the operation that failed before it: its back-off goes on growing.
     let is_settled = match kind {
         InFlightKind::Change(_, component, installs) => shows(&facts, component, installs),
+        InFlightKind::Identify | InFlightKind::Certify => true,
         InFlightKind::Write
         | InFlightKind::Watch
+        | InFlightKind::Ask
+        | InFlightKind::Tell(_)
         | InFlightKind::Read
         | InFlightKind::Probe(_)
         | InFlightKind::Disown => machine.host.trouble.as_ref().is_none_or(|cause| cause.kind.is_contact()),

@@ -9,6 +9,7 @@
 //! Rows are dense tables by id. Every change of a row goes through [`World::change`], which keeps the counters:
 //! nothing here scans the fleet but a change of the fleet's own rollouts.
 
+mod certificates;
 mod finished;
 mod fleet;
 mod leadership;
@@ -29,6 +30,7 @@ use alloc::vec::Vec;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
+use seaworthy_model::certificate::Refusal;
 use seaworthy_model::component::{VersionObject, VersionSpec};
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::host::OperationId;
@@ -38,6 +40,7 @@ use seaworthy_model::machine::{HostId, Installed};
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
+pub use certificates::{Certificates, Request};
 pub(crate) use finished::Terms;
 pub use fleet::{Counts, Fleet, RolloutState};
 pub use leadership::Leadership;
@@ -59,6 +62,8 @@ pub struct World {
     pub fleet: Fleet,
     machines: Rows,
     versions: Vec<Version>,
+    /// Certificate requests.
+    pub certificates: Certificates,
     machine_names: Vec<Arc<str>>,
     component_names: Vec<Arc<str>>,
     version_names: Vec<Arc<str>>,
@@ -143,13 +148,29 @@ pub enum InFlightKind {
     Change(OperationId, ComponentId, Option<Installed>),
     /// Gives a host up.
     Disown,
+    /// Has a key made on a host.
+    Identify,
+    /// Puts a certificate on a host.
+    Certify,
+    /// Creates a certificate request.
+    Ask,
+    /// Tells people why a certificate request is not approved.
+    Tell(Refusal),
 }
 
 impl InFlightKind {
     /// Whether it occupies a session to a host.
     #[must_use]
     pub const fn is_session(self) -> bool {
-        matches!(self, Self::Read | Self::Probe(_) | Self::Change(..) | Self::Disown)
+        match self {
+            Self::Read
+            | Self::Probe(_)
+            | Self::Change(..)
+            | Self::Disown
+            | Self::Identify
+            | Self::Certify => true,
+            Self::Write | Self::Watch | Self::Ask | Self::Tell(_) => false,
+        }
     }
 }
 
@@ -401,6 +422,7 @@ impl World {
             Subject::Leadership => self.leadership.action = Some(action),
             Subject::PackageVersion => self.fleet.action = Some(action),
             Subject::Version(id) => self.version_mut(id).action = Some(action),
+            Subject::CertificateRequest(id) => self.certificates.start(id, action),
             Subject::Machine(id) => {
                 self.note(id, |machine| machine.action = Some(action));
                 if let InFlightKind::Change(operation, _, installs) = in_flight.kind {
@@ -438,6 +460,7 @@ impl World {
         for version in &mut self.versions {
             version.written = None;
         }
+        self.certificates.unsync();
         for machine in self.machines.iter_mut() {
             machine.written = None;
         }
@@ -457,6 +480,12 @@ impl World {
             self.leadership.watching = false;
             self.touch(Subject::Leadership, Priority::Urgent);
         }
+    }
+
+    /// Has a host read that nobody has read in this epoch.
+    pub(crate) fn reread(&mut self, id: MachineId) {
+        self.change(id, |machine| machine.host.stale = true);
+        self.touch(Subject::Machine(id), Priority::Normal);
     }
 
     pub(crate) fn lose_lease(&mut self) {

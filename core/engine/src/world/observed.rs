@@ -26,6 +26,7 @@ impl World {
             Observation::Version(id, object) => self.observe_version(id, object),
             Observation::PackageVersion(object) => self.observe_package_version(object),
             Observation::Node(id, node) => self.observe_node(id, node),
+            Observation::CertificateRequest(id, object) => self.observe_request(id, object),
             Observation::Lease(lease) => self.observe_lease(lease),
             Observation::Synced(kind) => self.observe_synced(kind),
             Observation::Stopping => {
@@ -39,8 +40,10 @@ impl World {
         let (names, index) = match id {
             NamedId::Machine(id) => {
                 self.ensure_machine(id);
+                self.certificates.note_machine(id, &name);
                 (&mut self.machine_names, id.index())
             }
+            NamedId::CertificateRequest(id) => return self.certificates.note_name(id, name),
             NamedId::Component(id) => (&mut self.component_names, id.index()),
             NamedId::Version(id) => (&mut self.version_names, id.index()),
         };
@@ -326,6 +329,9 @@ impl World {
         for index in 0..self.versions.len() {
             let id = VersionId(u32::try_from(index).unwrap_or(u32::MAX));
             self.touch(Subject::Version(id), Priority::Low);
+        }
+        for id in self.certificates.ids() {
+            self.touch(Subject::CertificateRequest(id), Priority::Low);
         }
         self.touch_machines();
         self.touch(Subject::PackageVersion, Priority::Urgent);

@@ -114,8 +114,15 @@ fn shape(method: &str, uri: &str, patch: &str) -> String {
 
 /// A path with `NAME` in place of the name of an object of ours; other paths as they are.
 fn without_name(path: &str) -> String {
-    const RESOURCES: [&str; 6] =
-        ["machines", "machinecomponents", "clusterpackageversions", "nodes", "leases", "secrets"];
+    const RESOURCES: [&str; 7] = [
+        "machines",
+        "machinecomponents",
+        "clusterpackageversions",
+        "nodes",
+        "leases",
+        "certificatesigningrequests",
+        "secrets",
+    ];
     for resource in RESOURCES {
         let Ok((_, collection)) = http(&format!("GET {resource}")) else { continue };
         let Some(rest) = path.strip_prefix(&collection).and_then(|rest| rest.strip_prefix('/')) else {

@@ -118,6 +118,8 @@ pub(super) fn http(call: &str) -> Result<(String, String)> {
         "machinecomponents" => Endpoint::of(Kind::MachineComponent).collection(),
         "clusterpackageversions" => Endpoint::of(Kind::ClusterPackageVersion).collection(),
         "nodes" => Endpoint::of(Kind::Node).collection(),
+        "certificatesigningrequests" => Endpoint::of(Kind::CertificateSigningRequest).collection(),
+        "events" => Endpoint::of(Kind::Event).collection(),
         "leases" => Endpoint::of(Kind::Lease).collection(),
         "namespaces" => "/api/v1/namespaces".to_owned(),
         "secrets" => format!("/api/v1/namespaces/{}/secrets", crate::manifests::NAMESPACE),

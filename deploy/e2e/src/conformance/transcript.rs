@@ -97,6 +97,19 @@ impl Transcript {
             object["spec"] = json!({});
             object["status"] = json!({"conditions": object["status"]["conditions"]});
         }
+        if kind == "CertificateSigningRequest" {
+            // Whoever asks is known by other words to each of the two; of conditions, times are not modelled.
+            let said = |condition: &Value| {
+                json!([condition["type"], condition["status"], condition["reason"], condition["message"]])
+            };
+            let conditions = object["status"]["conditions"].as_array();
+            let conditions: Vec<Value> = conditions.into_iter().flatten().map(said).collect();
+            let (spec, certificate) = (&object["spec"], &object["status"]["certificate"]);
+            let asked = json!([spec["request"], spec["signerName"], spec["usages"]]);
+            let status = json!({"conditions": conditions, "certificate": certificate});
+            object["spec"] = asked;
+            object["status"] = status;
+        }
         if let Some(metadata) = object["metadata"].as_object_mut() {
             // Who wrote which field, and how long pods get: neither is modelled.
             metadata.remove("managedFields");

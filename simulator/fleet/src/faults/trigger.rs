@@ -285,6 +285,8 @@ fn tree(object: &Resource) -> Value {
         Resource::ClusterPackageVersion(object) => serde_json::to_value(object),
         Resource::Node(object) => serde_json::to_value(object),
         Resource::Lease(object) => serde_json::to_value(object),
+        Resource::CertificateSigningRequest(object) => serde_json::to_value(object),
+        Resource::Event(object) => serde_json::to_value(object),
     };
     tree.unwrap_or(Value::Null)
 }

@@ -106,7 +106,7 @@ impl WaitsFor {
             | Blocker::MissingParameter(_)
             | Blocker::Dependency { .. }
             | Blocker::DependencyCycle { .. } => 10,
-            Blocker::IdentityMismatch | Blocker::DuplicateHost => 11,
+            Blocker::IdentityMismatch | Blocker::DuplicateHost | Blocker::ForeignIdentity => 11,
             Blocker::ReleaseFailed { .. } => 12,
             Blocker::MaxFailures { .. } => 13,
             Blocker::NotLeading
@@ -117,7 +117,11 @@ impl WaitsFor {
             | Blocker::NotSynced(_)
             | Blocker::AwaitingOwnWrite
             | Blocker::InFlight
-            | Blocker::InUse(_) => 0,
+            | Blocker::InUse(_)
+            | Blocker::AwaitingCertificate
+            | Blocker::CertificateDenied
+            | Blocker::HostNotRead
+            | Blocker::NotApproved(_) => 0,
         })
     }
 

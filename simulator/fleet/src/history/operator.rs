@@ -71,7 +71,10 @@ pub(crate) fn machine_of(input: &Input, world: &World) -> Option<MachineId> {
         Input::Observed(_) => None,
         Input::Finished { action, .. } => match world.in_flight().get(action)?.subject {
             Subject::Machine(id) => Some(id),
-            Subject::Leadership | Subject::PackageVersion | Subject::Version(_) => None,
+            Subject::Leadership
+            | Subject::PackageVersion
+            | Subject::Version(_)
+            | Subject::CertificateRequest(_) => None,
         },
     }
 }
@@ -144,7 +147,10 @@ impl Recording {
                 Effect::WriteLease(_)
                 | Effect::WriteFinalizers(_)
                 | Effect::WriteMachineStatus(_)
-                | Effect::WritePackageVersionStatus(_) => writes = writes.saturating_add(1),
+                | Effect::WritePackageVersionStatus(_)
+                | Effect::CreateCertificateRequest(_)
+                | Effect::ApproveCertificateRequest
+                | Effect::WriteEvent(_) => writes = writes.saturating_add(1),
             }
         }
         let looked_at = seen.turn.report.reconciled;
@@ -231,7 +237,10 @@ impl Recording {
             });
         let looked_at = subjects.chain(targets).filter_map(|subject| match subject {
             Subject::Machine(id) => Some(id),
-            Subject::Leadership | Subject::PackageVersion | Subject::Version(_) => None,
+            Subject::Leadership
+            | Subject::PackageVersion
+            | Subject::Version(_)
+            | Subject::CertificateRequest(_) => None,
         });
         for id in seen.touched.iter().copied().chain(looked_at) {
             self.note_machine(at, seen.world, id);

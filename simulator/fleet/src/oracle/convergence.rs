@@ -301,7 +301,9 @@ impl<'a> Releases<'a> {
             Resource::Machine(_)
             | Resource::ClusterPackageVersion(_)
             | Resource::Node(_)
-            | Resource::Lease(_) => None,
+            | Resource::Lease(_)
+            | Resource::CertificateSigningRequest(_)
+            | Resource::Event(_) => None,
         });
         self.specs.insert(version.to_owned(), spec.clone());
         spec

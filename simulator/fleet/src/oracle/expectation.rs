@@ -79,7 +79,11 @@ impl World {
         let conditions = match object.resource() {
             Resource::Machine(object) => object.status.map(|status| status.conditions),
             Resource::ClusterPackageVersion(object) => object.status.map(|status| status.conditions),
-            Resource::MachineComponent(_) | Resource::Node(_) | Resource::Lease(_) => None,
+            Resource::MachineComponent(_)
+            | Resource::Node(_)
+            | Resource::Lease(_)
+            | Resource::CertificateSigningRequest(_)
+            | Resource::Event(_) => None,
         };
         let conditions = conditions.unwrap_or_default();
         let found = conditions.iter().find(|condition| condition.r#type == *r#type);

@@ -10,6 +10,7 @@ mod deeds;
 mod effects;
 mod expectation;
 mod harm;
+mod identities;
 mod leadership;
 mod order;
 mod reasons;
@@ -35,6 +36,7 @@ use seaworthy_model::report::Turn;
 use budget::Budget;
 use effects::Effects;
 use harm::Harm;
+use identities::Identities;
 use leadership::Leadership;
 use order::Precedence;
 use removal::Removal;
@@ -45,7 +47,7 @@ use wishes::{Step, Wishes};
 
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
-use crate::world::host::{Change, Command, Ended, Host, Order, VersionNumber, Work};
+use crate::world::host::{Change, Command, Ended, Host, KeyNumber, Order, VersionNumber, Work};
 use crate::world::{Catalogue, host_of_address, since_start};
 
 pub use budget::Peak;
@@ -150,6 +152,7 @@ pub struct Oracle {
     restraint: Restraint,
     versions: Versions,
     precedence: Precedence,
+    identities: Identities,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -173,6 +176,7 @@ impl Oracle {
             restraint: Restraint::new(hosts),
             versions: Versions::default(),
             precedence: Precedence::default(),
+            identities: Identities::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -299,7 +303,12 @@ impl Oracle {
                     self.wishes.version_removed();
                 }
             }
-            Kind::Node => {}
+            Kind::CertificateSigningRequest => {
+                if let Some(detail) = self.identities.written(written) {
+                    self.breach("identity", now, detail);
+                }
+            }
+            Kind::Node | Kind::Event => {}
         }
     }
 
@@ -319,6 +328,11 @@ impl Oracle {
         if let Some(detail) = self.versions.gone(version, api, known) {
             self.breach("finalizerOrder", now, detail);
         }
+    }
+
+    /// A key was made on a host, for this node.
+    pub fn key_made(&mut self, key: KeyNumber, host: u32, node: &str) {
+        self.identities.key_made(key, host, node);
     }
 
     /// A host has taken in an order that began nothing, and has now seen this epoch.

@@ -121,6 +121,10 @@ impl<'a> Truth<'a> {
                 let recorded = identity.and_then(|identity| identity.machine_id.get());
                 of_host(&|host| recorded.is_some_and(|recorded| recorded != host.identity))
             }
+            Blocker::ForeignIdentity => of_host(&|host| {
+                let known = host.node().and_then(|node| node.certificate());
+                known.is_some_and(|known| self.world.catalogue.text_of(known.node) != &*machine.metadata.name)
+            }),
             Blocker::StoreRegressed { .. } => self.world.hosts.iter().any(|host| host.epoch().0 > self.epoch),
             Blocker::NotLeading
             | Blocker::Standby { .. }
@@ -132,7 +136,11 @@ impl<'a> Truth<'a> {
             | Blocker::InFlight
             | Blocker::SessionLimit
             | Blocker::Superseding
-            | Blocker::InUse(_) => false,
+            | Blocker::InUse(_)
+            | Blocker::AwaitingCertificate
+            | Blocker::CertificateDenied
+            | Blocker::HostNotRead
+            | Blocker::NotApproved(_) => false,
         }
     }
 

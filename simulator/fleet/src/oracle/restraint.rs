@@ -37,6 +37,8 @@ struct Ordered {
     machines: Vec<Orders>,
     hosts: Vec<Orders>,
     versions: Vec<Orders>,
+    asked: Vec<Orders>,
+    requests: Vec<Orders>,
     package_version: Orders,
     lease: Orders,
     driver: Orders,
@@ -49,6 +51,8 @@ impl Ordered {
             Target::Host(id) => (&mut self.hosts, id.index()),
             Target::Version(id) => (&mut self.versions, id.index()),
             Target::PackageVersion => return &mut self.package_version,
+            Target::NewCertificateRequest(id) => (&mut self.asked, id.index()),
+            Target::CertificateRequest(id) => (&mut self.requests, id.index()),
             Target::Lease => return &mut self.lease,
             Target::Driver => return &mut self.driver,
         };

@@ -65,6 +65,12 @@ pub enum Writes {
     PackageVersionStatus,
     /// The finalizers of an object.
     Finalizers,
+    /// A certificate request.
+    CertificateRequest,
+    /// That a certificate request is approved.
+    Approval,
+    /// An Event.
+    Event,
 }
 
 /// What an order asks a host for.
@@ -95,6 +101,9 @@ impl Place {
             Request::PutMachineStatus(_) => Writes::MachineStatus,
             Request::PutPackageVersionStatus(_) => Writes::PackageVersionStatus,
             Request::PatchFinalizers(_) => Writes::Finalizers,
+            Request::CreateCertificateRequest(_) => Writes::CertificateRequest,
+            Request::PatchApproval(_) => Writes::Approval,
+            Request::CreateEvent(_) => Writes::Event,
         };
         Self::Request { seat, writes, object: request.object().1.to_owned() }
     }
@@ -157,6 +166,9 @@ impl Place {
                     "the operator writes the status of the ClusterPackageVersion".into()
                 }
                 Writes::Finalizers => format!("the operator writes the finalizers of {object}"),
+                Writes::CertificateRequest => format!("the operator creates certificate request {object}"),
+                Writes::Approval => format!("the operator approves certificate request {object}"),
+                Writes::Event => format!("the operator writes Event {object}"),
             },
             Self::Order { orders, host, .. } => match orders {
                 Orders::Facts => format!("the operator reads host {host}"),

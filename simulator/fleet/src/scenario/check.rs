@@ -195,6 +195,14 @@ occasions! {
     MachineEdited,
     /// Somebody made specs again what had been applied.
     EditReverted,
+    /// A certificate of a node was signed.
+    CertificateIssued,
+    /// A host took the certificate for the key that waited there.
+    CertificateInstalled,
+    /// A kubelet renewed its certificate by itself.
+    CertificateRenewed,
+    /// Somebody asked for a certificate that is not theirs.
+    ForeignRequest,
     /// Another version became the fleet's default by somebody who acts all the time.
     VersionPublished,
 }

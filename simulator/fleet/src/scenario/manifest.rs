@@ -66,7 +66,10 @@ fn spec_errors(object: &Resource) -> Vec<SpecError> {
         Resource::ClusterPackageVersion(version) => {
             parse::package_version(version, names).ok().and_then(|read| read.spec.err())
         }
-        Resource::Node(_) | Resource::Lease(_) => None,
+        Resource::Node(_)
+        | Resource::Lease(_)
+        | Resource::CertificateSigningRequest(_)
+        | Resource::Event(_) => None,
     };
     spec_errors.unwrap_or_default()
 }
@@ -92,10 +95,11 @@ pub enum KindName {
     ClusterPackageVersion,
     Node,
     Lease,
+    CertificateSigningRequest,
 }
 
 impl KindName {
-    /// Every kind.
+    /// Every kind that every fleet has.
     pub const ALL: [Self; 5] =
         [Self::Machine, Self::MachineComponent, Self::ClusterPackageVersion, Self::Node, Self::Lease];
 
@@ -114,6 +118,7 @@ impl KindName {
             Self::ClusterPackageVersion => Kind::ClusterPackageVersion,
             Self::Node => Kind::Node,
             Self::Lease => Kind::Lease,
+            Self::CertificateSigningRequest => Kind::CertificateSigningRequest,
         }
     }
 }

@@ -39,6 +39,9 @@ pub struct Scenario {
     /// How hosts behave.
     #[serde(default)]
     pub hosts: Hosts,
+    /// The certificates of nodes.
+    #[serde(default)]
+    pub certificates: Certificates,
     /// What is there when the operator starts.
     #[serde(default)]
     pub manifests: Vec<Manifest>,
@@ -129,6 +132,24 @@ const fn one() -> u32 {
 
 const fn yes() -> bool {
     true
+}
+
+/// The certificates of nodes, of machines with a component that has a `nodeIdentity`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Certificates {
+    /// How long they are valid.
+    pub valid_for: Length,
+    /// Whether kubelets renew theirs.
+    pub renewal: bool,
+}
+
+impl Default for Certificates {
+    /// A year, as `--cluster-signing-duration` of kube-controller-manager has it.
+    fn default() -> Self {
+        Self { valid_for: Length(Duration::from_secs(8760 * 3600)), renewal: true }
+    }
 }
 
 /// How hosts behave.

@@ -7,6 +7,8 @@ use crate::faults::Scope;
 use crate::scenario::Occasion;
 use crate::world::World;
 
+use super::impostors::Guise;
+
 /// The world in the hands of somebody, at one of the times at which they act.
 #[derive(Debug)]
 pub struct Hands<'a> {
@@ -87,6 +89,12 @@ impl<'a> Hands<'a> {
     /// Applies again what people applied last, but the machines. True if that changed anything.
     pub fn apply_again(&mut self) -> bool {
         self.world.apply_again()
+    }
+
+    /// Asks for a certificate of the node of this machine, in some guise.
+    pub fn impersonate(&mut self, guise: Guise, number: u32) {
+        let draw = self.world.draws.bits(self.key ^ word("impostor"), self.occurrence, 0);
+        self.world.impersonate(guise, number, draw);
     }
 
     /// Something happened once more.

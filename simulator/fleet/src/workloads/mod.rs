@@ -7,6 +7,7 @@ pub mod autoscaler;
 pub mod editors;
 pub mod gitops;
 mod hands;
+pub mod impostors;
 pub mod publisher;
 
 use serde::Deserialize;
@@ -73,5 +74,6 @@ registry! {
     Autoscaler => autoscaler,
     Editors => editors,
     Gitops => gitops,
+    Impostors => impostors,
     Publisher => publisher,
 }

@@ -138,6 +138,9 @@ impl World {
             self.oracle.version_gone(&written.object, &self.api, (&self.hosts, number), now);
         }
         self.notify(kind);
+        if kind == Kind::CertificateSigningRequest {
+            self.request_committed(written);
+        }
         if !renews {
             self.pass_commit(written, writer);
         }
@@ -173,6 +176,9 @@ impl World {
         let answer = self.hosts[number as usize].receive(order, session, &setting);
         if !matches!(answer, Answer::Begun(_)) {
             self.oracle.heard(number, self.hosts[number as usize].epoch());
+        }
+        if matches!(order.command, Command::RequestCertificate(_) | Command::InstallCertificate(_)) {
+            self.identity_ordered(number, &order.command, &answer);
         }
         match answer {
             Answer::Begun(length) => {

@@ -68,6 +68,8 @@ pub(crate) enum Event {
         /// Which time.
         occurrence: u32,
     },
+    /// Something is due about the certificate of a node.
+    Certificate(u32),
     /// A fault strikes or ends.
     Fault(Box<Injection>),
 }

@@ -48,6 +48,7 @@ impl World {
             | Event::People(_)
             | Event::Adoption
             | Event::Workload { .. }
+            | Event::Certificate(_)
             | Event::Fault(_) => 0,
         }
     }

@@ -20,6 +20,7 @@ mod kubelet;
 mod lookahead;
 mod mail;
 mod meeting;
+mod node_certificates;
 mod node_health;
 mod operator;
 mod people;
@@ -38,6 +39,7 @@ use seaworthy_model::host::Connection;
 use seaworthy_model::id::Kind;
 use seaworthy_model::machine::HostId;
 
+pub(crate) use api_server::OPERATOR;
 use api_server::{ApiServer, KINDS};
 use blindness::Blindness;
 use disturbance::Disturbance;
@@ -45,6 +47,7 @@ pub(crate) use event::Event;
 use host::Host;
 use kubelet::Kubelet;
 use mail::Mail;
+use node_certificates::Deed;
 use operator::Process;
 
 pub use catalogue::Catalogue;
@@ -93,6 +96,8 @@ pub struct World {
     mail: Mail,
     /// By the machine's id: the last connection to its host that was used, and where it leads.
     routes: Vec<Option<(Arc<Connection>, u32)>>,
+    /// What is due about certificates of nodes.
+    deeds: Vec<Option<Deed>>,
     /// What people applied last, but the machines of the fleet.
     applied: BTreeMap<(Kind, Arc<str>), Arc<Resource>>,
     rules: Rules,
@@ -144,6 +149,7 @@ impl World {
             skews: BTreeMap::new(),
             mail: Mail::default(),
             routes: Vec::new(),
+            deeds: Vec::new(),
             applied: BTreeMap::new(),
             rules: Rules::new(keyed_rules(&scenario), ledger.as_ref().is_some_and(Ledger::is_replay)),
             disturbance: Disturbance::default(),
@@ -202,6 +208,7 @@ impl World {
             Event::People(moment) => self.people_act(moment),
             Event::Adoption => self.adopt_again(),
             Event::Workload { index, occurrence } => self.workload_acts(index, occurrence),
+            Event::Certificate(number) => self.certificate_due(number),
             Event::Fault(injection) => self.inject(*injection),
         }
     }
@@ -266,7 +273,7 @@ pub(crate) fn host_of_address(address: std::net::Ipv4Addr) -> Option<u32> {
 }
 
 /// The address of a host.
-fn address(number: u32) -> String {
+pub(crate) fn address(number: u32) -> String {
     std::net::Ipv4Addr::from(u32::from(FIRST_ADDRESS) + number).to_string()
 }
 

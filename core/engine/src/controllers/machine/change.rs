@@ -65,6 +65,11 @@ impl<'w> Step<'w> {
             // Also when it is something else that is told: whoever waits for another component holds no slot for it.
             draft.note(Note::Block(*blocker));
         }
+        if let Some(identity) = self.node_identity().filter(|_| !self.is_paused() && !self.is_fleet_paused())
+            && self.lacks_identity(draft, identity)
+        {
+            return;
+        }
         // What is in the way of the other component is told first: it is the cause.
         let Some((blocker, reason, words)) = obstacle.or(hindered) else { return self.settle(draft) };
         if !matches!(blocker, Blocker::ReleaseFailed { .. }) {
@@ -184,6 +189,11 @@ impl<'w> Step<'w> {
             let verdict = Verdict::out_of_sync(Reason::Cause(cause)).because(failure.detail.clone());
             return self.tell(draft, &verdict, Blocker::ReleaseFailed { version, cause });
         }
+        // First, since what it waits for is told in the place of what is told next.
+        let is_known = self.object.status.identity.is_some() && !self.machine.is_recorded_unreachable();
+        if is_known && self.lacks_needed_identity(draft, &change) {
+            return;
+        }
         // What a successor must know is written before the change that it would find under way.
         if (is_repair || !self.is_foreseen(target))
             && !self.machine.is_recorded_drifted()
@@ -199,6 +209,16 @@ impl<'w> Step<'w> {
             let component = target.component;
             draft.order_host(self.world, self.machine, HostWork::Change { component, change });
         }
+    }
+
+    /// Whether an identity is lacking without which a change must not be made; the next step towards it is taken then.
+    fn lacks_needed_identity(self, draft: &mut Draft<'_>, change: &Change) -> bool {
+        let Change::Install(release) = change else { return false };
+        let version = self.world.version_spec(release.version);
+        let identity = version.and_then(|version| version.node_identity.as_ref());
+        identity.is_some_and(|identity| {
+            !self.world.is_sabotaged(Sabotage::IdentityNotAwaited) && self.lacks_identity(draft, identity)
+        })
     }
 
     /// A release that failed here, of which the record does not tell yet.

@@ -44,6 +44,10 @@ impl Step<'_> {
         let read_at = self.machine.host.read_at;
         let key = [draft.seed.0, 4, u64::from(self.machine.id.0), read_at.0];
         let span = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+        if let Some(due) = self.renewal_due().filter(|due| *due > draft.now) {
+            let regular = read_at + Duration::from_millis(span / 2 + below(&key, span / 2 + 1));
+            return regular.min(due);
+        }
         if self.machine.host.facts.is_none() {
             return draft.now + Duration::from_millis(below(&key, span));
         }

@@ -5,6 +5,7 @@
 
 mod change;
 mod contact;
+mod identity;
 mod order;
 mod status;
 mod uninstall;

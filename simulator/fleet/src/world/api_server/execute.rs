@@ -9,6 +9,10 @@ use seaworthy_model::id::{Kind, Uid};
 
 use super::{ApiServer, Preconditions, Status, WriteResult};
 
+/// Who the operator is to the API server.
+pub(crate) const OPERATOR: &str = "system:serviceaccount:seaworthy-system:seaworthy-operator";
+const OPERATOR_GROUPS: [&str; 2] = ["system:serviceaccounts", "system:authenticated"];
+
 impl ApiServer {
     /// Executes a request.
     ///
@@ -17,6 +21,17 @@ impl ApiServer {
     pub fn execute(&mut self, request: Request, now: Timestamp) -> WriteResult {
         match request {
             Request::CreateLease(lease) => self.create(Resource::Lease(Box::new(lease)), now),
+            Request::CreateCertificateRequest(mut request) => {
+                request.spec.username = OPERATOR.to_owned();
+                request.spec.groups = OPERATOR_GROUPS.map(str::to_owned).to_vec();
+                self.create(Resource::CertificateSigningRequest(request), now)
+            }
+            Request::PatchApproval(patch) => {
+                let object = (Kind::CertificateSigningRequest, patch.precondition.name.as_str());
+                let status = Status::Approval(patch.conditions);
+                self.update_status(object, preconditions(&patch.precondition), now, status)
+            }
+            Request::CreateEvent(event) => self.create(Resource::Event(event), now),
             Request::PatchLease(patch) => {
                 let object = (Kind::Lease, patch.precondition.name.as_str());
                 self.update(object, preconditions(&patch.precondition), now, |object| {

@@ -16,21 +16,28 @@ mod stored;
 
 use std::sync::Arc;
 
-use seaworthy_api::object::{NodeStatus, Resource};
+use seaworthy_api::object::{CertificateRequestCondition, CertificateRequestStatus, NodeStatus, Resource};
 use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, MachineStatus};
 use seaworthy_kernel::{Draws, Timestamp, word};
 use seaworthy_model::id::{Kind, Uid};
 
 pub use collection::Collection;
+pub(crate) use execute::OPERATOR;
 pub use log::{Change, ChangeKind, Cursor, Gone};
 pub use rules::Invalid;
 pub use stored::Stored;
 
 use dictionary::Dictionary;
 
-/// Every kind that is stored, in the order of their tables.
-pub const KINDS: [Kind; 5] =
-    [Kind::Machine, Kind::MachineComponent, Kind::ClusterPackageVersion, Kind::Node, Kind::Lease];
+/// Every kind that is watched, in the order of their tables. Events are stored as well, after them.
+pub const KINDS: [Kind; 6] = [
+    Kind::Machine,
+    Kind::MachineComponent,
+    Kind::ClusterPackageVersion,
+    Kind::Node,
+    Kind::Lease,
+    Kind::CertificateSigningRequest,
+];
 
 /// Why the API server did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +70,10 @@ pub enum Status {
     PackageVersion(ClusterPackageVersionStatus),
     /// Of a Node.
     Node(NodeStatus),
+    /// Of a certificate request: the whole, as its signer writes it.
+    CertificateRequest(CertificateRequestStatus),
+    /// The conditions of a certificate request alone, as whoever approves writes them.
+    Approval(Vec<CertificateRequestCondition>),
 }
 
 /// A write that was accepted: what the object is now.
@@ -87,7 +98,7 @@ pub struct ApiServer {
     revision: u64,
     created: u64,
     draws: Draws,
-    collections: [Collection; 5],
+    collections: [Collection; KINDS.len() + 1],
     dictionary: Dictionary,
     /// By host: when the lease of its Node was renewed last.
     node_leases: Vec<Timestamp>,
@@ -301,6 +312,8 @@ const fn table(kind: Kind) -> usize {
         Kind::ClusterPackageVersion => 2,
         Kind::Node => 3,
         Kind::Lease => 4,
+        Kind::CertificateSigningRequest => 5,
+        Kind::Event => 6,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the API server holds to: which parts of an object a write may change, and what an object may look like.
 
-use seaworthy_api::object::{Metadata, Object, Resource};
+use seaworthy_api::base64;
+use seaworthy_api::object::{CertificateRequestStatus, Metadata, Object, Resource};
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 
@@ -25,7 +26,8 @@ pub(super) fn drop_status(object: &mut Resource) {
     match object {
         Resource::Machine(machine) => machine.status = None,
         Resource::ClusterPackageVersion(version) => version.status = None,
-        Resource::MachineComponent(_) | Resource::Node(_) | Resource::Lease(_) => {}
+        Resource::CertificateSigningRequest(request) => request.status = None,
+        Resource::MachineComponent(_) | Resource::Node(_) | Resource::Lease(_) | Resource::Event(_) => {}
     }
 }
 
@@ -38,6 +40,15 @@ pub(super) fn with_status(object: &Resource, status: Status) -> Option<Resource>
             Resource::ClusterPackageVersion(replaced(object, status))
         }
         (Resource::Node(object), Status::Node(status)) => Resource::Node(replaced(object, status)),
+        (Resource::CertificateSigningRequest(object), Status::CertificateRequest(status)) => {
+            Resource::CertificateSigningRequest(replaced(object, status))
+        }
+        (Resource::CertificateSigningRequest(object), Status::Approval(conditions)) => {
+            let certificate = object.status.as_ref().map(|status| status.certificate.clone());
+            let certificate = certificate.unwrap_or_default();
+            let status = CertificateRequestStatus { conditions, certificate };
+            Resource::CertificateSigningRequest(replaced(object, status))
+        }
         (_, _) => return None,
     })
 }
@@ -60,6 +71,11 @@ pub(super) fn restore_status(object: &mut Resource, other: &Resource) {
             object.status.clone_from(&other.status);
         }
         (Resource::Node(object), Resource::Node(other)) => object.status.clone_from(&other.status),
+        (Resource::CertificateSigningRequest(object), Resource::CertificateSigningRequest(other)) => {
+            // What was asked for stays as well: an update of it is passed over.
+            object.spec.clone_from(&other.spec);
+            object.status.clone_from(&other.status);
+        }
         (_, _) => {}
     }
 }
@@ -96,6 +112,9 @@ pub(super) fn same_status(one: &Resource, other: &Resource) -> bool {
             one.status == other.status
         }
         (Resource::Node(one), Resource::Node(other)) => one.status == other.status,
+        (Resource::CertificateSigningRequest(one), Resource::CertificateSigningRequest(other)) => {
+            one.status == other.status
+        }
         (_, _) => true,
     }
 }
@@ -127,10 +146,24 @@ pub(super) fn admit(before: Option<&Resource>, object: &Resource) -> Result<(), 
         Resource::ClusterPackageVersion(_) if *metadata.name != *SINGLETON => {
             return Err(Invalid { field: "metadata.name", message: "the only allowed name is default" });
         }
+        Resource::CertificateSigningRequest(request) => {
+            let pem = base64::decode(&request.spec.request);
+            let is_request = pem.is_some_and(|pem| pem.starts_with(b"-----BEGIN CERTIFICATE REQUEST-----"));
+            if !is_request {
+                return Err(Invalid {
+                    field: "spec.request",
+                    message: "PEM block type must be CERTIFICATE REQUEST",
+                });
+            }
+            if request.spec.usages.is_empty() {
+                return Err(Invalid { field: "spec.usages", message: "Required value" });
+            }
+        }
         Resource::ClusterPackageVersion(_)
         | Resource::Machine(_)
         | Resource::Node(_)
-        | Resource::Lease(_) => {}
+        | Resource::Lease(_)
+        | Resource::Event(_) => {}
     }
     Ok(())
 }

@@ -8,7 +8,8 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, OnceLock};
 
 use seaworthy_api::object::{
-    ClusterPackageVersion, Lease, Machine, Metadata, Node, NodeCondition, NodeSpec, NodeStatus, Resource,
+    CertificateSigningRequest, ClusterPackageVersion, Lease, Machine, Metadata, Node, NodeCondition,
+    NodeSpec, NodeStatus, Resource,
 };
 use seaworthy_api::scalar::Time;
 use seaworthy_api::v1alpha1::MachineSpec;
@@ -300,6 +301,21 @@ impl Stored {
         }
     }
 
+    /// The object, if it is a certificate request.
+    #[must_use]
+    pub fn certificate_request(&self) -> Option<&CertificateSigningRequest> {
+        match &self.body {
+            Body::Whole(object) => {
+                if let Resource::CertificateSigningRequest(request) = &**object {
+                    Some(request)
+                } else {
+                    None
+                }
+            }
+            Body::Machine { .. } | Body::Node { .. } => None,
+        }
+    }
+
     /// The object, if it is a `ClusterPackageVersion`.
     #[must_use]
     pub fn package_version(&self) -> Option<&ClusterPackageVersion> {
@@ -348,7 +364,9 @@ impl Body {
             }
             other @ (Resource::MachineComponent(_)
             | Resource::ClusterPackageVersion(_)
-            | Resource::Lease(_)) => Self::Whole(Box::new(other)),
+            | Resource::Lease(_)
+            | Resource::CertificateSigningRequest(_)
+            | Resource::Event(_)) => Self::Whole(Box::new(other)),
         }
     }
 }

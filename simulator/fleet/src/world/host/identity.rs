@@ -82,6 +82,12 @@ impl NodeIdentity {
         self.file.filter(|(place, _)| *place == path).map(|(_, certificate)| certificate)
     }
 
+    /// Where the file with the certificate is.
+    #[must_use]
+    pub fn place(&self) -> Option<TextNumber> {
+        self.file.map(|(place, _)| place)
+    }
+
     /// The certificate by which the host's node is known, wherever it is.
     #[must_use]
     pub fn certificate(&self) -> Option<NodeCertificate> {

@@ -187,7 +187,10 @@ impl World {
             Effect::WriteLease(_)
             | Effect::WriteFinalizers(_)
             | Effect::WriteMachineStatus(_)
-            | Effect::WritePackageVersionStatus(_) => self.send_request(process, sender, &action),
+            | Effect::WritePackageVersionStatus(_)
+            | Effect::CreateCertificateRequest(_)
+            | Effect::ApproveCertificateRequest
+            | Effect::WriteEvent(_) => self.send_request(process, sender, &action),
         }
     }
 

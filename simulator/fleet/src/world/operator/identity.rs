@@ -60,7 +60,7 @@ pub(in crate::world) fn node_certificate(
 }
 
 /// A certificate in the words of the core.
-pub(in crate::world) fn certificate_of(known: NodeCertificate, catalogue: &Catalogue) -> Certificate {
+fn certificate_of(known: NodeCertificate, catalogue: &Catalogue) -> Certificate {
     Certificate {
         key: known.key.digest(),
         common_name: format!("{NODE_PREFIX}{}", catalogue.text_of(known.node)).into(),

@@ -7,6 +7,8 @@ mod pause;
 mod renewal;
 mod watch;
 
+pub(super) use identity::{node_certificate, node_request};
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -72,6 +72,7 @@ impl World {
             | Event::People(_)
             | Event::Adoption
             | Event::Workload { .. }
+            | Event::Certificate(_)
             | Event::Fault(_) => return false,
         };
         let Some(&until) = self.paused.get(&process) else { return false };

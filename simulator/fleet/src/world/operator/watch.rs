@@ -7,7 +7,7 @@ use seaworthy_api::parse::{self, MetadataError};
 use seaworthy_api::v1alpha1;
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::event::Observation;
-use seaworthy_model::id::{Kind, MachineId, VersionId};
+use seaworthy_model::id::{CertificateRequestId, Kind, MachineId, VersionId};
 use seaworthy_model::meta::Parsed;
 
 use super::Process;
@@ -17,6 +17,7 @@ use crate::world::api_server::{Change, ChangeKind, Cursor, Gone, KINDS, Stored};
 use crate::world::disturbance::Cache;
 use crate::world::event::Event;
 use crate::world::lookahead::WARM_AT_ONCE;
+use crate::world::pki;
 
 /// How long the store takes to answer a consistent list of thousands of objects.
 const LIST: Span = Span::millis(20, 150);
@@ -62,24 +63,30 @@ impl Process {
             Resource::MachineComponent(_)
             | Resource::ClusterPackageVersion(_)
             | Resource::Node(_)
-            | Resource::Lease(_) => parse::observed(&object, &mut self.names),
+            | Resource::Lease(_)
+            | Resource::CertificateSigningRequest(_)
+            | Resource::Event(_) => parse::observed(&object, &mut self.names, pki::read_request),
         };
         // An object whose metadata makes no sense cannot come out of the store.
-        if let Ok(observation) = observation {
+        if let Ok(Some(observation)) = observation {
             self.mark(object.kind(), &observation, true);
             self.observed(observation);
         }
     }
 
     /// Reads a Machine, but its spec only if nobody has read it before: most deliveries bring nothing but another status.
-    fn read_machine(&mut self, machine: &Machine, stored: &Stored) -> Result<Observation, MetadataError> {
+    fn read_machine(
+        &mut self,
+        machine: &Machine,
+        stored: &Stored,
+    ) -> Result<Option<Observation>, MetadataError> {
         if machine.spec.components.is_empty() {
             let known = stored.reading().and_then(OnceLock::get);
             let (id, object) = parse::machine_again(machine, |_| known.cloned(), &mut self.names)?;
             if let (None, Some(reading)) = (known, stored.reading()) {
                 reading.get_or_init(|| object.spec.clone());
             }
-            return Ok(Observation::Machine(id, Some(Box::new(object))));
+            return Ok(Some(Observation::Machine(id, Some(Box::new(object)))));
         }
         let specs = &self.pinning;
         let known = |id| {
@@ -88,7 +95,7 @@ impl Process {
         };
         let (id, object) = parse::machine_again(machine, known, &mut self.names)?;
         self.pinning.insert(id, (Arc::clone(&machine.spec), object.spec.clone()));
-        Ok(Observation::Machine(id, Some(Box::new(object))))
+        Ok(Some(Observation::Machine(id, Some(Box::new(object)))))
     }
 
     /// Takes in a whole list, and watches from `cursor`.
@@ -123,6 +130,7 @@ impl Process {
         let index = match observation {
             Observation::Machine(id, _) | Observation::Node(id, _) => id.index(),
             Observation::Version(id, _) => id.index(),
+            Observation::CertificateRequest(id, _) => id.index(),
             Observation::PackageVersion(_)
             | Observation::Lease(_)
             | Observation::Named(_)
@@ -149,6 +157,10 @@ impl Process {
                 Kind::MachineComponent => Observation::Version(VersionId(id), None),
                 Kind::ClusterPackageVersion => Observation::PackageVersion(None),
                 Kind::Lease => Observation::Lease(None),
+                Kind::CertificateSigningRequest => {
+                    Observation::CertificateRequest(CertificateRequestId(id), None)
+                }
+                Kind::Event => continue,
             });
         }
     }
@@ -160,7 +172,9 @@ impl World {
         process.watch(kind).cursor = None;
         let occurrence = self.queue.now().0;
         let owner = u64::from(process.number);
-        let delay = self.draws.within(word("list") ^ word(kind.name()), owner, occurrence, LIST);
+        // There are as few requests as there are defaults: their list takes no longer.
+        let like = if kind == Kind::CertificateSigningRequest { Kind::ClusterPackageVersion } else { kind };
+        let delay = self.draws.within(word("list") ^ word(like.name()), owner, occurrence, LIST);
         self.queue.after(delay, Priority::NORMAL, Event::List { process: process.number, kind });
     }
 

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::Answer;
 use super::answer;
+use crate::world::pki;
 
 /// An object as a client sees it.
 pub(super) fn of(object: &Resource) -> Value {
@@ -30,6 +31,8 @@ pub(super) fn of(object: &Resource) -> Value {
         Resource::ClusterPackageVersion(object) => value(object, kind),
         Resource::Node(object) => value(object, kind),
         Resource::Lease(object) => value(object, kind),
+        Resource::CertificateSigningRequest(object) => value(object, kind),
+        Resource::Event(object) => value(object, kind),
     }
 }
 
@@ -119,10 +122,10 @@ fn faults(object: &Resource) -> Vec<SpecError> {
     metadata.uid = Uid(1).into();
     metadata.resource_version = 1.into();
     metadata.deletion_timestamp = None;
-    match parse::observed(&judged, &mut Names::new()) {
-        Ok(Observation::Machine(_, Some(object))) => object.spec.err().unwrap_or_default(),
-        Ok(Observation::Version(_, Some(object))) => object.spec.err().unwrap_or_default(),
-        Ok(Observation::PackageVersion(Some(object))) => object.spec.err().unwrap_or_default(),
+    match parse::observed(&judged, &mut Names::new(), pki::read_request) {
+        Ok(Some(Observation::Machine(_, Some(object)))) => object.spec.err().unwrap_or_default(),
+        Ok(Some(Observation::Version(_, Some(object)))) => object.spec.err().unwrap_or_default(),
+        Ok(Some(Observation::PackageVersion(Some(object)))) => object.spec.err().unwrap_or_default(),
         Ok(_) => Vec::new(),
         Err(error) => error.errors,
     }

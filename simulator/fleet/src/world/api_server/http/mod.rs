@@ -51,6 +51,8 @@ struct Place<'a> {
     /// `None` names the collection.
     name: Option<&'a str>,
     is_status: bool,
+    /// The subresource through which a certificate request is approved.
+    is_approval: bool,
     parameters: BTreeMap<&'a str, String>,
 }
 
@@ -62,7 +64,7 @@ impl ApiServer {
             return answer::not_modelled(name);
         }
         let served = match (call.method, place.name) {
-            ("GET", Some(name)) if !place.is_status => self.read(place.kind, name),
+            ("GET", Some(name)) if !place.is_status && !place.is_approval => self.read(place.kind, name),
             ("GET", None) if place.parameters.contains_key("watch") => self.watch(&place, now),
             ("GET", None) => self.list(&place),
             ("POST", None) => self.post(&place, call.body, now),
@@ -70,7 +72,9 @@ impl ApiServer {
             ("PATCH", Some(name)) if call.content_type == MERGE_PATCH => {
                 self.patch(&place, name, call.body, now)
             }
-            ("DELETE", Some(name)) if !place.is_status => self.remove_named(&place, name, call.body, now),
+            ("DELETE", Some(name)) if !place.is_status && !place.is_approval => {
+                self.remove_named(&place, name, call.body, now)
+            }
             _ => return answer::not_modelled(call.method),
         };
         served.unwrap_or_else(|refused| *refused)
@@ -108,11 +112,12 @@ impl<'a> Place<'a> {
             let mut words = rest.split('/').skip(1);
             let (name, subresource, more) = (words.next(), words.next(), words.next());
             let is_status = subresource == Some("status");
+            let is_approval = subresource == Some("approval") && kind == Kind::CertificateSigningRequest;
             if (rest.is_empty() || rest.starts_with('/'))
                 && more.is_none()
-                && subresource.is_none_or(|_| is_status)
+                && subresource.is_none_or(|_| is_status || is_approval)
             {
-                return Some(Self { kind, name, is_status, parameters });
+                return Some(Self { kind, name, is_status, is_approval, parameters });
             }
         }
         None

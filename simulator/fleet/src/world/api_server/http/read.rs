@@ -127,7 +127,9 @@ impl ApiServer {
 /// An object in a list. Those of built-in kinds do not say what they are: the list does.
 fn item(object: &Resource) -> Value {
     let mut value = json::of(object);
-    if let (Kind::Node | Kind::Lease, Some(fields)) = (object.kind(), value.as_object_mut()) {
+    if let (Kind::Node | Kind::Lease | Kind::CertificateSigningRequest, Some(fields)) =
+        (object.kind(), value.as_object_mut())
+    {
         fields.retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind"));
     }
     value

@@ -67,6 +67,11 @@ impl ApiServer {
             return Err(invalid("metadata.resourceVersion", "must be specified for an update"));
         }
         let preconditions = stated(object.metadata());
+        if let (true, Resource::CertificateSigningRequest(request)) = (place.is_approval, &object) {
+            let conditions = request.status.as_ref().map(|status| status.conditions.clone());
+            let status = Status::Approval(conditions.unwrap_or_default());
+            return written(self.update_status((kind, &name), preconditions, now, status), kind, &name);
+        }
         if !place.is_status {
             let updated = self.update((kind, &name), preconditions, now, |target| *target = object);
             return written(updated, kind, &name);
@@ -78,7 +83,8 @@ impl ApiServer {
             Resource::Machine(object) => object.status.map(Status::Machine),
             Resource::ClusterPackageVersion(object) => object.status.map(Status::PackageVersion),
             Resource::Node(object) => object.status.map(Status::Node),
-            Resource::MachineComponent(_) | Resource::Lease(_) => None,
+            Resource::CertificateSigningRequest(object) => object.status.map(Status::CertificateRequest),
+            Resource::MachineComponent(_) | Resource::Lease(_) | Resource::Event(_) => None,
         };
         let Some(status) = status else { return Ok(answer::not_modelled("removal of a status")) };
         written(self.update_status((kind, &name), preconditions, now, status), kind, &name)
@@ -126,7 +132,7 @@ fn invalid(field: &str, message: &str) -> Box<Answer> {
 
 /// Whether the status is a subresource of its own.
 const fn has_status(kind: Kind) -> bool {
-    matches!(kind, Kind::Machine | Kind::ClusterPackageVersion | Kind::Node)
+    matches!(kind, Kind::Machine | Kind::ClusterPackageVersion | Kind::Node | Kind::CertificateSigningRequest)
 }
 
 /// Whether an update may leave the `resourceVersion` out, and then hits whatever is there.

@@ -1,0 +1,193 @@
+//! The identity of a node: before a component that needs one is changed, the host has a certificate of that node, and it
+//! gets another one when it was not renewed in time.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use seaworthy_model::certificate::{
+    Certificate, NewCertificateRequest, NodeIdentity, PendingRequest, RequestState, Signer, Usages,
+    request_name,
+};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::host::Owner;
+use seaworthy_model::machine::{Reason, Want};
+use seaworthy_model::report::{Blocker, WakeReason};
+use seaworthy_model::time::Timestamp;
+
+use super::Step;
+use super::status::Verdict;
+use crate::draft::{Draft, HostWork, Note};
+use crate::resolution::{Aim, targets};
+use crate::sabotage::Sabotage;
+
+/// After so long without a certificate people are told.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// After so long the request is created once more, if the watch does not show it: somebody may have deleted it.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
+
+/// What an identity lacks.
+enum Lack {
+    /// The host is to be read: what is known is older than the time at which it would have to be renewed.
+    Reading,
+    /// A key is to be made on the host.
+    Key { replaces: Option<Digest> },
+    /// The request is to become an object.
+    Request(PendingRequest),
+    /// The certificate is to come.
+    Issue,
+    /// It was denied, or could not be signed.
+    Grant,
+    /// The certificate is to be put on the host.
+    Installation(Arc<str>),
+    /// The host has that of another node.
+    Freedom(String),
+}
+
+impl<'w> Step<'w> {
+    /// The identity that a machine is to have for good: that of an installed component which needs one.
+    pub(super) fn node_identity(self) -> Option<&'w NodeIdentity> {
+        self.machine.host.facts.as_ref()?.identity.as_ref()?;
+        targets(self.world, self.machine).find_map(|target| {
+            let version = match target.aim {
+                Aim::Set(Want::Present { version, .. }) => *version,
+                Aim::Set(Want::Absent) => return None,
+                Aim::Keep => self.machine.reported(target.component)?.version,
+            };
+            self.world.version_spec(version)?.node_identity.as_ref()
+        })
+    }
+
+    /// When the certificate on the host has to be renewed by us, if kubelet does not: then the host is looked at.
+    pub(super) fn renewal_due(self) -> Option<Timestamp> {
+        let wanted = self.node_identity()?;
+        let known = self.machine.host.facts.as_ref()?.identity.as_ref()?;
+        Some(due(wanted, known.certificate.as_ref()?))
+    }
+
+    /// Takes the next step towards an identity. False when nothing is lacking.
+    pub(super) fn lacks_identity(self, draft: &mut Draft<'_>, wanted: &NodeIdentity) -> bool {
+        let Some(lack) = self.lack(wanted, draft.now) else { return false };
+        match lack {
+            Lack::Reading => draft.order_host(self.world, self.machine, HostWork::Read),
+            Lack::Key { replaces } => {
+                let path = Arc::clone(&wanted.path);
+                let work = HostWork::RequestCertificate { path, replaces };
+                draft.order_host(self.world, self.machine, work);
+            }
+            Lack::Request(pending) => self.request(draft, &pending),
+            Lack::Issue => self.await_certificate(draft),
+            Lack::Grant => {
+                let verdict = Verdict::out_of_sync(Reason::CertificateDenied).unfinished();
+                draft.note(Note::Park);
+                self.tell(draft, &verdict, Blocker::CertificateDenied);
+            }
+            Lack::Installation(certificate) => {
+                let path = Arc::clone(&wanted.path);
+                let work = HostWork::InstallCertificate { path, certificate };
+                draft.order_host(self.world, self.machine, work);
+            }
+            Lack::Freedom(whose) => {
+                draft.note(Note::Block(Blocker::ForeignIdentity));
+                let verdict = Verdict::out_of_sync(Reason::ForeignIdentity).because(whose).unfinished();
+                self.tell(draft, &verdict, Blocker::ForeignIdentity);
+            }
+        }
+        true
+    }
+
+    fn lack(self, wanted: &NodeIdentity, now: Timestamp) -> Option<Lack> {
+        let facts = self.machine.host.facts.as_ref()?;
+        let known = facts.identity.as_deref().filter(|known| known.path == wanted.path);
+        let Some(known) = known else { return Some(Lack::Key { replaces: None }) };
+        if let Some(whose) = known.certificate.as_ref().and_then(|found| self.foreign(found)) {
+            return Some(Lack::Freedom(whose));
+        }
+        let replaces = match &known.certificate {
+            None => None,
+            Some(present) => {
+                let due = due(wanted, present);
+                if now < due {
+                    return None;
+                }
+                if self.machine.host.read_at < due {
+                    return Some(Lack::Reading);
+                }
+                Some(present.key)
+            }
+        };
+        let Some(pending) = &known.pending else { return Some(Lack::Key { replaces }) };
+        let name = request_name(self.world.machine_name(self.machine.id), pending.key);
+        let Some(request) = self.world.certificates.object_named(&name) else {
+            let asked = self.world.certificates.asked_at(self.machine.id, pending.key);
+            let is_recent = asked.is_some_and(|at| now < at + ASK_AGAIN);
+            return Some(if is_recent { Lack::Issue } else { Lack::Request(pending.clone()) });
+        };
+        Some(match &request.state {
+            RequestState::Pending | RequestState::Approved(_) => Lack::Issue,
+            RequestState::Denied | RequestState::Failed => Lack::Grant,
+            RequestState::Issued(_, certificate) => Lack::Installation(Arc::clone(certificate)),
+        })
+    }
+
+    /// Whose the identity on the host is, if it is not this machine's. What was there before we came is only taken for ours
+    /// if the cluster knows the node.
+    fn foreign(self, present: &Certificate) -> Option<String> {
+        if self.world.is_sabotaged(Sabotage::ForeignIdentityTaken) {
+            return None;
+        }
+        let name = self.world.machine_name(self.machine.id);
+        if !present.is_of_node(name) {
+            return Some(String::from(&*present.common_name));
+        }
+        let facts = self.machine.host.facts.as_ref()?;
+        if facts.owner == Owner::Machine(self.object.meta.uid) {
+            return None;
+        }
+        let authority = self.world.certificates.authority;
+        if authority.is_some_and(|authority| authority != present.issuer) {
+            return Some(format!("{}, from another authority", present.common_name));
+        }
+        let is_node = self.machine.node.is_some();
+        (!is_node).then(|| format!("{}, which is no Node of this cluster", present.common_name))
+    }
+
+    fn request(self, draft: &mut Draft<'_>, pending: &PendingRequest) {
+        let new = NewCertificateRequest {
+            name: request_name(self.world.machine_name(self.machine.id), pending.key),
+            signer: Signer::KubeletClient,
+            usages: Usages::NODE_CLIENT,
+            request: Arc::clone(&pending.request),
+        };
+        draft.note(Note::Asked(pending.key));
+        draft.create_request(self.machine.id, Box::new(new));
+    }
+
+    /// Waits without a slot. Who waits for long says so.
+    fn await_certificate(self, draft: &mut Draft<'_>) {
+        draft.note(Note::Park);
+        let pending =
+            self.machine.host.facts.as_ref().and_then(|facts| facts.identity.as_ref()?.pending.as_ref());
+        let asked =
+            pending.and_then(|pending| self.world.certificates.asked_at(self.machine.id, pending.key));
+        match asked.map(|at| at + PATIENCE).filter(|until| draft.now < *until) {
+            Some(until) => {
+                draft.wake_at(until.min(draft.now + ASK_AGAIN), WakeReason::BackOff);
+                draft.wait(Blocker::AwaitingCertificate);
+            }
+            None => {
+                draft.wake_at(draft.now + PATIENCE, WakeReason::BackOff);
+                let verdict = Verdict::out_of_sync(Reason::AwaitingCertificate).unfinished();
+                self.tell(draft, &verdict, Blocker::AwaitingCertificate);
+            }
+        }
+    }
+}
+
+/// When a certificate that nobody has renewed is replaced.
+fn due(wanted: &NodeIdentity, present: &Certificate) -> Timestamp {
+    let life = present.not_after.since(present.not_before);
+    present.not_after - wanted.renew_before.unwrap_or(life / 20).min(life)
+}

@@ -1,0 +1,81 @@
+//! Who becomes a node. The truth is who has made which key, and in whose name; whatever the operator approves has to be
+//! backed by that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seaworthy_api::base64;
+use seaworthy_api::object::CertificateSigningRequest;
+use seaworthy_model::certificate::{NODE_PREFIX, NODES_GROUP, RequestContent, Signer};
+use seaworthy_model::id::Uid;
+
+use crate::world::api_server::Written;
+use crate::world::host::KeyNumber;
+use crate::world::{address, pki};
+
+/// What is known of keys and approvals.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Identities {
+    /// By key: the host that it was made on, and the node that it was made for.
+    keys: BTreeMap<KeyNumber, (u32, String)>,
+    /// The requests that were approved.
+    approved: BTreeSet<Uid>,
+}
+
+impl Identities {
+    /// A key was made on a host, for this node.
+    pub(super) fn key_made(&mut self, key: KeyNumber, host: u32, node: &str) {
+        self.keys.entry(key).or_insert_with(|| (host, node.to_owned()));
+    }
+
+    /// A certificate request was written. Gives what is wrong with it.
+    pub(super) fn written(&mut self, written: &Written) -> Option<String> {
+        let request = written.object.certificate_request().filter(|request| is_approved(request))?;
+        let before = written.before.as_ref().and_then(|before| before.certificate_request());
+        if !written.committed || written.removed || before.is_some_and(is_approved) {
+            return None;
+        }
+        let name = &request.metadata.name;
+        if !self.approved.insert(written.object.uid()) {
+            return Some(format!("{name} was approved twice"));
+        }
+        let fault = self.judge(request).err()?;
+        Some(format!("{name} was approved although {fault}"))
+    }
+
+    fn judge(&self, request: &CertificateSigningRequest) -> Result<(), String> {
+        let spec = &request.spec;
+        let pem = base64::decode(&spec.request).and_then(|pem| String::from_utf8(pem).ok());
+        let content = pki::read_request(&pem.unwrap_or_default())?;
+        let node = content.common_name.strip_prefix(NODE_PREFIX).ok_or("it is for no node")?;
+        if content.other_names > 0 || !matches!(&content.organizations[..], [one] if **one == *NODES_GROUP) {
+            return Err(format!("it makes a member of {:?}", content.organizations));
+        }
+        let made = KeyNumber::of(content.key).and_then(|key| self.keys.get(&key));
+        let Some((host, _)) = made.filter(|(_, made_for)| *made_for == *node) else {
+            return Err(format!("its key was not made for {node}"));
+        };
+        let is_by_node = spec.username.strip_prefix(NODE_PREFIX) == Some(node);
+        if !is_by_node && spec.username != crate::world::OPERATOR {
+            return Err(format!("{} asks for {node}", spec.username));
+        }
+        if addresses_belong(&content, &spec.signer_name, node, *host) {
+            Ok(())
+        } else {
+            Err(format!("it has {:?} and {:?}", content.dns_names, content.ip_addresses))
+        }
+    }
+}
+
+fn addresses_belong(content: &RequestContent, signer: &str, node: &str, host: u32) -> bool {
+    let own = address(host);
+    let some = !content.dns_names.is_empty() || !content.ip_addresses.is_empty();
+    some == (signer == Signer::KubeletServing.name())
+        && content.other_addresses == 0
+        && content.dns_names.iter().all(|name| **name == *node)
+        && content.ip_addresses.iter().all(|ip| **ip == *own)
+}
+
+fn is_approved(request: &CertificateSigningRequest) -> bool {
+    let conditions = request.status.iter().flat_map(|status| &status.conditions);
+    conditions.into_iter().any(|condition| condition.r#type == "Approved")
+}
