@@ -17,6 +17,8 @@ bash:bash
 tar:tar
 gzip:gzip
 ps:procps
+pkg-config:pkg-config
+gcc:gcc
 "
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
@@ -24,6 +26,8 @@ packages=""
 for entry in $needed; do
     command -v "${entry%%:*}" >/dev/null 2>&1 || packages="$packages ${entry##*:}"
 done
+# runc is linked with it.
+[ -e /usr/include/seccomp.h ] || packages="$packages libseccomp-dev libc6-dev"
 [ -n "$packages" ] || exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then

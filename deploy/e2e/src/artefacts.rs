@@ -3,7 +3,6 @@
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,8 +11,9 @@ use sha2::{Digest, Sha256};
 
 use crate::deadline::eventually;
 use crate::network::{Endpoint, Network};
+use crate::packages;
 use crate::parts::{self, Health};
-use crate::process::{Process, run_to_end};
+use crate::process::Process;
 use crate::run::Run;
 
 const PORT: u16 = 8080;
@@ -132,18 +132,27 @@ impl ArtefactServer {
         let program = parts::ensure_webd(version, health)?;
         let folder = program.parent().context("a program lies in a folder")?;
         let archive = self.run.state().join(format!("webd-{version}.tar"));
-        let mut tar = Command::new("tar");
-        tar.args(["--create", "--owner=0", "--group=0", "--numeric-owner", "--mode=755", "--mtime=@0"]);
-        tar.arg("--transform=s,^,bin/,")
-            .arg("--file")
-            .arg(&archive)
-            .arg("--directory")
-            .arg(folder)
-            .arg("webd");
-        run_to_end(&mut tar)?;
-        run_to_end(Command::new("gzip").args(["--no-name", "--fast", "--force"]).arg(&archive))?;
+        packages::pack(&archive, folder, &["webd"], "bin")?;
         let bytes = fs::read(archive.with_extension("tar.gz"))?;
         self.publish(&format!("webd-{version}.tar.gz"), &bytes)
+    }
+
+    /// Builds this version of a component of nodes (`kubelet`, `containerd`, ...) and puts it on the server as
+    /// `COMPONENT-VERSION`.
+    ///
+    /// # Errors
+    /// The build fails, or there is no such package.
+    pub fn publish_package(&self, component: &str, version: &str) -> Result<Artefact> {
+        let (file, sha256) = packages::ensure(component, version)?;
+        let name = format!("{component}-{version}");
+        let place = self.folder.join(&name);
+        // A link: these are a hundred megabytes.
+        if !place.is_symlink() {
+            std::os::unix::fs::symlink(&file, &place)
+                .with_context(|| format!("cannot write {}", place.display()))?;
+        }
+        let size = fs::metadata(&file)?.len();
+        Ok(Artefact { url: format!("http://{}:{PORT}/{name}", self.address()), sha256, size })
     }
 
     /// All requests that were answered so far, in the order in which their answers ended.

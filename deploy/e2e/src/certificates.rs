@@ -18,7 +18,7 @@ pub(crate) struct Files {
     pub(crate) key: PathBuf,
 }
 
-/// Issues certificates; its own certificate lies in `ca.crt` of its folder, its key only in memory.
+/// Issues certificates; its own certificate and key lie in `ca.crt` and `ca.key` of its folder, for other signers.
 pub(crate) struct Authority {
     folder: PathBuf,
     issuer: Issuer<'static, KeyPair>,
@@ -38,12 +38,18 @@ impl Authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         write(&folder.join("ca.crt"), &params.self_signed(&key)?.pem())?;
+        write(&folder.join("ca.key"), &key.serialize_pem())?;
         Ok(Self { folder: folder.to_owned(), issuer: Issuer::new(params, key) })
     }
 
     /// The file with its own certificate.
     pub(crate) fn certificate(&self) -> PathBuf {
         self.folder.join("ca.crt")
+    }
+
+    /// The file with its key.
+    pub(crate) fn key(&self) -> PathBuf {
+        self.folder.join("ca.key")
     }
 
     /// Issues a certificate for the API server.

@@ -1,4 +1,4 @@
-//! etcd and kube-apiserver, with certificates of their own.
+//! etcd and kube-apiserver, with certificates of their own, and what runs pods besides.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use crate::conformance::calls;
 use crate::deadline::eventually;
 use crate::host::Host;
 use crate::network::{Endpoint, Network};
-use crate::parts::Parts;
+use crate::parts::{Controllers, Parts};
 use crate::process::{Process, output, run_to_end};
 use crate::run::Run;
 
@@ -24,13 +24,19 @@ const READY_WITHIN: Duration = Duration::from_secs(120);
 const ETCD_CLIENTS: &str = "http://127.0.0.1:2379";
 const ETCD_PEERS: &str = "http://127.0.0.1:2380";
 
+/// The group that may do everything.
+const MASTERS: &str = "system:masters";
+
 /// A control plane in a namespace of its own. Its processes can be killed and started at will.
 #[derive(Debug)]
 pub struct ControlPlane {
     run: Arc<Run>,
     parts: Parts,
+    controllers: Option<Controllers>,
     etcd: Mutex<Option<Process>>,
     api_server: Mutex<Option<Process>>,
+    controller_manager: Mutex<Option<Process>>,
+    scheduler: Mutex<Option<Process>>,
     endpoint: Endpoint,
     authority: Authority,
     server: Files,
@@ -39,7 +45,12 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    pub(crate) fn start(run: &Arc<Run>, network: &Network, parts: Parts) -> Result<Self> {
+    pub(crate) fn start(
+        run: &Arc<Run>,
+        network: &Network,
+        parts: Parts,
+        controllers: Option<Controllers>,
+    ) -> Result<Self> {
         let endpoint = network.attach("control-plane")?;
         let authority = Authority::create(&run.state().join("pki"))?;
         let server = authority.issue_server(endpoint.address())?;
@@ -47,17 +58,24 @@ impl ControlPlane {
         let mut control_plane = Self {
             run: Arc::clone(run),
             parts,
+            controllers,
             etcd: Mutex::new(None),
             api_server: Mutex::new(None),
+            controller_manager: Mutex::new(None),
+            scheduler: Mutex::new(None),
             endpoint,
             authority,
             server,
             tokens,
             kubeconfig: PathBuf::new(),
         };
-        control_plane.kubeconfig = control_plane.kubeconfig_for("admin", &["system:masters"])?;
+        control_plane.kubeconfig = control_plane.kubeconfig_for("admin", &[MASTERS])?;
         control_plane.start_etcd()?;
         control_plane.start_api_server()?;
+        if let Some(controllers) = &control_plane.controllers {
+            control_plane.start_controller_manager(controllers)?;
+            control_plane.start_scheduler(controllers)?;
+        }
         Ok(control_plane)
     }
 
@@ -228,8 +246,45 @@ printf 'POST /v3/kv/compaction HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s' "${#0}"
             .arg("--service-account-issuer=https://kubernetes.default.svc")
             .arg(format!("--service-account-key-file={}", self.tokens.certificate.display()))
             .arg(format!("--service-account-signing-key-file={}", self.tokens.key.display()));
+        if self.controllers.is_some() {
+            // It calls kubelets for logs, by their addresses: nobody resolves their names here.
+            let Files { certificate, key } =
+                self.authority.issue_client("kube-apiserver-kubelet", &[MASTERS])?;
+            command
+                .arg("--kubelet-preferred-address-types=InternalIP")
+                .arg(format!("--kubelet-certificate-authority={}", self.authority.certificate().display()))
+                .arg(format!("--kubelet-client-certificate={}", certificate.display()))
+                .arg(format!("--kubelet-client-key={}", key.display()));
+        }
         start(&self.run, &self.api_server, "kube-apiserver", &mut command)?;
         self.wait_until_ready(READY_WITHIN)
+    }
+
+    /// Starts kube-controller-manager. It signs the certificate requests that somebody approved; it approves none, for
+    /// nobody gave it the right.
+    fn start_controller_manager(&self, controllers: &Controllers) -> Result<()> {
+        let kubeconfig = self.kubeconfig_for("system:kube-controller-manager", &[])?;
+        let mut command = self.endpoint.namespace().command(&controllers.kube_controller_manager);
+        command
+            .arg(format!("--kubeconfig={}", kubeconfig.display()))
+            .arg("--bind-address=127.0.0.1")
+            .arg("--leader-elect=false")
+            .arg("--use-service-account-credentials=true")
+            .arg(format!("--service-account-private-key-file={}", self.tokens.key.display()))
+            .arg(format!("--root-ca-file={}", self.authority.certificate().display()))
+            .arg(format!("--cluster-signing-cert-file={}", self.authority.certificate().display()))
+            .arg(format!("--cluster-signing-key-file={}", self.authority.key().display()));
+        start(&self.run, &self.controller_manager, "kube-controller-manager", &mut command)
+    }
+
+    fn start_scheduler(&self, controllers: &Controllers) -> Result<()> {
+        let kubeconfig = self.kubeconfig_for("system:kube-scheduler", &[])?;
+        let mut command = self.endpoint.namespace().command(&controllers.kube_scheduler);
+        command
+            .arg(format!("--kubeconfig={}", kubeconfig.display()))
+            .arg("--bind-address=127.0.0.1")
+            .arg("--leader-elect=false");
+        start(&self.run, &self.scheduler, "kube-scheduler", &mut command)
     }
 
     /// Kills kube-apiserver (SIGKILL).
@@ -256,7 +311,7 @@ printf 'POST /v3/kv/compaction HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s' "${#0}"
 impl Drop for ControlPlane {
     fn drop(&mut self) {
         if self.run.keep() {
-            for process in [&self.etcd, &self.api_server] {
+            for process in [&self.etcd, &self.api_server, &self.controller_manager, &self.scheduler] {
                 if let Some(process) = process.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
                     process.keep();
                 }

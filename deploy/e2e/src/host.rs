@@ -1,7 +1,8 @@
 //! A real host: Debian with its own systemd and sshd, in namespaces and cgroups of its own.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,17 +21,46 @@ use crate::{cache, mounts};
 /// The size of a host's disk. The file is sparse: it takes what the host writes.
 const DISK_BYTES: u64 = 4 << 30;
 
+/// The folder on a node's disk that is its `/var/lib`: container images lie there, each of which is an overlay, and
+/// an overlay on an overlay does not work.
+const PLAIN: &str = "var-lib";
+
+/// systemd-nspawn mounts the hierarchies of cgroups (version 1) read only; kubelet writes in all of them.
+const CGROUPS_UNIT: &str = "[Unit]\nDescription=Writable cgroups\nDefaultDependencies=no\nBefore=sysinit.target\n\
+    ConditionPathExists=!/sys/fs/cgroup/cgroup.controllers\n[Service]\nType=oneshot\nRemainAfterExit=yes\n\
+    ExecStart=/bin/sh -c 'for c in /sys/fs/cgroup/*/; do mountpoint -q $c && mount -o remount,rw,bind $c; done; true'\n";
+
 /// From power on to an answer of sshd; 1 to 4 s were measured on a quiet machine.
 const BOOT_WITHIN: Duration = Duration::from_secs(90);
 
 /// From the death of the first process to the end of systemd-nspawn; 2 s were measured.
 const OFF_WITHIN: Duration = Duration::from_secs(30);
 
+/// What the hosts of a world are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// They run services of systemd.
+    Services,
+    /// They can become nodes of Kubernetes: they may start containers, and `/var/lib` lies on a plain file system.
+    Nodes,
+}
+
+/// What all hosts of a world have in common.
+#[derive(Debug)]
+pub(crate) struct Blueprint {
+    pub(crate) purpose: Purpose,
+    /// The base image.
+    pub(crate) image: PathBuf,
+    /// It may log in as root.
+    pub(crate) client: SshKey,
+}
+
 /// A host. Its root file system is the base image below an overlay on a [`LossyDisk`].
 #[derive(Debug)]
 pub struct Host {
     run: Arc<Run>,
     name: String,
+    purpose: Purpose,
     image: PathBuf,
     root: PathBuf,
     key: SshKey,
@@ -56,15 +86,12 @@ struct Power {
 }
 
 impl Host {
-    /// Installs a host and boots it. Machine id and SSH host key are new; `client` may log in as root.
-    pub(crate) fn boot(
-        run: &Arc<Run>,
-        network: &Network,
-        name: &str,
-        image: &Path,
-        client: &SshKey,
-    ) -> Result<Self> {
+    /// Installs a host and boots it. Machine id and SSH host key are new.
+    pub(crate) fn boot(run: &Arc<Run>, network: &Network, name: &str, blueprint: &Blueprint) -> Result<Self> {
         let endpoint = network.attach(name)?;
+        if blueprint.purpose == Purpose::Nodes {
+            network.route_elsewhere(&endpoint)?;
+        }
         let folder = run.state().join("hosts").join(name);
         let disk = LossyDisk::create(&folder, "disk", DISK_BYTES)?;
         for part in ["upper", "work"] {
@@ -76,8 +103,10 @@ impl Host {
         let key = SshKey::generate(&folder.join("host-key"))?;
         write_known_hosts(&known_hosts, &endpoint.address().to_string(), &key)?;
         let chassis = Mutex::new(Chassis { disk: Some(disk), cuts: 0, power: None });
-        let (run, name, image, client) = (Arc::clone(run), name.to_owned(), image.to_owned(), client.clone());
-        let host = Self { run, name, image, root, key, client, known_hosts, chassis, endpoint };
+        let (run, name) = (Arc::clone(run), name.to_owned());
+        let Blueprint { purpose, image, client } = blueprint;
+        let (purpose, image, client) = (*purpose, image.clone(), client.clone());
+        let host = Self { run, name, purpose, image, root, key, client, known_hosts, chassis, endpoint };
         host.install()?;
         host.power_on()?;
         Ok(host)
@@ -142,7 +171,8 @@ impl Host {
         let image = self.folder().join(format!("disk-{}.img", chassis.cuts));
         let disk = chassis.disk.take().context("the host has no disk")?;
         disk.capture(&image)?;
-        mounts::unmount(&self.root)?;
+        mounts::unmount_below(&self.root)?;
+        self.forget_network()?;
         let mountpoint = disk.path().to_owned();
         drop(disk);
         let disk = chassis.disk.insert(LossyDisk::open(image, &mountpoint)?);
@@ -263,7 +293,18 @@ impl Host {
     fn install(&self) -> Result<()> {
         let chassis = self.chassis();
         let disk = chassis.disk.as_ref().context("the host has no disk")?;
+        if self.purpose == Purpose::Nodes {
+            let mut copy = Command::new("cp");
+            copy.args(["--archive", "--"]).arg(self.image.join("var/lib")).arg(disk.path().join(PLAIN));
+            run_to_end(&mut copy)?;
+        }
         self.mount_root(disk)?;
+        if self.purpose == Purpose::Nodes {
+            let unit = self.write_in_root("etc/systemd/system/writable-cgroups.service", CGROUPS_UNIT)?;
+            let wanted = unit.with_file_name("sysinit.target.wants");
+            fs::create_dir_all(&wanted)?;
+            symlink("../writable-cgroups.service", wanted.join("writable-cgroups.service"))?;
+        }
         let machine_id = fs::read_to_string("/proc/sys/kernel/random/uuid")?.replace('-', "");
         let authorized_keys = format!("{}\n", self.client.public());
         for (path, text, mode) in [
@@ -274,19 +315,45 @@ impl Host {
             ("etc/ssh/ssh_host_ed25519_key.pub", format!("{}\n", self.key.public()), "644"),
             ("root/.ssh/authorized_keys", authorized_keys, "600"),
         ] {
-            let path = self.root.join(path);
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder)?;
-            }
-            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            let path = self.write_in_root(path, &text)?;
             run_to_end(Command::new("chmod").arg(mode).arg(&path))?;
         }
         disk.sync()
     }
 
+    fn write_in_root(&self, path: &str, text: &str) -> Result<PathBuf> {
+        let path = self.root.join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+
     fn mount_root(&self, disk: &LossyDisk) -> Result<()> {
         let (upper, work) = (disk.path().join("upper"), disk.path().join("work"));
-        mounts::mount_overlay(&self.image, &upper, &work, &self.root)
+        mounts::mount_overlay(&self.image, &upper, &work, &self.root)?;
+        if self.purpose == Purpose::Nodes {
+            mounts::mount_bind(&disk.path().join(PLAIN), &self.root.join("var/lib"))?;
+        }
+        Ok(())
+    }
+
+    /// A network namespace outlives the host in it; what its kernel held in memory must not.
+    fn forget_network(&self) -> Result<()> {
+        const EMPTY: &[u8] = b"*nat\nCOMMIT\n*filter\nCOMMIT\n*mangle\nCOMMIT\n*raw\nCOMMIT\n";
+        if self.purpose != Purpose::Nodes {
+            return Ok(());
+        }
+        self.endpoint.forget_interfaces()?;
+        for program in ["/usr/sbin/iptables-restore", "/usr/sbin/ip6tables-restore"] {
+            let mut command = self.endpoint.namespace().command("chroot");
+            let output = output(command.arg(&self.image).arg(program), EMPTY)?;
+            if !output.status.success() {
+                bail!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim());
+            }
+        }
+        Ok(())
     }
 
     /// Notes the cgroups, so that a later run can remove them if this one is killed.
@@ -321,7 +388,17 @@ impl Host {
             .arg(format!("--directory={}", self.root.display()))
             .arg(format!("--network-namespace-path={}", self.endpoint.namespace().path().display()))
             .arg(format!("--machine={machine}"))
-            .arg(format!("--hostname={}", self.name))
+            .arg(format!("--hostname={}", self.name));
+        if self.purpose == Purpose::Nodes {
+            command
+                // kubelet and kube-proxy set what is below /proc/sys, and make cgroups below /sys/fs/cgroup.
+                .env("SYSTEMD_NSPAWN_API_VFS_WRITABLE", "yes")
+                // runc makes a keyring per container, and programs that decide about devices.
+                .arg("--system-call-filter=@keyring bpf")
+                // kubelet reads there that the kernel killed a process for lack of memory.
+                .arg("--bind=/dev/kmsg");
+        }
+        command
             // What follows goes to the host's systemd. Its journal is on the console already.
             .args(["--boot", "systemd.show_status=no", "systemd.log_color=no"]);
         command

@@ -9,8 +9,21 @@ use anyhow::{Context, Result};
 use crate::{cache, process};
 
 /// What a host needs beyond Debian's minimal system.
-const PACKAGES: &[&str] =
-    &["systemd", "systemd-sysv", "openssh-server", "dbus", "iproute2", "ca-certificates", "procps", "mount"];
+const PACKAGES: &[&str] = &[
+    "systemd",
+    "systemd-sysv",
+    "openssh-server",
+    "dbus",
+    "iproute2",
+    "ca-certificates",
+    "procps",
+    "mount",
+    // What Kubernetes asks of a node.
+    "iptables",
+    "conntrack",
+    "kmod",
+    "ethtool",
+];
 
 /// Raised whenever [`adapt`] changes, so that an older image in the cache is not used.
 const RECIPE: &str = "1";

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::run::{KEEP_MARK, PREFIX, states};
-use crate::{cache, cgroups, network};
+use crate::{cache, cgroups, network, sysctls};
 
 /// Which runs [`sweep`] removes; never one whose process lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,7 @@ fn remove(run: &Id, namespaces: &[String], states: &Path) -> Result<()> {
             cgroups::remove(Path::new(folder))?;
         }
     }
+    sysctls::restore(&state.join(sysctls::RECORD))?;
     cache::remove_tree(&state)
 }
 

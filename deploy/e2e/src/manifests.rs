@@ -109,7 +109,8 @@ pub fn defaults(components: &[Value], max_unavailable: u32) -> Value {
     })
 }
 
-fn architecture() -> Result<&'static str> {
+/// The architecture of this machine, as Kubernetes names it.
+pub(crate) fn architecture() -> Result<&'static str> {
     Ok(match ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

@@ -26,6 +26,11 @@ pub(crate) fn mount_overlay(lower: &Path, upper: &Path, work: &Path, mountpoint:
     run_to_end(&mut command).map(drop)
 }
 
+/// Makes `folder` appear at `mountpoint` too.
+pub(crate) fn mount_bind(folder: &Path, mountpoint: &Path) -> Result<()> {
+    run_to_end(Command::new("mount").arg("--bind").arg(folder).arg(mountpoint)).map(drop)
+}
+
 /// Unmounts what is mounted exactly there.
 pub(crate) fn unmount(mountpoint: &Path) -> Result<()> {
     run_to_end(Command::new("umount").arg(mountpoint)).map(drop)

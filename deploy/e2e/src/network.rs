@@ -106,6 +106,7 @@ impl Network {
         switch.ip(["link", "add", BRIDGE, "type", "bridge", "forward_delay", "0"])?;
         switch.ip(["link", "set", BRIDGE, "up"])?;
         let subnet = subnet(std::process::id());
+        switch.ip(["address", "add", &format!("{}/24", gateway(subnet)), "dev", BRIDGE])?;
         Ok(Self { run: Arc::clone(run), switch: Arc::new(switch), subnet, next: AtomicU8::new(2) })
     }
 
@@ -129,6 +130,21 @@ impl Network {
         namespace.ip(["link", "set", "eth0", "up"])?;
         Ok(Endpoint { namespace, address, switch: Arc::clone(&self.switch), port })
     }
+
+    /// Tells an endpoint that everything else lies beyond the switch, which it does not: packets for elsewhere are lost.
+    /// Without such a route a node cannot send to the address of a Service, which it rewrites only after routing.
+    ///
+    /// # Errors
+    /// `ip` refuses.
+    pub(crate) fn route_elsewhere(&self, endpoint: &Endpoint) -> Result<()> {
+        let gateway = gateway(self.subnet).to_string();
+        endpoint.namespace.ip(["route", "replace", "default", "via", &gateway])
+    }
+}
+
+/// The address of the switch itself.
+fn gateway([a, b, c]: [u8; 3]) -> Ipv4Addr {
+    Ipv4Addr::new(a, b, c, 1)
 }
 
 /// A /24 of 198.18.0.0/15, the range that is set aside for benchmarks of networks. The namespaces keep runs apart
@@ -158,6 +174,36 @@ impl Endpoint {
     #[must_use]
     pub fn address(&self) -> Ipv4Addr {
         self.address
+    }
+
+    /// The range of the pods that run here: `A.B.C.0/24`, in the other half of the range that is set aside for benchmarks.
+    #[must_use]
+    pub fn pod_range(&self) -> String {
+        let [a, b, _, number] = self.address.octets();
+        format!("{a}.{}.{number}.0/24", b ^ 1)
+    }
+
+    /// Sends packets for the pods of another endpoint there.
+    ///
+    /// # Errors
+    /// `ip` refuses.
+    pub(crate) fn route_pods_of(&self, other: &Self) -> Result<()> {
+        let via = other.address.to_string();
+        self.namespace.ip(["route", "replace", &other.pod_range(), "via", &via])
+    }
+
+    /// Takes away every interface that was made here, as a loss of power does: a namespace would keep them.
+    pub(crate) fn forget_interfaces(&self) -> Result<()> {
+        let name = &self.namespace.name;
+        eventually(format!("removal of interfaces in {name}"), Duration::from_secs(10), || {
+            let links = run_to_end(Command::new("ip").args(["-n", name, "-o", "link", "show"]))?;
+            let left = made_interfaces(&links).collect::<Vec<_>>();
+            for link in &left {
+                // Those that led into a pod vanish with it, perhaps just now.
+                let _ = self.namespace.ip(["link", "delete", link]);
+            }
+            if left.is_empty() { Ok(()) } else { bail!("still there: {}", left.join(" ")) }
+        })
     }
 
     /// Pulls the cable: packets are lost without a word, in both directions.
@@ -193,11 +239,29 @@ impl Endpoint {
     }
 }
 
+/// The names in a list of interfaces (`5: cni0: <...`, `6: veth1@if2: <...`), but for those that an endpoint begins with.
+fn made_interfaces(links: &str) -> impl Iterator<Item = &str> {
+    let names = links.lines().filter_map(|line| line.split(": ").nth(1)?.split('@').next());
+    names.filter(|name| !["lo", "eth0"].contains(name))
+}
+
 /// The names of all network namespaces of the machine.
 pub(crate) fn all() -> Result<Vec<String>> {
     match std::fs::read_dir("/run/netns") {
         Ok(entries) => Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error).context("cannot read /run/netns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_that_were_made_are_told_from_the_first_ones() {
+        let links = "1: lo: <LOOPBACK> mtu 65536\n2: eth0@if3: <UP> mtu 1500\n3: cni0: <UP> mtu 1500\n\
+                     4: veth3a@if2: <UP> mtu 1500\n";
+        assert_eq!(made_interfaces(links).collect::<Vec<_>>(), ["cni0", "veth3a"]);
     }
 }

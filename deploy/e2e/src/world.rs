@@ -1,7 +1,7 @@
 //! A control plane, an artefact server and hosts, on one switch.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -12,13 +12,15 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::artefacts::ArtefactServer;
 use crate::conformance::calls;
 use crate::control_plane::ControlPlane;
-use crate::host::Host;
+use crate::host::{Blueprint, Host, Purpose};
 use crate::leftovers::{Sweep, sweep};
 use crate::network::Network;
+use crate::parts::{self, Controllers, Parts};
 use crate::process::Process;
 use crate::run::{Run, unsupported};
 use crate::ssh::SshKey;
-use crate::{image, logs, parts};
+use crate::sysctls::Sysctls;
+use crate::{image, logs};
 
 /// How many lines of each log are printed after a failure.
 const TAIL: usize = 25;
@@ -30,11 +32,19 @@ const TAIL: usize = 25;
 /// # Errors
 /// The world cannot be started, or `act` fails.
 pub fn scenario(hosts: u8, act: impl FnOnce(&World) -> Result<()>) -> Result<()> {
+    scenario_for(Purpose::Services, hosts, act)
+}
+
+/// Like [`scenario`], in a world for this purpose.
+///
+/// # Errors
+/// As for [`scenario`].
+pub fn scenario_for(purpose: Purpose, hosts: u8, act: impl FnOnce(&World) -> Result<()>) -> Result<()> {
     if let Some(reason) = unsupported() {
         eprintln!("SKIPPED: {reason}");
         return Ok(());
     }
-    let world = World::start(hosts)?;
+    let world = World::start_for(purpose, hosts)?;
     act(&world).and_then(|()| calls_are_covered(&world)).inspect_err(|error| {
         eprintln!("{error:#}");
         logs::print_tails(world.run.logs(), TAIL);
@@ -58,8 +68,9 @@ pub struct World {
     artefacts: ArtefactServer,
     control_plane: ControlPlane,
     network: Network,
-    ssh_key: SshKey,
-    image: PathBuf,
+    blueprint: Blueprint,
+    // Hosts that are nodes have changed them; restored while the record is still there.
+    _sysctls: Option<Sysctls>,
     run: Arc<Run>,
 }
 
@@ -70,14 +81,29 @@ impl World {
     /// # Errors
     /// Not root, a missing program, or something does not start; then the end of every log was printed.
     pub fn start(hosts: u8) -> Result<Self> {
+        Self::start_for(Purpose::Services, hosts)
+    }
+
+    /// Like [`start`](Self::start), for this purpose: for [`Purpose::Nodes`] the control plane runs pods, and the hosts
+    /// find the pods of each other.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn start_for(purpose: Purpose, hosts: u8) -> Result<Self> {
         if let Some(reason) = unsupported() {
             bail!("{reason}");
         }
         sweep(&Sweep::Abandoned)?;
         let (parts, image) = (parts::ensure()?, image::ensure()?);
+        let controllers = match purpose {
+            Purpose::Services => None,
+            Purpose::Nodes => Some(parts::ensure_controllers()?),
+        };
         let start = Instant::now();
         let run = Arc::new(Run::begin()?);
-        let world = Self::start_in(&run, hosts, parts, image);
+        let world = SshKey::generate(&run.state().join("ssh/id_ed25519"))
+            .map(|client| Blueprint { purpose, image, client })
+            .and_then(|blueprint| Self::start_in(&run, hosts, parts, controllers, blueprint));
         match &world {
             Ok(_) => eprintln!("run {}: {hosts} hosts up after {:.1?}", run.id(), start.elapsed()),
             Err(_) => logs::print_tails(run.logs(), TAIL),
@@ -85,21 +111,46 @@ impl World {
         world
     }
 
-    fn start_in(run: &Arc<Run>, hosts: u8, parts: parts::Parts, image: PathBuf) -> Result<Self> {
+    fn start_in(
+        run: &Arc<Run>,
+        hosts: u8,
+        parts: Parts,
+        controllers: Option<Controllers>,
+        blueprint: Blueprint,
+    ) -> Result<Self> {
         let network = Network::create(run)?;
-        let ssh_key = SshKey::generate(&run.state().join("ssh/id_ed25519"))?;
+        let sysctls = match blueprint.purpose {
+            Purpose::Services => None,
+            Purpose::Nodes => Some(Sysctls::record(run.state(), run.keep())?),
+        };
         let names = (1..=hosts).map(|number| format!("host-{number}")).collect::<Vec<_>>();
         let (control_plane, artefacts, hosts) = thread::scope(|scope| {
-            let control_plane = scope.spawn(|| ControlPlane::start(run, &network, parts));
+            let control_plane = scope.spawn(|| ControlPlane::start(run, &network, parts, controllers));
             let artefacts = scope.spawn(|| ArtefactServer::start(run, &network));
-            let boot = |name| Ok((String::clone(name), Host::boot(run, &network, name, &image, &ssh_key)?));
+            let boot = |name| Ok((String::clone(name), Host::boot(run, &network, name, &blueprint)?));
             let hosts = names.iter().map(|name| scope.spawn(move || boot(name))).collect::<Vec<_>>();
             let hosts = hosts.into_iter().map(joined).collect::<Vec<_>>();
             (joined(control_plane), joined(artefacts), hosts)
         });
         let hosts = hosts.into_iter().collect::<Result<BTreeMap<_, _>>>()?;
         let (control_plane, artefacts) = (control_plane?, artefacts?);
-        Ok(Self { hosts, artefacts, control_plane, network, ssh_key, image, run: Arc::clone(run) })
+        let run = Arc::clone(run);
+        let world = Self { hosts, artefacts, control_plane, network, blueprint, _sysctls: sysctls, run };
+        world.hosts.values().try_for_each(|host| world.route_pods_of(host))?;
+        Ok(world)
+    }
+
+    /// Between hosts, what a cloud's route controller or a routing daemon does.
+    fn route_pods_of(&self, host: &Host) -> Result<()> {
+        if self.blueprint.purpose != Purpose::Nodes {
+            return Ok(());
+        }
+        self.control_plane.endpoint().route_pods_of(host.endpoint())?;
+        for other in self.hosts.values().filter(|other| other.name() != host.name()) {
+            other.endpoint().route_pods_of(host.endpoint())?;
+            host.endpoint().route_pods_of(other.endpoint())?;
+        }
+        Ok(())
     }
 
     /// Boots one more host.
@@ -110,7 +161,8 @@ impl World {
         if self.hosts.contains_key(name) {
             bail!("there is a host {name} already");
         }
-        let host = Host::boot(&self.run, &self.network, name, &self.image, &self.ssh_key)?;
+        let host = Host::boot(&self.run, &self.network, name, &self.blueprint)?;
+        self.route_pods_of(&host)?;
         Ok(self.hosts.entry(name.to_owned()).or_insert(host))
     }
 
@@ -142,7 +194,7 @@ impl World {
     /// The key that may log in as root on every host.
     #[must_use]
     pub fn ssh_key(&self) -> &SshKey {
-        &self.ssh_key
+        &self.blueprint.client
     }
 
     /// The id and the folders of this run.
