@@ -5,6 +5,9 @@
 //! machine: all traffic stays inside namespaces that carry the run's id. Everything is removed when the `World`
 //! is dropped, also after a panic; what a killed run left behind is removed by the next one.
 //!
+//! In a world for [nodes](Purpose::Nodes) the control plane runs pods, and hosts can become nodes: with the components of
+//! `deploy/components`, which are read from there.
+//!
 //! A [`Fleet`] is a world in which the project itself runs: its CRDs are applied, the operator works beside the API
 //! server, and there are versions of a small service to be installed.
 //!
@@ -30,7 +33,7 @@ mod artefacts;
 mod cache;
 mod certificates;
 mod cgroups;
-mod components;
+pub mod components;
 pub mod conformance;
 mod control_plane;
 mod deadline;
@@ -53,12 +56,14 @@ mod programs;
 mod run;
 mod ssh;
 mod sysctls;
+mod traces;
 mod wire;
+mod workload;
 mod world;
 
 pub use artefacts::{Artefact, ArtefactServer, Download, Pace};
 pub use cache::folder as cache_folder;
-pub use components::{Component, folder as components_folder};
+pub use components::Component;
 pub use control_plane::ControlPlane;
 pub use deadline::{eventually, eventually_every};
 pub use fleet::{Fleet, PATIENCE, Webd, apply_crds, find_condition};
@@ -75,5 +80,7 @@ pub use process::{Process, run_to_end};
 pub use programs::Programs;
 pub use run::{Run, unsupported};
 pub use ssh::SshKey;
+pub use traces::Traces;
 pub use wire::{ask, refusal};
+pub use workload::{VERSION as WORKLOAD_VERSION, Workload};
 pub use world::{World, scenario, scenario_for};

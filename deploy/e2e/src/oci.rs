@@ -36,7 +36,13 @@ pub fn pause(run: &Run) -> Result<Image> {
     build(run, PAUSE, &[("pause", &fs::read(parts::ensure_pause()?)?)])
 }
 
-/// An image with the daemon `webd` of this version, which listens on [`PORT`]: `seaworthy.test/webd:VERSION`.
+/// What pods call the image of [`webd`] in this version.
+#[must_use]
+pub fn webd_name(version: &str) -> String {
+    format!("seaworthy.test/webd:{version}")
+}
+
+/// An image with the daemon `webd` of this version, which listens on [`PORT`].
 ///
 /// # Errors
 /// As for [`pause`].

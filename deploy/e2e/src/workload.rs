@@ -1,0 +1,89 @@
+//! Pods behind a Service, one on each host: what nodes are for.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+
+use crate::deadline::eventually;
+use crate::oci;
+use crate::world::World;
+
+/// The version of `webd` in the pods. Its image must have been [loaded](oci::Image::load_on) on every host.
+pub const VERSION: &str = "1.0.0";
+
+/// From a connection to an answer; the rules for a Service's address may follow its pods by a second.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+/// The Deployment `web` and its Service.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    service: Ipv4Addr,
+}
+
+impl Workload {
+    /// Creates both and waits until a pod runs on each of so many hosts.
+    ///
+    /// # Errors
+    /// They are refused, or do not run in time.
+    pub fn start(world: &World, pods: u8) -> Result<Self> {
+        let labels = json!({"app": "web"});
+        let healthy = json!({"httpGet": {"path": "/healthz", "port": oci::PORT}, "periodSeconds": 1});
+        let container = json!({
+            "name": "web",
+            "image": oci::webd_name(VERSION),
+            "imagePullPolicy": "Never",
+            "readinessProbe": healthy,
+        });
+        let spread = json!({
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": labels},
+        });
+        let deployment = json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web"},
+            "spec": {
+                "replicas": pods,
+                "selector": {"matchLabels": labels},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"containers": [container], "topologySpreadConstraints": [spread]},
+                },
+            },
+        });
+        let service = json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web"},
+            "spec": {"selector": labels, "ports": [{"port": 80, "targetPort": oci::PORT}]},
+        });
+        world.control_plane().apply(&format!("{deployment}\n---\n{service}"))?;
+        world.kubectl(["rollout", "status", "deployment/web", "--timeout=120s"])?;
+        let address = world.kubectl(["get", "service", "web", "-o", "jsonpath={.spec.clusterIP}"])?;
+        Ok(Self { service: address.parse().with_context(|| format!("no address: {address}"))? })
+    }
+
+    /// Checks that every pod answers every host, and that the Service does.
+    ///
+    /// # Errors
+    /// One does not within 10 s, or answers something else.
+    pub fn answers_everywhere(&self, world: &World) -> Result<()> {
+        let addresses = "jsonpath={.items[*].status.podIP}";
+        let pods = world.kubectl(["get", "pods", "-l", "app=web", "-o", addresses])?;
+        let pods = pods.split_whitespace().map(str::parse).collect::<Result<Vec<Ipv4Addr>, _>>()?;
+        ensure!(!pods.is_empty(), "there are no pods");
+        for host in world.hosts() {
+            for (address, port) in pods.iter().map(|pod| (*pod, oci::PORT)).chain([(self.service, 80)]) {
+                let what = format!("{address} from {}", host.name());
+                let answer =
+                    eventually(what, ANSWER_WITHIN, || host.endpoint().http_get(address, port, "/version"))?;
+                ensure!(answer == (200, format!("{VERSION}\n")), "{answer:?}");
+            }
+        }
+        Ok(())
+    }
+}
