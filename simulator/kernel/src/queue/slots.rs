@@ -7,60 +7,72 @@
 /// Slots that hold `T`s.
 #[derive(Clone, Debug)]
 pub(super) struct Slots<T> {
-    /// By slot: its first chunk, or [`NONE`]. All others of it are full.
-    first: Vec<u32>,
-    chunks: Vec<Chunk<T>>,
+    slots: Vec<Slot>,
+    /// The things of all chunks, one chunk after the other.
+    things: Vec<Option<T>>,
+    /// By chunk: the next one of the same slot, or the next empty one.
+    next: Vec<u32>,
     /// The empty chunk that was left last.
     free: u32,
 }
 
-#[derive(Clone, Debug)]
-struct Chunk<T> {
-    things: Vec<T>,
-    /// The next chunk of the same slot, or the next empty one.
-    next: u32,
+/// Where the things of a slot are. Whoever puts one more there need not look at those that are there.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Its first chunk, or [`NONE`]. All others of it are full.
+    first: u32,
+    /// So many things are in the first chunk.
+    filled: u32,
 }
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
 /// Things in a chunk. Whoever takes them waits for the memory once for so many.
-const CHUNK: usize = 8;
+const CHUNK: u32 = 8;
+
+impl Slot {
+    const EMPTY: Self = Self { first: NONE, filled: CHUNK };
+}
 
 impl<T> Slots<T> {
     /// So many empty slots.
     pub(super) fn new(slots: usize) -> Self {
-        Self { first: vec![NONE; slots], chunks: Vec::new(), free: NONE }
+        Self { slots: vec![Slot::EMPTY; slots], things: Vec::new(), next: Vec::new(), free: NONE }
     }
 
     /// Puts a thing into a slot.
     pub(super) fn put(&mut self, slot: usize, thing: T) {
-        let first = self.first[slot];
-        if let Some(chunk) = self.chunks.get_mut(first as usize).filter(|chunk| chunk.things.len() < CHUNK) {
-            return chunk.things.push(thing);
+        let slot = &mut self.slots[slot];
+        if slot.filled == CHUNK {
+            if self.free == NONE {
+                self.free = u32::try_from(self.next.len()).unwrap_or(NONE);
+                self.next.push(NONE);
+                self.things.extend((0..CHUNK).map(|_| None));
+            }
+            let chunk = self.free;
+            self.free = std::mem::replace(&mut self.next[chunk as usize], slot.first);
+            *slot = Slot { first: chunk, filled: 0 };
         }
-        if self.free == NONE {
-            self.free = u32::try_from(self.chunks.len()).unwrap_or(NONE);
-            self.chunks.push(Chunk { things: Vec::with_capacity(CHUNK), next: NONE });
-        }
-        self.first[slot] = self.free;
-        let chunk = &mut self.chunks[self.free as usize];
-        chunk.things.push(thing);
-        self.free = std::mem::replace(&mut chunk.next, first);
+        self.things[(slot.first * CHUNK + slot.filled) as usize] = Some(thing);
+        slot.filled += 1;
     }
 
     /// The first slot with something in it, from this one on.
     pub(super) fn first_from(&self, slot: usize) -> Option<usize> {
-        let ahead = self.first.get(slot..)?.iter().position(|first| *first != NONE)?;
+        let ahead = self.slots.get(slot..)?.iter().position(|slot| slot.first != NONE)?;
         Some(slot + ahead)
     }
 
     /// Adds to a list all that is in a slot.
     pub(super) fn take(&mut self, slot: usize, list: &mut Vec<T>) {
-        let mut at = std::mem::replace(&mut self.first[slot], NONE);
-        while let Some(chunk) = self.chunks.get_mut(at as usize) {
-            list.append(&mut chunk.things);
-            let next = std::mem::replace(&mut chunk.next, self.free);
-            self.free = std::mem::replace(&mut at, next);
+        let Slot { mut first, filled } = std::mem::replace(&mut self.slots[slot], Slot::EMPTY);
+        let mut filled = filled as usize;
+        while first != NONE {
+            let things = &mut self.things[(first * CHUNK) as usize..][..filled];
+            list.extend(things.iter_mut().filter_map(Option::take));
+            filled = CHUNK as usize;
+            let next = std::mem::replace(&mut self.next[first as usize], self.free);
+            self.free = std::mem::replace(&mut first, next);
         }
     }
 }
@@ -100,6 +112,6 @@ mod tests {
             let taken: usize = (0..4).map(|slot| take(&mut slots, slot).len()).sum();
             assert_eq!(taken, 50);
         }
-        assert!(slots.chunks.len() <= 50 / CHUNK + 4, "{} chunks", slots.chunks.len());
+        assert!(slots.next.len() <= 50 / CHUNK as usize + 4, "{} chunks", slots.next.len());
     }
 }
