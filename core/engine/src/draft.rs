@@ -251,11 +251,11 @@ const fn unchanged(meta: &Meta) -> Fence {
 /// How to reach a machine: as its spec says, with the key that was trusted on first use.
 fn connection(machine: &Machine) -> Option<Arc<Connection>> {
     let wanted = &machine.spec()?.connection;
-    let trusts_first =
-        wanted.host_keys.is_empty() && wanted.host_key_policy == HostKeyPolicy::TrustOnFirstUse;
-    let identity = machine.object.as_ref()?.status.identity.as_ref().filter(|_| trusts_first);
-    let Some(trusted) = identity.and_then(|identity| identity.host_key.clone()) else {
-        return Some(Arc::clone(wanted));
-    };
-    Some(Arc::new(Connection { host_keys: [trusted].into(), ..Connection::clone(wanted) }))
+    // Who has no recorded key is most machines: then what the spec says of keys need not be looked at.
+    let recorded =
+        machine.object.as_ref()?.status.identity.as_ref().and_then(|known| known.host_key.as_ref());
+    let trusted = recorded
+        .filter(|_| wanted.host_keys.is_empty() && wanted.host_key_policy == HostKeyPolicy::TrustOnFirstUse);
+    let Some(trusted) = trusted else { return Some(Arc::clone(wanted)) };
+    Some(Arc::new(Connection { host_keys: [Arc::clone(trusted)].into(), ..Connection::clone(wanted) }))
 }

@@ -18,7 +18,6 @@ mod timers;
 mod world;
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
@@ -123,9 +122,7 @@ impl Engine {
     /// nothing.
     pub fn warm_machine(&self, id: MachineId) {
         self.world.warm([id]);
-        let connection = self.world.machine(id).spec().map(|spec| &spec.connection);
-        let connection = connection.map_or(0, |known| Arc::strong_count(known) ^ known.host_keys.len());
-        core::hint::black_box(self.queue.warm(Subject::Machine(id)) ^ connection as u64);
+        core::hint::black_box(self.queue.warm(Subject::Machine(id)));
     }
 
     /// What is to be looked at next. When nothing is left, what is still free goes on to those who wait for it: whoever

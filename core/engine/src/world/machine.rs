@@ -408,7 +408,10 @@ impl Machine {
             let status = &object.status;
             let conditions = status.conditions.iter().fold(0, |sum, condition| sum ^ condition.since.0);
             let components = status.components.first().map_or(0, |status| status.component.0);
-            let spec = object.spec.as_ref().map_or(0, |spec| spec.pins.len() as u64);
+            let spec = object.spec.as_ref().map_or(0, |spec| {
+                // Whoever orders something from the host holds on to the way to it.
+                (spec.pins.len() ^ Arc::strong_count(&spec.connection)) as u64
+            });
             object.meta.generation ^ conditions ^ u64::from(components) ^ spec
         });
         let facts = self.host.facts.as_ref().map_or(0, |facts| {
@@ -418,7 +421,9 @@ impl Machine {
             u64::from(facts.epoch.0) ^ facts.host.0 as u64 ^ u64::from(components) ^ operation
         });
         let node = self.node.map_or(0, |node| node.since.0);
-        object ^ facts ^ node ^ u64::from(self.parked) ^ u64::from(self.derived.occupies)
+        let contact = self.host.retry.not_before.0 ^ u64::from(self.host.stale);
+        let standing = self.standing(0) as u64;
+        object ^ facts ^ node ^ contact ^ standing ^ u64::from(self.parked) ^ u64::from(self.derived.occupies)
     }
 
     /// Forgets everything but the objects: for a new incarnation, or a new epoch.

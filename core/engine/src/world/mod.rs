@@ -78,6 +78,8 @@ pub struct World {
     live: u32,
     imported: u32,
     occupied: u32,
+    /// While all rows are computed anew: by rollout, who waits for admission, in no order.
+    gathered: Vec<Vec<(u32, MachineId)>>,
     /// Machines that wait for nothing but a slot, in the order in which they came.
     waiting: Line,
     /// Machines that wait until the fleet's rollouts or its pause change.

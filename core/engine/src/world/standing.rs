@@ -45,7 +45,13 @@ impl World {
                     rollout.leave(id, before.uid);
                 }
                 if let (Standing::Waiting, Some(uid)) = (new, uid) {
-                    rollout.waiting.insert((rollout.key.rank(uid), id));
+                    let place = (rollout.key.rank(uid), id);
+                    match self.gathered.get_mut(index) {
+                        Some(gathered) => gathered.push(place),
+                        None => {
+                            rollout.waiting.insert(place);
+                        }
+                    }
                 }
             }
         }
