@@ -303,7 +303,10 @@ impl<T: Copy + PartialEq> Recent<T> {
         if value == self.value {
             return;
         }
-        self.past.push_back((now, self.value));
+        // What did not hold for any time was not.
+        if self.past.back().is_none_or(|(until, _)| *until < now) {
+            self.past.push_back((now, self.value));
+        }
         self.value = value;
         while self.past.front().is_some_and(|(until, _)| *until < horizon) {
             self.past.pop_front();

@@ -55,6 +55,12 @@ impl Ledger {
         self.hosts[host as usize]
     }
 
+    /// Reads what was installed of a component, to have it near.
+    pub(super) fn warm(&self, host: u32, component: ComponentNumber) -> u64 {
+        let past = self.versions.get(&component).and_then(|hosts| hosts[host as usize].last);
+        past.map_or(0, |version| u64::from(version.0))
+    }
+
     pub(super) fn began(&mut self, host: u32, touches: bool) {
         let deeds = &mut self.hosts[host as usize];
         deeds.operations = deeds.operations.saturating_add(1);

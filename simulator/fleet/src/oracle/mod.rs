@@ -47,7 +47,9 @@ use wishes::{Step, Wishes};
 
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
-use crate::world::host::{Change, Command, Ended, Host, KeyNumber, Order, VersionNumber, Work};
+use crate::world::host::{
+    Change, Command, ComponentNumber, Ended, Host, KeyNumber, Order, VersionNumber, Work,
+};
 use crate::world::{Catalogue, host_of_address, since_start};
 
 pub use budget::Peak;
@@ -365,9 +367,16 @@ impl Oracle {
     /// nothing.
     #[must_use]
     pub(crate) fn warm(&self, host: u32) -> u64 {
-        let deeds = u64::from(self.deeds(host).operations ^ self.wishes(host));
+        let deeds = u64::from(self.deeds(host).operations);
         let at_work = u64::from(self.budget.is_at_work(host));
         deeds ^ at_work ^ u64::from(self.leadership.epoch_heard(host).0) ^ self.restraint.warm(host)
+    }
+
+    /// The same for the end of an operation.
+    #[must_use]
+    pub(crate) fn warm_end(&self, host: u32, component: ComponentNumber) -> u64 {
+        let at_work = u64::from(self.budget.is_at_work(host));
+        at_work ^ u64::from(self.deeds(host).operations) ^ self.deeds.warm(host, component)
     }
 
     /// The same for what a process orders next for a machine.

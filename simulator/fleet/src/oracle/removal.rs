@@ -1,6 +1,7 @@
 //! Nothing is removed because it is absent from somewhere: only `state: Absent`, or the deletion of the Machine, removes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_api::v1alpha1::ComponentSetting;
@@ -20,6 +21,10 @@ pub(super) struct Removal {
 impl Removal {
     pub(super) fn written(&mut self, written: &Written, now: Timestamp, detection: Duration) {
         let Some(before) = &written.before else { return };
+        let specs = before.machine_spec().zip(written.object.machine_spec());
+        if !written.removed && specs.is_some_and(|(was, is)| Arc::ptr_eq(was, is)) {
+            return;
+        }
         let (was, is) = (settings(before), settings(&written.object));
         for setting in was.iter().filter(|setting| is_absent(setting)) {
             let still = is.iter().any(|other| other.name == setting.name && is_absent(other));

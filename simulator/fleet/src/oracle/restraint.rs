@@ -34,8 +34,8 @@ struct Orders {
 /// nothing is looked for.
 #[derive(Clone, Debug, Default)]
 struct Ordered {
-    machines: Vec<Orders>,
-    hosts: Vec<Orders>,
+    /// By machine: of its object, and of its host.
+    machines: Vec<[Orders; 2]>,
     versions: Vec<Orders>,
     asked: Vec<Orders>,
     requests: Vec<Orders>,
@@ -46,21 +46,24 @@ struct Ordered {
 
 impl Ordered {
     fn of(&mut self, target: Target) -> &mut Orders {
-        let (table, index) = match target {
-            Target::Machine(id) => (&mut self.machines, id.index()),
-            Target::Host(id) => (&mut self.hosts, id.index()),
-            Target::Version(id) => (&mut self.versions, id.index()),
-            Target::PackageVersion => return &mut self.package_version,
-            Target::NewCertificateRequest(id) => (&mut self.asked, id.index()),
-            Target::CertificateRequest(id) => (&mut self.requests, id.index()),
-            Target::Lease => return &mut self.lease,
-            Target::Driver => return &mut self.driver,
-        };
-        if table.len() <= index {
-            table.resize(index + 1, Orders::default());
+        match target {
+            Target::Machine(id) => &mut place(&mut self.machines, id.index())[0],
+            Target::Host(id) => &mut place(&mut self.machines, id.index())[1],
+            Target::Version(id) => place(&mut self.versions, id.index()),
+            Target::NewCertificateRequest(id) => place(&mut self.asked, id.index()),
+            Target::CertificateRequest(id) => place(&mut self.requests, id.index()),
+            Target::PackageVersion => &mut self.package_version,
+            Target::Lease => &mut self.lease,
+            Target::Driver => &mut self.driver,
         }
-        &mut table[index]
     }
+}
+
+fn place<T: Copy + Default>(table: &mut Vec<T>, index: usize) -> &mut T {
+    if table.len() <= index {
+        table.resize(index + 1, T::default());
+    }
+    &mut table[index]
 }
 
 /// Operations that ended in this minute and in the one before.
@@ -81,6 +84,15 @@ impl Over {
     }
 }
 
+/// What people want of one host.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    /// When they changed it last.
+    at: Timestamp,
+    /// Since when they want what it has begun last, unless that may be what was wanted before.
+    begun: Option<Timestamp>,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Restraint {
     /// By process: what it has ordered; none when it has ended.
@@ -90,10 +102,7 @@ pub(super) struct Restraint {
     processes: u32,
     /// How often a release failed, and how many processes had been started when it first did.
     failed: BTreeMap<Try, (u32, u32)>,
-    /// By host: since when people want what it has begun last, unless that may be what was wanted before.
-    begun: Vec<Option<Timestamp>>,
-    /// By host: when people changed what they want of its Machine.
-    asked: Vec<Timestamp>,
+    hosts: Vec<Asked>,
     /// When they changed what they want of all.
     all_asked: Timestamp,
 }
@@ -105,8 +114,7 @@ impl Restraint {
             over: Over::default(),
             processes: 0,
             failed: BTreeMap::new(),
-            begun: vec![None; hosts as usize],
-            asked: vec![Timestamp::ZERO; hosts as usize],
+            hosts: vec![Asked::default(); hosts as usize],
             all_asked: Timestamp::ZERO,
         }
     }
@@ -156,20 +164,19 @@ impl Restraint {
 
     /// Reads what there is of a host, to have it near.
     pub(super) fn warm(&self, host: u32) -> u64 {
-        self.asked[host as usize].0 ^ self.begun[host as usize].map_or(0, |asked| asked.0)
+        self.hosts[host as usize].at.0
     }
 
     /// Reads what there is of a machine for which a process orders something next, to have it near.
     pub(super) fn warm_orders(&self, process: u32, id: MachineId) -> u64 {
         let Some(Some(ordered)) = self.ordered.get(process as usize) else { return 0 };
-        let minute = |table: &[Orders]| table.get(id.index()).map_or(0, |orders| u64::from(orders.minute));
-        minute(&ordered.machines) ^ minute(&ordered.hosts)
+        ordered.machines.get(id.index()).map_or(0, |[object, _]| u64::from(object.minute))
     }
 
     /// People have changed what they want of a machine.
     pub(super) fn asked(&mut self, host: u32, now: Timestamp) {
-        if let Some(asked) = self.asked.get_mut(host as usize) {
-            *asked = now;
+        if let Some(asked) = self.hosts.get_mut(host as usize) {
+            asked.at = now;
         }
     }
 
@@ -180,14 +187,15 @@ impl Restraint {
 
     /// A host begins to install a release, as was ordered by somebody who knew what people wanted until `known`.
     pub(super) fn begun(&mut self, host: u32, known: Timestamp) {
-        let asked = self.asked[host as usize].max(self.all_asked);
-        self.begun[host as usize] = (asked < known).then_some(asked);
+        let of_host = &mut self.hosts[host as usize];
+        let asked = of_host.at.max(self.all_asked);
+        of_host.begun = (asked < known).then_some(asked);
     }
 
     /// A release has failed. Once is what it takes to know, and once more for each process that may have taken with it
     /// what it knew. What was ordered while people changed their minds does not count.
     pub(super) fn failed(&mut self, host: u32, release: ReleaseNumber) -> Option<String> {
-        let attempt: Try = (host, release, self.begun[host as usize].take()?);
+        let attempt: Try = (host, release, self.hosts[host as usize].begun.take()?);
         let (count, began) = self.failed.entry(attempt).or_insert((0, self.processes));
         *count += 1;
         let restarts = self.processes - *began;
@@ -208,6 +216,9 @@ pub(super) fn misuse(written: &Written) -> Option<(&'static str, String)> {
     }
     let before = written.before.as_ref()?.finalizers();
     let after = written.object.finalizers();
+    if before == after {
+        return None;
+    }
     let others = |list: &[String]| list.iter().filter(|one| **one != *FINALIZER).cloned().collect::<Vec<_>>();
     let changed = others(before) != others(after);
     changed.then(|| ("finalizerOrder", format!("{kind} {name} lost or got finalizers that are not ours")))

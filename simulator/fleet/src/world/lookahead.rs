@@ -7,14 +7,13 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use seaworthy_model::effect::{Action, ActionId};
+use seaworthy_model::effect::{Action, Target};
 use seaworthy_model::id::{Kind, MachineId};
-use seaworthy_model::report::Subject;
 
 use super::World;
 use super::api_server::Stored;
 use super::event::Event;
-use super::host::{Running, Step};
+use super::host::{Command, Host, Running, Step};
 use super::mail::{Letter, Sender};
 use super::operator::Process;
 
@@ -55,12 +54,15 @@ impl World {
 
     fn warm_letter(&self, number: u32) -> u64 {
         match self.mail.letter(number) {
-            Some(Letter::Order { sender, host, .. }) => {
-                self.warm_sender(*sender);
+            Some(Letter::Order { sender, host, order, .. }) => {
+                // Who orders work hears of its end much later.
+                if !matches!(order.command, Command::Apply(_)) {
+                    self.warm_sender(*sender, *host);
+                }
                 self.hosts.get(*host as usize).map_or(0, |found| found.warm() ^ self.oracle.warm(*host))
             }
             Some(Letter::Request { sender, request, place, .. }) => {
-                self.warm_sender(*sender);
+                self.warm_sender(*sender, *place);
                 let collection = self.api.collection(request.object().0);
                 collection.at(*place).map_or(0, |stored| stored.warm())
             }
@@ -72,20 +74,24 @@ impl World {
     fn warm_step(&self, number: u32) -> u64 {
         let Some(host) = self.hosts.get(number as usize) else { return 0 };
         let Some(running) = host.running() else { return 0 };
-        if matches!(running.step, Step::Swap | Step::Restart) {
-            return host.installed().first().map_or(0, |installed| u64::from(installed.version.0));
+        // The steps after staging are short: who waits for the end of that one is about to change what is installed.
+        if matches!(running.step, Step::Stage | Step::Swap | Step::Restart) {
+            let ends = [host.installed().first(), host.installed().last()];
+            return ends.into_iter().flatten().fold(0, |sum, end| sum ^ u64::from(end.version.0));
         }
-        if running.step == Step::Probe { self.warm_machine(number, running) } else { 0 }
+        if running.step == Step::Probe { self.warm_end(number, host, running) } else { 0 }
     }
 
-    fn warm_machine(&self, number: u32, running: &Running) -> u64 {
+    /// What the end of an operation is noted in, and who hears of it.
+    fn warm_end(&self, number: u32, host: &Host, running: &Running) -> u64 {
         if let Some(Letter::Session { sender }) =
-            running.sessions().first().and_then(|session| self.mail.letter(*session))
+            running.sessions().next().and_then(|session| self.mail.letter(session))
         {
-            self.warm_sender(*sender);
+            self.warm_sender(*sender, number);
         }
         // Most fleets are created in the order of their hosts.
-        self.api.collection(Kind::Machine).at(number).map_or(0, |stored| stored.warm())
+        let stored = self.api.collection(Kind::Machine).at(number).map_or(0, |stored| stored.warm());
+        stored ^ host.warm() ^ self.oracle.warm_end(number, running.work.component)
     }
 
     /// Brings near what is looked at when a process sends what it ordered.
@@ -93,26 +99,32 @@ impl World {
         if self.hosts.len() < LARGE {
             return;
         }
-        let machines = actions.iter().filter_map(|action| action.target.machine());
-        let words = machines.map(|id| {
-            process.mind().0.warm_machine(id);
-            self.warm_orders(process, id)
+        let words = actions.iter().map(|action| match action.target {
+            Target::Machine(id) => {
+                process.mind().0.warm_machine(id);
+                self.warm_orders(process, id) ^ process.mind().1.warm_machine(id) as u64
+            }
+            Target::Host(id) => {
+                process.mind().0.warm_machine(id);
+                self.warm_orders(process, id)
+            }
+            Target::Driver | Target::Lease | Target::Version(_) | Target::PackageVersion => 0,
         });
         black_box(words.fold(0, |sum, word| sum ^ word));
     }
 
     fn warm_orders(&self, process: &Process, id: MachineId) -> u64 {
         let route = self.routes.get(id.index()).and_then(Option::as_ref).map_or(0, |(_, host)| *host);
-        let name = process.mind().1.warm_machine(id) as u64;
-        self.oracle.warm_orders(process.number, id) ^ u64::from(route) ^ name
+        self.oracle.warm_orders(process.number, id) ^ u64::from(route)
     }
 
     /// What whoever has sent something looks at when the answer comes, which is soon, and when it sends something next.
-    fn warm_sender(&self, sender: Sender) {
+    /// Most likely it was about the machine of this number: most fleets are created, and listed, in one order.
+    fn warm_sender(&self, sender: Sender, number: u32) {
         let Some(Some(process)) = self.processes.get(sender.process as usize) else { return };
-        if let Some(id) = process.warm(sender.action) {
-            black_box(self.warm_orders(process, id));
-        }
+        let ((engine, names), id) = (process.mind(), MachineId(number));
+        engine.warm_machine(id);
+        black_box(self.warm_orders(process, id) ^ names.warm_machine(id) as u64);
     }
 }
 
@@ -128,13 +140,5 @@ impl Process {
             object.warm()
         });
         black_box(words.fold(0, |sum, word| sum ^ word));
-    }
-
-    /// Brings near the machine that an action is about, if it is about one.
-    fn warm(&self, action: ActionId) -> Option<MachineId> {
-        let (engine, _) = self.mind();
-        let Subject::Machine(id) = engine.world().in_flight().get(&action)?.subject else { return None };
-        engine.warm_machine(id);
-        Some(id)
     }
 }

@@ -137,8 +137,7 @@ impl Host {
     pub(super) fn warm(&self) -> u64 {
         let installed = self.installed.first().map_or(0, |first| first.version.0);
         let ended = self.journal.last().map_or(0, |(operation, _)| operation.id.sequence);
-        let running =
-            self.running.as_ref().map_or(0, |running| running.run ^ running.sessions().len() as u32);
+        let running = self.running.as_ref().map_or(0, |running| running.run);
         self.sequence ^ self.identity.0 as u64 ^ u64::from(installed ^ running ^ self.runs) ^ ended
     }
 

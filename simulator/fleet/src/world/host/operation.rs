@@ -116,25 +116,48 @@ pub struct Running {
     previous: Option<Installed>,
     /// Why it fails, once that is certain.
     failed: Option<CauseKind>,
-    /// Who waits for its end: the numbers of the letters to be answered.
-    sessions: Vec<u32>,
+    sessions: Sessions,
+}
+
+/// Who waits for the end of an operation: the numbers of the letters to be answered, the first of them apart, since most
+/// often there is no other.
+#[derive(Clone, Debug, Default)]
+struct Sessions {
+    first: Option<u32>,
+    #[expect(clippy::box_collection, reason = "hardly ever there: one word instead of three")]
+    others: Option<Box<Vec<u32>>>,
+}
+
+/// Each step of each host looks at one: two lines of the cache.
+const _: () = assert!(size_of::<Running>() <= 128);
+
+impl Sessions {
+    fn iter(&self) -> impl Iterator<Item = u32> {
+        self.first.into_iter().chain(self.others.iter().flat_map(|others| others.iter().copied()))
+    }
+
+    fn add(&mut self, session: u32) {
+        match self.first {
+            None => self.first = Some(session),
+            Some(_) => self.others.get_or_insert_default().push(session),
+        }
+    }
 }
 
 impl Running {
     /// Whoever waited does not learn the end.
     pub(super) fn take_sessions(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.sessions)
+        std::mem::take(&mut self.sessions).iter().collect()
     }
 
     /// The letters of those who wait for the end.
-    #[must_use]
-    pub fn sessions(&self) -> &[u32] {
-        &self.sessions
+    pub fn sessions(&self) -> impl Iterator<Item = u32> {
+        self.sessions.iter()
     }
 
     /// One more waits for the end.
     pub(super) fn attach(&mut self, session: u32) {
-        self.sessions.push(session);
+        self.sessions.add(session);
     }
 
     /// Whether there is anything to change.
@@ -208,7 +231,7 @@ impl Host {
             untouched,
             previous,
             failed: None,
-            sessions: vec![session],
+            sessions: Sessions { first: Some(session), others: None },
         }));
         setting.pace.length(setting.draws, u64::from(setting.number), self.runs, Step::Lock)
     }
@@ -230,7 +253,7 @@ impl Host {
             None => {
                 let ended = running.failed.map_or(Ended::Succeeded, Ended::Failed);
                 self.record(running.work.operation(), ended);
-                Some(Progress::Ended { work: running.work, ended, sessions: running.sessions })
+                Some(Progress::Ended { work: running.work, ended, sessions: running.take_sessions() })
             }
         }
     }
