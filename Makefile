@@ -1,7 +1,7 @@
 # Every command that people and machines use. `make` alone lists them.
 #
 # CARGO_TARGET_DIR   where cargo builds (default: target)
-# SEAWORTHY_CACHE    what is slow to make for the real part: etcd, kube-apiserver, the hosts' system
+# SEAWORTHY_CACHE    what is slow to make for the real part: etcd, Kubernetes, containerd, the hosts' system
 
 TARGET   := $(or $(CARGO_TARGET_DIR),target)
 STEP     := .ci/step
