@@ -145,7 +145,7 @@ mod tests {
         let (other, _) = request(|_| {});
         let twice = format!("{pem}{other}");
         let relabelled = pem.replace("CERTIFICATE REQUEST", "CERTIFICATE");
-        let mut forged = x509_parser::pem::parse_x509_pem(pem.as_bytes()).unwrap().1.contents;
+        let mut forged = parse_x509_pem(pem.as_bytes()).unwrap().1.contents;
         let at = forged.windows(3).position(|window| window == b"m-1").unwrap();
         forged[at + 2] = b'2';
         let forged = seaworthy_api::base64::armour("CERTIFICATE REQUEST", &forged);

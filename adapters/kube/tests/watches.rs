@@ -71,6 +71,7 @@ fn say(observation: &Observation) -> Option<String> {
         Observation::Lease(lease) => format!("lease {}", lease.is_some()),
         Observation::Synced(_) => "synced".into(),
         Observation::Machine(id, machine) => format!("{} {}", id.0, machine.is_some()),
+        Observation::CertificateRequest(id, request) => format!("{} {}", id.0, request.is_some()),
         Observation::Version(..) | Observation::PackageVersion(_) | Observation::Stopping => return None,
     })
 }

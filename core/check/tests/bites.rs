@@ -354,7 +354,9 @@ fn every_invariant_has_a_name_of_its_own() {
         "finalizer",
         "freshness",
         "holding",
+        "identity",
         "intent",
+        "order",
         "patience",
         "pause",
         "record",
@@ -413,7 +415,7 @@ fn identity_sees_an_approval_that_no_host_has_asked_for() {
         else {
             panic!("no approval")
         };
-        let mut object = fixture.store.requests[id.index()].object.clone().unwrap();
+        let mut object = fixture.store.requests[id.index()].object.clone().expect("it is stored");
         change(&mut object);
         fixture.see(Observation::CertificateRequest(id, Some(Box::new(object))));
         assert!(broken(&fixture, turn, is_approval, |_| {}).contains(&"identity"), "change {number}");

@@ -112,8 +112,6 @@ pub enum Sabotage {
     RequesterUnchecked,
     /// A certificate request is approved whatever groups it asks for.
     SubjectUnchecked,
-    /// The identity of another node counts as the host's own.
-    ForeignIdentityTaken,
 }
 
 #[cfg(feature = "sabotage")]
@@ -168,7 +166,6 @@ impl Sabotage {
         Self::KeyUnchecked,
         Self::RequesterUnchecked,
         Self::SubjectUnchecked,
-        Self::ForeignIdentityTaken,
     ];
 }
 

@@ -1,4 +1,5 @@
 //! How a machine comes by the identity of its node, keeps it, and who else does not.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 mod fixture;
 
@@ -69,7 +70,7 @@ fn a_kubelet_is_installed_once_its_node_has_a_certificate() {
     }
     let story = ["m0", "host of m0", "request"];
     let about = |line: &&String| {
-        story.iter().any(|who| line.starts_with(&format!("{who}"))) && !line.contains("waits")
+        story.iter().any(|who| line.starts_with(&who.to_string())) && !line.contains("waits")
     };
     let seen: Vec<&str> = lines.iter().filter(about).map(String::as_str).collect();
     assert_eq!(
@@ -95,7 +96,7 @@ fn whatever_reply_is_lost_one_key_is_made_and_one_request_approved() {
         let mut fixture = fleet(1);
         let mut writes = 0;
         for _ in 0..200 {
-            fixture.turn();
+            let _ = fixture.turn();
             while !fixture.pending.is_empty() {
                 if writes == lost {
                     fixture.lost_writes = 1;
@@ -119,7 +120,7 @@ fn a_successor_goes_on_with_the_same_key() {
     for steps in 0..10 {
         let mut fixture = fleet(1);
         for _ in 0..steps {
-            fixture.turn();
+            let _ = fixture.turn();
             fixture.execute();
         }
         fixture.restart();
@@ -261,7 +262,8 @@ fn whatever_is_not_quite_right_is_not_approved_and_told_once() {
     let nothing: fn(&mut RequestContent) = |_| {};
     let all_usages = (Signer::KubeletClient, Usages(Usages::NODE_CLIENT.0 | Usages::SERVER_AUTH.0));
     let swapped = (Signer::KubeletServing, Usages::NODE_CLIENT);
-    let cases: [(&str, (Signer, Usages), fn(&mut RequestContent), Refusal); 16] = [
+    type Case = (&'static str, (Signer, Usages), fn(&mut RequestContent), Refusal);
+    let cases: [Case; 16] = [
         ("mallory", CLIENT, nothing, Refusal::Requester),
         ("system:node:m1", CLIENT, nothing, Refusal::Requester),
         (OPERATOR, CLIENT, nothing, Refusal::Requester),
@@ -349,7 +351,7 @@ fn a_node_that_asks_again_and_again_has_to_wait() {
 fn a_machine_that_is_being_deleted_gets_no_certificate() {
     let mut fixture = fleet(1);
     while fixture.host(0).keys == 0 {
-        fixture.turn();
+        let _ = fixture.turn();
         fixture.execute();
     }
     fixture.store.delete_machine(0);
@@ -367,7 +369,7 @@ fn happens(fixture: &mut Fixture, step: u8, number: u32) {
     let machine = number % 2;
     match step {
         0..=5 => {
-            fixture.turn();
+            let _ = fixture.turn();
         }
         6..=11 => fixture.execute_one(number as usize),
         12 => fixture.store.sign(),

@@ -1,4 +1,5 @@
 //! Components that depend on each other: what comes first, what waits, and for what.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 mod fixture;
 
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use fixture::{DNS, Fixture, WEB, absent, is_change, picture, want, web};
 use proptest::prelude::*;
+use seaworthy_model::effect::Effect;
 use seaworthy_model::host::{Change, HostCommand};
 use seaworthy_model::id::{ComponentId, MachineId, VersionId};
 use seaworthy_model::machine::{ConditionKind, Reason};
@@ -35,19 +37,14 @@ fn changes(fixture: &mut Fixture) -> Vec<String> {
     fixture.deliver();
     for _ in 0..100 {
         let turn = fixture.turn();
-        let ordered =
-            turn.actions.iter().filter(|action| is_change(action)).map(|action| match &action.effect {
-                seaworthy_model::effect::Effect::Host(order) => match &order.command {
-                    HostCommand::Apply(operation) => match &operation.change {
-                        Change::Install(release) => release.recipe.version.clone(),
-                        Change::Remove => {
-                            format!("no {}", if operation.component == WEB { "web" } else { "dns" })
-                        }
-                    },
-                    other => panic!("{other:?}"),
-                },
-                other => panic!("{other:?}"),
-            });
+        let ordered = turn.actions.iter().filter(|action| is_change(action)).map(|action| {
+            let Effect::Host(order) = &action.effect else { panic!("{action:?}") };
+            let HostCommand::Apply(operation) = &order.command else { panic!("{order:?}") };
+            match &operation.change {
+                Change::Install(release) => release.recipe.version.clone(),
+                Change::Remove => format!("no {}", if operation.component == WEB { "web" } else { "dns" }),
+            }
+        });
         changes.extend(ordered);
         if fixture.pending.is_empty() && turn.wake.is_none_or(|wake| wake.at > fixture.now) {
             return changes;

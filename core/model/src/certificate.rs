@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn only_the_exact_subject_is_a_nodes() {
         let nodes: Arc<str> = NODES_GROUP.into();
-        assert!(is_node_subject("system:node:m-1", &[nodes.clone()], "m-1"));
+        assert!(is_node_subject("system:node:m-1", core::slice::from_ref(&nodes), "m-1"));
         for (name, organizations) in [
             ("system:node:m-10", vec![nodes.clone()]),
             ("system:node:", vec![nodes.clone()]),

@@ -163,8 +163,8 @@ mod tests {
             object.metadata_mut().uid = "00000000-0000-4000-8000-000000000000".into();
             object.metadata_mut().resource_version = "1".into();
             object.metadata_mut().generation = 1;
-            let observed = parse::observed(&object, &mut names).unwrap();
-            let Observation::Version(_, Some(read)) = observed else { panic!("{observed:?}") };
+            let observed = parse::observed(&object, &mut names, |pem| Err(pem.to_owned())).unwrap();
+            let Some(Observation::Version(_, Some(read))) = observed else { panic!("{observed:?}") };
             read.spec.unwrap();
         }
         let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());

@@ -66,7 +66,11 @@ impl Execute for Server {
             Request::CreateLease(lease) => lease.spec.clone(),
             Request::PatchLease(patch) => patch.spec.clone(),
             Request::PutMachineStatus(_) => return pending().boxed(),
-            Request::PutPackageVersionStatus(_) | Request::PatchFinalizers(_) => {
+            Request::PutPackageVersionStatus(_)
+            | Request::PatchFinalizers(_)
+            | Request::CreateCertificateRequest(_)
+            | Request::PatchApproval(_)
+            | Request::CreateEvent(_) => {
                 panic!("nothing else is written here: {request:?}")
             }
         };

@@ -162,7 +162,8 @@ mod tests {
         assert_eq!(version, "Machine \"m-0\": apiVersion: must be seaworthy.dev/v1alpha1 for a Machine");
         assert_eq!(
             read(&Value::Null).unwrap_err().to_string(),
-            "manifest: kind: must be one of Machine, MachineComponent, ClusterPackageVersion, Node, Lease"
+            "manifest: kind: must be one of Machine, MachineComponent, ClusterPackageVersion, Node, Lease, \
+             CertificateSigningRequest"
         );
         let name = wrong(|m| m["metadata"] = serde_json::json!({}));
         assert_eq!(name, "Machine: metadata.name: must not be empty");

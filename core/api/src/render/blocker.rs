@@ -33,10 +33,7 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::NotSynced(kind) => {
             ("NotSynced", format!("not every {} was seen since this operator took the Lease", kind.name()))
         }
-        Blocker::StoreRegressed { seen } if seen.0 == 0 => {
-            own(Reason::StoreRegressed, "no host has told its epoch yet")
-        }
-        Blocker::StoreRegressed { seen } => own(Reason::StoreRegressed, &format!("that is epoch {}", seen.0)),
+        Blocker::StoreRegressed { seen } => own(Reason::StoreRegressed, &regress(seen)),
         Blocker::AwaitingOwnWrite => ("AwaitingOwnWrite", "our own last write was not seen back yet".into()),
         Blocker::InFlight => ("InFlight", "an action on it is under way".into()),
         Blocker::BackOff { until } => {
@@ -107,6 +104,10 @@ fn unavailable(occupied: u32, limit: u32) -> String {
 
 fn too_many(failed: u32, limit: u32) -> String {
     format!("{failed} machines failed and maxFailures is {limit}: correct the version or raise maxFailures")
+}
+
+fn regress(seen: Epoch) -> String {
+    if seen.0 == 0 { "no host has told its epoch yet".into() } else { format!("that is epoch {}", seen.0) }
 }
 
 /// A release that may fail on all machines that are at work on it.

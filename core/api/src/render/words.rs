@@ -32,7 +32,7 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
 }
 
 /// Every reason that is not a cause.
-pub(crate) const REASONS: [Reason; 16] = [
+pub(crate) const REASONS: [Reason; 19] = [
     Reason::AsDesired,
     Reason::Connected,
     Reason::NotYetKnown,
@@ -203,9 +203,7 @@ pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
         CauseKind::TemplateFailed => {
             "a template does not render; nothing was installed: correct it in a new version"
         }
-        CauseKind::CertificateRefused => {
-            "the host refuses a certificate that is not for the key which it made"
-        }
+        CauseKind::CertificateRefused => "the host refuses a certificate that is not for its own key",
         CauseKind::OperationInvalid => "the host refuses a path, name or unit of the release as unacceptable",
         CauseKind::PreflightFailed => {
             "the new release failed its preflight on the host; nothing was touched: see what it said in the journal of \

@@ -127,8 +127,11 @@ impl<'w> RealHost<'w> {
         let own = known.pending.as_ref().map_or("", |pending| &pending.request);
         match offer {
             Offer::Garbage => Ok("garbage".to_owned()),
-            Offer::Wanted => self.signer.sign(own),
-            Offer::OtherKey => self.signer.issue("machine-1").map(|(certificate, _)| certificate),
+            Offer::Wanted if !own.is_empty() => self.signer.sign(own),
+            // Without a request there is no key that a certificate could be for.
+            Offer::Wanted | Offer::OtherKey => {
+                self.signer.issue("machine-1").map(|(certificate, _)| certificate)
+            }
             Offer::OtherNode => self.signer.sign_for(own, "another"),
         }
     }
@@ -361,7 +364,7 @@ fn content(release: &releases::Release) -> Content {
     };
     let removal = Removal {
         before_stop: vec![shell("systemctl is-active webd.service")],
-        after_stop: vec![shell("! systemctl is-active webd.service"), held("clean", Fault::Sticky)],
+        after_stop: vec![held("clean", Fault::Sticky), shell("! systemctl is-active webd.service")],
         paths: vec![LEFT.to_owned()],
     };
     let careful = release.is_careful;

@@ -60,7 +60,7 @@ impl Transcript {
 
     fn normal(&mut self, body: &Value) -> Value {
         let kind = body["kind"].as_str().unwrap_or_default();
-        if let Some(event) = body["type"].as_str() {
+        if let (Some(event), true) = (body["type"].as_str(), is_change(body)) {
             return json!({"type": event, "object": self.normal(&body["object"])});
         }
         if kind == "Status" {
@@ -133,6 +133,11 @@ impl Transcript {
     }
 }
 
+/// Whether it is what a watch tells. An Event, the object, has a type as well.
+fn is_change(told: &Value) -> bool {
+    told["object"].is_object()
+}
+
 fn is_bookmark(event: &Value) -> bool {
     event["type"] == "BOOKMARK"
 }
@@ -145,7 +150,7 @@ fn version(object: &Value) -> Option<u64> {
 pub(super) fn summary(answer: &Answer) -> String {
     let words = match answer.body.as_slice() {
         [] => String::new(),
-        [one] if one["type"].is_null() => described(one),
+        [one] if !is_change(one) => described(one),
         events => events.iter().filter(|event| !is_bookmark(event)).map(event).collect::<Vec<_>>().join(", "),
     };
     format!("{} {words}", answer.code).trim_end().to_owned()

@@ -196,16 +196,9 @@ impl<'a> Truth<'a> {
 
     /// What a version depends on, by name.
     fn needs_of(&self, version: &str) -> Vec<String> {
-        match self.world.api.get(Kind::MachineComponent, version).map(|object| object.resource()) {
-            Some(Resource::MachineComponent(object)) => object.spec.depends_on.clone(),
-            Some(
-                Resource::Machine(_)
-                | Resource::ClusterPackageVersion(_)
-                | Resource::Node(_)
-                | Resource::Lease(_),
-            )
-            | None => Vec::new(),
-        }
+        let version = self.world.api.get(Kind::MachineComponent, version).map(|object| object.resource());
+        let Some(Resource::MachineComponent(object)) = version else { return Vec::new() };
+        object.spec.depends_on.clone()
     }
 
     fn version(&self, version: VersionId) -> Option<Arc<VersionSpec>> {

@@ -38,6 +38,8 @@ fn work(version: u32, sequence: u64) -> Work {
         change: Change::Install(Install {
             version: VersionNumber(version),
             release: ReleaseNumber(version),
+            has_preflight: false,
+            has_removal: false,
             rollback: Rollback::Safe,
             probe: Duration::ZERO,
             probe_deadline: Duration::ZERO,

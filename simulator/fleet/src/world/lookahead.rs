@@ -108,7 +108,12 @@ impl World {
                 process.mind().0.warm_machine(id);
                 self.warm_orders(process, id)
             }
-            Target::Driver | Target::Lease | Target::Version(_) | Target::PackageVersion => 0,
+            Target::Driver
+            | Target::Lease
+            | Target::Version(_)
+            | Target::PackageVersion
+            | Target::NewCertificateRequest(_)
+            | Target::CertificateRequest(_) => 0,
         });
         black_box(words.fold(0, |sum, word| sum ^ word));
     }

@@ -21,7 +21,6 @@ use super::Step;
 use super::status::Verdict;
 use crate::draft::{Draft, HostWork, Note};
 use crate::resolution::{Aim, targets};
-use crate::sabotage::Sabotage;
 
 /// After so long without a certificate people are told.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -135,9 +134,6 @@ impl<'w> Step<'w> {
     /// Whose the identity on the host is, if it is not this machine's. What was there before we came is only taken for ours
     /// if the cluster knows the node.
     fn foreign(self, present: &Certificate) -> Option<String> {
-        if self.world.is_sabotaged(Sabotage::ForeignIdentityTaken) {
-            return None;
-        }
         let name = self.world.machine_name(self.machine.id);
         if !present.is_of_node(name) {
             return Some(String::from(&*present.common_name));

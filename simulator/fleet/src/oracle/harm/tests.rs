@@ -77,6 +77,8 @@ impl Fleet {
         let install = Install {
             version: VersionNumber(0),
             release: ReleaseNumber(1),
+            has_preflight: false,
+            has_removal: false,
             rollback: Rollback::Safe,
             probe: Duration::ZERO,
             probe_deadline: Duration::ZERO,

@@ -223,6 +223,10 @@ impl World {
 
     /// Something of a kind was committed: those who watch it will see it.
     pub(in crate::world) fn notify(&mut self, kind: Kind) {
+        // Events are written for people.
+        if !KINDS.contains(&kind) {
+            return;
+        }
         for number in self.live.clone() {
             let Some(mut process) = self.take_process(number) else { continue };
             self.want_delivery(&mut process, kind);
