@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::component_setting::Parameters;
 #[cfg(feature = "crd")]
-use super::schema::rule;
+use super::schema;
 use super::{ComponentSetting, Condition, IntOrString};
 use crate::scalar::Time;
 
@@ -38,11 +38,7 @@ pub struct ClusterPackageVersionSpec {
         feature = "crd",
         schemars(
             length(min = 2, max = 32),
-            extend("x-kubernetes-validations" = rule(
-                "self.matches('^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$') && duration(self) >= duration('1s') \
-                 && duration(self) <= duration('8760h')",
-                "must be a duration from 1s to 8760h, such as 24h or 1h30m",
-            ))
+            extend("x-kubernetes-validations" = schema::duration())
         )
     )]
     pub audit_interval: String,

@@ -138,11 +138,7 @@ pub struct NodeIdentity {
         feature = "crd",
         schemars(
             length(min = 2, max = 32),
-            extend("x-kubernetes-validations" = rule(
-                "self.matches('^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$') && duration(self) >= duration('1s') \
-                 && duration(self) <= duration('8760h')",
-                "must be a duration from 1s to 8760h, such as 24h or 1h30m",
-            ))
+            extend("x-kubernetes-validations" = schema::duration())
         )
     )]
     pub renew_before: Option<String>,

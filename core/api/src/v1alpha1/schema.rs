@@ -84,6 +84,15 @@ fn above(path: &str) -> Vec<String> {
 pub(crate) const REMOVABLE: &str =
     "must be a path of at least two parts, and no directory of the system's own";
 
+/// The rules for a duration.
+pub(crate) fn duration() -> Value {
+    rule(
+        "self.matches('^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$') && duration(self) >= duration('1s') \
+         && duration(self) <= duration('8760h')",
+        "must be a duration from 1s to 8760h, such as 24h or 1h30m",
+    )
+}
+
 /// The rules for a limit that is a number or a percentage.
 pub(crate) fn count_or_percent() -> Value {
     rule(
