@@ -5,7 +5,7 @@ mod fixture;
 
 use std::time::Duration;
 
-use fixture::{Fixture, OPERATOR, Store, WEB, content, node_certificate, picture, want, web};
+use fixture::{Fixture, OPERATOR, Store, WEB, node_certificate, picture, want, web};
 use proptest::prelude::*;
 use seaworthy_model::certificate::{
     Approval, Refusal, RequestContent, RequestState, Signer, Usages, request_name,
@@ -229,7 +229,7 @@ fn judged(
     change: impl FnOnce(&mut RequestContent),
 ) -> (RequestState, Vec<Refusal>) {
     let mut fixture = joined(2);
-    let mut asked = content("m0", key(50));
+    let mut asked = RequestContent::of_node("m0", key(50));
     change(&mut asked);
     let id = fixture.store.ask_for("csr-1", username, usages, Ok(asked));
     fixture.deliver();
@@ -300,7 +300,7 @@ fn whatever_is_not_quite_right_is_not_approved_and_told_once() {
 fn a_strangers_key_under_the_name_of_our_request_is_not_approved() {
     let mut fixture = joined(1);
     let name = request_name("m0", key(50));
-    fixture.store.ask(&name, "mallory", content("m0", key(50)));
+    fixture.store.ask(&name, "mallory", RequestContent::of_node("m0", key(50)));
     fixture.deliver();
     fixture.settle();
     assert_eq!(refusals(&fixture.store), [Refusal::Key]);
@@ -310,7 +310,7 @@ fn a_strangers_key_under_the_name_of_our_request_is_not_approved() {
 fn a_copy_of_our_request_is_not_approved() {
     let mut fixture = fleet(1);
     fixture.settle();
-    fixture.store.ask("copy", "mallory", content("m0", key(1)));
+    fixture.store.ask("copy", "mallory", RequestContent::of_node("m0", key(1)));
     fixture.deliver();
     fixture.settle();
     assert_eq!(refusals(&fixture.store), [Refusal::Requester]);
@@ -321,7 +321,7 @@ fn a_copy_of_our_request_is_not_approved() {
 fn an_unreadable_request_and_one_that_a_binding_approved_are_told() {
     let mut fixture = joined(1);
     fixture.store.ask_for("bad", "mallory", CLIENT, Err("garbage".into()));
-    let id = fixture.store.ask("automatic", "mallory", content("m0", key(60)));
+    let id = fixture.store.ask("automatic", "mallory", RequestContent::of_node("m0", key(60)));
     fixture.store.decide(id, RequestState::Approved(Approval::Automatic));
     fixture.deliver();
     fixture.settle();
@@ -332,7 +332,11 @@ fn an_unreadable_request_and_one_that_a_binding_approved_are_told() {
 fn a_node_that_asks_again_and_again_has_to_wait() {
     let mut fixture = joined(1);
     for number in 0..12 {
-        fixture.store.ask(&format!("csr-{number}"), "system:node:m0", content("m0", key(100 + number)));
+        fixture.store.ask(
+            &format!("csr-{number}"),
+            "system:node:m0",
+            RequestContent::of_node("m0", key(100 + number)),
+        );
         fixture.deliver();
         fixture.settle();
     }
@@ -380,7 +384,7 @@ fn happens(fixture: &mut Fixture, step: u8, number: u32) {
         17 => {
             let node = format!("m{machine}");
             let (name, key) = (request_name(&node, key(500 + number)), key(500 + number));
-            fixture.store.ask(&name, "mallory", content(&node, key));
+            fixture.store.ask(&name, "mallory", RequestContent::of_node(&node, key));
         }
         18 => {
             let known = fixture.store.requests.get(number as usize).and_then(|known| known.object.clone());

@@ -1,8 +1,10 @@
 //! Node identities: the client certificate by which a kubelet is known, the request by which a host comes by one, and
 //! `CertificateSigningRequest` objects as decisions see them. No type here has room for a private key.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -188,6 +190,22 @@ pub struct RequestContent {
     pub other_addresses: u32,
     /// The digest of the public key (of the DER of its `SubjectPublicKeyInfo`).
     pub key: Digest,
+}
+
+impl RequestContent {
+    /// What a node asks for with this key, for its client certificate.
+    #[must_use]
+    pub fn of_node(name: &str, key: Digest) -> Self {
+        Self {
+            common_name: format!("{NODE_PREFIX}{name}").into(),
+            organizations: vec![NODES_GROUP.into()],
+            other_names: 0,
+            dns_names: Vec::new(),
+            ip_addresses: Vec::new(),
+            other_addresses: 0,
+            key,
+        }
+    }
 }
 
 /// A request that is to become an object.

@@ -17,7 +17,7 @@ use super::api_server::{Preconditions, Status, Written};
 use super::arrival::Writer;
 use super::event::Event;
 use super::host::{Answer, Command, KeyNumber, NodeCertificate};
-use super::operator::{node_certificate, node_request};
+use super::operator::node_certificate;
 use super::{World, address, machine_name, pki};
 use crate::scenario::Occasion;
 use crate::workloads::impostors::Guise;
@@ -185,7 +185,7 @@ impl World {
         let name = machine_name(number);
         let key = self.hosts[number as usize].make_key();
         self.oracle.key_made(key, number, &name);
-        self.node_asks(number, Signer::KubeletClient, node_request(&name, key.digest()));
+        self.node_asks(number, Signer::KubeletClient, RequestContent::of_node(&name, key.digest()));
         self.plan_deed(self.now() + ASKS_AGAIN, Deed::Renew(number));
     }
 
@@ -196,7 +196,7 @@ impl World {
         let name = machine_name(number);
         let key = self.hosts[number as usize].make_key();
         self.oracle.key_made(key, number, &name);
-        let mut content = node_request(&name, key.digest());
+        let mut content = RequestContent::of_node(&name, key.digest());
         content.dns_names = vec![name.as_str().into()];
         content.ip_addresses = vec![address(number).into()];
         self.node_asks(number, Signer::KubeletServing, content);
@@ -220,7 +220,7 @@ impl World {
     /// A stranger, or a node that somebody has broken into, asks to be the node of this machine.
     pub(crate) fn impersonate(&mut self, guise: Guise, number: u32, draw: u64) {
         let (victim, key) = (machine_name(number), KeyNumber(draw));
-        let mut content = node_request(&victim, key.digest());
+        let mut content = RequestContent::of_node(&victim, key.digest());
         let mut signer = Signer::KubeletClient.name();
         let mut user = ("mallory".to_owned(), "system:authenticated");
         let mut name = format!("foreign-{draw:x}");
@@ -232,13 +232,13 @@ impl World {
             Guise::StolenName => name = request_name(&victim, key.digest()),
             Guise::WrongName => {}
             Guise::ExtraGroup => {
-                content = node_request(&machine_name(other), key.digest());
+                content = RequestContent::of_node(&machine_name(other), key.digest());
                 content.organizations.push("system:masters".into());
                 user = by_node;
             }
             Guise::OtherNode => user = by_node,
             Guise::WrongAddress => {
-                content = node_request(&machine_name(other), key.digest());
+                content = RequestContent::of_node(&machine_name(other), key.digest());
                 content.ip_addresses = vec![address(number).into()];
                 signer = Signer::KubeletServing.name();
                 user = by_node;

@@ -3,7 +3,6 @@
 use seaworthy_model::certificate::{
     Certificate, HostIdentity, NODE_PREFIX, NODES_GROUP, PendingRequest, RequestContent,
 };
-use seaworthy_model::digest::Digest;
 use seaworthy_model::effect::Target;
 use seaworthy_model::host::HostCommand;
 
@@ -71,19 +70,6 @@ fn certificate_of(known: NodeCertificate, catalogue: &Catalogue) -> Certificate 
     }
 }
 
-/// What a node asks for with this key.
-pub(in crate::world) fn node_request(name: &str, key: Digest) -> RequestContent {
-    RequestContent {
-        common_name: format!("{NODE_PREFIX}{name}").into(),
-        organizations: vec![NODES_GROUP.into()],
-        other_names: 0,
-        dns_names: Vec::new(),
-        ip_addresses: Vec::new(),
-        other_addresses: 0,
-        key,
-    }
-}
-
 /// What a host reports of its node's identity.
 pub(super) fn report(host: &Host, catalogue: &Catalogue) -> Option<Box<HostIdentity>> {
     let node = host.node()?;
@@ -94,6 +80,6 @@ pub(super) fn report(host: &Host, catalogue: &Catalogue) -> Option<Box<HostIdent
 }
 
 fn pending_request(catalogue: &Catalogue, name: TextNumber, key: KeyNumber) -> PendingRequest {
-    let content = node_request(catalogue.text_of(name), key.digest());
+    let content = RequestContent::of_node(catalogue.text_of(name), key.digest());
     PendingRequest { key: key.digest(), request: pki::request(&content).into() }
 }

@@ -7,7 +7,7 @@ mod pause;
 mod renewal;
 mod watch;
 
-pub(super) use identity::{node_certificate, node_request};
+pub(super) use identity::node_certificate;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
