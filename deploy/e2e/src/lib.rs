@@ -73,7 +73,7 @@ pub use journal::{Line, Operation, overlapping};
 pub use leftovers::{Sweep, sweep};
 pub use listing::Listing;
 pub use network::{Endpoint, Namespace, Network};
-pub use packages::ensure_newest as ensure_packages;
+pub use packages::ensure_all as ensure_packages;
 pub use parts::{Controllers, Health, Parts, ensure as ensure_parts, ensure_controllers, ensure_webd};
 pub use power_loss::LossyDisk;
 pub use process::{Process, run_to_end};

@@ -129,17 +129,12 @@ pub(crate) fn ensure(component: &str, version: &str) -> Result<(PathBuf, String)
     package.with_context(|| format!("no package is built for {component} {version}"))?.ensure()
 }
 
-/// Builds the newest package of every component that is not in the cache yet, 10 minutes on two cores the first time. Older
-/// ones are built when they are asked for.
+/// Builds every package that is not in the cache yet, 15 minutes on two cores the first time.
 ///
 /// # Errors
 /// Go or a C compiler is missing, or a build fails.
-pub fn ensure_newest() -> Result<()> {
-    let is_newest = |package: &&Package| {
-        let of_it = ALL.iter().find(|other| other.component == package.component);
-        of_it.is_some_and(|newest| newest.version == package.version)
-    };
-    ALL.iter().filter(is_newest).try_for_each(|package| package.ensure().map(drop))
+pub fn ensure_all() -> Result<()> {
+    ALL.iter().try_for_each(|package| package.ensure().map(drop))
 }
 
 impl Package {

@@ -204,7 +204,9 @@ impl World {
         let recorded = records(&fleet.object) != records(&object);
         let only_advanced = !respecified && fleet.is_only_advanced(object.as_deref());
         let same_terms = fleet.has_terms_of(object.as_deref());
+        let audit_interval = fleet.audit_interval();
         fleet.object = object;
+        let are_audits_moved = fleet.audit_interval() != audit_interval;
         if only_advanced {
             self.advance_rollouts();
         } else if respecified || recorded {
@@ -213,7 +215,23 @@ impl World {
         if respecified || recorded {
             self.release_stopped();
         }
+        if are_audits_moved {
+            self.forget_audits();
+        }
         self.touch(Subject::PackageVersion, Priority::Urgent);
+    }
+
+    /// Has every audit planned anew: the old plan may be a day away.
+    fn forget_audits(&mut self) {
+        let planned: Vec<MachineId> = self
+            .machines()
+            .filter(|(_, machine)| machine.host.audit_at.is_some())
+            .map(|(id, _)| id)
+            .collect();
+        for id in planned {
+            self.note(id, |machine| machine.host.audit_at = None);
+            self.touch(Subject::Machine(id), Priority::Low);
+        }
     }
 
     fn observe_node(&mut self, id: MachineId, node: Option<NodeState>) {

@@ -33,7 +33,8 @@ impl Step<'_> {
     }
 
     /// The next audit: once per interval, at a random point of its second half, so that a fleet that was read at once
-    /// does not stay in step. The first one after a start falls anywhere in the interval.
+    /// does not stay in step. The first one after a start falls anywhere in the interval, and those that are due because
+    /// the interval became shorter fall anywhere in its first half.
     pub(super) fn next_audit(self, draft: &Draft<'_>) -> Timestamp {
         let fleet = self.world.fleet.audit_interval();
         // A host that is not this machine's is looked at more often: nothing tells when its holder gives it up.
@@ -44,14 +45,18 @@ impl Step<'_> {
         let read_at = self.machine.host.read_at;
         let key = [draft.seed.0, 4, u64::from(self.machine.id.0), read_at.0];
         let span = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+        let later = Duration::from_millis(below(&key, span / 2 + 1));
+        let mut regular = read_at + Duration::from_millis(span / 2) + later;
+        if regular <= draft.now {
+            regular = draft.now + later;
+        }
         if let Some(due) = self.renewal_due().filter(|due| *due > draft.now) {
-            let regular = read_at + Duration::from_millis(span / 2 + below(&key, span / 2 + 1));
             return regular.min(due);
         }
         if self.machine.host.facts.is_none() {
             return draft.now + Duration::from_millis(below(&key, span));
         }
-        read_at + Duration::from_millis(span / 2 + below(&key, span / 2 + 1))
+        regular
     }
 
     /// Whose host it is, or who it is, in words.

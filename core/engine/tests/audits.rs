@@ -1,0 +1,62 @@
+//! When hosts are looked at that nobody complains about.
+
+mod fixture;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use fixture::{Fixture, WEB, want, web};
+use seaworthy_model::event::Observation;
+use seaworthy_model::id::MachineId;
+use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::time::Timestamp;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// Machines with healthy nodes that are looked at once a day, all of them read at the start.
+fn settled(machines: u32) -> Fixture {
+    let mut fixture = Fixture::new(machines);
+    for id in 0..machines {
+        let node = NodeState { ready: Health::Healthy, since: fixture::START };
+        fixture.see(Observation::Node(MachineId(id), Some(node)));
+    }
+    fixture.store.edit_fleet(|spec| {
+        spec.components = vec![want(WEB, web(1))];
+        spec.max_unavailable = seaworthy_model::quantity::CountOrPercent::Percent(100);
+        spec.max_failures = seaworthy_model::quantity::CountOrPercent::Percent(100);
+        spec.audit_interval = DAY;
+    });
+    fixture.pass(30 * MINUTE);
+    assert!(fixture.web().iter().all(|version| *version == Some(1)));
+    fixture
+}
+
+fn reads(fixture: &Fixture) -> Vec<Timestamp> {
+    fixture.engine.world().machines().map(|(_, machine)| machine.host.read_at).collect()
+}
+
+#[test]
+fn a_shorter_interval_counts_at_once_and_not_for_all_hosts_at_the_same_moment() {
+    let mut fixture = settled(10);
+    fixture.pass(60 * MINUTE);
+    let before = fixture.now;
+    assert!(reads(&fixture).iter().all(|read| *read + 50 * MINUTE < before), "nobody was audited yet");
+    fixture.store.edit_fleet(|spec| spec.audit_interval = 20 * MINUTE);
+    fixture.deliver();
+    fixture.pass(10 * MINUTE);
+    let after = reads(&fixture);
+    assert!(after.iter().all(|read| *read >= before), "{after:?} {before:?}");
+    let moments: BTreeSet<Timestamp> = after.iter().copied().collect();
+    assert!(moments.len() > 5, "not all at once: {moments:?}");
+}
+
+#[test]
+fn a_longer_interval_counts_at_once() {
+    let mut fixture = settled(1);
+    fixture.store.edit_fleet(|spec| spec.audit_interval = 4 * DAY);
+    fixture.deliver();
+    let before = reads(&fixture);
+    fixture.pass(DAY);
+    assert_eq!(reads(&fixture), before);
+}
