@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use crate::deadline::eventually;
@@ -14,6 +14,7 @@ use crate::network::{Endpoint, Network};
 use crate::packages;
 use crate::parts::{self, Health};
 use crate::process::Process;
+use crate::programs;
 use crate::run::Run;
 
 const PORT: u16 = 8080;
@@ -73,7 +74,7 @@ impl ArtefactServer {
         fs::create_dir_all(&folder)?;
         let (pace, downloads) = (run.state().join("pace"), run.logs().join("downloads.jsonl"));
         write_pace(&pace, Pace::Full)?;
-        let mut command = endpoint.namespace().command(program()?);
+        let mut command = endpoint.namespace().command(&programs::of_this_crate("artefact-server")?);
         command.arg(format!("{}:{PORT}", endpoint.address())).args([&folder, &pace, &downloads]);
         let process = Process::spawn("artefact-server", &mut command, &run.log("artefact-server"))?;
         let server =
@@ -197,14 +198,4 @@ fn write_pace(file: &Path, pace: Pace) -> Result<()> {
     let new = file.with_extension("new");
     fs::write(&new, text)?;
     fs::rename(&new, file).with_context(|| format!("cannot write {}", file.display()))
-}
-
-/// The server's program: cargo puts it beside the tests' folder, or beside the running program.
-fn program() -> Result<PathBuf> {
-    let own = std::env::current_exe().context("cannot tell which program this is")?;
-    let found = own.ancestors().skip(1).take(2).map(|folder| folder.join("artefact-server"));
-    match found.into_iter().find(|path| path.is_file()) {
-        Some(path) => Ok(path),
-        None => bail!("artefact-server is not built: cargo build -p seaworthy-e2e --bin artefact-server"),
-    }
 }

@@ -73,7 +73,7 @@ impl ControlPlane {
         control_plane.start_etcd()?;
         control_plane.start_api_server()?;
         if let Some(controllers) = &control_plane.controllers {
-            control_plane.start_controller_manager(controllers)?;
+            control_plane.start_controller_manager(controllers, None)?;
             control_plane.start_scheduler(controllers)?;
         }
         Ok(control_plane)
@@ -260,9 +260,19 @@ printf 'POST /v3/kv/compaction HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s' "${#0}"
         self.wait_until_ready(READY_WITHIN)
     }
 
+    /// Has certificates signed for so long from now on (`3m`), or for a year: starts kube-controller-manager anew.
+    ///
+    /// # Errors
+    /// The control plane runs no pods, or it cannot be started.
+    pub fn sign_for(&self, duration: Option<&str>) -> Result<()> {
+        let controllers = self.controllers.as_ref().context("a control plane without controllers")?;
+        kill(&self.controller_manager, "kube-controller-manager")?;
+        self.start_controller_manager(controllers, duration)
+    }
+
     /// Starts kube-controller-manager. It signs the certificate requests that somebody approved; it approves none, for
     /// nobody gave it the right.
-    fn start_controller_manager(&self, controllers: &Controllers) -> Result<()> {
+    fn start_controller_manager(&self, controllers: &Controllers, signs_for: Option<&str>) -> Result<()> {
         let kubeconfig = self.kubeconfig_for("system:kube-controller-manager", &[])?;
         let mut command = self.endpoint.namespace().command(&controllers.kube_controller_manager);
         command
@@ -273,7 +283,8 @@ printf 'POST /v3/kv/compaction HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s' "${#0}"
             .arg(format!("--service-account-private-key-file={}", self.tokens.key.display()))
             .arg(format!("--root-ca-file={}", self.authority.certificate().display()))
             .arg(format!("--cluster-signing-cert-file={}", self.authority.certificate().display()))
-            .arg(format!("--cluster-signing-key-file={}", self.authority.key().display()));
+            .arg(format!("--cluster-signing-key-file={}", self.authority.key().display()))
+            .args(signs_for.map(|duration| format!("--cluster-signing-duration={duration}")));
         start(&self.run, &self.controller_manager, "kube-controller-manager", &mut command)
     }
 

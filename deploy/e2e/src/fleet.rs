@@ -305,14 +305,14 @@ impl<'w> Fleet<'w> {
     ///
     /// # Errors
     /// Those of `act`, with the title.
-    pub fn scene(&mut self, title: &str, act: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    pub fn scene<T>(&mut self, title: &str, act: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let start = Instant::now();
         self.show(&format!("{title}: before"))?;
         let played = act(self);
         let verdict = if played.is_ok() { "after" } else { "FAILED" };
         let shown = self.show(&format!("{title}: {verdict}, {:.1?}", start.elapsed()));
-        played.with_context(|| title.to_owned())?;
-        shown
+        let played = played.with_context(|| title.to_owned())?;
+        shown.map(|()| played)
     }
 
     fn show(&self, heading: &str) -> Result<()> {

@@ -1,9 +1,12 @@
 //! What a host did: its journals, read without any code of the program that wrote them.
 
-use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::host::Host;
+use crate::world::World;
 
 /// Prints every journal after a line with its name, oldest operation first.
 const PRINT: &str = r#"cd /opt/seaworthy/state/operations 2>/dev/null || exit 0
@@ -17,6 +20,9 @@ pub struct Operation {
     /// Its steps, in order.
     pub lines: Vec<Line>,
 }
+
+/// The operations of hosts, by the hosts' names.
+pub type Journals = BTreeMap<String, Vec<Operation>>;
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +101,25 @@ impl Host {
     }
 }
 
+/// The operations of every host, oldest first.
+///
+/// # Errors
+/// A journal is not readable.
+pub fn journals(world: &World) -> Result<Journals> {
+    world.hosts().map(|host| Ok((host.name().to_owned(), host.operations()?))).collect()
+}
+
+/// The operations that are new in `now`. Hosts without any are there too.
+#[must_use]
+pub fn since(before: &Journals, now: Journals) -> Journals {
+    let is_new = |host: &str, id: &str| !before.get(host).into_iter().flatten().any(|known| known.id == id);
+    let mut news = now;
+    for (host, operations) in &mut news {
+        operations.retain(|operation| is_new(host, &operation.id));
+    }
+    news
+}
+
 fn parse(text: &str) -> Result<Vec<Operation>> {
     let mut operations = Vec::new();
     for line in text.lines() {
@@ -139,6 +164,20 @@ pub fn overlapping(one: &[Operation], other: &[Operation]) -> Result<Option<(Str
         }
     }
     Ok(None)
+}
+
+/// Checks that no two hosts were at work at the same time.
+///
+/// # Errors
+/// Two were, or an operation has not ended.
+pub fn one_at_a_time(journals: &Journals) -> Result<()> {
+    for (host, one) in journals {
+        for (other, another) in journals.iter().filter(|(other, _)| *other > host) {
+            let both = overlapping(one, another)?;
+            ensure!(both.is_none(), "{host} and {other} at the same time: {both:?}");
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@
 //! | `SEAWORTHY_CACHE` | folder for what is slow to make; default `$XDG_CACHE_HOME/seaworthy` |
 //! | `SEAWORTHY_E2E_LOGS` | folder that receives one folder of logs per run; default `e2e-logs` in the target folder |
 //! | `SEAWORTHY_E2E_KEEP` | `1` leaves everything running at the end, for inspection |
+//! | `SEAWORTHY_E2E_SEED` | a number: the random moments of an earlier run, which printed it |
 //! | `SEAWORTHY_OPERATOR` | the operator to test; default `debug/seaworthy-operator` in the target folder |
 //! | `SEAWORTHY_HOST_PROGRAM` | the static host program; default the one in the target folder |
 //!
@@ -33,6 +34,7 @@ mod artefacts;
 mod cache;
 mod certificates;
 mod cgroups;
+mod clients;
 pub mod components;
 pub mod conformance;
 mod control_plane;
@@ -45,8 +47,10 @@ mod leftovers;
 mod listing;
 mod logs;
 pub mod manifests;
+mod moments;
 mod mounts;
 mod network;
+pub mod nodes;
 pub mod oci;
 mod packages;
 mod parts;
@@ -63,16 +67,19 @@ mod world;
 
 pub use artefacts::{Artefact, ArtefactServer, Download, Pace};
 pub use cache::folder as cache_folder;
+pub use clients::{Clients, Tally};
 pub use components::Component;
 pub use control_plane::ControlPlane;
 pub use deadline::{eventually, eventually_every};
 pub use fleet::{Fleet, PATIENCE, Webd, apply_crds, find_condition};
 pub use host::{Host, Purpose};
 pub use image::ensure as ensure_image;
-pub use journal::{Line, Operation, overlapping};
+pub use journal::{Journals, Line, Operation, journals, one_at_a_time, overlapping, since};
 pub use leftovers::{Sweep, sweep};
 pub use listing::Listing;
+pub use moments::Moments;
 pub use network::{Endpoint, Namespace, Network};
+pub use nodes::Nodes;
 pub use packages::ensure_all as ensure_packages;
 pub use parts::{Controllers, Health, Parts, ensure as ensure_parts, ensure_controllers, ensure_webd};
 pub use power_loss::LossyDisk;

@@ -52,6 +52,16 @@ fn host(target: &Path) -> Result<PathBuf> {
     }
 }
 
+/// A program of this crate: cargo puts it beside the tests' folder, or beside the running program.
+pub(crate) fn of_this_crate(name: &str) -> Result<PathBuf> {
+    let own = env::current_exe().context("cannot tell which program this is")?;
+    let found = own.ancestors().skip(1).take(2).map(|folder| folder.join(name));
+    match found.into_iter().find(|path| path.is_file()) {
+        Some(path) => Ok(path),
+        None => bail!("{name} is not built: cargo build -p seaworthy-e2e --bin {name}"),
+    }
+}
+
 fn given(variable: &str, path: PathBuf, build: &str) -> Result<PathBuf> {
     built(&path, build).with_context(|| format!("{variable} is set to {}", path.display()))
 }

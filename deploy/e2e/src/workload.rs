@@ -16,14 +16,14 @@ pub const VERSION: &str = "1.0.0";
 /// From a connection to an answer; the rules for a Service's address may follow its pods by a second.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// The Deployment `web` and its Service.
+/// The Deployment `web`, its Service, and its PodDisruptionBudget: one pod may be missing.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
     service: Ipv4Addr,
 }
 
 impl Workload {
-    /// Creates both and waits until a pod runs on each of so many hosts.
+    /// Creates them and waits until a pod runs on each of so many hosts.
     ///
     /// # Errors
     /// They are refused, or do not run in time.
@@ -61,10 +61,32 @@ impl Workload {
             "metadata": {"name": "web"},
             "spec": {"selector": labels, "ports": [{"port": 80, "targetPort": oci::PORT}]},
         });
-        world.control_plane().apply(&format!("{deployment}\n---\n{service}"))?;
+        let budget = json!({
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "web"},
+            "spec": {"selector": {"matchLabels": labels}, "maxUnavailable": 1},
+        });
+        world.control_plane().apply(&format!("{deployment}\n---\n{service}\n---\n{budget}"))?;
         world.kubectl(["rollout", "status", "deployment/web", "--timeout=120s"])?;
         let address = world.kubectl(["get", "service", "web", "-o", "jsonpath={.spec.clusterIP}"])?;
         Ok(Self { service: address.parse().with_context(|| format!("no address: {address}"))? })
+    }
+
+    /// The address of the Service.
+    #[must_use]
+    pub fn service(&self) -> Ipv4Addr {
+        self.service
+    }
+
+    /// When the container of each pod was started, and how often: `POD CONTAINER-ID STARTED RESTARTS` in lines.
+    ///
+    /// # Errors
+    /// kubectl fails.
+    pub fn lives(&self, world: &World) -> Result<String> {
+        const LIVES: &str = "jsonpath={range .items[*]}{.metadata.name} {.status.containerStatuses[0].containerID} \
+            {.status.containerStatuses[0].state.running.startedAt} {.status.containerStatuses[0].restartCount}{\"\\n\"}{end}";
+        world.kubectl(["get", "pods", "-l", "app=web", "--sort-by=.metadata.name", "-o", LIVES])
     }
 
     /// Checks that every pod answers every host, and that the Service does.

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use seaworthy_e2e::{Fleet, Health, Operation, PATIENCE, Pace, eventually, scenario};
+use seaworthy_e2e::{
+    Fleet, Health, Journals, Moments, Operation, PATIENCE, Pace, eventually, journals, scenario, since,
+};
 
 const BOTH: [&str; 2] = ["host-1", "host-2"];
 
@@ -29,10 +31,10 @@ enum Hit {
 
 #[test]
 fn the_next_operator_finishes_and_installs_nothing_twice() -> Result<()> {
-    let seed = seed()?;
+    let mut moments = Moments::begin()?;
     scenario(2, |world| {
         let mut fleet = Fleet::start(world)?;
-        fleet.note(&format!("seed of the moments: {seed} (SEAWORTHY_E2E_SEED={seed} repeats them)"))?;
+        fleet.note(&moments.to_string())?;
         ["1.0.0", "1.1.0"].into_iter().try_for_each(|version| fleet.publish(version, Health::Healthy))?;
         world.artefacts().set_pace(PACE)?;
         fleet.add_machines()?;
@@ -42,17 +44,16 @@ fn the_next_operator_finishes_and_installs_nothing_twice() -> Result<()> {
         let span = length_of_the_last_operation(&fleet)?;
         fleet.note(&format!("an installation takes {span:?}"))?;
         fleet.scene("(e) kill -9 of the operator in mid-install, twenty times", |fleet| {
-            kills(fleet, span, seed)
+            kills(fleet, span, &mut moments)
         })
     })
 }
 
-fn kills(fleet: &mut Fleet<'_>, span: Duration, seed: u64) -> Result<()> {
-    let mut moments = Moments(seed);
+fn kills(fleet: &mut Fleet<'_>, span: Duration, moments: &mut Moments) -> Result<()> {
     let mut hits = BTreeMap::<Hit, usize>::new();
     for round in 1..=ROUNDS_MAX {
-        let moment = span.mul_f64(moments.next());
-        let hit = kill_once(fleet, round, moment).with_context(|| format!("round {round}, seed {seed}"))?;
+        let moment = span.mul_f64(moments.draw());
+        let hit = kill_once(fleet, round, moment).with_context(|| format!("round {round}, {moments}"))?;
         fleet.note(&format!("round {round}: killed {moment:.0?} after the order: {hit:?}"))?;
         *hits.entry(hit).or_default() += 1;
         if hits.get(&Hit::Middle) == Some(&KILLS) {
@@ -65,7 +66,7 @@ fn kills(fleet: &mut Fleet<'_>, span: Duration, seed: u64) -> Result<()> {
 /// Edits the defaults, kills the operator when it has ordered an installation and `moment` has passed, starts the next one, and
 /// checks that it finishes and that each host has installed the new release exactly once.
 fn kill_once(fleet: &mut Fleet<'_>, round: usize, moment: Duration) -> Result<Hit> {
-    let before = journals(fleet)?;
+    let before = journals(fleet.world())?;
     let version = if round.is_multiple_of(2) { "1.0.0" } else { "1.1.0" };
     let greeting = format!("round {round}");
     let log = fleet.operator()?.log().to_owned();
@@ -80,10 +81,10 @@ fn kill_once(fleet: &mut Fleet<'_>, round: usize, moment: Duration) -> Result<Hi
     // The moment is what this test is about: nothing is waited for here.
     thread::sleep(moment);
     fleet.kill_operator()?;
-    let hit = hit(&since(&before, &journals(fleet)?));
+    let hit = hit(&since(&before, journals(fleet.world())?));
     fleet.start_operator()?;
     fleet.settles(&BOTH, version, &greeting)?;
-    for (host, operations) in since(&before, &journals(fleet)?) {
+    for (host, operations) in since(&before, journals(fleet.world())?) {
         let swaps: usize = operations.iter().map(|operation| operation.count("swapped")).sum();
         let fetches: usize = operations.iter().map(|operation| operation.count("fetched")).sum();
         let starts: usize = operations.iter().map(|operation| operation.count("restarted")).sum();
@@ -97,7 +98,7 @@ fn kill_once(fleet: &mut Fleet<'_>, round: usize, moment: Duration) -> Result<Hi
 }
 
 /// Whether, when the operator died, an installation was under way.
-fn hit(operations: &BTreeMap<String, Vec<Operation>>) -> Hit {
+fn hit(operations: &Journals) -> Hit {
     let ended = |operation: &Operation| operation.end().is_some();
     if operations.values().flatten().any(|operation| !ended(operation)) {
         Hit::Middle
@@ -108,48 +109,10 @@ fn hit(operations: &BTreeMap<String, Vec<Operation>>) -> Hit {
     }
 }
 
-fn journals(fleet: &Fleet<'_>) -> Result<BTreeMap<String, Vec<Operation>>> {
-    fleet.world().hosts().map(|host| Ok((host.name().to_owned(), host.operations()?))).collect()
-}
-
-/// The operations that are new in `now`.
-fn since(
-    before: &BTreeMap<String, Vec<Operation>>,
-    now: &BTreeMap<String, Vec<Operation>>,
-) -> BTreeMap<String, Vec<Operation>> {
-    let is_new = |host: &str, id: &str| !before.get(host).into_iter().flatten().any(|known| known.id == id);
-    let news = |host: &String, operations: &Vec<Operation>| {
-        let news = operations.iter().filter(|operation| is_new(host, &operation.id)).cloned();
-        (host.clone(), news.collect())
-    };
-    now.iter().map(|(host, operations)| news(host, operations)).collect()
-}
-
 fn length_of_the_last_operation(fleet: &Fleet<'_>) -> Result<Duration> {
     let operations = fleet.world().host("host-1")?.operations()?;
     let last = operations.last().context("nothing was installed")?;
     let (end, _) = last.end().context("it has not ended")?;
     ensure!(last.has_succeeded(), "{}", last.summary());
     Ok(Duration::from_millis(end - last.accepted()?))
-}
-
-fn seed() -> Result<u64> {
-    match std::env::var("SEAWORTHY_E2E_SEED") {
-        Ok(text) => text.parse().with_context(|| format!("SEAWORTHY_E2E_SEED is no number: {text}")),
-        Err(_) => Ok(u64::from(SystemTime::now().duration_since(UNIX_EPOCH)?.subsec_nanos())),
-    }
-}
-
-/// Numbers from 0 to 1 (splitmix64).
-struct Moments(u64);
-
-impl Moments {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let whole = u32::try_from((mixed ^ (mixed >> 31)) >> 32).unwrap_or(u32::MAX);
-        f64::from(whole) / f64::from(u32::MAX)
-    }
 }
