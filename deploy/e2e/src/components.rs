@@ -38,6 +38,13 @@ impl Component {
         self
     }
 
+    /// The same with another value of a field of its spec.
+    #[must_use]
+    pub fn with(mut self, field: &str, value: Value) -> Self {
+        self.object["spec"][field] = value;
+        self
+    }
+
     /// The same with its one archive from this server, if it has any; builds it first.
     ///
     /// # Errors

@@ -76,8 +76,17 @@ impl Nodes {
     /// # Errors
     /// The build fails, or an object is refused.
     pub fn want(&mut self, fleet: &Fleet<'_>, component: &str, version: &str) -> Result<()> {
-        publish(fleet, component, version)?;
-        self.set_version(component, version)?;
+        self.want_component(fleet, Component::read(component)?.at(version))
+    }
+
+    /// The same for a component that is not as its file says.
+    ///
+    /// # Errors
+    /// The build fails, or an object is refused.
+    pub fn want_component(&mut self, fleet: &Fleet<'_>, component: Component) -> Result<()> {
+        let component = component.served_by(fleet.world().artefacts())?;
+        fleet.apply(component.object())?;
+        self.set_version(component.name(), component.version())?;
         fleet.apply(&self.defaults)
     }
 
@@ -129,15 +138,6 @@ impl Nodes {
         })?;
         is_ready(fleet.world(), host)
     }
-}
-
-/// Builds this version of a component, serves it, and creates its MachineComponent.
-///
-/// # Errors
-/// The build fails, or the object is refused.
-pub fn publish(fleet: &Fleet<'_>, component: &str, version: &str) -> Result<()> {
-    let component = Component::read(component)?.at(version);
-    fleet.apply(component.served_by(fleet.world().artefacts())?.object())
 }
 
 /// Waits until the Node of each host is Ready, and tells when. There is no registry: each host gets its images as soon as it

@@ -2,6 +2,7 @@
 //! restarts and forgets its history.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,26 +44,16 @@ fn no_storm_makes_a_host_do_anything_twice_or_for_an_operator_of_the_past() -> R
         })?;
         fleet.wait_until_ready()?;
         let operator = fleet.operator()?.id();
-        fleet.scene("kube-apiserver is away for two minutes during an upgrade", |fleet| {
+        fleet.scene("kube-apiserver is away for two minutes, and history with it", |fleet| {
             outage(fleet, &mut nodes)
         })?;
         fleet.scene("etcd is killed during an upgrade, and restarted", |fleet| {
-            let world = fleet.world();
-            during_upgrade(fleet, &mut nodes, || {
-                world.control_plane().kill_etcd()?;
-                world.control_plane().start_etcd()
-            })
-        })?;
-        fleet.scene("the history that watches go on from is compacted during an upgrade", |fleet| {
-            let (world, log) = (fleet.world(), fleet.operator()?.log().to_owned());
-            let expired = || -> Result<usize> {
-                Ok(std::fs::read_to_string(&log)?.matches("version expired, listing anew").count())
-            };
-            let before = expired()?;
-            during_upgrade(fleet, &mut nodes, || forget_history(world))?;
-            let lists = expired()? - before;
-            ensure!(lists > 0, "no watch of the operator was too old");
-            fleet.note(&format!("{lists} watches of the operator were too old, and listed anew"))
+            let before = journals(fleet.world())?;
+            begins(fleet, &mut nodes, &before)?;
+            fleet.world().control_plane().kill_etcd()?;
+            fleet.world().control_plane().start_etcd()?;
+            fleet.world().artefacts().set_pace(Pace::Full)?;
+            finishes(fleet, &nodes, &before, Instant::now())
         })?;
         fleet.operator()?.must_run()?;
         ensure!(fleet.operator()?.id() == operator, "the operator was restarted");
@@ -133,12 +124,15 @@ fn did_nothing_twice(host: &str, operations: &[Operation], rounds: usize) -> Res
     Ok(())
 }
 
-/// The API server is gone while one host is at work: that host finishes, and no other begins.
+/// The API server is gone while one host is at work: that host finishes, and no other begins. When it is back, the store has
+/// forgotten what watches would have to go on from.
 fn outage(fleet: &mut Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
     let world = fleet.world();
     let before = journals(world)?;
     begins(fleet, nodes, &before)?;
+    let (lists, history) = (expired(fleet)?, revision(world)?);
     world.control_plane().kill_api_server()?;
+    world.control_plane().compact_etcd(history)?;
     world.artefacts().set_pace(Pace::Full)?;
     let away = Instant::now();
     eventually_every(Duration::from_secs(2), "the end of the outage", OUTAGE * 2, || {
@@ -154,16 +148,10 @@ fn outage(fleet: &mut Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
     })?
     .map_err(|news| anyhow::anyhow!("without an API server: {news}"))?;
     world.control_plane().start_api_server()?;
-    finishes(fleet, nodes, &before, Instant::now())
-}
-
-/// Does something to the control plane while an upgrade is under way.
-fn during_upgrade(fleet: &Fleet<'_>, nodes: &mut Nodes, act: impl FnOnce() -> Result<()>) -> Result<()> {
-    let before = journals(fleet.world())?;
-    begins(fleet, nodes, &before)?;
-    act()?;
-    fleet.world().artefacts().set_pace(Pace::Full)?;
-    finishes(fleet, nodes, &before, Instant::now())
+    finishes(fleet, nodes, &before, Instant::now())?;
+    let lists = expired(fleet)? - lists;
+    ensure!(lists > 0, "no watch of the operator was too old");
+    fleet.note(&format!("{lists} watches of the operator were too old, and listed anew"))
 }
 
 /// Asks for the other version, and waits until a host is at work on it.
@@ -192,12 +180,15 @@ fn finishes(fleet: &Fleet<'_>, nodes: &Nodes, before: &Journals, start: Instant)
     one_at_a_time(&news)
 }
 
-/// Makes etcd forget what was while nobody could watch it.
-fn forget_history(world: &World) -> Result<()> {
-    let control_plane = world.control_plane();
+/// The revision of the store.
+fn revision(world: &World) -> Result<u64> {
     let list: Value = serde_json::from_str(&world.kubectl(["get", "--raw", "/api/v1/namespaces"])?)?;
     let version = list["metadata"]["resourceVersion"].as_str().context("no resourceVersion")?;
-    control_plane.kill_api_server()?;
-    control_plane.compact_etcd(version.parse()?)?;
-    control_plane.start_api_server()
+    version.parse().with_context(|| format!("no number: {version}"))
+}
+
+/// How often a watch of the operator was told that it is too old to go on, and listed everything anew.
+fn expired(fleet: &mut Fleet<'_>) -> Result<usize> {
+    let log = fs::read_to_string(fleet.operator()?.log())?;
+    Ok(log.matches("version expired, listing anew").count())
 }

@@ -1,0 +1,226 @@
+//! What breaks on real nodes heals without anybody, and the pods of the node live on where they can.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+use seaworthy_e2e::{
+    Fleet, Host, Nodes, Operation, PATIENCE, Pace, Purpose, Workload, eventually, eventually_every,
+    scenario_for,
+};
+use serde_json::Value;
+
+/// So short that a node that is off for the rest of the test comes back with a certificate that has expired.
+const SIGNED_FOR: &str = "150s";
+
+/// From when on a certificate is one of those that are signed for a year again.
+const LONG: u64 = 24 * 3600;
+
+/// What a host is like, but for what differs from start to start: units, files, and the binaries that run.
+const LOOKS: &str = r#"cd /opt/seaworthy/current
+for unit in kubelet containerd; do
+  systemctl show --property=Id,LoadState,ActiveState,SubState,UnitFileState $unit.service
+  sha256sum $unit/bin/$unit $unit/etc/config.* /etc/systemd/system/$unit.service 2>&1
+  pid=$(systemctl show --value --property=MainPID $unit.service)
+  sha256sum /proc/$pid/exe 2>&1 | cut --delimiter=' ' --fields=1
+done"#;
+
+/// What changes with every start too.
+const STARTS: &str = "systemctl show --property=MainPID,ActiveState kubelet.service containerd.service";
+
+/// How long systemd may take to see that a process has died.
+const NOTICED_WITHIN: Duration = Duration::from_secs(10);
+
+const CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+
+/// What somebody or something does to a host.
+const BREAKAGES: [(&str, &str); 5] = [
+    ("kubelet is killed", "kill -KILL $(systemctl show --value --property=MainPID kubelet)"),
+    ("containerd is killed", "kill -KILL $(systemctl show --value --property=MainPID containerd)"),
+    (
+        "kubelet is stopped and masked",
+        "systemctl stop kubelet && ln -sfn /dev/null /etc/systemd/system/kubelet.service && systemctl daemon-reload",
+    ),
+    (
+        "the config of kubelet is edited",
+        "sed -i 's/^maxPods: .*/maxPods: 3/' /opt/seaworthy/current/kubelet/etc/config.yaml && systemctl restart kubelet",
+    ),
+    (
+        "the binary of kubelet is replaced",
+        "cd /opt/seaworthy/current/kubelet/bin && printf '#!/bin/sh\\nexec sleep infinity\\n' > new && chmod 755 new && \
+         mv new kubelet && systemctl restart kubelet",
+    ),
+];
+
+#[test]
+fn what_breaks_on_a_node_heals_by_itself() -> Result<()> {
+    scenario_for(Purpose::Nodes, 3, |world| {
+        world.control_plane().sign_for(Some(SIGNED_FOR))?;
+        let mut fleet = Fleet::start(world)?;
+        let mut nodes = fleet.scene("three nodes whose certificates end soon", |fleet| {
+            Nodes::join(fleet, &[("kubelet", "1.36.1")], "5s")
+        })?;
+        let workload = Workload::start(world, 3)?;
+        workload.answers_everywhere(world)?;
+
+        let away = world.host("host-3")?;
+        let expires = end_of_certificate(away)?;
+        fleet.note(&format!("the certificate of host-3 ends in {} s", expires.saturating_sub(now()?)))?;
+        away.power_off()?;
+        world.control_plane().sign_for(None)?;
+        let (one, two) = (world.host("host-1")?, world.host("host-2")?);
+        for (index, (what, line)) in BREAKAGES.iter().enumerate() {
+            let host = if index % 2 == 0 { one } else { two };
+            let pod = host.sh("pgrep --exact webd")?;
+            fleet.scene(what, |fleet| heals(fleet, &nodes, host, what, line))?;
+            ensure!(host.sh("pgrep --exact webd")? == pod, "{what}: a pod of {} was touched", host.name());
+        }
+        fleet.scene("power cuts in the middle of an upgrade", |fleet| power_cuts(fleet, &mut nodes))?;
+        fleet.scene("kubelets renew their certificates", |fleet| {
+            [one, two].into_iter().try_for_each(|host| renews(fleet, host))
+        })?;
+        fleet.scene("a node is back whose certificate has expired", |fleet| {
+            comes_back(fleet, &nodes, away, expires)
+        })?;
+        fleet.scene("a disk is full while an upgrade begins", |fleet| full_disk(fleet, &mut nodes, two))?;
+        fleet.stop_operator()
+    })
+}
+
+/// Breaks a host, and waits until it is again what it was.
+fn heals(fleet: &Fleet<'_>, nodes: &Nodes, host: &Host, what: &str, line: &str) -> Result<()> {
+    let (sound, ran) = (host.sh(LOOKS)?, host.sh(STARTS)?);
+    let start = Instant::now();
+    host.sh(line)?;
+    eventually(format!("that {what}"), NOTICED_WITHIN, || {
+        let runs = host.sh(STARTS)?;
+        ensure!(runs != ran, "nothing is broken: {runs}");
+        Ok(())
+    })?;
+    eventually_every(Duration::from_millis(200), what, PATIENCE, || {
+        let now = host.sh(LOOKS)?;
+        ensure!(now == sound, "{now}\ninstead of\n{sound}");
+        Ok(())
+    })?;
+    let looks = start.elapsed();
+    nodes.is_in_order(fleet, host)?;
+    fleet.note(&format!(
+        "{what} on {}: as it was after {looks:.1?}, machine and Node Ready after {:.1?}",
+        host.name(),
+        start.elapsed()
+    ))
+}
+
+/// One host loses power while it downloads, the other after it has started the new kubelet.
+fn power_cuts(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
+    let world = fleet.world();
+    let (one, two) = (world.host("host-1")?, world.host("host-2")?);
+    let (of_one, of_two) = (one.operations()?.len(), two.operations()?.len());
+    world.artefacts().set_pace(Pace::BytesPerSecond(20_000_000))?;
+    nodes.want(fleet, "kubelet", "1.36.3")?;
+    reaches(one, of_one, "accepted")?;
+    one.power_off()?;
+    world.artefacts().set_pace(Pace::Full)?;
+    reaches(two, of_two, "restarted")?;
+    two.power_off()?;
+    for (host, before, wanted) in [(one, of_one, "accepted"), (two, of_two, "restarted")] {
+        let cut = host.operations()?;
+        let cut = cut.get(before).with_context(|| format!("{} lost its journal", host.name()))?;
+        fleet.note(&format!("{} lost power in {}", host.name(), cut.summary()))?;
+        ensure!(cut.end().is_none() && cut.count(wanted) == 1, "not in the middle: {}", cut.summary());
+    }
+    let start = Instant::now();
+    one.power_on()?;
+    two.power_on()?;
+    for host in [one, two] {
+        nodes.is_in_order(fleet, host)?;
+        let name = host.name();
+        fleet.note(&format!("{name}: upgraded and Ready {:.1?} after power was back", start.elapsed()))?;
+    }
+    Ok(())
+}
+
+/// Waits until the operation after so many has come to this step.
+fn reaches(host: &Host, after: usize, step: &str) -> Result<()> {
+    eventually(format!("{step} on {}", host.name()), PATIENCE, || {
+        let operations = host.operations()?;
+        let operation = operations.get(after).context("none yet")?;
+        ensure!(operation.count(step) > 0, "{}", operation.summary());
+        Ok(())
+    })
+}
+
+/// When the client certificate of a node ends, in seconds since the Unix epoch.
+fn end_of_certificate(host: &Host) -> Result<u64> {
+    let line = format!(
+        "date --date=\"$(openssl x509 -noout -enddate -in {CERTIFICATE} | cut --delimiter== --fields=2)\" +%s"
+    );
+    host.sh(&line)?.trim().parse().context("no time")
+}
+
+fn now() -> Result<u64> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())
+}
+
+/// Waits until kubelet has a certificate that lasts.
+fn renewed(host: &Host) -> Result<()> {
+    eventually(format!("the renewal of the certificate on {}", host.name()), PATIENCE, || {
+        let left = end_of_certificate(host)?.saturating_sub(now()?);
+        ensure!(left > LONG, "{left} s left");
+        Ok(())
+    })
+}
+
+/// Waits until kubelet has renewed its certificate by a request of its own, which the operator approved.
+fn renews(fleet: &Fleet<'_>, host: &Host) -> Result<()> {
+    renewed(host)?;
+    let list: Value = serde_json::from_str(&fleet.world().kubectl(["get", "csr", "-o", "json"])?)?;
+    let node = format!("system:node:{}", host.name());
+    let own = list["items"].as_array().context("no list")?.iter().find(|request| {
+        request["spec"]["username"] == node.as_str()
+            && request["spec"]["signerName"] == "kubernetes.io/kube-apiserver-client-kubelet"
+    });
+    let own = own.with_context(|| format!("no request of {node}"))?;
+    ensure!(own["status"]["conditions"][0]["reason"] == "SeaworthyApproved", "{}", own["status"]);
+    fleet.note(&format!("{}: {} was approved", host.name(), own["metadata"]["name"]))
+}
+
+/// Gives a node power after its certificate has expired, which only the operator can replace.
+fn comes_back(fleet: &Fleet<'_>, nodes: &Nodes, host: &Host, expires: u64) -> Result<()> {
+    eventually("the end of the certificate", PATIENCE, || {
+        ensure!(now()? > expires, "{} s left", expires - now()?);
+        Ok(())
+    })?;
+    host.power_on()?;
+    let start = Instant::now();
+    nodes.is_in_order(fleet, host)?;
+    renewed(host)?;
+    let node = fleet.get("node", host.name())?;
+    ensure!(node["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.3", "{}", node["status"]["nodeInfo"]);
+    fleet.note(&format!(
+        "{}: new certificate, upgraded and Ready {:.1?} after power was back",
+        host.name(),
+        start.elapsed()
+    ))
+}
+
+/// Fills the disk of a host, which is a file system of its own, and asks for an upgrade.
+fn full_disk(fleet: &Fleet<'_>, nodes: &mut Nodes, host: &Host) -> Result<()> {
+    const FILL: &str = "mkdir /var/tmp/ballast && cd /var/tmp/ballast && for size in 64M 4M 256K 4K; do \
+        while fallocate --length $size $(ls | wc -l) 2>/dev/null; do :; done; done";
+    host.sh(FILL)?;
+    let before = host.operations()?.len();
+    nodes.want(fleet, "kubelet", "1.36.1")?;
+    fleet.await_condition(("machine", host.name()), ["Ready", "False", "NoSpace"])?;
+    for other in fleet.world().hosts().filter(|other| other.name() != host.name()) {
+        nodes.is_in_order(fleet, other)?;
+    }
+    host.sh("rm -r /var/tmp/ballast")?;
+    let start = Instant::now();
+    nodes.is_in_order(fleet, host)?;
+    let tries = host.operations()?.split_off(before).iter().map(Operation::summary).collect::<Vec<_>>();
+    fleet.note(&format!(
+        "{}: upgraded and Ready {:.1?} after there was room: {tries:#?}",
+        host.name(),
+        start.elapsed()
+    ))
+}
