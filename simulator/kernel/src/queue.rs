@@ -10,7 +10,7 @@ mod slots;
 
 use slots::Slots;
 
-/// Among events that are due at the same instant, those of a lower priority number come first.
+/// Among events that are due at the same instant, those of a lower priority number come first. There are eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Priority(pub u8);
 
@@ -39,7 +39,7 @@ impl Priority {
 pub struct Queue<E> {
     now: Timestamp,
     /// What was known of the present slot when it began, the next event last.
-    known: Vec<Entry<E>>,
+    known: Vec<Near<E>>,
     /// What was scheduled for the present slot since, or for a slot before it.
     added: BinaryHeap<Entry<E>>,
     /// The present slot: of everything else the slot is later.
@@ -47,7 +47,7 @@ pub struct Queue<E> {
     /// Whether nobody has looked at what is due in the present slot since that began.
     is_new: bool,
     /// What is due in later slots of the present era.
-    slots: Slots<Entry<E>>,
+    slots: Slots<Near<E>>,
     /// What is due in later eras.
     eras: BTreeMap<u64, Vec<Entry<E>>>,
     pending: usize,
@@ -58,15 +58,26 @@ pub struct Queue<E> {
 #[derive(Clone, Debug)]
 struct Entry<E> {
     at: Timestamp,
-    /// Priority in the highest eight bits, sequence below.
+    /// Priority in the three highest of its bits, sequence below.
     rank: u64,
     event: E,
 }
 
-/// Bits of a rank that hold the sequence: enough for 72 thousand million million events.
-const SEQUENCE_BITS: u32 = 56;
+/// The same in a slot that is known. Nearly every event lies in one for a while, far away: a quarter less is read and
+/// written of each, and to compare two takes one instruction.
+#[derive(Clone, Debug)]
+struct Near<E> {
+    /// When it is due after the beginning of the slot, then the rank.
+    key: u64,
+    event: E,
+}
+
+/// Bits of a rank that hold the sequence: enough for eighteen thousand million million events.
+const SEQUENCE_BITS: u32 = 54;
+/// Bits of a rank.
+const RANK_BITS: u32 = SEQUENCE_BITS + 3;
 /// Bits of a time, in milliseconds, within a slot: an eighth of a second.
-const SLOT_BITS: u32 = 7;
+const SLOT_BITS: u32 = u64::BITS - RANK_BITS;
 /// Slots in an era: four minutes.
 const SLOTS: u64 = 2048;
 
@@ -124,7 +135,9 @@ impl<E> Queue<E> {
     }
 
     fn schedule(&mut self, at: Timestamp, priority: Priority, order: u64, event: E) {
-        let rank = u64::from(priority.0) << SEQUENCE_BITS | order;
+        let Priority(priority) = priority;
+        debug_assert!(priority < 8, "there are eight priorities");
+        let rank = u64::from(priority & 7) << SEQUENCE_BITS | order;
         self.pending += 1;
         self.put(Entry { at: at.max(self.now), rank, event });
     }
@@ -134,7 +147,8 @@ impl<E> Queue<E> {
         if slot <= self.slot {
             self.added.push(entry);
         } else if slot / SLOTS == self.slot / SLOTS {
-            self.slots.put((slot % SLOTS) as usize, entry);
+            let key = entry.at.0 << RANK_BITS | entry.rank;
+            self.slots.put((slot % SLOTS) as usize, Near { key, event: entry.event });
         } else {
             self.eras.entry(slot / SLOTS).or_default().push(entry);
         }
@@ -153,7 +167,8 @@ impl<E> Queue<E> {
                 self.slot = era + slot as u64;
                 self.is_new = true;
                 self.slots.take(slot, &mut self.known);
-                self.known.sort_unstable();
+                // The next one is taken from the end.
+                self.known.sort_unstable_by_key(|near| std::cmp::Reverse(near.key));
             } else if let Some((era, entries)) = self.eras.pop_first() {
                 self.slot = era * SLOTS;
                 for entry in entries {
@@ -174,27 +189,30 @@ impl<E> Queue<E> {
 
     /// What is due soon, in no particular order.
     pub fn near(&self) -> impl Iterator<Item = &E> {
-        self.known.iter().chain(&self.added).map(|entry| &entry.event)
+        let known = self.known.iter().map(|near| &near.event);
+        known.chain(self.added.iter().map(|entry| &entry.event))
     }
 
     /// Takes out the next event that is due at `until` or before, and moves the clock to it. When there is none, the
     /// clock moves to `until`, unless that is the end of time.
     pub fn next_until(&mut self, until: Timestamp) -> Option<E> {
         self.approach();
-        // The greater is the sooner.
-        let is_added = self.added.peek() > self.known.last();
-        let next = if is_added { self.added.peek() } else { self.known.last() };
-        if next.is_none_or(|entry| entry.at > until) {
+        let known = self.known.last().map(|near| near.due(self.slot));
+        let added = self.added.peek().map(Entry::due);
+        let is_added = known.is_none_or(|known| added.is_some_and(|added| added < known));
+        let next = if is_added { added } else { known };
+        let Some((at, _)) = next.filter(|(at, _)| *at <= until) else {
             if until != Timestamp::MAX {
                 self.now = self.now.max(until);
             }
             return None;
-        }
-        let entry = if is_added { self.added.pop() } else { self.known.pop() }?;
-        self.now = entry.at;
+        };
+        let added = if is_added { self.added.pop().map(|entry| entry.event) } else { None };
+        let event = added.or_else(|| self.known.pop().map(|near| near.event))?;
+        self.now = at;
         self.pending -= 1;
         self.dispatched += 1;
-        Some(entry.event)
+        Some(event)
     }
 
     /// Says that the event taken out last was void: it does not count as one.
@@ -204,15 +222,22 @@ impl<E> Queue<E> {
 }
 
 impl<E> Entry<E> {
-    /// As one number: two of them are compared without a branch, and most of sorting is comparing.
-    const fn key(&self) -> u128 {
-        (self.at.0 as u128) << 64 | self.rank as u128
+    const fn due(&self) -> (Timestamp, u64) {
+        (self.at, self.rank)
+    }
+}
+
+impl<E> Near<E> {
+    /// When it is due and its rank, if it lies in this slot.
+    const fn due(&self, slot: u64) -> (Timestamp, u64) {
+        let at = slot << SLOT_BITS | self.key >> RANK_BITS;
+        (Timestamp(at), self.key & ((1 << RANK_BITS) - 1))
     }
 }
 
 impl<E> PartialEq for Entry<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
+        self.due() == other.due()
     }
 }
 
@@ -225,9 +250,9 @@ impl<E> PartialOrd for Entry<E> {
 }
 
 impl<E> Ord for Entry<E> {
-    /// Reversed: a heap gives its greatest entry first, and a sorted vector its last.
+    /// Reversed: a heap gives its greatest entry first.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
+        other.due().cmp(&self.due())
     }
 }
 
