@@ -24,7 +24,7 @@ const MACHINES: &str = "/apis/seaworthy.dev/v1alpha1/machines";
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/seaworthy-system/leases";
 const SECRETS: &str = "/api/v1/namespaces/seaworthy-system/secrets";
 
-fn order(target: Target, fence: Fence, effect: Effect, names: &Names) -> Request {
+fn order(target: Target, fence: Fence, effect: Effect, names: &mut Names) -> Request {
     let action = Action { id: ActionId(1), target, fence, deadline: Timestamp::MAX, effect };
     request(&action, names).unwrap()
 }
@@ -43,7 +43,7 @@ fn status(fake: &Fake) -> Request {
     let target = Target::Machine(names.machine("m1"));
     let status = MachineStatus { observed_generation: 4, ..MachineStatus::default() };
     let fence = unchanged(&fake.get(MACHINES, "m1").unwrap());
-    order(target, fence, Effect::WriteMachineStatus(Box::new(status)), &names)
+    order(target, fence, Effect::WriteMachineStatus(Box::new(status)), &mut names)
 }
 
 fn with_machine() -> Fake {
@@ -86,7 +86,8 @@ async fn finalizers_are_patched_and_nothing_else() {
     let mut names = Names::new();
     let target = Target::Machine(names.machine("m1"));
     let fence = unchanged(&fake.get(MACHINES, "m1").unwrap());
-    let patch = order(target, fence, Effect::WriteFinalizers(vec!["seaworthy.dev/in-use".into()]), &names);
+    let patch =
+        order(target, fence, Effect::WriteFinalizers(vec!["seaworthy.dev/in-use".into()]), &mut names);
     assert_eq!(send(&fake, &patch).await, written(2));
     let machine = fake.get(MACHINES, "m1").unwrap();
     assert_eq!(machine["metadata"]["finalizers"], json!(["seaworthy.dev/in-use"]));
@@ -97,7 +98,7 @@ async fn finalizers_are_patched_and_nothing_else() {
 #[tokio::test(start_paused = true)]
 async fn the_lease_is_created_once_and_taken_over_under_its_fence() {
     let fake = Fake::default();
-    let names = Names::new();
+    let mut names = Names::new();
     let lease = |holder: &str, epoch| {
         Effect::WriteLease(LeaseRecord {
             holder: holder.into(),
@@ -105,7 +106,7 @@ async fn the_lease_is_created_once_and_taken_over_under_its_fence() {
             ..LeaseRecord::default()
         })
     };
-    let create = order(Target::Lease, Fence::Absent, lease("a", 1), &names);
+    let create = order(Target::Lease, Fence::Absent, lease("a", 1), &mut names);
     assert_eq!(send(&fake, &create).await, written(1));
     assert_eq!(send(&fake, &create).await, Outcome::Stale);
     let mut stored = fake.get(LEASES, "seaworthy").unwrap();
@@ -113,8 +114,8 @@ async fn the_lease_is_created_once_and_taken_over_under_its_fence() {
     fake.put(LEASES, stored);
     let fence = unchanged(&fake.get(LEASES, "seaworthy").unwrap());
     let (ours, theirs) = (
-        order(Target::Lease, fence, lease("b", 2), &names),
-        order(Target::Lease, fence, lease("c", 2), &names),
+        order(Target::Lease, fence, lease("b", 2), &mut names),
+        order(Target::Lease, fence, lease("c", 2), &mut names),
     );
     assert_eq!(send(&fake, &ours).await, written(3));
     assert_eq!(send(&fake, &theirs).await, Outcome::Stale);

@@ -304,8 +304,8 @@ impl<X: Execute> Drive<X> {
     }
 
     /// Puts an action into the words of whoever carries it out.
-    fn prepare(&self, action: &Action) -> Result<Order, Cause> {
-        let names = self.projection.names();
+    fn prepare(&mut self, action: &Action) -> Result<Order, Cause> {
+        let names = self.projection.names_mut();
         if action.effect == Effect::Watch {
             return Ok(Order::Watch);
         }

@@ -13,6 +13,7 @@ use seaworthy_model::event::{Event, Observation};
 use seaworthy_model::id::{CertificateRequestId, ComponentId, MachineId, Named, NamedId, VersionId};
 use seaworthy_model::machine::ComponentStatus;
 
+use crate::render::recent::RecentlyWritten;
 use crate::v1alpha1;
 
 /// Interned names of machines, components, versions and certificate requests.
@@ -28,6 +29,8 @@ pub struct Names {
     expected: Option<MachineId>,
     /// What the last lists of components meant that were read with these names.
     pub(crate) component_lists: Recent<[v1alpha1::ComponentStatus], [ComponentStatus]>,
+    /// What the last lists of components were written as with these names.
+    pub(crate) lists_written: RecentlyWritten,
 }
 
 /// What was made of the last few shared values, by identity: while it is kept here, a value's place in memory means no

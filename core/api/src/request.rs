@@ -219,7 +219,7 @@ pub enum RequestError {
 ///
 /// # Errors
 /// When the action is not a sound request to the API server.
-pub fn request(action: &Action, names: &Names) -> Result<Request, RequestError> {
+pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestError> {
     let unfit = || RequestError::Unfit { target: action.target, fence: action.fence };
     let unchanged = |name: &str| match action.fence {
         Fence::Unchanged { uid, resource_version } => Ok(precondition(name, uid, resource_version)),

@@ -33,7 +33,7 @@ fn names() -> Names {
 }
 
 fn assert_http(action: &Action, (method, path, content_type): (&str, &str, &str), body: &Value) {
-    let http = request(action, &names()).unwrap().http("seaworthy");
+    let http = request(action, &mut names()).unwrap().http("seaworthy");
     assert_eq!((http.method, http.content_type), (method, content_type));
     assert_eq!(http.path, format!("{path}?fieldManager=seaworthy"));
     assert_eq!(http.body, *body);
@@ -148,7 +148,7 @@ fn finalizers_are_replaced_as_a_whole() {
         assert_http(&action(target, unchanged(), write), ("PATCH", &path, MERGE), &body);
     }
     let none = action(Target::PackageVersion, unchanged(), Effect::WriteFinalizers(vec![]));
-    let Request::PatchFinalizers(patch) = request(&none, &names()).unwrap() else { panic!("a patch") };
+    let Request::PatchFinalizers(patch) = request(&none, &mut names()).unwrap() else { panic!("a patch") };
     assert!(patch.finalizers.is_empty());
     let http = Request::PatchFinalizers(patch).http("seaworthy");
     assert_eq!(http.body["metadata"]["finalizers"], json!([]), "an empty list, not a missing one");
@@ -158,7 +158,7 @@ fn finalizers_are_replaced_as_a_whole() {
 fn what_is_not_a_sound_request_is_refused() {
     let unfit = |action: &Action| {
         let expected = RequestError::Unfit { target: action.target, fence: action.fence };
-        assert_eq!(request(action, &names()), Err(expected));
+        assert_eq!(request(action, &mut names()), Err(expected));
     };
     let finalizers = || Effect::WriteFinalizers(vec![]);
     let status = || Effect::WriteMachineStatus(Box::default());
@@ -167,8 +167,8 @@ fn what_is_not_a_sound_request_is_refused() {
     unfit(&action(Target::PackageVersion, unchanged(), status()));
     unfit(&action(Target::Lease, unchanged(), finalizers()));
     unfit(&action(Target::Lease, Fence::None, Effect::WriteLease(LeaseRecord::default())));
-    let watch = request(&action(Target::Driver, Fence::None, Effect::Watch), &names());
+    let watch = request(&action(Target::Driver, Fence::None, Effect::Watch), &mut names());
     assert_eq!(watch, Err(RequestError::NotForTheApiServer));
     let stranger = action(Target::Machine(MachineId(9)), unchanged(), finalizers());
-    assert!(matches!(request(&stranger, &names()), Err(RequestError::UnknownId(_))));
+    assert!(matches!(request(&stranger, &mut names()), Err(RequestError::UnknownId(_))));
 }

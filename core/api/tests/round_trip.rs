@@ -223,9 +223,18 @@ proptest! {
     #[test]
     fn machine_status_comes_back(status in machine_status()) {
         let mut names = names();
-        let rendered = render::machine_status(&status, &names).unwrap();
+        let rendered = render::machine_status(&status, &mut names).unwrap();
         prop_assert_eq!(parse::machine_status(&stored(&rendered), &mut names), status);
         prop_assert!(names.take_new().len() == COMPONENTS.len() * (VERSIONS.len() + 1), "no new name appeared");
+    }
+
+    /// Whatever was written before, and however often.
+    #[test]
+    fn a_status_is_written_as_if_it_were_the_first(statuses in vec(machine_status(), 1..40)) {
+        let mut used = names();
+        for status in statuses.iter().chain(statuses.iter().rev()) {
+            prop_assert_eq!(render::machine_status(status, &mut used), render::machine_status(status, &mut names()));
+        }
     }
 
     #[test]
@@ -238,13 +247,13 @@ proptest! {
     /// The same state is the same text, whichever process writes it: ids differ between processes, names do not.
     #[test]
     fn text_does_not_depend_on_ids(status in machine_status()) {
-        let rendered = render::machine_status(&status, &names()).unwrap();
+        let rendered = render::machine_status(&status, &mut names()).unwrap();
         let mut others = Names::new();
         for component in COMPONENTS.into_iter().rev() {
             others.component(component);
         }
         let read = parse::machine_status(&rendered, &mut others);
-        prop_assert_eq!(render::machine_status(&read, &others).unwrap(), rendered);
+        prop_assert_eq!(render::machine_status(&read, &mut others).unwrap(), rendered);
     }
 
     #[test]
@@ -276,7 +285,7 @@ proptest! {
         let mut names = Names::new();
         let read = parse::machine_status(&status, &mut names);
         // What was read is sound: it can be written again.
-        prop_assert!(render::machine_status(&read, &names).is_ok());
+        prop_assert!(render::machine_status(&read, &mut names).is_ok());
         let want = v1alpha1::WantStatus { state: word(2), version: Some(word(3)), ..Default::default() };
         let rollout = v1alpha1::RolloutStatus {
             component: word(4),
@@ -337,6 +346,6 @@ fn installed_is_one_line_in_the_order_of_names() {
         components.push(ComponentStatus { component, installed: Some(installed), failed: None });
     }
     let status = MachineStatus { components: components.into(), ..MachineStatus::default() };
-    let rendered = render::machine_status(&status, &names).unwrap();
+    let rendered = render::machine_status(&status, &mut names).unwrap();
     assert_eq!(*rendered.installed, *"runc=1.3.0,webd=1.1.0");
 }

@@ -7,6 +7,7 @@ mod blocker;
 mod certificate;
 pub(crate) mod fleet_words;
 mod lease;
+pub(crate) mod recent;
 mod status;
 pub(crate) mod words;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use seaworthy_model::machine::{ComponentStatus, Condition, MachineStatus, Want};
 use seaworthy_model::package_version::{FleetCondition, PackageVersionStatus, Rollout};
 
+use super::recent::Written;
 use super::{fleet_words, words};
 use crate::names::{Names, UnknownId};
 use crate::v1alpha1;
@@ -16,10 +17,19 @@ const INSTALLED_MAX: usize = 32_768;
 ///
 /// # Errors
 /// When an id stands for nothing in `names`.
-pub fn machine_status(status: &MachineStatus, names: &Names) -> Result<v1alpha1::MachineStatus, UnknownId> {
-    let components = status.components.iter().map(|component| component_status(component, names));
-    let mut components: Vec<_> = components.collect::<Result<_, _>>()?;
-    components.sort_by(|a, b| a.name.cmp(&b.name));
+pub fn machine_status(
+    status: &MachineStatus,
+    names: &mut Names,
+) -> Result<v1alpha1::MachineStatus, UnknownId> {
+    let list = &status.components;
+    let Written { components, installed } = match names.lists_written.get(list) {
+        Some(written) => written,
+        None => {
+            let written = write_components(list, names)?;
+            names.lists_written.put(Arc::clone(list), written.clone());
+            written
+        }
+    };
     Ok(v1alpha1::MachineStatus {
         observed_generation: signed(status.observed_generation),
         identity: status.identity.as_ref().map(|identity| v1alpha1::Identity {
@@ -28,10 +38,17 @@ pub fn machine_status(status: &MachineStatus, names: &Names) -> Result<v1alpha1:
             architecture: identity.architecture.name().into(),
             cgroup_version: identity.cgroup_version.map(|version| version.name().into()),
         }),
-        installed: installed(&components).into(),
-        components: components.into(),
+        installed,
+        components,
         conditions: status.conditions.iter().map(condition).collect(),
     })
+}
+
+fn write_components(list: &[ComponentStatus], names: &Names) -> Result<Written, UnknownId> {
+    let components = list.iter().map(|component| component_status(component, names));
+    let mut components: Vec<_> = components.collect::<Result<_, _>>()?;
+    components.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Written { installed: installed(&components).into(), components: components.into() })
 }
 
 /// Kubernetes counts in signed numbers.

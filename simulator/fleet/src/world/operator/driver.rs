@@ -194,8 +194,8 @@ impl World {
         }
     }
 
-    fn send_request(&mut self, process: &Process, sender: Sender, action: &Action) -> Dispatched {
-        let request = match request::request(action, &process.names) {
+    fn send_request(&mut self, process: &mut Process, sender: Sender, action: &Action) -> Dispatched {
+        let request = match request::request(action, &mut process.names) {
             Ok(request) => request,
             Err(error) => {
                 self.oracle.breach("soundAction", self.queue.now(), format!("{:?}: {error}", action.target));

@@ -30,7 +30,7 @@ impl World {
     /// Sends a renewal. When no fault touches it, and nothing stands between the process, the API server and those who
     /// watch, it has happened at once.
     pub(super) fn renew(&mut self, process: &mut Process, sender: Sender, action: &Action) {
-        let request = match request::request(action, &process.names) {
+        let request = match request::request(action, &mut process.names) {
             Ok(request) => request,
             Err(error) => {
                 self.oracle.breach("soundAction", self.queue.now(), format!("{:?}: {error}", action.target));
