@@ -105,19 +105,20 @@ fn addresses_belong(
 
 fn judge_order(world: &World, id: MachineId, command: &HostCommand) -> Option<&'static str> {
     let machine = world.machine(id);
-    let name = world.machine_name(id);
+    // Most orders are none of those that name the node.
+    let name = || world.machine_name(id);
     match command {
         HostCommand::Facts | HostCommand::Status(_) | HostCommand::Disown => None,
         HostCommand::RequestCertificate { path, replaces } => {
             let present = identity(machine).and_then(|known| known.certificate.as_ref());
-            let is_own = present.is_none_or(|present| present.is_of_node(name));
+            let is_own = present.is_none_or(|present| present.is_of_node(name()));
             let is_its = replaces.is_none() || present.is_some_and(|present| Some(present.key) == *replaces);
             (!is_own || !is_its || path.is_empty()).then_some("a key in the place of another node's")
         }
         HostCommand::InstallCertificate { certificate, .. } => {
             let pending = identity(machine).and_then(|known| known.pending.as_ref());
-            let object =
-                pending.and_then(|pending| world.certificates.object_named(&request_name(name, pending.key)));
+            let request = pending.map(|pending| request_name(name(), pending.key));
+            let object = request.and_then(|request| world.certificates.object_named(&request));
             let is_issued = object.is_some_and(
                 |object| matches!(&object.state, RequestState::Issued(_, issued) if issued == certificate),
             );

@@ -84,8 +84,9 @@ pub(crate) enum Note {
 }
 
 impl<'a> Draft<'a> {
-    pub(crate) const fn new(config: &'a Config, seed: Seed, now: Timestamp) -> Self {
-        Self { config, seed, now, order: None, blocker: None, wake: None, notes: Vec::new() }
+    /// Nothing is decided yet. Notes are kept in `notes`, which is empty.
+    pub(crate) const fn new(config: &'a Config, seed: Seed, now: Timestamp, notes: Vec<Note>) -> Self {
+        Self { config, seed, now, order: None, blocker: None, wake: None, notes }
     }
 
     pub(crate) const fn wait(&mut self, blocker: Blocker) {

@@ -18,6 +18,7 @@ mod timers;
 mod world;
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
@@ -33,7 +34,7 @@ pub use rank::RankKey;
 pub use resolution::{Aim, Origin, Target, targets};
 pub use world::{
     Certificates, Contact, Counts, Failure, Fleet, InFlight, InFlightKind, Leadership, Machine, Request,
-    Retry, RolloutState, Standing, Use, User, Version, World,
+    Retry, RolloutState, Standing, UnderWay, Use, User, Version, World,
 };
 use world::{Terms, WARM_AT_ONCE};
 
@@ -45,6 +46,8 @@ pub struct Engine {
     world: World,
     queue: WorkQueue,
     actions: u64,
+    /// Room for what a decision leaves to be remembered; empty between two.
+    notes: Vec<Note>,
 }
 
 impl Engine {
@@ -55,7 +58,7 @@ impl Engine {
         world.leadership.holder.clone_from(&config.holder);
         world.leadership.renew_deadline = config.renew_deadline;
         world.touch(Subject::Leadership, queue::Priority::Urgent);
-        Self { config, seed, world, queue: WorkQueue::default(), actions: 0 }
+        Self { config, seed, world, queue: WorkQueue::default(), actions: 0, notes: Vec::new() }
     }
 
     /// Takes in one fact. Cheap, infallible, decides nothing.
@@ -142,7 +145,10 @@ impl Engine {
             return;
         }
         self.world.warm(self.queue.ahead(WARM_AT_ONCE).filter_map(|subject| match subject {
-            Subject::Machine(id) => Some(id),
+            Subject::Machine(id) => {
+                core::hint::black_box(self.queue.warm(subject));
+                Some(id)
+            }
             Subject::Leadership
             | Subject::PackageVersion
             | Subject::Version(_)
@@ -156,15 +162,17 @@ impl Engine {
     }
 
     fn enqueue_touched(&mut self) {
-        for (subject, priority) in self.world.take_touched() {
+        let mut touched = self.world.take_touched();
+        for (subject, priority) in touched.drain(..) {
             self.queue.add(subject, priority);
         }
+        self.world.reuse_touched(touched);
     }
 
     fn decide(&mut self, subject: Subject, now: Timestamp, turn: &mut Turn) {
-        let mut draft = Draft::new(&self.config, self.seed, now);
+        let mut draft = Draft::new(&self.config, self.seed, now, core::mem::take(&mut self.notes));
         controllers::reconcile(&self.world, subject, &mut draft);
-        let Draft { order, blocker, wake, notes, .. } = draft;
+        let Draft { order, blocker, wake, mut notes, .. } = draft;
         turn.report.reconciled += 1;
         self.world.set_blocker(subject, blocker);
         if let Some(blocker) = blocker {
@@ -175,9 +183,10 @@ impl Engine {
         {
             self.queue.add_at(subject, at);
         }
-        for note in notes {
+        for note in notes.drain(..) {
             self.remember(subject, note);
         }
+        self.notes = notes;
         if let Some(order) = order {
             turn.actions.push(self.start(subject, order));
         }

@@ -48,8 +48,8 @@ fn until_work(fixture: &mut Fixture) -> MachineId {
         if let Some(place) = fixture.pending.iter().position(is_change) {
             let order = fixture.pending.remove(place);
             fixture.pending.insert(0, order);
-            let started = fixture.engine.world().in_flight()[&fixture.pending[0].id].subject;
-            let seaworthy_model::report::Subject::Machine(id) = started else { panic!("{started:?}") };
+            let started = fixture.engine.world().in_flight().get(&fixture.pending[0].id).map(|of| of.subject);
+            let Some(seaworthy_model::report::Subject::Machine(id)) = started else { panic!("{started:?}") };
             return id;
         }
         fixture.execute();

@@ -252,16 +252,14 @@ impl Step<'_> {
         );
         let observed_generation =
             if keeps { self.object.status.observed_generation } else { meta.generation };
-        let status = PackageVersionStatus {
-            observed_generation,
-            conditions: self.conditions(draft, standstill, observed_generation),
-            rollouts,
-        };
+        let conditions = self.conditions(draft, standstill, observed_generation);
         let recorded = &self.object.status;
-        let same = status.observed_generation == recorded.observed_generation
-            && status.rollouts == recorded.rollouts
-            && told(&status) == told(recorded);
+        let same = observed_generation == recorded.observed_generation
+            && rollouts == recorded.rollouts
+            && told(&conditions).eq(told(&recorded.conditions));
         if !same {
+            let conditions = conditions.into();
+            let status = PackageVersionStatus { observed_generation, conditions, rollouts };
             draft.write_package_version_status(meta, status);
         }
     }
@@ -294,7 +292,7 @@ impl Step<'_> {
         draft: &Draft<'_>,
         standstill: Standstill,
         observed_generation: u64,
-    ) -> Vec<FleetCondition> {
+    ) -> [FleetCondition; 2] {
         let (complete, progressing) = match standstill {
             Standstill::Complete => {
                 ((Truth::True, FleetReason::AllUpdated), (Truth::True, FleetReason::AllUpdated))
@@ -309,31 +307,22 @@ impl Step<'_> {
         };
         let told = [(FleetConditionKind::Complete, complete), (FleetConditionKind::Progressing, progressing)];
         let recorded = &self.object.status.conditions;
-        told.into_iter()
-            .map(|(kind, (truth, reason))| {
-                let before = recorded.iter().find(|before| before.kind == kind && before.truth == truth);
-                let since = before.map_or(draft.now.whole_seconds(), |before| before.since);
-                FleetCondition {
-                    kind,
-                    truth,
-                    reason,
-                    message: self.words(reason),
-                    since,
-                    observed_generation,
-                }
-            })
-            .collect()
+        told.map(|(kind, (truth, reason))| {
+            let before = recorded.iter().find(|before| before.kind == kind && before.truth == truth);
+            let since = before.map_or(draft.now.whole_seconds(), |before| before.since);
+            FleetCondition { kind, truth, reason, message: self.words(reason), since, observed_generation }
+        })
     }
 }
 
-/// What a status tells, without words and times; but the epoch that a person has to know is in the words.
-fn told(status: &PackageVersionStatus) -> Vec<(FleetConditionKind, Truth, FleetReason, Option<&str>)> {
-    let words = |told: &FleetCondition| told.reason == FleetReason::StoreRegressed;
-    status
-        .conditions
-        .iter()
-        .map(|told| (told.kind, told.truth, told.reason, words(told).then_some(told.message.as_str())))
-        .collect()
+/// What conditions tell, without words and times; but the epoch that a person has to know is in the words.
+fn told(
+    conditions: &[FleetCondition],
+) -> impl Iterator<Item = (FleetConditionKind, Truth, FleetReason, Option<&str>)> {
+    conditions.iter().map(|told| {
+        let words = (told.reason == FleetReason::StoreRegressed).then_some(told.message.as_str());
+        (told.kind, told.truth, told.reason, words)
+    })
 }
 
 /// Every machine that can be worked on has it.

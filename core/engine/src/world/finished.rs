@@ -136,9 +136,7 @@ impl World {
         self.certificates.begin_epoch();
         for id in self.machines.ids() {
             self.change(id, Machine::forget_contact);
-            let identity =
-                self.machine(id).object.as_ref().and_then(|object| object.status.identity.as_ref());
-            if let Some(host) = identity.map(|identity| identity.host) {
+            if let Some(host) = self.machine(id).recorded_host() {
                 self.hosts.entry(host).or_insert(id);
             }
         }
@@ -222,9 +220,7 @@ impl World {
         if self.machine(id).owns(facts.host) {
             return;
         }
-        let object = self.machine(id).object.as_ref();
-        let identity = object.and_then(|object| object.status.identity.as_ref());
-        if identity.is_some_and(|identity| identity.host != facts.host) {
+        if self.machine(id).recorded_host().is_some_and(|recorded| recorded != facts.host) {
             return self.note(id, |machine| machine.host.owned = false);
         }
         let present = self.hosts.get(&facts.host).copied();

@@ -288,6 +288,11 @@ impl Machine {
         })
     }
 
+    /// The host that is recorded as its own.
+    pub(super) fn recorded_host(&self) -> Option<HostId> {
+        Some(self.object.as_ref()?.status.identity.as_ref()?.host)
+    }
+
     /// Whether it is known without looking it up that [`World::owner_of`](super::World::owner_of) of the host is this
     /// machine.
     pub(super) fn owns(&self, host: HostId) -> bool {

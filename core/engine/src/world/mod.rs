@@ -21,6 +21,7 @@ mod rollouts;
 mod rows;
 mod standing;
 mod standings;
+mod under_way;
 mod users;
 
 use alloc::boxed::Box;
@@ -47,6 +48,7 @@ pub use leadership::Leadership;
 use line::Line;
 pub use machine::{Contact, Failure, Machine, Retry, Standing};
 use rows::Rows;
+pub use under_way::UnderWay;
 pub use users::{Use, User};
 
 use crate::by_subject::BySubject;
@@ -73,7 +75,7 @@ pub struct World {
     departed: BTreeMap<MachineId, u64>,
     /// The newest `resourceVersion` of a machine in the lists of this epoch: one that was not in them is newer.
     listed: u64,
-    in_flight: BTreeMap<ActionId, InFlight>,
+    in_flight: UnderWay,
     sessions: u32,
     live: u32,
     imported: u32,
@@ -102,6 +104,9 @@ pub(crate) const WARM_AT_ONCE: usize = 32;
 
 /// The rows of fewer machines are near as they are.
 const LARGE: usize = 4_096;
+
+/// Room for so many subjects is kept.
+const TOUCHED_KEPT: usize = 4_096;
 
 /// One version of a component.
 #[derive(Clone, Debug, Default)]
@@ -193,7 +198,11 @@ impl World {
         }
         let words = machines.into_iter().map(|id| {
             let blocked = self.blockers.get(Subject::Machine(id)).is_some();
-            self.machine(id).warm() ^ u64::from(blocked)
+            let machine = self.machine(id);
+            // Whose host it is, is looked up when it is read for the first time.
+            let host = machine.recorded_host().filter(|_| !machine.host.owned);
+            let owner = host.and_then(|host| self.hosts.get(&host)).map_or(0, |owner| owner.0);
+            machine.warm() ^ u64::from(blocked) ^ u64::from(owner)
         });
         core::hint::black_box(words.fold(0, |sum, word| sum ^ word));
     }
@@ -294,7 +303,7 @@ impl World {
 
     /// The actions that have not ended.
     #[must_use]
-    pub const fn in_flight(&self) -> &BTreeMap<ActionId, InFlight> {
+    pub const fn in_flight(&self) -> &UnderWay {
         &self.in_flight
     }
 
@@ -344,6 +353,13 @@ impl World {
 
     pub(crate) fn take_touched(&mut self) -> Vec<(Subject, Priority)> {
         core::mem::take(&mut self.touched)
+    }
+
+    /// Goes on using the room of a list that was worked off, unless that was an uncommonly long one.
+    pub(crate) fn reuse_touched(&mut self, worked_off: Vec<(Subject, Priority)>) {
+        if worked_off.is_empty() && self.touched.is_empty() && worked_off.capacity() <= TOUCHED_KEPT {
+            self.touched = worked_off;
+        }
     }
 
     /// Hands out free slots: touches as many of those that wait as there are slots.

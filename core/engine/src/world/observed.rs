@@ -116,8 +116,7 @@ impl World {
     /// Forgets whose host it was: the one that is recorded, and the one that was reached before it could be recorded.
     fn give_up_host(&mut self, id: MachineId) {
         let machine = self.machine(id);
-        let identity = machine.object.as_ref().and_then(|object| object.status.identity.as_ref());
-        let recorded = identity.map(|identity| identity.host);
+        let recorded = machine.recorded_host();
         let reached = machine.host.facts.as_ref().map(|facts| facts.host);
         for host in [recorded, reached].into_iter().flatten() {
             if self.hosts.get(&host) == Some(&id) {
