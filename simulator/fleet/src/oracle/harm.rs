@@ -8,6 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
 use seaworthy_api::v1alpha1::ComponentSetting;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
@@ -31,8 +33,8 @@ pub(super) struct Harm {
     max_failures: u32,
     /// What the fleet wishes for, and the generations of the `ClusterPackageVersion` since which it does.
     wishes: Vec<(ComponentSetting, i64)>,
-    /// By host at work.
-    begun: BTreeMap<u32, Begun>,
+    /// By host at work. Never walked through.
+    begun: HashMap<u32, Begun, FxBuildHasher>,
     /// By host: when people last changed what they want of its Machine.
     asked: BTreeMap<u32, Timestamp>,
     releases: BTreeMap<ReleaseNumber, Record>,
@@ -63,7 +65,7 @@ impl Harm {
             generation: 0,
             max_failures: 1,
             wishes: Vec::new(),
-            begun: BTreeMap::new(),
+            begun: HashMap::default(),
             asked: BTreeMap::new(),
             releases: BTreeMap::new(),
         }

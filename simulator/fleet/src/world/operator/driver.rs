@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use seaworthy_api::names::Names;
+use seaworthy_api::names::UnknownId;
 use seaworthy_api::request::{self, Request};
 use seaworthy_check::check;
-use seaworthy_kernel::{Priority, Span, Timestamp, word};
+use seaworthy_kernel::{Priority, Span, word};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::{ProbeCheck, Recipe};
-use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
+use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::{Event as Input, Outcome, Receipt};
 use seaworthy_model::host::{
     self, Connection, HostCommand, HostFacts, HostOrder, InstalledComponent, OperationReport, OperationState,
@@ -251,7 +251,7 @@ impl World {
 
     fn send_order(
         &mut self,
-        process: &Process,
+        process: &mut Process,
         sender: Sender,
         action: &Action,
         order: &HostOrder,
@@ -352,7 +352,7 @@ impl World {
     /// An answer arrives.
     pub(in crate::world) fn finished(&mut self, sender: Sender, outcome: Outcome) {
         let Some(mut process) = self.take_process(sender.process) else { return self.queue.discount() };
-        if process.untrack(sender.action) {
+        if process.deadlines.remove(sender.action) {
             if outcome == Outcome::Stale {
                 self.tally.note(Occasion::WriteStale);
             }
@@ -370,8 +370,8 @@ impl World {
         let now = self.queue.now();
         process.deadline_at = None;
         let mut any = false;
-        while let Some(action) = process.overdue(now) {
-            any |= process.untrack(action);
+        for action in process.deadlines.overdue(now) {
+            any |= process.deadlines.remove(action);
             process.observe(Input::Finished { action, outcome: Outcome::Unknown });
         }
         if any {
@@ -379,7 +379,9 @@ impl World {
         } else {
             self.queue.discount();
         }
-        process.want_deadline(&mut self.queue);
+        if let Some(at) = process.deadlines.next() {
+            process.want_deadline(at, &mut self.queue);
+        }
         self.put_process(process);
     }
 
@@ -402,7 +404,7 @@ impl World {
     /// A command in the numbers of this world.
     fn command(
         &mut self,
-        process: &Process,
+        process: &mut Process,
         target: Target,
         command: &HostCommand,
     ) -> Result<Command, String> {
@@ -415,15 +417,16 @@ impl World {
             }
             HostCommand::Apply(operation) => operation,
         };
-        let component =
-            process.names.component_name(operation.component).map_err(|error| error.to_string())?;
+        let Process { names, vocabulary, .. } = process;
+        let unknown = |error: UnknownId| error.to_string();
+        let component = vocabulary.component_number(operation.component, &mut self.catalogue, names);
+        let component = component.map_err(unknown)?;
         let change = match &operation.change {
             host::Change::Remove => Change::Remove,
             host::Change::Install(release) => {
-                let version =
-                    process.names.version_object_name(release.version).map_err(|error| error.to_string())?;
+                let version = vocabulary.version_number(release.version, &mut self.catalogue, names);
                 Change::Install(Install {
-                    version: self.catalogue.version(version),
+                    version: version.map_err(unknown)?,
                     release: self.catalogue.release(release.id),
                     rollback: release.recipe.content.rollback,
                     has_preflight: release.recipe.content.preflight.is_some(),
@@ -433,7 +436,6 @@ impl World {
                 })
             }
         };
-        let component = self.catalogue.component(component);
         let (id, generation) = (operation.id, operation.generation);
         Ok(Command::Apply(Work { id, generation, component, change }))
     }
@@ -445,15 +447,16 @@ impl World {
         host: u32,
         report: Option<Report>,
     ) -> Option<Box<HostFacts>> {
-        let names = &mut self.processes.get_mut(process as usize)?.as_mut()?.names;
+        let process = self.processes.get_mut(process as usize)?.as_mut()?;
         let host = self.hosts.get(host as usize)?;
-        let operation = report.map(|report| operation_report(report, &self.catalogue, names));
+        let operation = report.map(|report| process.operation_report(report, &self.catalogue));
+        let Process { names, vocabulary, .. } = &mut **process;
         let mut components: Vec<InstalledComponent> = host
             .installed()
             .iter()
             .map(|installed| InstalledComponent {
-                component: names.component(self.catalogue.component_name(installed.component)),
-                version: names.version_object(self.catalogue.version_name(installed.version)),
+                component: vocabulary.component(installed.component, &self.catalogue, names),
+                version: vocabulary.version(installed.version, &self.catalogue, names),
                 release: self.catalogue.release_id(installed.release),
                 drift: installed.drift,
             })
@@ -483,26 +486,23 @@ impl Process {
         }
     }
 
-    fn overdue(&self, now: Timestamp) -> Option<ActionId> {
-        self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, action)| *action)
+    /// What a host reports of an operation, in the ids of this process.
+    fn operation_report(&mut self, report: Report, catalogue: &Catalogue) -> OperationReport {
+        let Self { names, vocabulary, .. } = self;
+        let Operation { id, generation, component, release } = report.operation;
+        let release = release.map(|(version, release)| Installed {
+            version: vocabulary.version(version, catalogue, names),
+            release: catalogue.release_id(release),
+        });
+        let state = match report.ended {
+            None => OperationState::Running,
+            Some(Ended::Interrupted) => OperationState::Interrupted,
+            Some(Ended::Succeeded) => OperationState::Succeeded,
+            Some(Ended::Failed(kind)) => OperationState::Failed(Cause::new(kind, "the operation failed")),
+        };
+        let component = vocabulary.component(component, catalogue, names);
+        OperationReport { id, generation, component, release, state }
     }
-}
-
-/// What a host reports of an operation, in the ids of a process.
-fn operation_report(report: Report, catalogue: &Catalogue, names: &mut Names) -> OperationReport {
-    let Operation { id, generation, component, release } = report.operation;
-    let release = release.map(|(version, release)| Installed {
-        version: names.version_object(catalogue.version_name(version)),
-        release: catalogue.release_id(release),
-    });
-    let state = match report.ended {
-        None => OperationState::Running,
-        Some(Ended::Interrupted) => OperationState::Interrupted,
-        Some(Ended::Succeeded) => OperationState::Succeeded,
-        Some(Ended::Failed(kind)) => OperationState::Failed(Cause::new(kind, "the operation failed")),
-    };
-    let component = names.component(catalogue.component_name(component));
-    OperationReport { id, generation, component, release, state }
 }
 
 /// How long a release that works is probed: one success after the other.

@@ -1,15 +1,17 @@
 //! An operator process: the real engine, driven as the production binary drives it.
 
 mod clock;
+mod deadlines;
 mod driver;
 mod identity;
 mod pause;
 mod renewal;
+mod vocabulary;
 mod watch;
 
 pub(super) use identity::node_certificate;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_api::names::Names;
@@ -31,6 +33,8 @@ use crate::options::Options;
 use crate::oracle::Oracle;
 
 use clock::Clock;
+use deadlines::Deadlines;
+use vocabulary::Vocabulary;
 use watch::Watch;
 
 pub use clock::Skew;
@@ -46,11 +50,11 @@ pub(super) struct Process {
     engine: Engine,
     clock: Clock,
     names: Names,
+    vocabulary: Vocabulary,
     watches: [Watch; KINDS.len()],
     /// By machine, if it pins components: the spec that was delivered last, and what was read from it.
     pinning: BTreeMap<MachineId, (Arc<v1alpha1::MachineSpec>, Parsed<MachineSpec>)>,
-    in_flight: BTreeMap<ActionId, Timestamp>,
-    deadlines: BTreeSet<(Timestamp, ActionId)>,
+    deadlines: Deadlines,
     deadline_at: Option<Timestamp>,
     turn_at: Option<Timestamp>,
     turn_generation: u32,
@@ -70,10 +74,10 @@ impl Process {
             engine,
             clock,
             names: Names::new(),
+            vocabulary: Vocabulary::default(),
             watches: Default::default(),
             pinning: BTreeMap::new(),
-            in_flight: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::default(),
             deadline_at: None,
             turn_at: None,
             turn_generation: 0,
@@ -128,20 +132,11 @@ impl Process {
 
     /// Notes that an action is under way.
     fn track(&mut self, action: ActionId, deadline: Timestamp, queue: &mut Queue<Event>) {
-        self.in_flight.insert(action, deadline);
-        self.deadlines.insert((deadline, action));
-        self.want_deadline(queue);
+        self.deadlines.insert(action, deadline);
+        self.want_deadline(deadline, queue);
     }
 
-    /// Notes that an action has ended. False when it had ended before.
-    fn untrack(&mut self, action: ActionId) -> bool {
-        let Some(deadline) = self.in_flight.remove(&action) else { return false };
-        self.deadlines.remove(&(deadline, action));
-        true
-    }
-
-    fn want_deadline(&mut self, queue: &mut Queue<Event>) {
-        let Some(&(at, _)) = self.deadlines.first() else { return };
+    fn want_deadline(&mut self, at: Timestamp, queue: &mut Queue<Event>) {
         if self.deadline_at.is_none_or(|due| due > at) {
             self.deadline_at = Some(at);
             queue.at(at, Priority::NORMAL, Event::Deadline { process: self.number });

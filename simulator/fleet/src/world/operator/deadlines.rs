@@ -1,0 +1,103 @@
+//! When a process gives up what it has sent.
+
+use std::collections::VecDeque;
+
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::effect::ActionId;
+
+/// The deadlines of a process's actions that have not ended, by their numbers, which ascend. Nearly all end long before:
+/// to note one and to forget it costs no search.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Deadlines {
+    /// The number of the first place.
+    first: u64,
+    /// Whether the action of each number is under way. The first one is.
+    under_way: VecDeque<bool>,
+    /// Deadlines and numbers, each list in the order of both, also of actions that have ended since. There are as many
+    /// lists as actions are given different times to end: a handful.
+    lists: Vec<VecDeque<(Timestamp, ActionId)>>,
+}
+
+impl Deadlines {
+    /// Notes the deadline of an action that was ordered after all others.
+    pub(super) fn insert(&mut self, action: ActionId, deadline: Timestamp) {
+        if self.under_way.is_empty() {
+            self.first = action.0;
+        }
+        while self.first + (self.under_way.len() as u64) < action.0 {
+            self.under_way.push_back(false);
+        }
+        self.under_way.push_back(true);
+        let last = |list: &VecDeque<(Timestamp, ActionId)>| list.back().map(|(last, _)| *last);
+        let fitting = self.lists.iter_mut().filter(|list| last(list) <= Some(deadline));
+        match fitting.max_by_key(|list| last(list)) {
+            Some(list) => list.push_back((deadline, action)),
+            None => self.lists.push([(deadline, action)].into()),
+        }
+    }
+
+    /// Forgets an action. False when it had ended before.
+    pub(super) fn remove(&mut self, action: ActionId) -> bool {
+        let place = action.0.checked_sub(self.first).and_then(|place| self.under_way.get_mut(place as usize));
+        let was_under_way = place.is_some_and(std::mem::take);
+        while self.under_way.front() == Some(&false) {
+            self.under_way.pop_front();
+            self.first += 1;
+        }
+        was_under_way
+    }
+
+    fn is_under_way(&self, ActionId(number): ActionId) -> bool {
+        let place = number.checked_sub(self.first).and_then(|place| self.under_way.get(place as usize));
+        place.copied().unwrap_or_default()
+    }
+
+    /// The earliest.
+    pub(super) fn next(&mut self) -> Option<Timestamp> {
+        let mut lists = std::mem::take(&mut self.lists);
+        for list in &mut lists {
+            while list.front().is_some_and(|(_, action)| !self.is_under_way(*action)) {
+                list.pop_front();
+            }
+        }
+        self.lists = lists;
+        self.lists.iter().filter_map(|list| list.front()).map(|(deadline, _)| *deadline).min()
+    }
+
+    /// The actions whose deadline has come, in the order of both.
+    pub(super) fn overdue(&mut self, now: Timestamp) -> Vec<ActionId> {
+        let mut overdue = Vec::new();
+        for list in &mut self.lists {
+            let due = list.partition_point(|(deadline, _)| *deadline <= now);
+            overdue.extend(list.drain(..due));
+        }
+        overdue.sort_unstable();
+        overdue.into_iter().map(|(_, action)| action).filter(|action| self.is_under_way(*action)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_ended_is_not_overdue() {
+        let mut deadlines = Deadlines::default();
+        for (number, deadline) in [(3, 50), (4, 20), (7, 20), (8, 10), (9, 90)] {
+            deadlines.insert(ActionId(number), Timestamp(deadline));
+        }
+        assert_eq!(deadlines.next(), Some(Timestamp(10)));
+        assert!(deadlines.remove(ActionId(8)));
+        for unknown in [0, 5, 8, 10] {
+            assert!(!deadlines.remove(ActionId(unknown)));
+        }
+        assert_eq!(deadlines.next(), Some(Timestamp(20)));
+        assert_eq!(deadlines.overdue(Timestamp(50)), [4, 7, 3].map(ActionId));
+        for number in [3, 4, 7] {
+            assert!(deadlines.remove(ActionId(number)));
+        }
+        assert_eq!((deadlines.under_way.len(), deadlines.next()), (1, Some(Timestamp(90))));
+        assert!(deadlines.remove(ActionId(9)));
+        assert_eq!((deadlines.under_way.len(), deadlines.next()), (0, None));
+    }
+}

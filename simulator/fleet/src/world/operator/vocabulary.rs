@@ -1,0 +1,107 @@
+//! What a process calls what the world has numbers for. Both are given once and stay: a name that was looked up in both
+//! tables need not be looked up again, and every report of a host has half a dozen.
+
+use seaworthy_api::names::{Names, UnknownId};
+use seaworthy_model::id::{ComponentId, VersionId};
+
+use crate::world::Catalogue;
+use crate::world::host::{ComponentNumber, VersionNumber};
+
+/// The ids of a process for the numbers of the world, and back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Vocabulary {
+    components: Vec<Option<ComponentId>>,
+    versions: Vec<Option<VersionId>>,
+    component_numbers: Vec<Option<ComponentNumber>>,
+    version_numbers: Vec<Option<VersionNumber>>,
+}
+
+impl Vocabulary {
+    /// The id of a component.
+    pub(super) fn component(
+        &mut self,
+        number: ComponentNumber,
+        catalogue: &Catalogue,
+        names: &mut Names,
+    ) -> ComponentId {
+        let known = place(&mut self.components, number.0);
+        *known.get_or_insert_with(|| names.component(catalogue.component_name(number)))
+    }
+
+    /// The id of a version.
+    pub(super) fn version(
+        &mut self,
+        number: VersionNumber,
+        catalogue: &Catalogue,
+        names: &mut Names,
+    ) -> VersionId {
+        let known = place(&mut self.versions, number.0);
+        *known.get_or_insert_with(|| names.version_object(catalogue.version_name(number)))
+    }
+
+    /// The number of a component.
+    pub(super) fn component_number(
+        &mut self,
+        id: ComponentId,
+        catalogue: &mut Catalogue,
+        names: &Names,
+    ) -> Result<ComponentNumber, UnknownId> {
+        let known = place(&mut self.component_numbers, id.0);
+        if let Some(number) = known {
+            return Ok(*number);
+        }
+        Ok(*known.insert(catalogue.component(names.component_name(id)?)))
+    }
+
+    /// The number of a version.
+    pub(super) fn version_number(
+        &mut self,
+        id: VersionId,
+        catalogue: &mut Catalogue,
+        names: &Names,
+    ) -> Result<VersionNumber, UnknownId> {
+        let known = place(&mut self.version_numbers, id.0);
+        if let Some(number) = known {
+            return Ok(*number);
+        }
+        Ok(*known.insert(catalogue.version(names.version_object_name(id)?)))
+    }
+}
+
+fn place<T: Copy>(table: &mut Vec<Option<T>>, number: u32) -> &mut Option<T> {
+    let index = number as usize;
+    if table.len() <= index {
+        table.resize(index + 1, None);
+    }
+    &mut table[index]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_what_the_names_say() {
+        let (mut catalogue, mut names, mut vocabulary) =
+            (Catalogue::default(), Names::new(), Vocabulary::default());
+        let texts = ["web", "agent", "runtime"];
+        // The process has met them in another order.
+        let ids = texts.map(|text| (text, names.component(text), names.version(text, "1.0.0")));
+        for (text, component, version) in ids.into_iter().rev().chain(ids) {
+            let number = vocabulary.component_number(component, &mut catalogue, &names).unwrap();
+            assert_eq!(catalogue.component_name(number), text);
+            assert_eq!(vocabulary.component(number, &catalogue, &mut names), component);
+            let number = vocabulary.version_number(version, &mut catalogue, &names).unwrap();
+            assert_eq!(catalogue.version_name(number), format!("{text}-1.0.0"));
+            assert_eq!(vocabulary.version(number, &catalogue, &mut names), version);
+        }
+        assert!(vocabulary.component_number(ComponentId(9), &mut catalogue, &names).is_err());
+        // What it meets first in a report is given an id, and announced like any other.
+        let drawn = names.take_new().len();
+        let number = catalogue.version("proxy-2.0.0");
+        let version = vocabulary.version(number, &catalogue, &mut names);
+        assert_eq!(names.version_object_name(version), Ok("proxy-2.0.0"));
+        assert_eq!(names.take_new().len(), 1);
+        assert_eq!(drawn, 2 * texts.len());
+    }
+}
