@@ -224,7 +224,11 @@ impl World {
         let mut signer = Signer::KubeletClient.name();
         let mut user = ("mallory".to_owned(), "system:authenticated");
         let mut name = format!("foreign-{draw:x}");
-        let other = (number + 1) % self.scenario.fleet.machines;
+        // Where there is no other machine, it is a node that is none of the fleet.
+        let other = match self.scenario.fleet.machines {
+            0 | 1 => number + 1,
+            machines => (number + 1) % machines,
+        };
         let by_node = (format!("{NODE_PREFIX}{}", machine_name(other)), NODES_GROUP);
         let mut pem = None;
         match guise {
