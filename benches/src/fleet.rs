@@ -8,10 +8,10 @@ use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::{Event, Observation, Outcome, Receipt};
-use seaworthy_model::id::{Kind, MachineId, Named, NamedId, VersionId};
+use seaworthy_model::id::{Kind, MachineId, Named, NamedId, Uid, VersionId};
 use seaworthy_model::lease::{LeaseObject, LeaseRecord};
 use seaworthy_model::machine::{ConditionKind, MachineObject, Truth};
-use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::node::{Health, NodeObject, NodeState};
 use seaworthy_model::package_version::PackageVersionObject;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Turn;
@@ -98,7 +98,8 @@ impl Fleet {
             let id = machine_id(number);
             events.push(named(NamedId::Machine(id), format!("machine-{number}")));
             events.push(self.machine(id));
-            let node = NodeState { ready: Health::Healthy, since: START };
+            let state = NodeState::plain(Health::Healthy, START);
+            let node = NodeObject { uid: Uid(u128::from(number as u64) + 1_000_000), state };
             events.push(Event::Observed(Observation::Node(id, Some(node))));
         }
         events.extend(Kind::WATCHED.map(|kind| Event::Observed(Observation::Synced(kind))));

@@ -48,6 +48,7 @@ pub(crate) fn machine(number: u32) -> MachineObject {
         meta: meta(u128::from(number) + 1000),
         spec: Ok(Arc::new(spec)),
         status: MachineStatus::default(),
+        is_released: false,
     }
 }
 
@@ -110,6 +111,7 @@ pub(crate) fn package_version(version: VersionId, max_unavailable: CountOrPercen
         max_failures: CountOrPercent::Count(1),
         audit_interval: Duration::from_secs(24 * 3600),
         paused: false,
+        drain: Default::default(),
     };
     PackageVersionObject { meta: meta(1), spec: Ok(Arc::new(spec)), status: PackageVersionStatus::default() }
 }

@@ -50,6 +50,9 @@ pub enum Failure {
         /// Its explanation.
         message: String,
     },
+    /// A pod may not be evicted now, and which disruption budget does not allow it.
+    #[error("{0}")]
+    Budget(String),
     /// The API server answered something that is not what was asked for.
     #[error("the API server's answer cannot be read: {0}")]
     Unreadable(String),
@@ -73,6 +76,7 @@ impl Failure {
             Self::NotSent(_) => "not_sent",
             Self::Lost(_) => "lost",
             Self::Unreadable(_) => "unreadable",
+            Self::Budget(_) => "disruption_budget",
             Self::Answered { code, .. } => match code {
                 404 => "not_found",
                 409 => "conflict",
@@ -88,10 +92,19 @@ impl Failure {
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
         if let kube::Error::Api(status) = &error {
+            if let Some(words) = budget(status) {
+                return Self::Budget(words);
+            }
             return Self::Answered { code: status.code, message: status.message.clone() };
         }
         if never_left(&error) { Self::NotSent(chain(&error)) } else { Self::Lost(chain(&error)) }
     }
+}
+
+/// What an API server says of the disruption budget that does not allow an eviction: only its causes name the budget.
+fn budget(status: &kube::core::Status) -> Option<String> {
+    let causes = &status.details.as_ref().filter(|_| status.code == 429)?.causes;
+    causes.iter().find(|cause| cause.reason == "DisruptionBudget").map(|cause| cause.message.clone())
 }
 
 /// Whether the request certainly never left this machine. These kinds come from `connect` alone; all else, a

@@ -10,6 +10,7 @@
 mod api;
 mod client;
 mod collection;
+mod pods;
 mod projection;
 mod request;
 mod secret;

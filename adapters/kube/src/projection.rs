@@ -182,12 +182,13 @@ const fn single(kind: Kind) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use seaworthy_api::object::{Metadata, Node, Resource};
-    use seaworthy_model::id::{Named, NamedId};
+    use seaworthy_model::id::{Named, NamedId, Uid};
 
     use super::*;
 
     fn node(name: &str) -> Change {
-        Change::Present(Resource::Node(Box::new(Node { metadata: Metadata::named(name), ..Node::default() })))
+        let metadata = Metadata { uid: Uid(7).into(), ..Metadata::named(name) };
+        Change::Present(Resource::Node(Box::new(Node { metadata, ..Node::default() })))
     }
 
     fn take(projection: &mut Projection, changes: impl IntoIterator<Item = Change>) -> Vec<String> {

@@ -88,7 +88,7 @@ impl Secrets {
             Failure::Answered { code: 404, .. } => SecretError::Missing(name.to_owned()),
             // The words of a parser may quote what it read.
             Failure::Unreadable(_) => invalid("is not a Secret".into()),
-            Failure::NotSent(_) | Failure::Lost(_) | Failure::Answered { .. } => {
+            Failure::NotSent(_) | Failure::Lost(_) | Failure::Answered { .. } | Failure::Budget(_) => {
                 SecretError::Unavailable { name: name.to_owned(), failure }
             }
         })?;

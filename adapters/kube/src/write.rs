@@ -10,6 +10,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use crate::api::{Api, Failure, request};
+use crate::pods;
 
 /// The name under which the API server notes who owns the fields.
 const MANAGER: &str = "seaworthy-operator";
@@ -17,18 +18,15 @@ const MANAGER: &str = "seaworthy-operator";
 /// Words in a 5xx answer of an API server whose store did not answer in time: the write may have been committed.
 const AMBIGUOUS: [&str; 3] = ["etcdserver:", "timed out", "timeout"];
 
-/// Sends `write`, once, and waits for the answer until `deadline`.
+/// Sends `write`, once, and waits for the answer until `deadline`. What only asks is asked in as many pages as it takes.
 pub async fn write(api: &Api, write: &Request, deadline: Instant) -> Outcome {
+    if let Request::ListPods(query) = write {
+        return pods::list(api, query, deadline).await;
+    }
     match attempt(api, write, deadline).await {
-        Ok(resource_version) => Outcome::Done(Receipt::Written { resource_version }),
+        Ok(receipt) => Outcome::Done(receipt),
         Err(failure) => {
-            let outcome = classify(
-                failure.clone(),
-                matches!(
-                    write,
-                    Request::CreateLease(_) | Request::CreateCertificateRequest(_) | Request::CreateEvent(_)
-                ),
-            );
+            let outcome = classify(failure.clone(), write);
             if outcome == Outcome::Unknown {
                 let (kind, name) = write.object();
                 tracing::warn!(kind = kind.name(), name, %failure, "it is not known whether a write was committed");
@@ -38,7 +36,7 @@ pub async fn write(api: &Api, write: &Request, deadline: Instant) -> Outcome {
     }
 }
 
-async fn attempt(api: &Api, write: &Request, deadline: Instant) -> Result<u64, Failure> {
+async fn attempt(api: &Api, write: &Request, deadline: Instant) -> Result<Receipt, Failure> {
     #[derive(Deserialize)]
     struct Written {
         metadata: Metadata,
@@ -53,6 +51,7 @@ async fn attempt(api: &Api, write: &Request, deadline: Instant) -> Result<u64, F
         "POST" => (Method::POST, "create"),
         "PUT" => (Method::PUT, "update"),
         "PATCH" => (Method::PATCH, "patch"),
+        "DELETE" => (Method::DELETE, "delete"),
         other => return Err(Failure::NotSent(format!("{other} is no method of a write"))),
     };
     let unsent = |error: serde_json::Error| Failure::NotSent(error.to_string());
@@ -63,21 +62,45 @@ async fn attempt(api: &Api, write: &Request, deadline: Instant) -> Result<u64, F
         return Err(Failure::NotSent("there was no time left to send it".into()));
     }
     let text = api.send(verb, request, limit).await?;
+    if matches!(write, Request::DeleteNode(_) | Request::Evict(_)) {
+        // The answer is a status, and says no more than that it was accepted.
+        return Ok(Receipt::Nothing);
+    }
     let unreadable = |why: String| Failure::Unreadable(why);
     let written: Written = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
     let version = written.metadata.resource_version;
-    version.parse().map_err(|_| unreadable(format!("resourceVersion {version:?} is not a number")))
+    let version = version.parse();
+    version
+        .map(|resource_version| Receipt::Written { resource_version })
+        .map_err(|_| unreadable("the resourceVersion is not a number".into()))
 }
 
+/// What the API server says when a `test` of a JSON patch does not hold, or its path does not lead anywhere. What is not
+/// acceptable for another reason is said to be invalid, with the field.
+const TEST_FAILED: &str = "the server rejected our request due to an error in our request";
+
+/// What it says when several disruption budgets cover a pod.
+const SEVERAL_BUDGETS: &str = "more than one PodDisruptionBudget";
+
 /// What it means that a write did not end well. Where the write may have been committed, nothing else is said.
-/// `creates` tells whether it was to create an object.
-fn classify(failure: Failure, creates: bool) -> Outcome {
+fn classify(failure: Failure, write: &Request) -> Outcome {
+    let creates = matches!(
+        write,
+        Request::CreateLease(_) | Request::CreateCertificateRequest(_) | Request::CreateEvent(_)
+    );
     let words = failure.to_string();
     let unavailable = |detail| Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, detail));
     match failure {
         Failure::NotSent(_) => unavailable(words),
         Failure::Lost(_) | Failure::Unreadable(_) => Outcome::Unknown,
+        Failure::Budget(words) => Outcome::Retryable(Cause::new(CauseKind::DisruptionBudget, words)),
         Failure::Answered { code, message } => match code {
+            422 if matches!(write, Request::PatchNode(_)) && message.starts_with(TEST_FAILED) => {
+                Outcome::Stale
+            }
+            500 if matches!(write, Request::Evict(_)) && message.contains(SEVERAL_BUDGETS) => {
+                Outcome::Refused(Cause::new(CauseKind::DisruptionBudget, message))
+            }
             // What a creation does not find is its namespace.
             404 if creates => Outcome::Refused(Cause::new(CauseKind::ApiRefused, message)),
             // Not there any more, not there as it was, or there already.
@@ -97,10 +120,30 @@ fn classify(failure: Failure, creates: bool) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use seaworthy_api::object::Lease;
+    use seaworthy_api::request::{NodeChange, NodePatch, PodEviction};
+    use seaworthy_model::id::Uid;
+    use seaworthy_model::node::{NodeShape, NodeUncordon};
+    use seaworthy_model::pod::PodName;
+
     use super::*;
 
+    fn uncordon() -> Request {
+        let uncordon = NodeUncordon { shape: NodeShape::default(), stays_unschedulable: false };
+        Request::PatchNode(NodePatch {
+            name: "a".into(),
+            uid: Uid(1),
+            change: NodeChange::Uncordon(uncordon),
+        })
+    }
+
+    fn eviction() -> Request {
+        let pod = PodName { namespace: "shop".into(), name: "cart".into(), uid: Uid(2) };
+        Request::Evict(PodEviction { node: "a".into(), pod })
+    }
+
     fn answered(code: u16, message: &str) -> Outcome {
-        classify(Failure::Answered { code, message: message.into() }, false)
+        classify(Failure::Answered { code, message: message.into() }, &uncordon())
     }
 
     fn kind(outcome: Outcome) -> Option<CauseKind> {
@@ -120,9 +163,37 @@ mod tests {
     #[test]
     fn a_namespace_that_does_not_exist_is_named() {
         let message = "namespaces \"seaworthy-system\" not found";
-        let outcome = classify(Failure::Answered { code: 404, message: message.into() }, true);
+        let outcome = classify(
+            Failure::Answered { code: 404, message: message.into() },
+            &Request::CreateLease(Lease::default()),
+        );
         assert_eq!(outcome, Outcome::Refused(Cause::new(CauseKind::ApiRefused, message)));
-        assert_eq!(classify(Failure::Answered { code: 409, message: "exists".into() }, true), Outcome::Stale);
+        assert_eq!(
+            classify(
+                Failure::Answered { code: 409, message: "exists".into() },
+                &Request::CreateLease(Lease::default())
+            ),
+            Outcome::Stale
+        );
+    }
+
+    #[test]
+    fn a_test_that_does_not_hold_is_stale_and_an_invalid_node_is_refused() {
+        assert_eq!(answered(422, TEST_FAILED), Outcome::Stale);
+        let invalid = "Node \"a\" is invalid: spec.taints[1]: Duplicate value";
+        assert_eq!(answered(422, invalid), Outcome::Refused(Cause::new(CauseKind::ApiRefused, invalid)));
+    }
+
+    #[test]
+    fn a_disruption_budget_is_not_a_server_in_need_of_rest() {
+        let words = "The disruption budget web needs 2 healthy pods and has 2 currently";
+        let budget = Outcome::Retryable(Cause::new(CauseKind::DisruptionBudget, words));
+        assert_eq!(classify(Failure::Budget(words.into()), &eviction()), budget);
+        let throttled = classify(Failure::Answered { code: 429, message: "slow".into() }, &eviction());
+        assert_eq!(kind(throttled), Some(CauseKind::ApiUnavailable));
+        let message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+        let several = classify(Failure::Answered { code: 500, message: message.into() }, &eviction());
+        assert_eq!(several, Outcome::Refused(Cause::new(CauseKind::DisruptionBudget, message)));
     }
 
     #[test]
@@ -140,7 +211,7 @@ mod tests {
             answered(429, "too many requests"),
             answered(500, "failed calling webhook"),
             answered(503, "apiserver is shutting down"),
-            classify(Failure::NotSent("connection refused".into()), false),
+            classify(Failure::NotSent("connection refused".into()), &uncordon()),
         ];
         for outcome in outcomes {
             assert!(matches!(outcome, Outcome::Retryable(_)), "{outcome:?}");
@@ -155,8 +226,8 @@ mod tests {
             answered(503, "etcdserver: leader changed"),
             answered(504, "Timeout: request did not complete within the allotted duration"),
             answered(502, "bad gateway"),
-            classify(Failure::Lost("connection reset".into()), false),
-            classify(Failure::Unreadable("expected value".into()), false),
+            classify(Failure::Lost("connection reset".into()), &uncordon()),
+            classify(Failure::Unreadable("expected value".into()), &uncordon()),
         ];
         for outcome in outcomes {
             assert_eq!(outcome, Outcome::Unknown);

@@ -66,7 +66,7 @@ impl Rig {
 fn say(observation: &Observation) -> Option<String> {
     Some(match observation {
         Observation::Named(Named { name, .. }) => format!("name {name}"),
-        Observation::Node(id, Some(state)) => format!("{} {:?}", id.0, state.ready),
+        Observation::Node(id, Some(node)) => format!("{} {:?}", id.0, node.state.ready),
         Observation::Node(id, None) => format!("{} gone", id.0),
         Observation::Lease(lease) => format!("lease {}", lease.is_some()),
         Observation::Synced(_) => "synced".into(),

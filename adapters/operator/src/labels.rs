@@ -28,13 +28,18 @@ pub(crate) fn action(action: &Action, names: &Names) -> Label {
             HostCommand::RequestCertificate { .. } => "host_request_certificate",
             HostCommand::InstallCertificate { .. } => "host_install_certificate",
         },
+        Effect::Cordon(_) => "cordon_node",
+        Effect::Uncordon(_) => "uncordon_node",
+        Effect::DeleteNode => "delete_node",
+        Effect::ListPods => "list_pods",
+        Effect::Evict(_) => "evict_pod",
     };
     let object = match action.target {
         Target::Driver => "watches",
         Target::Lease => "Lease",
         Target::PackageVersion => "ClusterPackageVersion",
         Target::CertificateRequest(id) => names.certificate_request_name(id).unwrap_or("unknown request"),
-        Target::Machine(id) | Target::Host(id) | Target::NewCertificateRequest(id) => {
+        Target::Machine(id) | Target::Host(id) | Target::Node(id) | Target::NewCertificateRequest(id) => {
             names.machine_name(id).unwrap_or("unknown machine")
         }
         Target::Version(id) => names.version_object_name(id).unwrap_or("unknown version"),
@@ -48,6 +53,10 @@ pub(crate) fn action(action: &Action, names: &Names) -> Label {
             | "host_install_certificate"
             | "approve_certificate_request"
             | "write_event"
+            | "cordon_node"
+            | "uncordon_node"
+            | "delete_node"
+            | "evict_pod"
     );
     Label { effect, object: object.to_owned(), quiet: !loud }
 }

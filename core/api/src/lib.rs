@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod names;
 pub mod object;
 pub mod parse;
+pub mod pod;
 pub mod render;
 pub mod request;
 pub mod rfc3339;

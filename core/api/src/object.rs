@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::machine::HostId;
 use serde::{Deserialize, Serialize};
 
 use crate::scalar::{Scalar, Time};
@@ -214,16 +215,52 @@ pub struct LeaseSpec {
     pub lease_transitions: Option<i64>,
 }
 
-/// Nothing of a Node's spec is used.
+/// What keeps pods off a Node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeSpec {}
+#[serde(default)]
+pub struct NodeSpec {
+    /// No pod is placed there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unschedulable: bool,
+    /// Pods that do not tolerate these are not placed there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taints: Vec<Taint>,
+}
+
+/// A taint of a Node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Taint {
+    /// Its key.
+    pub key: Cow<'static, str>,
+    /// Its value.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub value: Cow<'static, str>,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: Cow<'static, str>,
+    /// When it was set; only for `NoExecute`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_added: Option<Time>,
+}
 
 /// What a Node says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct NodeStatus {
     /// Its conditions.
     pub conditions: Vec<NodeCondition>,
+    /// What its kubelet says about the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_info: Option<NodeInfo>,
+}
+
+/// What a kubelet says about its host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodeInfo {
+    /// The machine-id.
+    #[serde(rename = "machineID")]
+    pub machine_id: Scalar<HostId>,
 }
 
 /// A condition of a Node.

@@ -9,13 +9,22 @@
 //! | [`PatchFinalizers`](Request::PatchFinalizers) | `PATCH`, `application/merge-patch+json` | uid and resourceVersion |
 //! | [`CreateCertificateRequest`](Request::CreateCertificateRequest), [`CreateEvent`](Request::CreateEvent) | `POST` to the collection | none: an existing one is a conflict |
 //! | [`PatchApproval`](Request::PatchApproval) | `PATCH` to `/approval`, `application/merge-patch+json` | uid and resourceVersion |
+//! | [`PatchNode`](Request::PatchNode) | `PATCH`, `application/json-patch+json` | uid and the fields that it touches, as `test` |
+//! | [`DeleteNode`](Request::DeleteNode) | `DELETE` | uid |
+//! | [`ListPods`](Request::ListPods) | `GET` with a field selector, in pages | none |
+//! | [`Evict`](Request::Evict) | `POST` to `/eviction` | uid |
 //!
-//! A precondition that does not hold is answered with 409, an object that is gone with 404; both are `Stale`.
+//! A precondition that does not hold is answered with 409, a `test` with 422, an object that is gone with 404; all are
+//! `Stale`.
 //! [`Request::http`] spells it all out.
+
+mod node;
 
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::node::{NodeCordon, NodeUncordon};
 use seaworthy_model::package_version::SINGLETON;
+use seaworthy_model::pod::PodName;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -26,6 +35,10 @@ use crate::object::{
 use crate::render;
 use crate::scalar::Scalar;
 use crate::v1alpha1::{self, API_VERSION, LEASE, NAMESPACE};
+
+pub use node::{
+    NodeChange, NodeDeletion, NodePatch, PODS_PER_PAGE, PodEviction, PodQuery, mark_text, read_mark,
+};
 
 /// A request to the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,23 +59,31 @@ pub enum Request {
     PatchApproval(ApprovalPatch),
     /// Create an Event; it must not exist.
     CreateEvent(Box<Event>),
+    /// Set or lift our cordon of a Node.
+    PatchNode(NodePatch),
+    /// Delete a Node.
+    DeleteNode(NodeDeletion),
+    /// List the pods of a Node. The only one that writes nothing.
+    ListPods(PodQuery),
+    /// Evict a pod.
+    Evict(PodEviction),
 }
 
 /// A request as HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Http {
-    /// `POST`, `PUT` or `PATCH`.
+    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
     pub method: &'static str,
     /// Path and query.
     pub path: String,
     /// The value of the header `Content-Type`.
     pub content_type: &'static str,
-    /// The body: JSON.
+    /// The body: JSON; null when there is none.
     pub body: Value,
 }
 
 impl Request {
-    /// The kind and the name of the object that it writes.
+    /// The kind and the name of the object that it is about. What is about pods is about their Node.
     #[must_use]
     pub fn object(&self) -> (Kind, &str) {
         match self {
@@ -76,6 +97,10 @@ impl Request {
             }
             Self::PatchApproval(patch) => (Kind::CertificateSigningRequest, &patch.precondition.name),
             Self::CreateEvent(event) => (Kind::Event, &event.metadata.name),
+            Self::PatchNode(patch) => (Kind::Node, &patch.name),
+            Self::DeleteNode(deletion) => (Kind::Node, &deletion.name),
+            Self::ListPods(query) => (Kind::Node, &query.node),
+            Self::Evict(eviction) => (Kind::Node, &eviction.node),
         }
     }
 
@@ -95,8 +120,25 @@ impl Request {
             Self::PutMachineStatus(_) | Self::PutPackageVersionStatus(_) => {
                 ("PUT", format!("{collection}/{name}/status"), JSON)
             }
+            Self::PatchNode(_) => ("PATCH", format!("{collection}/{name}"), JSON_PATCH),
+            Self::DeleteNode(_) => ("DELETE", format!("{collection}/{name}"), JSON),
+            Self::ListPods(query) => ("GET", query.path(""), JSON),
+            Self::Evict(eviction) => ("POST", eviction.path(), JSON),
         };
-        Http { method, path: format!("{path}?fieldManager={manager}"), content_type, body: self.body() }
+        // Who owns which field is noted of what is written as a whole.
+        let path = match self {
+            Self::DeleteNode(_) | Self::ListPods(_) | Self::Evict(_) => path,
+            Self::CreateLease(_)
+            | Self::PatchLease(_)
+            | Self::PutMachineStatus(_)
+            | Self::PutPackageVersionStatus(_)
+            | Self::PatchFinalizers(_)
+            | Self::CreateCertificateRequest(_)
+            | Self::PatchApproval(_)
+            | Self::CreateEvent(_)
+            | Self::PatchNode(_) => format!("{path}?fieldManager={manager}"),
+        };
+        Http { method, path, content_type, body: self.body() }
     }
 
     fn body(&self) -> Value {
@@ -128,12 +170,17 @@ impl Request {
                 let Precondition { uid, resource_version, .. } = precondition;
                 json!({ "metadata": { "uid": uid, "resourceVersion": resource_version, "finalizers": finalizers } })
             }
+            Self::PatchNode(patch) => patch.body(),
+            Self::DeleteNode(deletion) => deletion.body(),
+            Self::ListPods(_) => Value::Null,
+            Self::Evict(eviction) => eviction.body(),
         }
     }
 }
 
 const JSON: &str = "application/json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
+const JSON_PATCH: &str = "application/json-patch+json";
 
 /// Which object a request means: its name, and the state of it that the request was made for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -223,7 +270,7 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
     let unfit = || RequestError::Unfit { target: action.target, fence: action.fence };
     let unchanged = |name: &str| match action.fence {
         Fence::Unchanged { uid, resource_version } => Ok(precondition(name, uid, resource_version)),
-        Fence::None | Fence::Absent | Fence::Host(_) => Err(unfit()),
+        Fence::None | Fence::Absent | Fence::Incarnation(_) | Fence::Host(_) => Err(unfit()),
     };
     match (&action.effect, action.target) {
         (Effect::Watch | Effect::Host(_), _) => Err(RequestError::NotForTheApiServer),
@@ -263,7 +310,33 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
             let name = names.certificate_request_name(id)?;
             Ok(Request::CreateEvent(Box::new(render::event(note, Kind::CertificateSigningRequest, name))))
         }
+        (effect, Target::Node(id)) => {
+            about_node(effect, names.machine_name(id)?.into(), action.fence).ok_or_else(unfit)
+        }
         _ => Err(unfit()),
+    }
+}
+
+/// The request about a Node and what runs there. `None` when the effect is another, or its fence.
+fn about_node(effect: &Effect, name: String, fence: Fence) -> Option<Request> {
+    let uid = if let Fence::Incarnation(uid) = fence { Some(uid) } else { None };
+    let patch = |change, uid| Request::PatchNode(NodePatch { name: name.clone(), uid, change });
+    match effect {
+        Effect::Cordon(cordon) => Some(patch(NodeChange::Cordon(NodeCordon::clone(cordon)), uid?)),
+        Effect::Uncordon(uncordon) => Some(patch(NodeChange::Uncordon(NodeUncordon::clone(uncordon)), uid?)),
+        Effect::DeleteNode => Some(Request::DeleteNode(NodeDeletion { name, uid: uid? })),
+        Effect::ListPods => (fence == Fence::None).then_some(Request::ListPods(PodQuery { node: name })),
+        Effect::Evict(pod) => (uid == Some(pod.uid))
+            .then(|| Request::Evict(PodEviction { node: name, pod: PodName::clone(pod) })),
+        Effect::Watch
+        | Effect::WriteLease(_)
+        | Effect::WriteFinalizers(_)
+        | Effect::WriteMachineStatus(_)
+        | Effect::WritePackageVersionStatus(_)
+        | Effect::CreateCertificateRequest(_)
+        | Effect::ApproveCertificateRequest
+        | Effect::WriteEvent(_)
+        | Effect::Host(_) => None,
     }
 }
 
@@ -276,6 +349,7 @@ fn finalized(target: Target, names: &Names) -> Result<Option<(Kind, &str)>, Unkn
         Target::Driver
         | Target::Lease
         | Target::Host(_)
+        | Target::Node(_)
         | Target::NewCertificateRequest(_)
         | Target::CertificateRequest(_) => None,
     })

@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use seaworthy_api::names::Names;
-use seaworthy_api::request::{Request, RequestError, request};
+use seaworthy_api::request::{Request, RequestError, mark_text, request};
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::id::{MachineId, Uid, VersionId};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth};
 use seaworthy_model::meta::FINALIZER;
+use seaworthy_model::node::{Mark, NodeCordon, NodeShape, NodeUncordon};
+use seaworthy_model::pod::PodName;
 use seaworthy_model::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -85,6 +87,103 @@ fn a_lease_is_created_or_patched_and_annotations_stay() {
         },
     });
     assert_http(&action(Target::Lease, unchanged(), vacate), ("PATCH", &one, MERGE), &body);
+}
+
+const JSON_PATCH: &str = "application/json-patch+json";
+
+fn about_node(effect: Effect, fence: Fence) -> Action {
+    action(Target::Node(MachineId(0)), fence, effect)
+}
+
+#[test]
+fn a_node_is_patched_if_it_looks_as_it_did() {
+    let fence = Fence::Incarnation(Uid::parse(UID).unwrap());
+    let mark = Mark { machine: Uid(7), generation: 3, since: Timestamp(0), ..Mark::default() };
+    let text = mark_text(&mark);
+    let path = "/api/v1/nodes/m-0";
+    let uid = json!({ "op": "test", "path": "/metadata/uid", "value": UID });
+    let taint = json!({ "key": "seaworthy.dev/drain", "effect": "NoSchedule" });
+    let pointer = "/metadata/annotations/seaworthy.dev~1drain";
+
+    let cordon = NodeCordon { shape: NodeShape::default(), mark: mark.clone() };
+    let body = json!([
+        uid,
+        { "op": "test", "path": "/spec/unschedulable", "value": null },
+        { "op": "add", "path": "/spec/unschedulable", "value": true },
+        { "op": "test", "path": "/spec/taints", "value": null },
+        { "op": "add", "path": "/spec/taints", "value": [taint] },
+        { "op": "test", "path": "/metadata/annotations", "value": null },
+        { "op": "add", "path": "/metadata/annotations", "value": { "seaworthy.dev/drain": text } },
+    ]);
+    let effect = Effect::Cordon(Box::new(cordon));
+    assert_http(&about_node(effect, fence), ("PATCH", path, JSON_PATCH), &body);
+
+    // What others have there stays, and is what it was.
+    let shape =
+        NodeShape { unschedulable: true, has_taints: true, has_annotations: true, ..NodeShape::default() };
+    let body = json!([
+        uid,
+        { "op": "test", "path": "/spec/unschedulable", "value": true },
+        { "op": "add", "path": "/spec/taints/-", "value": taint },
+        { "op": "test", "path": pointer, "value": null },
+        { "op": "add", "path": pointer, "value": text },
+    ]);
+    let effect = Effect::Cordon(Box::new(NodeCordon { shape, mark }));
+    assert_http(&about_node(effect, fence), ("PATCH", path, JSON_PATCH), &body);
+
+    let shape = NodeShape {
+        unschedulable: true,
+        has_taints: true,
+        has_annotations: true,
+        taint: Some(2),
+        mark: Some("mine".into()),
+    };
+    let body = json!([
+        uid,
+        { "op": "test", "path": "/spec/taints/2/key", "value": "seaworthy.dev/drain" },
+        { "op": "remove", "path": "/spec/taints/2" },
+        { "op": "test", "path": "/spec/unschedulable", "value": true },
+        { "op": "remove", "path": "/spec/unschedulable" },
+        { "op": "test", "path": pointer, "value": "mine" },
+        { "op": "remove", "path": pointer },
+    ]);
+    let lift = |stays_unschedulable| {
+        Effect::Uncordon(Box::new(NodeUncordon { shape: shape.clone(), stays_unschedulable }))
+    };
+    assert_http(&about_node(lift(false), fence), ("PATCH", path, JSON_PATCH), &body);
+    let stays = request(&about_node(lift(true), fence), &names()).unwrap().http("seaworthy").body;
+    assert!(!stays.to_string().contains("unschedulable"), "{stays}");
+}
+
+#[test]
+fn pods_are_listed_by_node_and_evicted_by_uid() {
+    let list = request(&about_node(Effect::ListPods, Fence::None), &names()).unwrap().http("seaworthy");
+    assert_eq!(
+        (list.method, &*list.path),
+        ("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dm-0&limit=500")
+    );
+
+    let uid = Uid::parse(UID).unwrap();
+    let pod = PodName { namespace: "shop".into(), name: "cart-7".into(), uid };
+    let evict = about_node(Effect::Evict(Box::new(pod)), Fence::Incarnation(uid));
+    let http = request(&evict, &names()).unwrap().http("seaworthy");
+    assert_eq!((http.method, &*http.path), ("POST", "/api/v1/namespaces/shop/pods/cart-7/eviction"));
+    let body = json!({
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": { "namespace": "shop", "name": "cart-7" },
+        "deleteOptions": { "preconditions": { "uid": UID } },
+    });
+    assert_eq!(http.body, body);
+
+    let http = request(&about_node(Effect::DeleteNode, Fence::Incarnation(uid)), &names()).unwrap();
+    let http = http.http("seaworthy");
+    assert_eq!((http.method, &*http.path), ("DELETE", "/api/v1/nodes/m-0"));
+    assert_eq!(http.body["preconditions"], json!({ "uid": UID }));
+    for unfenced in [Effect::DeleteNode, evict.effect] {
+        let error = request(&about_node(unfenced, Fence::None), &names()).unwrap_err();
+        assert!(matches!(error, RequestError::Unfit { .. }), "{error}");
+    }
 }
 
 #[test]

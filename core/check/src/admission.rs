@@ -54,11 +54,13 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     }
 }
 
-/// How many operations the turn starts.
+/// How many operations the turn starts, and drains, which take their slot before their operation.
 fn starts(world: &World, turn: &Turn) -> u32 {
     let starts = turn.actions.iter().filter(|action| {
         let in_flight = world.in_flight().get(&action.id);
-        in_flight.is_some_and(|in_flight| matches!(in_flight.kind, InFlightKind::Change(..)))
+        in_flight.is_some_and(|in_flight| {
+            matches!(in_flight.kind, InFlightKind::Change(..) | InFlightKind::Cordon)
+        })
     });
     u32::try_from(starts.count()).unwrap_or(u32::MAX)
 }

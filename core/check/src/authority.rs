@@ -28,6 +28,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 | Target::Version(_)
                 | Target::PackageVersion
                 | Target::Host(_)
+                | Target::Node(_)
                 | Target::NewCertificateRequest(_)
                 | Target::CertificateRequest(_),
                 _,

@@ -15,7 +15,9 @@ pub(crate) const INVARIANT: Invariant = Invariant { name: NAME, judge };
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     let starts = turn.actions.iter().filter(|action| {
         let in_flight = world.in_flight().get(&action.id);
-        in_flight.is_some_and(|in_flight| matches!(in_flight.kind, InFlightKind::Change(..)))
+        in_flight.is_some_and(|in_flight| {
+            matches!(in_flight.kind, InFlightKind::Change(..) | InFlightKind::Cordon)
+        })
     });
     let (started, occupied, slots) = (starts.count(), world.occupied(), world.slots());
     if started > 0 && occupied > slots {

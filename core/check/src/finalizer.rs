@@ -1,11 +1,13 @@
-//! Finalizer order: ours leaves a Machine only when its host was read, holds nothing of ours, and is given up; it leaves
-//! a version only when nobody uses it, as listed since its deletion, and the fleet's defaults only when nobody is at work on their behalf.
+//! Finalizer order: ours leaves a Machine only when its host was read, holds nothing of ours, and is given up, or when it is
+//! recorded that a person has declared the host gone for good; it leaves a version only when nobody uses it, as listed since
+//! its deletion, and the fleet's defaults only when nobody is at work on their behalf.
 
 use alloc::format;
 
-use seaworthy_engine::World;
+use seaworthy_engine::{Machine, World};
 use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::host::Owner;
+use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::meta::{FINALIZER, Meta};
 use seaworthy_model::report::Turn;
 
@@ -25,6 +27,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
             Target::Driver
             | Target::Lease
             | Target::Host(_)
+            | Target::Node(_)
             | Target::NewCertificateRequest(_)
             | Target::CertificateRequest(_) => None,
         };
@@ -57,6 +60,9 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
 fn still_needed(world: &World, target: Target, meta: &Meta) -> Option<&'static str> {
     let (is_needed, reason) = match target {
         Target::Machine(id) => {
+            if is_released(world.machine(id)) {
+                return None;
+            }
             let facts = world.machine(id).host.facts.as_ref();
             let holds_ours = facts.is_none_or(|facts| facts.owner == Owner::Machine(meta.uid));
             (holds_ours, "our software may still be on the host")
@@ -72,8 +78,17 @@ fn still_needed(world: &World, target: Target, meta: &Meta) -> Option<&'static s
         Target::Driver
         | Target::Lease
         | Target::Host(_)
+        | Target::Node(_)
         | Target::NewCertificateRequest(_)
         | Target::CertificateRequest(_) => return None,
     };
     is_needed.then_some(reason)
+}
+
+/// Whether a person has declared the host gone for good, and that is recorded.
+fn is_released(machine: &Machine) -> bool {
+    machine.object.as_ref().is_some_and(|object| {
+        let recorded = object.status.condition(ConditionKind::InSync);
+        object.is_released && recorded.is_some_and(|recorded| recorded.reason == Reason::HostReleased)
+    })
 }

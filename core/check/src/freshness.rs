@@ -20,6 +20,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         match action.target {
             Target::Driver => {}
             Target::Host(_) => judge_host(world, action, findings),
+            // Judged by `eviction`.
+            Target::Node(_) => {}
             Target::Lease => {
                 let lease = world.leadership.lease.as_ref().map(|lease| &lease.meta);
                 judge_write(action, lease, findings);

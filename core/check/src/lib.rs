@@ -13,6 +13,7 @@ extern crate alloc;
 mod admission;
 mod authority;
 mod budget;
+mod drain;
 mod exclusivity;
 mod finalizer;
 mod freshness;
@@ -68,6 +69,7 @@ pub const CHECKS: &[Invariant] = &[
     identity::INVARIANT,
     pause::INVARIANT,
     patience::INVARIANT,
+    drain::INVARIANT,
 ];
 
 /// Judges a turn against what the engine knew when it ended. Empty when all is well.

@@ -17,6 +17,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
             Target::Driver => None,
             Target::Lease => Some(world.leadership.retry),
             Target::Host(id) => Some(world.machine(id).host.retry),
+            Target::Node(id) => world.machine(id).drain.as_ref().map(|drain| drain.retry),
             Target::Machine(id) => Some(world.machine(id).write_retry),
             Target::Version(id) => world.version(id).map(|version| version.retry),
             Target::PackageVersion => Some(world.fleet.retry),

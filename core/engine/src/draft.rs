@@ -17,7 +17,9 @@ use seaworthy_model::id::{CertificateRequestId, ComponentId, MachineId, Uid};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::{HostKeyPolicy, Installed, MachineStatus};
 use seaworthy_model::meta::Meta;
+use seaworthy_model::node::{NodeCordon, NodeUncordon};
 use seaworthy_model::package_version::PackageVersionStatus;
+use seaworthy_model::pod::PodName;
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
@@ -63,6 +65,12 @@ pub(crate) enum Note {
     WaitForFleet,
     /// Its next audit is due then.
     Audit(Timestamp),
+    /// Its Node is not drained before this time.
+    DrainRests(Timestamp),
+    /// The drain of its Node has gone through so many of the pods.
+    Passed(usize),
+    /// Nothing is left of the drain of its Node.
+    DrainOver,
     /// A batch could be admitted, but is small; since then, or no longer.
     SmallBatch(Option<Timestamp>),
     /// The operator's Lease went away.
@@ -168,6 +176,23 @@ impl<'a> Draft<'a> {
         self.order = Some(Order { target, fence, deadline, effect, kind });
     }
 
+    /// Orders something of a machine's Node, or of what runs there.
+    pub(crate) fn order_node(&mut self, world: &World, machine: &Machine, work: NodeWork) {
+        let Some(node) = world.node_uid(machine.id) else { return };
+        let (fence, effect, kind) = match work {
+            NodeWork::Cordon(cordon) => {
+                (Fence::Incarnation(node), Effect::Cordon(cordon), InFlightKind::Cordon)
+            }
+            NodeWork::Uncordon(uncordon) => {
+                (Fence::Incarnation(node), Effect::Uncordon(uncordon), InFlightKind::Uncordon)
+            }
+            NodeWork::Delete => (Fence::Incarnation(node), Effect::DeleteNode, InFlightKind::DeleteNode),
+            NodeWork::ListPods(under) => (Fence::None, Effect::ListPods, InFlightKind::ListPods(under)),
+            NodeWork::Evict(pod) => (Fence::Incarnation(pod.uid), Effect::Evict(pod), InFlightKind::Evict),
+        };
+        self.order(Target::Node(machine.id), fence, effect, kind);
+    }
+
     /// Orders something from a host, if a session is free.
     pub(crate) fn order_host(&mut self, world: &World, machine: &Machine, work: HostWork) {
         let (Some(epoch), Some(uid)) = (world.leadership.epoch, machine.uid()) else {
@@ -217,6 +242,16 @@ impl<'a> Draft<'a> {
             kind,
         });
     }
+}
+
+/// What may be ordered of a Node and what runs there.
+#[derive(Clone, Debug)]
+pub(crate) enum NodeWork {
+    Cordon(Box<NodeCordon>),
+    Uncordon(Box<NodeUncordon>),
+    Delete,
+    ListPods(Option<u64>),
+    Evict(Box<PodName>),
 }
 
 /// What may be ordered from a host.

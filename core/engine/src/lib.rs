@@ -33,8 +33,8 @@ use queue::WorkQueue;
 pub use rank::RankKey;
 pub use resolution::{Aim, Origin, Target, targets};
 pub use world::{
-    Certificates, Contact, Counts, Failure, Fleet, InFlight, InFlightKind, Leadership, Machine, Request,
-    Retry, RolloutState, Standing, UnderWay, Use, User, Version, World,
+    Certificates, Contact, Counts, Drain, Failure, Fleet, InFlight, InFlightKind, Leadership, Listed,
+    Machine, Request, Retry, RolloutState, Standing, UnderWay, Use, User, Version, World,
 };
 use world::{Terms, WARM_AT_ONCE};
 
@@ -229,6 +229,13 @@ impl Engine {
             (Note::Audit(at), Subject::Machine(id)) => {
                 self.world.note(id, |machine| machine.host.audit_at = Some(at));
             }
+            (Note::DrainRests(until), Subject::Machine(id)) => {
+                self.world.note(id, |machine| machine.drain.get_or_insert_default().rests_until = until);
+            }
+            (Note::Passed(pods), Subject::Machine(id)) => {
+                self.world.note(id, |machine| machine.drain.get_or_insert_default().passed = pods);
+            }
+            (Note::DrainOver, Subject::Machine(id)) => self.world.change(id, |machine| machine.drain = None),
             (
                 Note::WaitForSlot
                 | Note::WaitForSession
@@ -237,7 +244,10 @@ impl Engine {
                 | Note::Block(_)
                 | Note::Unblock
                 | Note::Audit(_)
-                | Note::Asked(_),
+                | Note::Asked(_)
+                | Note::DrainRests(_)
+                | Note::Passed(_)
+                | Note::DrainOver,
                 Subject::Leadership
                 | Subject::PackageVersion
                 | Subject::Version(_)
@@ -268,7 +278,7 @@ impl Engine {
         }
         let resource_version = match order.fence {
             Fence::Unchanged { resource_version, .. } => Some(resource_version),
-            Fence::None | Fence::Absent | Fence::Host(_) => None,
+            Fence::None | Fence::Absent | Fence::Incarnation(_) | Fence::Host(_) => None,
         };
         self.world
             .start(id, InFlight { subject, uid, generation, resource_version, epoch, kind: order.kind });

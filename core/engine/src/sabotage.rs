@@ -112,6 +112,18 @@ pub enum Sabotage {
     RequesterUnchecked,
     /// A certificate request is approved whatever groups it asks for.
     SubjectUnchecked,
+    /// Pods are not asked to leave before work that they do not outlive.
+    DrainSkipped,
+    /// A pod that was asked to leave counts as gone.
+    EvictedIsGone,
+    /// Pods that nobody makes again are evicted like all others.
+    LossAllowed,
+    /// That a Node was cordoned by somebody else before is not noted.
+    CordonUnowned,
+    /// A Node that somebody else has cordoned is uncordoned with ours.
+    ForeignCordonLifted,
+    /// Our cordon stays when there is nothing more to do.
+    CordonLeft,
 }
 
 #[cfg(feature = "sabotage")]
@@ -166,6 +178,12 @@ impl Sabotage {
         Self::KeyUnchecked,
         Self::RequesterUnchecked,
         Self::SubjectUnchecked,
+        Self::DrainSkipped,
+        Self::EvictedIsGone,
+        Self::LossAllowed,
+        Self::CordonUnowned,
+        Self::ForeignCordonLifted,
+        Self::CordonLeft,
     ];
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fixture::{Fixture, WEB, want, web};
 use seaworthy_model::event::Observation;
-use seaworthy_model::id::MachineId;
-use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::node::{Health, NodeObject, NodeState};
 use seaworthy_model::time::Timestamp;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -18,7 +18,8 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 fn settled(machines: u32) -> Fixture {
     let mut fixture = Fixture::new(machines);
     for id in 0..machines {
-        let node = NodeState { ready: Health::Healthy, since: fixture::START };
+        let state = NodeState::plain(Health::Healthy, fixture::START);
+        let node = NodeObject { uid: Uid(7 + u128::from(id)), state };
         fixture.see(Observation::Node(MachineId(id), Some(node)));
     }
     fixture.store.edit_fleet(|spec| {

@@ -9,9 +9,9 @@ use seaworthy_engine::Standing;
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::event::{Event, Observation, Outcome, Receipt};
 use seaworthy_model::host::{Drift, InstalledComponent, OperationReport, OperationState};
-use seaworthy_model::id::{MachineId, VersionId};
+use seaworthy_model::id::{MachineId, Uid, VersionId};
 use seaworthy_model::machine::Installed;
-use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::node::{Health, NodeObject, NodeState};
 use seaworthy_model::quantity::CountOrPercent;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -185,7 +185,7 @@ fn left_out(machines: u32) -> Fixture {
         fixture.host(id).up = false;
         fixture.see(Observation::Node(
             MachineId(id),
-            Some(NodeState { ready: Health::Unhealthy, since: START }),
+            Some(NodeObject { uid: Uid(7), state: NodeState::plain(Health::Unhealthy, START) }),
         ));
     }
     fixture.pass(HOUR);
@@ -198,7 +198,7 @@ fn left_out(machines: u32) -> Fixture {
 
 fn come_back(fixture: &mut Fixture, host: u32) {
     fixture.host(host).up = true;
-    let node = NodeState { ready: Health::Healthy, since: fixture.now };
+    let node = NodeObject { uid: Uid(7), state: NodeState::plain(Health::Healthy, fixture.now) };
     fixture.see(Observation::Node(MachineId(host), Some(node)));
 }
 

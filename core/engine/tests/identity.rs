@@ -13,9 +13,9 @@ use seaworthy_model::certificate::{
 use seaworthy_model::digest::Digest;
 use seaworthy_model::event::Observation;
 use seaworthy_model::host::Owner;
-use seaworthy_model::id::MachineId;
+use seaworthy_model::id::{MachineId, Uid};
 use seaworthy_model::machine::{ConditionKind, Reason};
-use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::node::{Health, NodeObject, NodeState};
 use seaworthy_model::report::{Blocker, Subject};
 
 const M0: MachineId = MachineId(0);
@@ -214,7 +214,7 @@ fn an_identity_that_was_there_before_is_taken_for_ours_only_if_the_cluster_knows
         let mut fixture = fleet(1);
         let certificate = node_certificate("m0", key(9), fixture::VALID);
         fixture.host(0).identify(certificate);
-        let node = NodeState { ready: Health::Healthy, since: fixture.now };
+        let node = NodeObject { uid: Uid(7), state: NodeState::plain(Health::Healthy, fixture.now) };
         fixture.see(Observation::Node(M0, is_node.then_some(node)));
         fixture.settle();
         assert_eq!(fixture.web(), [is_node.then_some(1)]);

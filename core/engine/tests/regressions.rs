@@ -14,7 +14,7 @@ use seaworthy_model::host::{OperationId, OperationReport, OperationState, Owner}
 use seaworthy_model::id::{MachineId, Uid};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{ConditionKind, HostId, Installed, Reason};
-use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::node::{Health, NodeObject, NodeState};
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::{Blocked, Blocker, Subject};
@@ -268,8 +268,8 @@ fn a_successor_does_not_wait_for_an_audit_to_supersede() {
 }
 
 /// A Node as it has been from the start.
-fn node(ready: Health) -> NodeState {
-    NodeState { ready, since: fixture::START }
+fn node(ready: Health) -> NodeObject {
+    NodeObject { uid: Uid(7), state: NodeState::plain(ready, fixture::START) }
 }
 
 #[test]

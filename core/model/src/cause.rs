@@ -78,6 +78,8 @@ pub enum CauseKind {
     ApiRefused,
     /// The API server does not answer, or asks to come back later.
     ApiUnavailable,
+    /// A pod may not be evicted now: its disruption budget does not allow it.
+    DisruptionBudget,
 
     // --- ourselves
     /// `core/check` judged that the turn would break an invariant.
@@ -161,12 +163,13 @@ impl CauseKind {
             Self::HostFailed => "HostFailed",
             Self::ApiRefused => "ApiRefused",
             Self::ApiUnavailable => "ApiUnavailable",
+            Self::DisruptionBudget => "DisruptionBudget",
             Self::Guard => "Guard",
         }
     }
 
     /// Every cause, for parsing names back.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::ConnectionFailed,
         Self::HostKeyMismatch,
         Self::HostKeyUnknown,
@@ -191,6 +194,7 @@ impl CauseKind {
         Self::HostFailed,
         Self::ApiRefused,
         Self::ApiUnavailable,
+        Self::DisruptionBudget,
         Self::Guard,
         Self::PreflightFailed,
         Self::RemovalFailed,

@@ -296,6 +296,12 @@ impl Disruption {
             Self::Reboot => "Reboot",
         }
     }
+
+    /// Whether pods have to leave the Node first.
+    #[must_use]
+    pub const fn drains(self) -> bool {
+        matches!(self, Self::Drain | Self::Reboot)
+    }
 }
 
 /// A fact about a machine that templates may use, by this name in lower camel case.

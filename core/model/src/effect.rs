@@ -11,7 +11,9 @@ use crate::host::{HostFence, HostOrder};
 use crate::id::{CertificateRequestId, MachineId, Uid, VersionId};
 use crate::lease::LeaseRecord;
 use crate::machine::MachineStatus;
+use crate::node::{NodeCordon, NodeUncordon};
 use crate::package_version::PackageVersionStatus;
+use crate::pod::PodName;
 use crate::time::Timestamp;
 
 /// The number of an action, unique within one engine.
@@ -52,14 +54,16 @@ pub enum Target {
     NewCertificateRequest(MachineId),
     /// A `CertificateSigningRequest` object.
     CertificateRequest(CertificateRequestId),
+    /// The Node of a machine, or what runs there.
+    Node(MachineId),
 }
 
 impl Target {
-    /// The machine that it is, or whose host it is.
+    /// The machine that it is, or whose host or Node it is.
     #[must_use]
     pub const fn machine(self) -> Option<MachineId> {
         match self {
-            Self::Machine(id) | Self::Host(id) | Self::NewCertificateRequest(id) => Some(id),
+            Self::Machine(id) | Self::Host(id) | Self::Node(id) | Self::NewCertificateRequest(id) => Some(id),
             Self::Driver
             | Self::Lease
             | Self::Version(_)
@@ -83,6 +87,8 @@ pub enum Fence {
         /// Its `resourceVersion`.
         resource_version: u64,
     },
+    /// The object must be this incarnation, whatever else became of it.
+    Incarnation(Uid),
     /// The host must not have seen anything newer.
     Host(HostFence),
 }
@@ -109,4 +115,16 @@ pub enum Effect {
     ApproveCertificateRequest,
     /// Tell people about an object; it is said once under each name.
     WriteEvent(Box<EventNote>),
+    /// Keep new pods off a Node, and put our mark on it, if it still looks as it did.
+    Cordon(Box<NodeCordon>),
+    /// Take our mark off a Node, if it still looks as it did.
+    Uncordon(Box<NodeUncordon>),
+    /// Delete a Node.
+    DeleteNode,
+    /// List the pods of a Node, from the store itself. Ends with [`Receipt::Pods`](crate::event::Receipt::Pods).
+    ListPods,
+    /// Ask a pod to leave its Node, through the eviction API: never against a disruption budget. `Done` means that it was
+    /// accepted, not that the pod is gone; a budget that does not allow it now is `Retryable` with
+    /// [`CauseKind::DisruptionBudget`](crate::cause::CauseKind::DisruptionBudget). The fence is the pod's.
+    Evict(Box<PodName>),
 }

@@ -1,6 +1,7 @@
 //! What enters the core.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +13,9 @@ use crate::host::HostFacts;
 use crate::id::{CertificateRequestId, Kind, MachineId, Named, VersionId};
 use crate::lease::LeaseObject;
 use crate::machine::MachineObject;
-use crate::node::NodeState;
+use crate::node::NodeObject;
 use crate::package_version::PackageVersionObject;
+use crate::pod::PodFacts;
 
 /// Everything that may enter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +43,7 @@ pub enum Observation {
     /// The `ClusterPackageVersion` as it is now; `None` when it is gone.
     PackageVersion(Option<Box<PackageVersionObject>>),
     /// The Node of a machine; `None` when it is gone.
-    Node(MachineId, Option<NodeState>),
+    Node(MachineId, Option<NodeObject>),
     /// A certificate request as it is now; `None` when it is gone.
     CertificateRequest(CertificateRequestId, Option<Box<CertificateRequestObject>>),
     /// Our Lease; `None` when it is gone.
@@ -80,4 +82,6 @@ pub enum Receipt {
     },
     /// The host's report. For `Apply` it was made after the operation ended with success.
     Host(Box<HostFacts>),
+    /// All pods of a Node, sorted by name.
+    Pods(Arc<[PodFacts]>),
 }

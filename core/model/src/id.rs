@@ -109,7 +109,7 @@ impl Kind {
 }
 
 /// The uid that the API server gave to an object: a UUID as a number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Uid(#[serde(with = "crate::digest::hex128")] pub u128);
 
 impl Uid {

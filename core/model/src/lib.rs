@@ -27,6 +27,7 @@ pub mod machine;
 pub mod meta;
 pub mod node;
 pub mod package_version;
+pub mod pod;
 pub mod quantity;
 pub mod removal;
 pub mod report;

@@ -22,6 +22,9 @@ pub struct MachineObject {
     pub spec: Parsed<MachineSpec>,
     /// What we recorded.
     pub status: MachineStatus,
+    /// The annotation `seaworthy.dev/release-host` names its uid: a person has recorded that the host is gone for good, and
+    /// that nothing of ours there needs to be removed.
+    pub is_released: bool,
 }
 
 /// What people want of a machine.
@@ -274,6 +277,14 @@ pub enum Reason {
     CertificateDenied,
     /// The host has the identity of another node, or one of another cluster.
     ForeignIdentity,
+    /// Pods are leaving its Node before it is worked on.
+    Draining,
+    /// A pod on its Node would be lost if that was drained, and nobody has allowed it.
+    DrainForbidden,
+    /// Its Node was not empty in time; it takes pods again, and is tried later.
+    DrainOverdue,
+    /// A person has recorded that its host is gone for good.
+    HostReleased,
     /// Something outside did not work.
     Cause(CauseKind),
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::ComponentId;
 use crate::machine::{ComponentSetting, Truth, Want};
 use crate::meta::{Meta, Parsed};
+use crate::pod::DrainPolicy;
 use crate::quantity::CountOrPercent;
 use crate::time::Timestamp;
 
@@ -39,6 +40,8 @@ pub struct PackageVersionSpec {
     pub audit_interval: Duration,
     /// No machine is admitted and no operation is started while it is set.
     pub paused: bool,
+    /// How pods are treated when a Node is drained.
+    pub drain: DrainPolicy,
 }
 
 /// What is recorded about the fleet's rollouts.

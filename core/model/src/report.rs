@@ -171,6 +171,26 @@ pub enum Blocker {
     HostNotRead,
     /// It is not approved.
     NotApproved(Refusal),
+    /// The Node of the machine is being emptied; so many pods have not left it yet.
+    Draining {
+        /// How many.
+        pods: u32,
+    },
+    /// A pod cannot be evicted from the machine's Node now: a disruption budget does not allow it.
+    DisruptionBudget {
+        /// [`word`](crate::draw::word) of `namespace/name` of the first such pod.
+        pod: u64,
+    },
+    /// The machine's Node is not drained: a pod would be lost with it, and nobody has allowed that.
+    DrainForbidden {
+        /// [`word`](crate::draw::word) of `namespace/name` of the first such pod.
+        pod: u64,
+    },
+    /// The drain of the machine's Node took longer than it may and was given up; it is tried again at this time.
+    DrainOverdue {
+        /// When it is tried again.
+        until: Timestamp,
+    },
 }
 
 impl Blocker {
@@ -210,6 +230,10 @@ impl Blocker {
             Self::ForeignIdentity => "ForeignIdentity",
             Self::HostNotRead => "HostNotRead",
             Self::NotApproved(refusal) => refusal.name(),
+            Self::Draining { .. } => "Draining",
+            Self::DisruptionBudget { .. } => "DisruptionBudget",
+            Self::DrainForbidden { .. } => "DrainForbidden",
+            Self::DrainOverdue { .. } => "DrainOverdue",
         }
     }
 }

@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 pub(crate) enum Fault {
     /// It is answered with this status code and message.
     Answer(u16, &'static str),
+    /// A disruption budget does not allow an eviction, with these words.
+    Budget(&'static str),
     /// There is nobody to connect to.
     Refused,
     /// It is carried out, and the connection breaks before the answer.
@@ -150,6 +152,7 @@ impl Fake {
         let fault = self.0.lock().unwrap().fault(&method, &url);
         match fault {
             Some(Fault::Answer(code, message)) => return Ok(status(code, message)),
+            Some(Fault::Budget(words)) => return Ok(no_disruption(words)),
             Some(Fault::Refused) => return Err(io::ErrorKind::ConnectionRefused.into()),
             Some(Fault::ReplyLost) => {
                 self.0.lock().unwrap().serve(&method, &url, &body);
@@ -200,7 +203,10 @@ impl State {
                     None => status(404, "not found"),
                 }
             }
+            "POST" if path.ends_with("/eviction") => self.evict(path, body),
             "POST" => self.create(path, body),
+            "DELETE" => self.remove(path, body),
+            "PATCH" if body.is_array() => self.patch(path, body),
             _ => self.update(path.trim_end_matches("/status"), body),
         }
     }
@@ -231,7 +237,12 @@ impl State {
         if revision < self.compacted {
             return status(410, "The provided continue parameter is too old");
         }
-        let all = self.objects.iter().filter(|((c, name), _)| c == collection && name.as_str() > after);
+        let node = query.get("fieldSelector").and_then(|selector| selector.strip_prefix("spec.nodeName%3D"));
+        let all = self.objects.iter().filter(|((c, name), object)| {
+            c == collection
+                && name.as_str() > after
+                && node.is_none_or(|node| object["spec"]["nodeName"] == node)
+        });
         let items: Vec<_> = all.clone().take(limit).map(|(_, object)| object).collect();
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         if all.count() > limit {
@@ -239,6 +250,44 @@ impl State {
             metadata["continue"] = json!(format!("{revision}~{last}"));
         }
         json_reply(200, &json!({"kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items}))
+    }
+
+    /// Evicts a pod. This fake keeps all pods in one collection, whatever their namespace.
+    fn evict(&mut self, path: &str, body: &Value) -> Response<Reply> {
+        let name = path.trim_end_matches("/eviction").rsplit('/').next().unwrap();
+        let status = self.remove(&format!("/api/v1/pods/{name}"), &body["deleteOptions"]);
+        if status.status() == 200 {
+            json_reply(201, &json!({"kind": "Status", "status": "Success"}))
+        } else {
+            status
+        }
+    }
+
+    fn remove(&mut self, path: &str, options: &Value) -> Response<Reply> {
+        let (collection, name) = path.rsplit_once('/').unwrap();
+        let key = (collection.to_owned(), name.to_owned());
+        let Some(object) = self.objects.get(&key).cloned() else { return status(404, "not found") };
+        let uid = &options["preconditions"]["uid"];
+        if !uid.is_null() && *uid != object["metadata"]["uid"] {
+            return status(409, "the UID in the precondition does not match");
+        }
+        self.commit(key.clone(), object, "DELETED");
+        self.objects.remove(&key);
+        json_reply(200, &json!({"kind": "Status", "status": "Success", "metadata": {}}))
+    }
+
+    /// A JSON patch, with the operations and the words of the real API server.
+    fn patch(&mut self, path: &str, operations: &Value) -> Response<Reply> {
+        let (collection, name) = path.rsplit_once('/').unwrap();
+        let key = (collection.to_owned(), name.to_owned());
+        let Some(mut object) = self.objects.get(&key).cloned() else { return status(404, "not found") };
+        for operation in operations.as_array().unwrap() {
+            if operate(&mut object, operation).is_none() {
+                return status(422, "the server rejected our request due to an error in our request");
+            }
+        }
+        self.commit(key.clone(), object, "MODIFIED");
+        json_reply(200, &self.objects[&key])
     }
 
     fn create(&mut self, collection: &str, body: &Value) -> Response<Reply> {
@@ -269,6 +318,23 @@ impl State {
     }
 }
 
+fn operate(object: &mut Value, operation: &Value) -> Option<()> {
+    let (path, value) = (operation["path"].as_str()?, &operation["value"]);
+    if operation["op"] == "test" {
+        return (object.pointer(path).unwrap_or(&Value::Null) == value).then_some(());
+    }
+    let (parent, last) = path.rsplit_once('/')?;
+    let last = last.replace("~1", "/");
+    match (object.pointer_mut(parent)?, operation["op"].as_str()?) {
+        (Value::Array(items), "add") => items.push(value.clone()),
+        (Value::Array(items), "remove") => drop(items.remove(last.parse().ok()?)),
+        (Value::Object(fields), "add") => drop(fields.insert(last, value.clone())),
+        (Value::Object(fields), "remove") => drop(fields.remove(&last)?),
+        _ => return None,
+    }
+    Some(())
+}
+
 fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(fields) = patch else {
         *target = patch.clone();
@@ -289,6 +355,16 @@ fn json_reply(code: u16, body: &Value) -> Response<Reply> {
     let mut response = Response::new(Reply::from(body.to_string()));
     *response.status_mut() = StatusCode::from_u16(code).unwrap();
     response
+}
+
+/// What the API server says when a disruption budget does not allow an eviction.
+fn no_disruption(words: &str) -> Response<Reply> {
+    let body = json!({
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 429, "reason": "TooManyRequests",
+        "message": "Cannot evict pod as it would violate the pod's disruption budget.",
+        "details": {"causes": [{"reason": "DisruptionBudget", "message": words}]},
+    });
+    json_reply(429, &body)
 }
 
 fn status(code: u16, message: &str) -> Response<Reply> {

@@ -70,7 +70,11 @@ impl Execute for Server {
             | Request::PatchFinalizers(_)
             | Request::CreateCertificateRequest(_)
             | Request::PatchApproval(_)
-            | Request::CreateEvent(_) => {
+            | Request::CreateEvent(_)
+            | Request::PatchNode(_)
+            | Request::DeleteNode(_)
+            | Request::ListPods(_)
+            | Request::Evict(_) => {
                 panic!("nothing else is written here: {request:?}")
             }
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use seaworthy_model::host::Connection;
-use seaworthy_model::id::{Kind, MachineId};
+use seaworthy_model::id::{Kind, MachineId, Uid};
 use seaworthy_model::machine::{Address, HostKeyPolicy, MachineObject, MachineSpec};
 use seaworthy_model::meta::Parsed;
 
@@ -38,7 +38,15 @@ pub fn machine_again(
     let spec = known(id).unwrap_or_else(|| spec(&object.spec, names));
     let status =
         object.status.as_ref().map(|status| status::machine_status(status, names)).unwrap_or_default();
-    Ok((id, MachineObject { meta, spec, status }))
+    let is_released = is_released(object, meta.uid);
+    Ok((id, MachineObject { meta, spec, status, is_released }))
+}
+
+/// Whether a person has recorded that the host of just this Machine is gone. A name used again is not meant.
+fn is_released(object: &Machine, uid: Uid) -> bool {
+    let annotations = &object.metadata.annotations;
+    let named = if annotations.is_empty() { None } else { annotations.get(v1alpha1::RELEASE_ANNOTATION) };
+    named.is_some_and(|text| Uid::parse(text.trim()) == Some(uid))
 }
 
 fn spec(spec: &v1alpha1::MachineSpec, names: &mut Names) -> Parsed<MachineSpec> {

@@ -9,22 +9,24 @@
 mod certificate_request;
 mod component_setting;
 mod faults;
+mod lease;
 mod machine;
 mod machine_component;
 mod metadata;
+mod node;
 mod observation;
 mod package_version;
 mod probe;
 mod removal;
-mod small;
 mod status;
 mod text;
 
 pub use certificate_request::{ReadRequest, is_of_interest};
+pub use lease::lease;
 pub use machine::{machine, machine_again};
 pub use machine_component::version;
 pub use metadata::MetadataError;
+pub use node::node;
 pub use observation::{gone, observed};
 pub use package_version::package_version;
-pub use small::{lease, node};
 pub use status::{machine_status, package_version_status};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use seaworthy_model::id::Kind;
 use seaworthy_model::meta::Parsed;
 use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, SINGLETON};
+use seaworthy_model::pod::DrainPolicy;
 use seaworthy_model::quantity::CountOrPercent;
 
 use super::component_setting::component_settings;
@@ -48,13 +49,26 @@ fn spec(spec: &v1alpha1::ClusterPackageVersionSpec, names: &mut Names) -> Parsed
         core::time::Duration::ZERO
     });
     let paused = spec.paused;
+    let drain = drain(root.name("drain"), spec.drain.as_ref(), &mut faults);
     faults.result(Some(Arc::new(PackageVersionSpec {
         components,
         max_unavailable,
         max_failures,
         audit_interval,
         paused,
+        drain,
     })))
+}
+
+fn drain(field: Field<'_>, policy: Option<&v1alpha1::DrainPolicy>, faults: &mut Faults) -> DrainPolicy {
+    let Some(policy) = policy else { return DrainPolicy::default() };
+    DrainPolicy {
+        timeout_seconds: faults
+            .number(field.name("timeoutSeconds"), policy.timeout_seconds, (0_u32, 604_800))
+            .unwrap_or_default(),
+        delete_empty_dir_data: policy.delete_empty_dir_data,
+        force: policy.force,
+    }
 }
 
 /// More machines than any fleet has.

@@ -1,5 +1,6 @@
 //! Blockers in words: for logs, metrics and `explain`.
 
+use seaworthy_model::cause::CauseKind;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::Reason;
@@ -78,6 +79,10 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
             ("HostNotRead", "the host whose certificate it is about was not read by this operator yet".into())
         }
         Blocker::NotApproved(refusal) => (refusal.name(), certificate::refusal(refusal).into()),
+        Blocker::Draining { .. }
+        | Blocker::DisruptionBudget { .. }
+        | Blocker::DrainForbidden { .. }
+        | Blocker::DrainOverdue { .. } => drain(*blocker),
     };
     Explanation { reason, message }
 }
@@ -104,6 +109,19 @@ fn unavailable(occupied: u32, limit: u32) -> String {
 
 fn too_many(failed: u32, limit: u32) -> String {
     format!("{failed} machines failed and maxFailures is {limit}: correct the version or raise maxFailures")
+}
+
+/// What keeps a Node from being emptied. Which pod it is, and which budget, is in the conditions of the Machine.
+fn drain(blocker: Blocker) -> (&'static str, String) {
+    if let Blocker::Draining { pods } = blocker {
+        (blocker.name(), format!("{pods} pods have not left the Node yet"))
+    } else if let Blocker::DrainOverdue { until } = blocker {
+        own(Reason::DrainOverdue, &rfc3339::format(until))
+    } else if matches!(blocker, Blocker::DrainForbidden { .. }) {
+        own(Reason::DrainForbidden, "")
+    } else {
+        own(Reason::Cause(CauseKind::DisruptionBudget), "")
+    }
 }
 
 fn regress(seen: Epoch) -> String {
@@ -169,6 +187,14 @@ mod tests {
                 "MaxFailures",
                 "2 machines are at work on an unproven release, and maxFailures lets 2 be",
             ),
+            (Blocker::Draining { pods: 3 }, "Draining", "3 pods have not left the Node yet"),
+            (
+                Blocker::DisruptionBudget { pod: 7 },
+                "DisruptionBudget",
+                "a PodDisruptionBudget does not allow it",
+            ),
+            (Blocker::DrainForbidden { pod: 7 }, "DrainForbidden", "spec.drain.force"),
+            (Blocker::DrainOverdue { until }, "DrainOverdue", ": 2026-11-20T08:10:00Z"),
             (Blocker::UnknownVersion(version), "UnknownVersion", ": webd-1.1.0"),
             (Blocker::MissingParameter(version), "MissingParameter", "spec.parameters"),
             (Blocker::Dependency { component: names.component("runc") }, "Dependency", ": runc"),

@@ -32,7 +32,7 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
 }
 
 /// Every reason that is not a cause.
-pub(crate) const REASONS: [Reason; 19] = [
+pub(crate) const REASONS: [Reason; 23] = [
     Reason::AsDesired,
     Reason::Connected,
     Reason::NotYetKnown,
@@ -52,6 +52,10 @@ pub(crate) const REASONS: [Reason; 19] = [
     Reason::AwaitingCertificate,
     Reason::CertificateDenied,
     Reason::ForeignIdentity,
+    Reason::Draining,
+    Reason::DrainForbidden,
+    Reason::DrainOverdue,
+    Reason::HostReleased,
 ];
 
 /// The `reason` of a condition. A cause has the name of its class; two classes share theirs with a reason of our
@@ -78,6 +82,10 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::AwaitingCertificate => "AwaitingCertificate",
         Reason::CertificateDenied => "CertificateDenied",
         Reason::ForeignIdentity => "ForeignIdentity",
+        Reason::Draining => "Draining",
+        Reason::DrainForbidden => "DrainForbidden",
+        Reason::DrainOverdue => "DrainOverdue",
+        Reason::HostReleased => "HostReleased",
         Reason::Cause(cause) => cause.name(),
     }
 }
@@ -144,6 +152,18 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
              address is wrong, correct spec.address.ip; if the host may be taken over, remove the file at \
              spec.nodeIdentity.path"
         }
+        Reason::Draining => "pods are leaving the Node before it is worked on",
+        Reason::DrainForbidden => {
+            "the Node is not drained, because a pod there would be lost with it: move or delete the pod, or allow it with \
+             spec.drain.force or spec.drain.deleteEmptyDirData of the ClusterPackageVersion"
+        }
+        Reason::DrainOverdue => {
+            "the Node was not empty within spec.drain.timeoutSeconds of the ClusterPackageVersion; it takes pods again, and \
+             is tried later"
+        }
+        Reason::HostReleased => {
+            "a person has recorded that the host is gone for good: the Machine goes without it, and nothing is removed there"
+        }
         Reason::Cause(cause) => cause_explanation(cause),
     }
 }
@@ -154,6 +174,12 @@ pub(crate) const STORE_REGRESSED: &str = "hosts have worked for a newer operator
      seaworthy-system annotate --overwrite lease seaworthy seaworthy.dev/adopt-epoch=EPOCH, where EPOCH is the \
      highest epoch that was seen; if nobody knows it, begin with 1: too low a number does no harm, the hosts then \
      tell theirs";
+
+const REMOVAL_FAILED: &str = "a command of the component's removal failed on the host, so it is not removed yet; it is tried \
+     again by itself: see what it said in the journal of the operation";
+
+const DISRUPTION_BUDGET: &str = "a pod may not leave the Node now, because a PodDisruptionBudget does not allow it: give it more \
+     replicas, or allow the disruption; it is tried again by itself";
 
 /// What a cause says to a person.
 pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
@@ -209,10 +235,7 @@ pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
             "the new release failed its preflight on the host; nothing was touched: see what it said in the journal of \
              the operation, and correct it in a new version"
         }
-        CauseKind::RemovalFailed => {
-            "a command of the component's removal failed on the host, so it is not removed yet; it is tried again by \
-             itself: see what it said in the journal of the operation"
-        }
+        CauseKind::RemovalFailed => REMOVAL_FAILED,
         CauseKind::ProbeFailed => {
             "the new release did not become healthy; what was there before is back. Look at the log of its unit on \
              the host; change spec.retry to try it once more"
@@ -224,6 +247,7 @@ pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
         CauseKind::HostFailed => "the host's systemd or file system failed: look at its journal",
         CauseKind::ApiRefused => "the API server refused a request of the operator: see the operator's log",
         CauseKind::ApiUnavailable => "the API server does not answer",
+        CauseKind::DisruptionBudget => DISRUPTION_BUDGET,
         CauseKind::Guard => "the operator's own safety check refused to go on: see its log, and report a bug",
     }
 }

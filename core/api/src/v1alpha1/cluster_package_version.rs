@@ -45,6 +45,33 @@ pub struct ClusterPackageVersionSpec {
     /// While true, no machine is admitted to a new version and nothing new is started on any machine.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
+    /// How pods are treated when the Node of a machine is emptied before work on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain: Option<DrainPolicy>,
+}
+
+/// How pods are treated when a Node is emptied. Pods of DaemonSets and mirrors of static pods always stay; disruption
+/// budgets are always kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct DrainPolicy {
+    /// So long it may take until the Node is empty. After that it takes pods again, and is tried later. 0: no limit, which
+    /// may keep the slot of `maxUnavailable` for ever.
+    #[serde(default = "timeout_seconds_default")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 604_800)))]
+    pub timeout_seconds: i64,
+    /// Whether pods go that have an `emptyDir` volume: its contents go with them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delete_empty_dir_data: bool,
+    /// Whether pods go that no controller makes again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+}
+
+/// The default of `timeoutSeconds`: an hour.
+const fn timeout_seconds_default() -> i64 {
+    3600
 }
 
 /// The default of `maxUnavailable` and `maxFailures`.

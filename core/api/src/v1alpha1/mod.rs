@@ -14,7 +14,7 @@ mod machine_component;
 pub(crate) mod schema;
 
 pub use cluster_package_version::{
-    ClusterPackageVersionSpec, ClusterPackageVersionStatus, RolloutStatus, WantStatus,
+    ClusterPackageVersionSpec, ClusterPackageVersionStatus, DrainPolicy, RolloutStatus, WantStatus,
 };
 pub use component_setting::{ComponentSetting, Parameters};
 pub use condition::Condition;
@@ -40,3 +40,5 @@ pub const APPROVED: &str = "SeaworthyApproved";
 /// The annotation on the Lease by which a person allows hosts to be taken over that have seen operators up to this
 /// epoch.
 pub const ADOPT_ANNOTATION: &str = "seaworthy.dev/adopt-epoch";
+/// The annotation on a Machine by which a person records that its host is gone for good: the uid of the Machine.
+pub const RELEASE_ANNOTATION: &str = "seaworthy.dev/release-host";

@@ -165,6 +165,12 @@ impl World {
             return;
         }
         let ours = self.leadership.epoch.unwrap_or_default();
+        if in_flight.kind.is_about_node() {
+            if in_flight.epoch == ours {
+                return self.finish_drain(id, &in_flight, outcome, terms);
+            }
+            return self.note(id, |machine| machine.action = None);
+        }
         if in_flight.epoch != ours {
             // It was ordered under an older fence: it says nothing about whom the host obeys now.
             self.note(id, |machine| {
@@ -174,19 +180,7 @@ impl World {
             return;
         }
         if let Outcome::Done(Receipt::Host(facts)) = &outcome {
-            if is_ahead(facts, ours) {
-                self.leadership.ahead = self.leadership.ahead.max(Some(facts.epoch));
-                self.touch(Subject::Leadership, Priority::Urgent);
-                self.touch(Subject::PackageVersion, Priority::Urgent);
-            }
-            self.claim(id, facts);
-            for request in self.certificates.take_waiting(id) {
-                self.touch(Subject::CertificateRequest(request), Priority::Normal);
-            }
-            if in_flight.kind == InFlightKind::Certify {
-                let taken = facts.identity.as_ref().and_then(|identity| identity.certificate.as_ref());
-                self.certificates.authority = taken.map(|taken| taken.issuer).or(self.certificates.authority);
-            }
+            self.learn(id, &in_flight, facts, ours);
         }
         let presumes =
             [Sabotage::UnknownIsSuccess, Sabotage::UnknownIsFailure].map(|switch| self.is_sabotaged(switch));
@@ -212,6 +206,23 @@ impl World {
                 machine.parked = true;
             }
         });
+    }
+
+    /// Takes in what a host's answer says about others than itself.
+    fn learn(&mut self, id: MachineId, in_flight: &InFlight, facts: &HostFacts, ours: Epoch) {
+        if is_ahead(facts, ours) {
+            self.leadership.ahead = self.leadership.ahead.max(Some(facts.epoch));
+            self.touch(Subject::Leadership, Priority::Urgent);
+            self.touch(Subject::PackageVersion, Priority::Urgent);
+        }
+        self.claim(id, facts);
+        for request in self.certificates.take_waiting(id) {
+            self.touch(Subject::CertificateRequest(request), Priority::Normal);
+        }
+        if in_flight.kind == InFlightKind::Certify {
+            let taken = facts.identity.as_ref().and_then(|identity| identity.certificate.as_ref());
+            self.certificates.authority = taken.map(|taken| taken.issuer).or(self.certificates.authority);
+        }
     }
 
     /// Notes whose host it is: the first Machine that reached it, unless the host itself says otherwise. A Machine that
@@ -321,6 +332,11 @@ fn settle_facts(
         | InFlightKind::Tell(_)
         | InFlightKind::Read
         | InFlightKind::Probe(_)
+        | InFlightKind::Cordon
+        | InFlightKind::Uncordon
+        | InFlightKind::DeleteNode
+        | InFlightKind::ListPods(_)
+        | InFlightKind::Evict
         | InFlightKind::Disown => machine.host.trouble.as_ref().is_none_or(|cause| cause.kind.is_contact()),
     };
     if is_settled {

@@ -17,6 +17,7 @@ use seaworthy_model::node::{Health, NodeState};
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
+use super::drain::Drain;
 use super::standings::Standings;
 
 /// What is known of a machine. Everything but `object` and `node` is lost with the engine, and found again by reading
@@ -29,6 +30,8 @@ pub struct Machine {
     pub object: Option<MachineObject>,
     /// Its Node, as last seen.
     pub node: Option<NodeState>,
+    /// What is known of the drain of its Node, if there is one.
+    pub drain: Option<Box<Drain>>,
     /// What was learnt by talking to the host in this epoch.
     pub host: Contact,
     /// The action under way for it: at most one at a time.
@@ -160,6 +163,7 @@ impl Machine {
             id,
             object: None,
             node: None,
+            drain: None,
             host: Contact {
                 facts: None,
                 stale: false,
@@ -309,7 +313,7 @@ impl Machine {
     /// Whether its Node says that it is well.
     #[must_use]
     pub fn is_node_healthy(&self) -> bool {
-        self.node.is_some_and(|node| node.ready == Health::Healthy)
+        self.node.as_ref().is_some_and(|node| node.ready == Health::Healthy)
     }
 
     /// Whether an operation is or may be under way on the host.
@@ -327,7 +331,7 @@ impl Machine {
     /// Since when it has not been available, if it is not. The Node decides; without one, whether the host answers.
     #[must_use]
     pub fn unavailable_since(&self) -> Option<Timestamp> {
-        match self.node {
+        match &self.node {
             Some(node) if node.ready == Health::Healthy => None,
             Some(node) => Some(node.since),
             None => self.host.unreachable_since.or_else(|| {
@@ -425,7 +429,7 @@ impl Machine {
             let operation = facts.operation.as_ref().map_or(0, |operation| operation.id.sequence);
             u64::from(facts.epoch.0) ^ facts.host.0 as u64 ^ u64::from(components) ^ operation
         });
-        let node = self.node.map_or(0, |node| node.since.0);
+        let node = self.node.as_ref().map_or(0, |node| node.since.0);
         let contact = self.host.retry.not_before.0 ^ u64::from(self.host.stale);
         let standing = self.standing(0) as u64;
         object ^ facts ^ node ^ contact ^ standing ^ u64::from(self.parked) ^ u64::from(self.derived.occupies)
@@ -434,6 +438,7 @@ impl Machine {
     /// Forgets everything but the objects: for a new incarnation, or a new epoch.
     pub(super) fn forget_contact(&mut self) {
         self.host = Contact::default();
+        self.drain = None;
         self.uncertain = None;
         self.installs = None;
         self.failed.clear();

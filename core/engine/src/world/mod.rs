@@ -10,6 +10,7 @@
 //! nothing here scans the fleet but a change of the fleet's own rollouts.
 
 mod certificates;
+mod drain;
 mod finished;
 mod fleet;
 mod leadership;
@@ -42,6 +43,7 @@ use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
 pub use certificates::{Certificates, Request};
+pub use drain::{Drain, Listed};
 pub(crate) use finished::Terms;
 pub use fleet::{Counts, Fleet, RolloutState};
 pub use leadership::Leadership;
@@ -66,6 +68,8 @@ pub struct World {
     versions: Vec<Version>,
     /// Certificate requests.
     pub certificates: Certificates,
+    /// By machine: the uid of its Node. Apart from the rows, since only who drains has to know it.
+    node_uids: Vec<Uid>,
     machine_names: Vec<Arc<str>>,
     component_names: Vec<Arc<str>>,
     version_names: Vec<Arc<str>>,
@@ -163,6 +167,16 @@ pub enum InFlightKind {
     Ask,
     /// Tells people why a certificate request is not approved.
     Tell(Refusal),
+    /// Cordons a Node.
+    Cordon,
+    /// Uncordons a Node.
+    Uncordon,
+    /// Deletes a Node.
+    DeleteNode,
+    /// Lists the pods of a Node, on which this mark was seen before, by its order.
+    ListPods(Option<u64>),
+    /// Evicts a pod.
+    Evict,
 }
 
 impl InFlightKind {
@@ -176,8 +190,22 @@ impl InFlightKind {
             | Self::Disown
             | Self::Identify
             | Self::Certify => true,
-            Self::Write | Self::Watch | Self::Ask | Self::Tell(_) => false,
+            Self::Write
+            | Self::Watch
+            | Self::Ask
+            | Self::Tell(_)
+            | Self::Cordon
+            | Self::Uncordon
+            | Self::DeleteNode
+            | Self::ListPods(_)
+            | Self::Evict => false,
         }
+    }
+
+    /// Whether it is about a Node or what runs there.
+    #[must_use]
+    pub const fn is_about_node(self) -> bool {
+        matches!(self, Self::Cordon | Self::Uncordon | Self::DeleteNode | Self::ListPods(_) | Self::Evict)
     }
 }
 
@@ -449,6 +477,9 @@ impl World {
                         machine.installs = installs.map(|installed| installed.version);
                         machine.parked = false;
                     });
+                }
+                if in_flight.kind.is_about_node() {
+                    self.start_drain(id, in_flight.kind);
                 }
             }
         }

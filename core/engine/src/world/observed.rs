@@ -9,9 +9,10 @@ use seaworthy_model::id::{Kind, MachineId, Named, NamedId, VersionId};
 use seaworthy_model::lease::{Epoch, LeaseObject};
 use seaworthy_model::machine::MachineObject;
 use seaworthy_model::meta::Meta;
-use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::node::{Health, NodeObject, NodeState};
 use seaworthy_model::package_version::PackageVersionObject;
 use seaworthy_model::report::Subject;
+use seaworthy_model::time::Timestamp;
 
 use super::rollouts::Reach;
 use super::{Retry, World};
@@ -95,6 +96,9 @@ impl World {
                 machine.blocked = None;
                 machine.write_retry = Retry::default();
                 machine.host.retry = Retry::default();
+                if let Some(drain) = &mut machine.drain {
+                    drain.rests_until = Timestamp::ZERO;
+                }
                 // Under the new address there may be another host.
                 machine.host.stale |= moved;
             }
@@ -233,23 +237,36 @@ impl World {
         }
     }
 
-    fn observe_node(&mut self, id: MachineId, node: Option<NodeState>) {
-        let health = |node: Option<NodeState>| node.map(|node| node.ready);
+    fn observe_node(&mut self, id: MachineId, node: Option<NodeObject>) {
         self.ensure_machine(id);
-        let before = self.machine(id).node;
+        let before = self.machine(id).node.as_ref();
+        let (was, is) = (before.map(|node| node.ready), node.as_ref().map(|node| node.state.ready));
+        let cordon = |node: Option<&NodeState>| node.and_then(|node| node.cordon.clone());
+        let is_remarked = match (&self.machine(id).drain, before, &node) {
+            (None, before, node) => cordon(before) != cordon(node.as_ref().map(|node| &node.state)),
+            (Some(_), Some(before), Some(node)) => {
+                before.shape() != node.state.shape() || self.node_uid(id) != Some(node.uid)
+            }
+            (Some(_), before, node) => before.is_some() != node.is_some(),
+        };
+        if let Some(node) = &node {
+            self.note_node_uid(id, node);
+        }
         self.change(id, |machine| {
-            machine.node = node;
-            if health(before) == health(node) {
+            machine.node = node.map(|node| node.state);
+            if was == is {
                 return;
             }
             // A change of its health is a signal: look at the host at once, whatever the back-off says.
             machine.host.retry.look_again();
-            let sick = health(node).is_some_and(|health| health != Health::Healthy);
+            let sick = is.is_some_and(|health| health != Health::Healthy);
             if sick || machine.host.unreachable_since.is_some() {
                 machine.host.stale = true;
             }
         });
-        if health(before) != health(node) {
+        if is_remarked {
+            self.node_marked(id);
+        } else if was != is {
             self.touch(Subject::Machine(id), Priority::Normal);
         }
     }

@@ -79,7 +79,7 @@ impl World {
         let holds =
             standings.iter().any(|standing| matches!(standing, Standing::Reserved | Standing::Failed));
         let lost = !unresolved && machine.may_be_lost(&standings);
-        let occupies = (unresolved || fell || holds) && !gives_up;
+        let occupies = (unresolved || fell || holds || machine.holds_node()) && !gives_up;
         Derived { live, occupies, unresolved, lost, standings, uid: machine.uid() }
     }
 

@@ -199,7 +199,17 @@ impl Teller<'_> {
         }
         lines.extend(contact.audit_at.map(|at| format!("next audit at {}", since(at))));
         lines.extend(
-            self.machine.node.map(|node| format!("its Node is {:?} since {}", node.ready, since(node.since))),
+            self.machine
+                .node
+                .as_ref()
+                .map(|node| format!("its Node is {:?} since {}", node.ready, since(node.since))),
+        );
+        lines.extend(
+            self.machine
+                .node
+                .as_ref()
+                .and_then(|node| node.mark())
+                .map(|mark| format!("its Node is cordoned since {}", since(mark.since))),
         );
         lines
     }

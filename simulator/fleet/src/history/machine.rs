@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 14] = [
+    pub const NAMES: [&'static str; 18] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -82,6 +82,10 @@ impl WaitsFor {
         "HostIdentity",
         "ReleaseFailed",
         "MaxFailures",
+        "Draining",
+        "DisruptionBudget",
+        "DrainForbidden",
+        "DrainOverdue",
     ];
 
     /// Its number.
@@ -109,6 +113,10 @@ impl WaitsFor {
             Blocker::IdentityMismatch | Blocker::DuplicateHost | Blocker::ForeignIdentity => 11,
             Blocker::ReleaseFailed { .. } => 12,
             Blocker::MaxFailures { .. } => 13,
+            Blocker::Draining { .. } => 14,
+            Blocker::DisruptionBudget { .. } => 15,
+            Blocker::DrainForbidden { .. } => 16,
+            Blocker::DrainOverdue { .. } => 17,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }

@@ -142,7 +142,7 @@ impl Recording {
         for action in &seen.turn.actions {
             match action.effect {
                 Effect::Host(_) => orders = orders.saturating_add(1),
-                Effect::Watch => {}
+                Effect::Watch | Effect::ListPods => {}
                 Effect::WriteLease(ref record) if record.is_renewal() => {}
                 Effect::WriteLease(_)
                 | Effect::WriteFinalizers(_)
@@ -150,7 +150,11 @@ impl Recording {
                 | Effect::WritePackageVersionStatus(_)
                 | Effect::CreateCertificateRequest(_)
                 | Effect::ApproveCertificateRequest
-                | Effect::WriteEvent(_) => writes = writes.saturating_add(1),
+                | Effect::WriteEvent(_)
+                | Effect::Cordon(_)
+                | Effect::Uncordon(_)
+                | Effect::DeleteNode
+                | Effect::Evict(_) => writes = writes.saturating_add(1),
             }
         }
         let looked_at = seen.turn.report.reconciled;

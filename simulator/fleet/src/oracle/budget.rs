@@ -50,12 +50,14 @@ struct Place {
     /// Lost, and known for long enough to count.
     counted: bool,
     lost: Option<Timestamp>,
+    /// It has no Node: nothing tells that it is lost.
+    nodeless: bool,
 }
 
 impl Place {
     /// Whether it takes a slot.
     const fn is_used(self) -> bool {
-        self.at_work || (self.counted && self.machines > 0)
+        self.at_work || (self.counted && self.machines > 0 && !self.nodeless)
     }
 }
 
@@ -138,11 +140,19 @@ impl Budget {
         }
     }
 
-    pub(super) fn began(&mut self, host: u32, sent: Timestamp, now: Timestamp) -> Judged {
+    /// `cordoned` are the other hosts whose Nodes we keep pods off, and that could be known: each takes a slot.
+    pub(super) fn began(
+        &mut self,
+        host: u32,
+        (sent, cordoned): (Timestamp, impl Iterator<Item = u32>),
+        now: Timestamp,
+    ) -> Judged {
         self.mature(now);
         self.change(host, |place| place.at_work = true);
         let limit = self.limit_since(sent - self.detection);
-        let mut used = self.used;
+        let idle =
+            cordoned.filter(|host| self.places.get(*host as usize).is_some_and(|place| !place.is_used()));
+        let mut used = self.used + u32::try_from(idle.count()).unwrap_or(u32::MAX);
         if now.since(sent) > ARRIVES_WITHIN {
             used -= self.counted_after(sent);
         }
@@ -159,6 +169,10 @@ impl Budget {
             )
         });
         Judged { overdrawn, exhausted: used == limit }
+    }
+
+    pub(super) fn node_there(&mut self, host: u32, is: bool) {
+        self.change(host, |place| place.nodeless = !is);
     }
 
     pub(super) fn ended(&mut self, host: u32) {

@@ -123,6 +123,10 @@ fn judge_machine(
     findings: &mut Findings,
 ) {
     judge_host(machine, host, fleet, releases, findings);
+    let name = &machine.metadata.name;
+    if releases.world.host_named(name).is_some_and(|host| releases.world.oracle.is_cordoned(host)) {
+        findings.add(|| format!("{name}: we still keep pods off its Node"));
+    }
     let is_held = machine.metadata.finalizers.iter().any(|one| **one == *FINALIZER);
     if !host.installed().is_empty() && !is_held {
         let name = &machine.metadata.name;

@@ -29,6 +29,12 @@ impl World {
             Check::InstalledOn(expected) => {
                 self.judge_installed(expected.machines.iter().copied(), &expected.components)
             }
+            Check::Unschedulable(expected) => {
+                let machines = 0..self.scenario.fleet.machines;
+                let found: Vec<u32> = machines.filter(|number| self.is_unschedulable(*number)).collect();
+                let problem = || format!("unschedulable are the Nodes of {found:?}, expected {expected:?}");
+                if found == *expected { Vec::new() } else { vec![problem()] }
+            }
             Check::MaxHarmed(most) => {
                 at_most("hosts harmed", u64::from(self.oracle.harmed()), u64::from(*most))
             }

@@ -7,6 +7,7 @@ mod bound;
 mod budget;
 mod convergence;
 mod deeds;
+mod drains;
 mod effects;
 mod expectation;
 mod harm;
@@ -17,6 +18,7 @@ mod reasons;
 mod recount;
 mod removal;
 mod restraint;
+mod start;
 mod starvation;
 mod versions;
 mod wishes;
@@ -34,6 +36,7 @@ use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Turn;
 
 use budget::Budget;
+use drains::Drains;
 use effects::Effects;
 use harm::Harm;
 use identities::Identities;
@@ -43,19 +46,18 @@ use removal::Removal;
 use restraint::Restraint;
 use starvation::Starvation;
 use versions::Versions;
-use wishes::{Step, Wishes};
+use wishes::Wishes;
 
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
-use crate::world::host::{
-    Change, Command, ComponentNumber, Ended, Host, KeyNumber, Order, VersionNumber, Work,
-};
-use crate::world::{Catalogue, host_of_address, since_start};
+use crate::world::host::{Change, ComponentNumber, Ended, Host, KeyNumber, VersionNumber, Work};
+use crate::world::host_of_address;
 
 pub use budget::Peak;
 pub(crate) use convergence::{stray_hosts, wanted};
 pub(crate) use deeds::Deeds;
 pub(crate) use effects::Lives;
+pub use start::Began;
 
 /// Something that must never happen, and did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,23 +68,6 @@ pub struct Violation {
     pub at: Timestamp,
     /// What happened.
     pub detail: String,
-}
-
-/// The start of an operation on a host.
-#[derive(Clone, Copy, Debug)]
-pub struct Began<'a> {
-    /// The host.
-    pub host: u32,
-    /// The order that started it.
-    pub order: Order,
-    /// The name of the component that changes.
-    pub component: &'a str,
-    /// When the order was sent.
-    pub sent: Timestamp,
-    /// Whether there is something to change on the host.
-    pub touches: bool,
-    /// The version that is there, and the one that is to come; `None` when one of them is none.
-    pub step: Option<(&'a str, &'a str)>,
 }
 
 /// The end of an operation on a host.
@@ -102,7 +87,7 @@ pub(crate) struct Over<'a> {
 const VIOLATIONS_MAX: usize = 100;
 
 /// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 23] = [
+const OWN_INVARIANTS: [&str; 25] = [
     "budget",
     "hostExclusivity",
     "leadership",
@@ -126,6 +111,8 @@ const OWN_INVARIANTS: [&str; 23] = [
     "triedAgain",
     "emptyWrite",
     "recount",
+    "drained",
+    "foreignCordon",
 ];
 
 /// The names of all invariants.
@@ -155,6 +142,7 @@ pub struct Oracle {
     versions: Versions,
     precedence: Precedence,
     identities: Identities,
+    drains: Drains,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -179,6 +167,7 @@ impl Oracle {
             versions: Versions::default(),
             precedence: Precedence::default(),
             identities: Identities::default(),
+            drains: Drains::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -385,81 +374,6 @@ impl Oracle {
         self.restraint.warm_orders(process, id) ^ self.starvation.warm(id)
     }
 
-    /// An operation has begun on a host. True when it took the last free place of the budget.
-    pub fn began(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) -> bool {
-        let Command::Apply(work) = began.order.command else { return false };
-        if let Some(detail) = self.leadership.began(began.host, began.order.fence.epoch) {
-            self.breach("leadership", now, detail);
-        }
-        if self.budget.is_at_work(began.host) {
-            let detail =
-                format!("host {} began {} while another operation was under way", began.host, work.id);
-            self.breach("hostExclusivity", now, detail);
-        }
-        if work.change == Change::Remove {
-            let machine = self.machines.get(&began.order.fence.machine).map(AsRef::as_ref);
-            if !self.removal.is_wanted(machine, began.component, api, now) {
-                let detail = format!(
-                    "host {} began to remove {}, which nobody asked for: no state Absent, no Machine being deleted",
-                    began.host, began.component
-                );
-                self.breach("removalWanted", now, detail);
-            }
-        }
-        self.judge_wishes(began, api, now);
-        self.deeds.began(began.host, began.touches);
-        self.harm.began(began.host, began.component, began.sent - self.budget.knowledge());
-        if matches!(work.change, Change::Install(_)) {
-            self.restraint.begun(began.host, began.sent - self.budget.detection());
-        }
-        let judged = self.budget.began(began.host, began.sent, now);
-        if let Some(detail) = judged.overdrawn {
-            self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));
-        }
-        judged.exhausted
-    }
-
-    /// Work begins on a host that is as it is here.
-    pub(crate) fn begins(
-        &mut self,
-        (number, host): (u32, &Host),
-        work: &Work,
-        catalogue: &Catalogue,
-        now: Timestamp,
-    ) {
-        if self.precedence.is_empty() {
-            return;
-        }
-        if let Some(objection) = self.precedence.objection(host, work, catalogue) {
-            self.breach("dependencyOrder", now, format!("host {number} began {objection}"));
-        }
-    }
-
-    /// Whether somebody wants just this now: a version may go back, and a pause may be broken, only as long as the operator
-    /// could not know better.
-    fn judge_wishes(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) {
-        let known = began.sent - self.budget.knowledge();
-        let uid = began.order.fence.machine;
-        if let Some(since) = self.wishes.paused_since(uid).filter(|since| *since < known) {
-            let detail = format!(
-                "host {} began to change {}, paused since {}",
-                began.host,
-                began.component,
-                since_start(since)
-            );
-            self.breach("pause", now, detail);
-        }
-        let Some((from, to)) = began.step.filter(|(from, to)| wishes::goes_back(began.component, from, to))
-        else {
-            return;
-        };
-        let machine = self.machines.get(&uid).map(AsRef::as_ref);
-        let step = Step { machine, component: began.component, from, to };
-        if let Some(objection) = self.wishes.objection(&step, api, known) {
-            self.breach("versionOrder", now, format!("host {} {objection}", began.host));
-        }
-    }
-
     /// Somebody wants to create the Machine of a host, whose name is taken, or is not.
     pub(crate) fn joins(&mut self, host: u32, is_taken: bool) {
         self.wishes.joins(host, is_taken);
@@ -489,6 +403,33 @@ impl Oracle {
                 self.breach("effects", now, detail);
             }
         }
+    }
+
+    /// People have cordoned a Node, or lifted that.
+    pub(crate) fn people_cordoned(&mut self, host: u32, unschedulable: bool) {
+        self.drains.people_cordoned(host, unschedulable);
+    }
+
+    /// Whether people have cordoned a Node.
+    #[must_use]
+    pub(crate) fn is_cordoned_by_people(&self, host: u32) -> bool {
+        self.drains.is_cordoned_by_people(host)
+    }
+
+    /// A Node carries our taint, or does not.
+    pub(crate) fn node_cordoned(&mut self, host: u32, is: bool, now: Timestamp) {
+        self.drains.cordoned(host, is, now);
+    }
+
+    /// Whether a Node carries our taint.
+    #[must_use]
+    pub(crate) fn is_cordoned(&self, host: u32) -> bool {
+        self.drains.is_cordoned(host)
+    }
+
+    /// Whether a host has a Node: without one nothing tells that it is lost.
+    pub(crate) fn node_there(&mut self, host: u32, is: bool) {
+        self.budget.node_there(host, is);
     }
 
     /// Something on a host has changed by itself.

@@ -10,6 +10,9 @@
 //! | `Paused` | somebody paused the Machine or the fleet |
 //! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter`, `DependencyCycle` | the objects, read again |
 //! | `DuplicateHost`, `IdentityMismatch` | the host's owner, its machine-id |
+//! | `Draining`, `DrainOverdue` | pods on the Node |
+//! | `DisruptionBudget` | pods on the Node, and budgets that allow nothing |
+//! | `DrainForbidden` | a pod on the Node that nobody makes again |
 //! | `StoreRegressed` | the host has seen a higher epoch than the Lease has |
 //! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: these pass, and nothing passes any more |
 
@@ -141,7 +144,18 @@ impl<'a> Truth<'a> {
             | Blocker::CertificateDenied
             | Blocker::HostNotRead
             | Blocker::NotApproved(_) => false,
+            Blocker::Draining { .. } | Blocker::DrainOverdue { .. } => self.has_pods(stray, false),
+            Blocker::DisruptionBudget { .. } => {
+                self.world.are_budgets_closed() && self.has_pods(stray, false)
+            }
+            Blocker::DrainForbidden { .. } => self.has_pods(stray, true),
         }
+    }
+
+    /// Whether there are pods on the Node of a machine, or some that nobody makes again.
+    fn has_pods(&self, stray: &Stray, bare: bool) -> bool {
+        let (all, lost) = stray.host.map_or((0, 0), |host| self.world.pods_on(host));
+        if bare { lost > 0 } else { all > 0 }
     }
 
     fn is_fleet_paused(&self) -> bool {

@@ -14,6 +14,8 @@ use crate::world::host::ReleaseNumber;
 /// A process orders so much of one target within a minute at most; of the fleet's defaults, one more for each operation that
 /// has ended. The whole life of a machine takes a dozen orders, and what fails is tried again after seconds.
 const ORDERS_MAX: u32 = 60;
+/// So many pods a Node may have: kubelet's `maxPods`.
+const PODS_MAX: u32 = 110;
 const MINUTE_MILLISECONDS: u64 = 60_000;
 
 fn minute_of(now: Timestamp) -> u32 {
@@ -36,6 +38,7 @@ struct Orders {
 struct Ordered {
     /// By machine: of its object, and of its host.
     machines: Vec<[Orders; 2]>,
+    nodes: Vec<Orders>,
     versions: Vec<Orders>,
     asked: Vec<Orders>,
     requests: Vec<Orders>,
@@ -49,6 +52,7 @@ impl Ordered {
         match target {
             Target::Machine(id) => &mut place(&mut self.machines, id.index())[0],
             Target::Host(id) => &mut place(&mut self.machines, id.index())[1],
+            Target::Node(id) => place(&mut self.nodes, id.index()),
             Target::Version(id) => place(&mut self.versions, id.index()),
             Target::NewCertificateRequest(id) => place(&mut self.asked, id.index()),
             Target::CertificateRequest(id) => place(&mut self.requests, id.index()),
@@ -157,7 +161,18 @@ impl Restraint {
             return None;
         }
         let over = self.over.at(minute);
-        let worth = if target == Target::PackageVersion { over.now + over.before } else { 0 };
+        let worth = match target {
+            Target::PackageVersion => over.now + over.before,
+            // Each pod there is asked to leave, and those that may not are asked again a few times in the first minute.
+            Target::Node(_) => 4 * PODS_MAX,
+            Target::Driver
+            | Target::Lease
+            | Target::Machine(_)
+            | Target::Version(_)
+            | Target::Host(_)
+            | Target::NewCertificateRequest(_)
+            | Target::CertificateRequest(_) => 0,
+        };
         (count - ORDERS_MAX > worth)
             .then(|| format!("process {process} has ordered {count} times within a minute of {target:?}"))
     }

@@ -10,6 +10,7 @@ use seaworthy_model::host::{HostFence, OperationId};
 
 use super::*;
 use crate::world::START;
+use crate::world::host::{Command, Order};
 use crate::world::host::{ComponentNumber, Install, ReleaseNumber, VersionNumber};
 
 fn at(seconds: u64) -> Timestamp {

@@ -58,13 +58,20 @@ impl Document {
                     }
                 }
             }
+            for named in ["cordon", "uncordon", "release"] {
+                if let Some(numbers) = moment.get_mut(named).and_then(Value::as_array_mut) {
+                    numbers.retain(exists);
+                }
+            }
             if let Some(deleted) = moment.get_mut("delete").and_then(Value::as_array_mut) {
                 deleted.retain(|reference| machine_number(reference).is_none_or(|number| number < machines));
             }
         }
         for check in self.list_mut("eventually") {
-            if let Some(numbers) = check.pointer_mut("/installedOn/machines").and_then(Value::as_array_mut) {
-                numbers.retain(exists);
+            for numbers in ["/installedOn/machines", "/unschedulable"] {
+                if let Some(numbers) = check.pointer_mut(numbers).and_then(Value::as_array_mut) {
+                    numbers.retain(exists);
+                }
             }
         }
         for fault in self.list_mut("faults") {
@@ -75,6 +82,11 @@ impl Document {
                 }
             }
         }
+    }
+
+    /// Whether the fleet runs pods.
+    pub(crate) fn has_pods(&self) -> bool {
+        self.0.pointer("/fleet/pods").is_some()
     }
 
     /// A number of the fleet's shape.

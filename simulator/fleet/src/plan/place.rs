@@ -1,7 +1,7 @@
 //! Points of a run at which a fault may strike, named by what happens there and not by the numbers of an engine: they
 //! mean the same after the engine was rewritten.
 
-use seaworthy_api::request::Request;
+use seaworthy_api::request::{NodeChange, Request};
 use seaworthy_model::host::HostCommand;
 use seaworthy_model::id::Kind;
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,16 @@ pub enum Writes {
     Approval,
     /// An Event.
     Event,
+    /// Our cordon of a Node.
+    Cordon,
+    /// The end of our cordon of a Node.
+    Uncordon,
+    /// The end of a Node.
+    NodeDeletion,
+    /// The eviction of a pod.
+    Eviction,
+    /// Nothing: it lists pods.
+    PodList,
 }
 
 /// What an order asks a host for.
@@ -104,6 +114,13 @@ impl Place {
             Request::CreateCertificateRequest(_) => Writes::CertificateRequest,
             Request::PatchApproval(_) => Writes::Approval,
             Request::CreateEvent(_) => Writes::Event,
+            Request::PatchNode(patch) => match patch.change {
+                NodeChange::Cordon(_) => Writes::Cordon,
+                NodeChange::Uncordon(_) => Writes::Uncordon,
+            },
+            Request::DeleteNode(_) => Writes::NodeDeletion,
+            Request::Evict(_) => Writes::Eviction,
+            Request::ListPods(_) => Writes::PodList,
         };
         Self::Request { seat, writes, object: request.object().1.to_owned() }
     }
@@ -126,7 +143,7 @@ impl Place {
     #[must_use]
     pub const fn is_write(&self) -> bool {
         match self {
-            Self::Request { writes, .. } => !matches!(writes, Writes::Renewal),
+            Self::Request { writes, .. } => !matches!(writes, Writes::Renewal | Writes::PodList),
             Self::Order { orders, .. } => !matches!(orders, Orders::Facts | Orders::Status),
             Self::Operation { .. } | Self::Event { .. } => false,
         }
@@ -169,6 +186,11 @@ impl Place {
                 Writes::CertificateRequest => format!("the operator creates certificate request {object}"),
                 Writes::Approval => format!("the operator approves certificate request {object}"),
                 Writes::Event => format!("the operator writes Event {object}"),
+                Writes::Cordon => format!("the operator cordons the Node {object}"),
+                Writes::Uncordon => format!("the operator uncordons the Node {object}"),
+                Writes::NodeDeletion => format!("the operator deletes the Node {object}"),
+                Writes::Eviction => format!("the operator evicts a pod from the Node {object}"),
+                Writes::PodList => format!("the operator lists the pods of the Node {object}"),
             },
             Self::Order { orders, host, .. } => match orders {
                 Orders::Facts => format!("the operator reads host {host}"),

@@ -16,6 +16,8 @@ pub enum Check {
     Installed(BTreeMap<String, String>),
     /// On these machines, by number, exactly this version of each of these components is installed.
     InstalledOn(InstalledOn),
+    /// The Nodes of these machines, by number, are unschedulable, and no others are.
+    Unschedulable(Vec<u32>),
     /// At most so many hosts were ever harmed by a release that failed.
     MaxHarmed(u32),
     /// At least so many were: the scenario bites.
@@ -52,6 +54,7 @@ impl Check {
             Self::Converged
             | Self::Installed(_)
             | Self::InstalledOn(_)
+            | Self::Unschedulable(_)
             | Self::MinHarmed(_)
             | Self::Stopped(_)
             | Self::Gone(_)
@@ -205,4 +208,16 @@ occasions! {
     ForeignRequest,
     /// Another version became the fleet's default by somebody who acts all the time.
     VersionPublished,
+    /// An operator cordoned a Node.
+    NodeCordoned,
+    /// An operator took its cordon off a Node.
+    NodeUncordoned,
+    /// People cordoned a Node, or lifted that.
+    NodeCordonedByPeople,
+    /// A Node was deleted.
+    NodeDeleted,
+    /// A pod was evicted.
+    PodEvicted,
+    /// A pod was not evicted, because a disruption budget did not allow it.
+    EvictionRefused,
 }

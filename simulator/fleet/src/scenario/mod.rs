@@ -8,7 +8,7 @@ mod quantity;
 
 use std::time::Duration;
 
-use seaworthy_kernel::{Seed, Share};
+use seaworthy_kernel::{Seed, Share, Span};
 use seaworthy_model::cause::CauseKind;
 use serde::Deserialize;
 
@@ -109,10 +109,45 @@ pub struct Fleet {
     /// Kinds of machines, all over the failure domains: a label `pool` on the Machine.
     #[serde(default)]
     pub pools: Vec<Pool>,
+    /// What runs on the Nodes; nothing when left out.
+    #[serde(default)]
+    pub pods: Option<Pods>,
     /// Operator processes from the first second on, one in each seat from 0. One leads, the others stand by; whatever
     /// ends in a seat is started again there.
     #[serde(default = "one")]
     pub operators: u32,
+}
+
+/// What runs on the Nodes of a fleet: apps whose controllers make another pod when one goes, each with a disruption budget.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pods {
+    /// How many apps.
+    #[serde(default = "one")]
+    pub apps: u32,
+    /// How many pods each has.
+    pub replicas: u32,
+    /// How many of them its budget lets be unavailable.
+    #[serde(default = "one")]
+    pub max_unavailable: u32,
+    /// How long a pod takes to end.
+    #[serde(default = "grace_default")]
+    pub grace: Range,
+    /// How long a pod takes from its being placed until it is ready.
+    #[serde(default = "startup_default")]
+    pub startup: Range,
+    /// On what share of the Nodes there is a pod that nobody makes again.
+    #[serde(default)]
+    pub bare: Portion,
+}
+
+const fn grace_default() -> Range {
+    Range(Span::millis(500, 30_000))
+}
+
+const fn startup_default() -> Range {
+    Range(Span::millis(2_000, 20_000))
 }
 
 /// A kind of machines.
@@ -243,6 +278,18 @@ pub struct Moment {
     /// again whenever it asks.
     #[serde(default)]
     pub adopt: bool,
+    /// They cordon the Nodes of these machines.
+    #[serde(default)]
+    pub cordon: Vec<u32>,
+    /// They uncordon the Nodes of these machines.
+    #[serde(default)]
+    pub uncordon: Vec<u32>,
+    /// Whether disruption budgets allow what they say from now on, or nothing.
+    #[serde(default)]
+    pub budgets: Option<bool>,
+    /// They record that the hosts of these machines are gone for good.
+    #[serde(default)]
+    pub release: Vec<u32>,
     /// They start one more operator, in this seat (0 is that of the first).
     #[serde(default)]
     pub start_operator: Option<u32>,
@@ -347,6 +394,13 @@ impl Scenario {
             last = moment.at.0;
             for (index, manifest) in moment.apply.iter().enumerate() {
                 manifest.judge(&format!("{field}.apply[{index}]"), &mut problems);
+            }
+            for (list, machines) in
+                [("cordon", &moment.cordon), ("uncordon", &moment.uncordon), ("release", &moment.release)]
+            {
+                if let Some(machine) = machines.iter().find(|machine| **machine >= self.fleet.machines) {
+                    problems.push(format!("{field}.{list}: there is no machine {machine}"));
+                }
             }
             for (index, edit) in moment.edit.iter().enumerate() {
                 if let Some(machine) = edit.machines.iter().find(|machine| **machine >= self.fleet.machines) {

@@ -44,6 +44,9 @@ pub struct Member {
     scenario: Arc<Scenario>,
 }
 
+/// A fleet that runs pods has so many machines at least.
+const PODS_NEED: u32 = 4;
+
 impl Swarm {
     /// A swarm over these scenario files, with fleets of up to so many machines; as many as the file says when left out.
     #[must_use]
@@ -92,6 +95,9 @@ impl Swarm {
         let number = |what, most: u64| u32::try_from(1 + lots.below(what, "fleet", most)).unwrap_or(1);
         let machines = number("machines", most);
         let machines = if self.is_exact { largest } else { machines };
+        // Pods that leave a Node have to go somewhere.
+        let least = if document.has_pods() { PODS_NEED.min(largest) } else { 1 };
+        let machines = machines.max(least);
         document.set_machines(machines);
         let zones = number("zones", u64::from(machines.min(6)));
         document.set_fleet("zones", zones);

@@ -81,6 +81,17 @@ impl<'a> Hands<'a> {
         self.world.restore_machine(number)
     }
 
+    /// Cordons a Node, or lifts that, if it has to be done.
+    pub fn cordon(&mut self, number: u32, unschedulable: bool) {
+        self.world.people_cordon(number, unschedulable);
+    }
+
+    /// Whether people have cordoned a Node.
+    #[must_use]
+    pub fn is_cordoned_by_people(&self, number: u32) -> bool {
+        self.world.oracle.is_cordoned_by_people(number)
+    }
+
     /// Edits the fleet's defaults. True if that changed them.
     pub fn edit_defaults(&mut self, change: impl FnOnce(&mut ClusterPackageVersionSpec)) -> bool {
         self.world.edit_defaults(change)

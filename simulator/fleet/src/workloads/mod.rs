@@ -4,6 +4,7 @@
 //! They act at times that are drawn, until it becomes quiet; then each leaves the fleet as it wants it in the end.
 
 pub mod autoscaler;
+pub mod cordoners;
 pub mod editors;
 pub mod gitops;
 mod hands;
@@ -72,6 +73,7 @@ macro_rules! registry {
 
 registry! {
     Autoscaler => autoscaler,
+    Cordoners => cordoners,
     Editors => editors,
     Gitops => gitops,
     Impostors => impostors,

@@ -63,6 +63,17 @@ impl World {
             }
             return;
         }
+        if let Request::ListPods(query) = &request {
+            let outcome = self.list_pods(&query.node);
+            return self.reply_with(sender, reply, outcome);
+        }
+        if let Request::Evict(eviction) = &request {
+            let outcome = self.evict_pod(&eviction.node, &eviction.pod);
+            if matches!(outcome, Outcome::Done(_)) {
+                self.pass(&Point::Write { to: Destination::Api, side: Side::After }, None);
+            }
+            return self.reply_with(sender, reply, outcome);
+        }
         let result = self.api.execute(request, now);
         self.reply(sender, reply, result);
     }
@@ -75,15 +86,19 @@ impl World {
                 self.pass(&Point::Write { to: Destination::Api, side: Side::After }, None);
             }
         }
+        self.reply_with(sender, reply, outcome(result));
+    }
+
+    fn reply_with(&mut self, sender: Sender, reply: Reply, outcome: Outcome) {
         match reply {
             Reply::Comes => {
                 let delay = self.way_back(sender);
-                self.answer(sender, delay, outcome(result));
+                self.answer(sender, delay, outcome);
             }
             Reply::Late(by) => {
                 self.tally.note(Occasion::ReplyLate);
                 let delay = self.way_back(sender);
-                self.answer(sender, delay + by, outcome(result));
+                self.answer(sender, delay + by, outcome);
             }
             Reply::Unwanted => self.tally.note(Occasion::RequestRepeated),
             Reply::Lost => self.tally.note(Occasion::ReplyLost),
@@ -133,6 +148,9 @@ impl World {
         }
         self.oracle.committed(written, &self.hosts, now);
         self.oracle.users_written(written, &self.api);
+        if kind == Kind::Node {
+            self.node_written(written, writer, now);
+        }
         if kind == Kind::MachineComponent && written.removed && writer == Writer::Operator {
             let number = self.catalogue.find_version(written.object.name());
             self.oracle.version_gone(&written.object, &self.api, (&self.hosts, number), now);
@@ -223,7 +241,9 @@ pub(super) fn outcome(result: WriteResult) -> Outcome {
             let resource_version = written.object.resource_version();
             Outcome::Done(Receipt::Written { resource_version })
         }
-        Err(Refusal::AlreadyExists | Refusal::NotFound | Refusal::Conflict(_)) => Outcome::Stale,
+        Err(Refusal::AlreadyExists | Refusal::NotFound | Refusal::Conflict(_) | Refusal::TestFailed) => {
+            Outcome::Stale
+        }
         Err(Refusal::Invalid(invalid)) => {
             let detail = format!("{}: {}", invalid.field, invalid.message);
             Outcome::Refused(Cause::new(CauseKind::ApiRefused, detail))

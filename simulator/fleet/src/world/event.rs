@@ -3,6 +3,7 @@
 use seaworthy_model::id::Kind;
 
 use super::Injection;
+use super::pods::PodStep;
 
 /// An event of the simulated world. Small and plain: what is large waits in the mail.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +71,13 @@ pub(crate) enum Event {
     },
     /// Something is due about the certificate of a node.
     Certificate(u32),
+    /// Something happens to a pod.
+    Pod {
+        /// The pod.
+        pod: u32,
+        /// What.
+        step: PodStep,
+    },
     /// A fault strikes or ends.
     Fault(Box<Injection>),
 }

@@ -80,6 +80,7 @@ impl World {
             self.breaks.insert(number, breaks);
         }
         self.recorder.began(self.queue.now(), number, &work);
+        self.judge_drain(number, &work);
         let component = self.catalogue.component_name(work.component).to_owned();
         let running = self.hosts[number as usize].running();
         let touches = running.is_some_and(Running::touches);
@@ -148,6 +149,7 @@ impl World {
         let component = self.catalogue.component_name(work.component).to_owned();
         let over = Over { host: number, work, ended, component: &component };
         self.oracle.ended(&over, &self.api, now);
+        self.register_node(number, work, ended);
         for session in sessions {
             let Some(Letter::Session { sender }) = self.mail.take(session) else { continue };
             let delay = self.way_back(sender);

@@ -48,6 +48,7 @@ impl World {
             | Event::Adoption
             | Event::Workload { .. }
             | Event::Certificate(_)
+            | Event::Pod { .. }
             | Event::Fault(_) => 0,
         }
     }
@@ -112,6 +113,7 @@ impl World {
             | Target::Lease
             | Target::Version(_)
             | Target::PackageVersion
+            | Target::Node(_)
             | Target::NewCertificateRequest(_)
             | Target::CertificateRequest(_) => 0,
         });

@@ -22,13 +22,15 @@ mod mail;
 mod meeting;
 mod node_certificates;
 mod node_health;
+mod nodes;
 mod operator;
 mod people;
 pub mod pki;
+mod pods;
 mod strikes;
 mod view;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use seaworthy_api::object::{Machine, Resource};
@@ -49,6 +51,7 @@ use kubelet::Kubelet;
 use mail::Mail;
 use node_certificates::Deed;
 use operator::Process;
+use pods::Pods;
 
 pub use catalogue::Catalogue;
 pub use clock::{START, readable, since_start};
@@ -87,6 +90,10 @@ pub struct World {
     /// When an operation last ended on a host, or something there changed by itself.
     pub(crate) last_operation: Timestamp,
     kubelets: Vec<Kubelet>,
+    /// What runs on the Nodes, if the scenario has any pods.
+    pods: Option<Box<Pods>>,
+    /// Hosts whose Nodes were deleted.
+    nodes_gone: BTreeSet<u32>,
     processes: Vec<Option<Box<Process>>>,
     live: Vec<u32>,
     /// Processes that stand still, and until when.
@@ -142,6 +149,8 @@ impl World {
             last_write: START,
             last_operation: START,
             kubelets: Vec::new(),
+            pods: None,
+            nodes_gone: BTreeSet::new(),
             hosts,
             processes: Vec::new(),
             live: Vec::new(),
@@ -167,6 +176,7 @@ impl World {
         };
         world.learn_failures();
         world.populate();
+        world.start_pods();
         world.plan();
         world
     }
@@ -209,6 +219,7 @@ impl World {
             Event::Adoption => self.adopt_again(),
             Event::Workload { index, occurrence } => self.workload_acts(index, occurrence),
             Event::Certificate(number) => self.certificate_due(number),
+            Event::Pod { pod, step } => self.pod_steps(pod, step),
             Event::Fault(injection) => self.inject(*injection),
         }
     }

@@ -116,7 +116,7 @@ pub fn machine_name(number: u32) -> String {
     format!("m-{number:05}")
 }
 
-fn status(health: Health, now: Timestamp) -> NodeStatus {
+pub(super) fn status(health: Health, now: Timestamp) -> NodeStatus {
     let word = match health {
         Health::Healthy => "True",
         Health::Unhealthy => "False",
@@ -127,5 +127,5 @@ fn status(health: Health, now: Timestamp) -> NodeStatus {
         status: word.into(),
         last_transition_time: Some(now.whole_seconds().into()),
     };
-    NodeStatus { conditions: vec![condition] }
+    NodeStatus { conditions: vec![condition], node_info: None }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_api::object::{Endpoint, Machine, Metadata, Resource};
-use seaworthy_api::v1alpha1::{Address, MachineSpec, Parameters, Ssh};
+use seaworthy_api::v1alpha1::{Address, MachineSpec, Parameters, RELEASE_ANNOTATION, Ssh};
 use seaworthy_kernel::{Draws, Priority};
 use seaworthy_model::id::Kind;
 
@@ -68,6 +68,17 @@ impl World {
         if moment.adopt {
             self.adopt();
         }
+        for (machines, unschedulable) in [(&moment.cordon, true), (&moment.uncordon, false)] {
+            for number in machines {
+                self.people_cordon(*number, unschedulable);
+            }
+        }
+        if let Some(open) = moment.budgets {
+            self.close_budgets(!open);
+        }
+        for number in &moment.release {
+            self.release_host(*number);
+        }
         if let Some(seat) = moment.start_operator {
             self.queue.after(std::time::Duration::ZERO, Priority::NORMAL, Event::Start { seat });
         }
@@ -118,6 +129,20 @@ impl World {
         }
     }
 
+    /// People record that the host of a Machine is gone for good.
+    fn release_host(&mut self, number: u32) {
+        let (name, now) = (machine_name(number), self.queue.now());
+        if self.api.get(Kind::Machine, &name).is_none() {
+            // It went as it should.
+            return;
+        }
+        let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
+            let uid = object.metadata().uid.to_string();
+            object.metadata_mut().annotations.insert(RELEASE_ANNOTATION.to_owned(), uid);
+        });
+        self.note(written, &name);
+    }
+
     /// What follows a write of people. One that is refused is a fault of the scenario.
     pub(super) fn note(&mut self, result: WriteResult, name: &str) {
         match result {
@@ -127,6 +152,7 @@ impl World {
                     Refusal::AlreadyExists => "it exists already".to_owned(),
                     Refusal::NotFound => "there is no such object".to_owned(),
                     Refusal::Conflict(why) => why.to_owned(),
+                    Refusal::TestFailed => "it is not as it was".to_owned(),
                     Refusal::Invalid(invalid) => format!("{}: {}", invalid.field, invalid.message),
                 };
                 let now = self.queue.now();

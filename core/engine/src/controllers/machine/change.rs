@@ -66,7 +66,7 @@ impl<'w> Step<'w> {
             draft.note(Note::Block(*blocker));
         }
         if let Some(identity) = self.node_identity().filter(|_| !self.is_paused() && !self.is_fleet_paused())
-            && self.lacks_identity(draft, identity)
+            && (self.lift(draft) || self.lacks_identity(draft, identity))
         {
             return;
         }
@@ -74,6 +74,9 @@ impl<'w> Step<'w> {
         let Some((blocker, reason, words)) = obstacle.or(hindered) else { return self.settle(draft) };
         if !matches!(blocker, Blocker::ReleaseFailed { .. }) {
             draft.note(Note::Block(blocker));
+        }
+        if self.lift(draft) {
+            return;
         }
         self.tell(draft, &Verdict::out_of_sync(reason).because(words), blocker);
     }
@@ -165,18 +168,31 @@ impl<'w> Step<'w> {
         let meta = &self.object.meta;
         if self.is_paused() {
             draft.note(Note::Block(Blocker::Paused));
+            if self.lift(draft) {
+                return;
+            }
             return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
+        }
+        let drains = self.disrupts(target.component, &change);
+        if drains && self.rests(draft) {
+            return;
         }
         if self.machine.blocked.is_some() {
             draft.note(Note::Unblock);
         }
         if let Some(blocker) = self.fleet_stop(target) {
             draft.note(Note::WaitForFleet);
+            if self.lift(draft) {
+                return;
+            }
             return draft.wait(blocker);
         }
         if let Some(blocker) = self.overcommitted(target) {
             draft.note(Note::Park);
             draft.note(Note::WaitForFleet);
+            if self.lift(draft) {
+                return;
+            }
             return draft.wait(blocker);
         }
         if !meta.is_held() && !self.world.is_sabotaged(Sabotage::FinalizerMissing) {
@@ -189,9 +205,12 @@ impl<'w> Step<'w> {
             let verdict = Verdict::out_of_sync(Reason::Cause(cause)).because(failure.detail.clone());
             return self.tell(draft, &verdict, Blocker::ReleaseFailed { version, cause });
         }
-        // First, since what it waits for is told in the place of what is told next.
+        // First, since what it waits for is told in the place of what is told next, and a Node is not emptied to wait.
         let is_known = self.object.status.identity.is_some() && !self.machine.is_recorded_unreachable();
         if is_known && self.lacks_needed_identity(draft, &change) {
+            return;
+        }
+        if drains && !self.is_empty(draft, self.world.component_name(target.component)) {
             return;
         }
         // What a successor must know is written before the change that it would find under way.
@@ -208,6 +227,8 @@ impl<'w> Step<'w> {
         if (is_repair && self.world.is_sabotaged(Sabotage::RepairWithoutSlot)) || self.takes_slot(draft) {
             let component = target.component;
             draft.order_host(self.world, self.machine, HostWork::Change { component, change });
+        } else if drains {
+            self.lift(draft);
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod change;
 mod contact;
+mod drain;
 mod identity;
 mod order;
 mod status;
@@ -55,8 +56,14 @@ impl Step<'_> {
         if self.object.meta.is_terminating() && !self.object.meta.is_held() {
             return;
         }
+        if self.object.meta.is_terminating() && self.object.is_released {
+            return self.release(draft);
+        }
         if self.object.spec.is_err() {
             draft.note(Note::Block(Blocker::InvalidSpec));
+            if self.lift(draft) {
+                return;
+            }
             let verdict = Verdict::out_of_sync(Reason::InvalidSpec);
             return self.tell(draft, &verdict, Blocker::InvalidSpec);
         }
@@ -81,6 +88,9 @@ impl Step<'_> {
             self.object.meta.is_terminating() && matches!(self.stranger(), Some((Reason::DuplicateHost, _)));
         if let (Some((reason, blocker)), false) = (self.stranger(), is_duplicate_leaving) {
             draft.note(Note::Block(blocker));
+            if self.lift(draft) {
+                return;
+            }
             return self.tell(draft, &Verdict::stranger(reason, self.describe_stranger()), blocker);
         }
         if self.object.meta.is_terminating() && !self.world.is_sabotaged(Sabotage::DeletionIgnored) {
@@ -105,6 +115,10 @@ impl Step<'_> {
         let until = self.machine.host.retry.not_before;
         draft.back_off(until);
         if self.machine.host.unreachable_since.is_some() {
+            // Nothing is at work there, and nothing is going to be: pods need not keep off.
+            if !self.machine.is_unresolved() && !self.machine.is_lost() && self.lift(draft) {
+                return;
+            }
             draft.wait(Blocker::Unreachable { until });
         }
     }
@@ -157,6 +171,9 @@ impl Step<'_> {
 
     /// Everything is as it should be.
     fn settle(self, draft: &mut Draft<'_>) {
+        if self.lift(draft) {
+            return;
+        }
         // Who is paused stays left out of batches: the next one may be decided already, without it.
         if self.machine.blocked.is_some() && !self.is_paused() {
             draft.note(Note::Unblock);

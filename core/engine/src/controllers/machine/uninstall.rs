@@ -2,7 +2,7 @@
 
 use seaworthy_model::effect::Target;
 use seaworthy_model::host::{Change, Owner};
-use seaworthy_model::machine::Reason;
+use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::report::Blocker;
 
 use super::Step;
@@ -17,10 +17,16 @@ impl Step<'_> {
         let meta = &self.object.meta;
         if self.is_paused() {
             draft.note(Note::Block(Blocker::Paused));
+            if self.lift(draft) {
+                return;
+            }
             return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
         }
         if self.is_fleet_paused() {
             draft.note(Note::WaitForFleet);
+            if self.lift(draft) {
+                return;
+            }
             return draft.wait(Blocker::Paused);
         }
         if self.machine.is_recorded_unreachable() {
@@ -28,6 +34,12 @@ impl Step<'_> {
             return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
         }
         let is_ours = facts.owner == Owner::Machine(meta.uid);
+        if is_ours && !facts.components.is_empty() && self.disrupts_by_leaving() {
+            let rests = self.rests(draft);
+            if rests || !self.is_empty(draft, "removal") {
+                return;
+            }
+        }
         match self.next_to_go() {
             Some(component) if is_ours && !self.world.is_sabotaged(Sabotage::FinalizerEarly) => {
                 if self.takes_slot(draft) {
@@ -36,14 +48,38 @@ impl Step<'_> {
                 }
             }
             None if is_ours && !self.world.is_sabotaged(Sabotage::HostNotGivenUp) => {
+                if self.deletes_node(draft) {
+                    return;
+                }
                 draft.order_host(self.world, self.machine, HostWork::Disown);
             }
             Some(_) | None => {
+                if self.lift(draft) {
+                    return;
+                }
                 let target = Target::Machine(self.machine.id);
                 let foreign_go = self.world.is_sabotaged(Sabotage::ForeignFinalizersDropped);
                 let left = if foreign_go { Default::default() } else { meta.finalizers_without_ours() };
                 draft.write_finalizers(target, meta, left);
             }
         }
+    }
+
+    /// The end of a machine whose host a person has declared gone: that is recorded, its Node goes, and then the finalizer.
+    /// Nobody is asked, since nobody is there.
+    pub(super) fn release(self, draft: &mut Draft<'_>) {
+        if self.is_paused() {
+            return draft.wait(Blocker::Paused);
+        }
+        let recorded = self.object.status.condition(ConditionKind::InSync);
+        if recorded.is_none_or(|recorded| recorded.reason != Reason::HostReleased) {
+            let verdict = Verdict::out_of_sync(Reason::HostReleased).unfinished();
+            return self.tell(draft, &verdict, Blocker::AwaitingOwnWrite);
+        }
+        if self.deletes_node(draft) {
+            return;
+        }
+        let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
+        draft.write_finalizers(target, meta, meta.finalizers_without_ours());
     }
 }

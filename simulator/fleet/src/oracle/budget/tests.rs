@@ -57,16 +57,21 @@ fn at(seconds: u64) -> Timestamp {
     START + Duration::from_secs(seconds)
 }
 
+/// No Node is cordoned.
+const fn nobody() -> std::iter::Empty<u32> {
+    std::iter::empty()
+}
+
 #[test]
 fn starts_beyond_the_limit_are_found() {
     let mut budget = budget();
     budget.package_version_written(&fleet(2, START, false), at(0));
-    assert_eq!(budget.began(0, at(1000), at(1000)).overdrawn, None);
-    assert!(budget.began(1, at(1000), at(1000)).exhausted);
-    assert!(budget.began(2, at(1000), at(1000)).overdrawn.is_some());
+    assert_eq!(budget.began(0, (at(1000), nobody()), at(1000)).overdrawn, None);
+    assert!(budget.began(1, (at(1000), nobody()), at(1000)).exhausted);
+    assert!(budget.began(2, (at(1000), nobody()), at(1000)).overdrawn.is_some());
     budget.ended(0);
     budget.ended(1);
-    assert_eq!(budget.began(3, at(1001), at(1001)).overdrawn, None);
+    assert_eq!(budget.began(3, (at(1001), nobody()), at(1001)).overdrawn, None);
     assert_eq!((budget.peak().used, budget.peak().limit, budget.peak().at_work), (3, 2, 3));
 }
 
@@ -77,12 +82,12 @@ fn lost_hosts_count_once_they_could_be_known() {
     budget.lost(5, at(100));
     budget.lost(6, at(100));
     let known = 100 + budget.detection().as_secs();
-    assert_eq!(budget.began(0, at(known - 1), at(known - 1)).overdrawn, None);
+    assert_eq!(budget.began(0, (at(known - 1), nobody()), at(known - 1)).overdrawn, None);
     budget.ended(0);
-    assert!(budget.began(0, at(known), at(known)).overdrawn.is_some());
+    assert!(budget.began(0, (at(known), nobody()), at(known)).overdrawn.is_some());
     budget.ended(0);
     budget.back(5);
-    assert_eq!(budget.began(0, at(known + 1), at(known + 1)).overdrawn, None);
+    assert_eq!(budget.began(0, (at(known + 1), nobody()), at(known + 1)).overdrawn, None);
 }
 
 #[test]
@@ -92,9 +97,9 @@ fn an_order_is_judged_by_what_could_be_known_when_it_was_sent() {
     budget.lost(5, at(100));
     let known = 100 + budget.detection().as_secs();
     let arrives = at(known + 1) + ARRIVES_WITHIN;
-    assert_eq!(budget.began(0, at(known - 1), arrives).overdrawn, None);
+    assert_eq!(budget.began(0, (at(known - 1), nobody()), arrives).overdrawn, None);
     budget.ended(0);
-    assert!(budget.began(0, at(known), arrives).overdrawn.is_some());
+    assert!(budget.began(0, (at(known), nobody()), arrives).overdrawn.is_some());
 }
 
 #[test]
@@ -103,7 +108,11 @@ fn who_was_lost_before_the_rollout_or_without_one_does_not_count() {
         let mut budget = budget();
         budget.package_version_written(&fleet(1, at(50), completed), at(50));
         budget.lost(5, at(lost));
-        assert_eq!(budget.began(0, at(5000), at(5000)).overdrawn.is_some(), counts, "{lost} {completed}");
+        assert_eq!(
+            budget.began(0, (at(5000), nobody()), at(5000)).overdrawn.is_some(),
+            counts,
+            "{lost} {completed}"
+        );
     }
 }
 
@@ -116,7 +125,7 @@ fn who_was_lost_before_the_rollout_was_recorded_was_lost_before_it() {
         budget.lost(1, at(1800));
         budget.package_version_written(&fleet(1, START, false), recorded);
         let sent = at(3700);
-        assert_eq!(budget.began(2, sent, sent).overdrawn.is_some(), overdrawn, "{recorded:?}");
+        assert_eq!(budget.began(2, (sent, nobody()), sent).overdrawn.is_some(), overdrawn, "{recorded:?}");
     }
 }
 
@@ -126,13 +135,17 @@ fn who_is_worked_on_before_its_node_is_ready_was_lost_when_it_was_lost_first() {
         let mut budget = budget();
         budget.package_version_written(&fleet(1, at(50), false), at(50));
         budget.lost(5, at(40));
-        budget.began(5, at(1000), at(1000));
+        budget.began(5, (at(1000), nobody()), at(1000));
         if ready {
             budget.back(5);
         }
         budget.ended(5);
         budget.lost(5, at(1001));
-        assert_eq!(budget.began(0, at(5000), at(5000)).overdrawn.is_some(), counts, "ready: {ready}");
+        assert_eq!(
+            budget.began(0, (at(5000), nobody()), at(5000)).overdrawn.is_some(),
+            counts,
+            "ready: {ready}"
+        );
     }
 }
 
@@ -141,11 +154,11 @@ fn a_limit_that_was_lowered_holds_after_a_while() {
     let mut budget = budget();
     budget.package_version_written(&fleet(2, START, false), at(0));
     budget.package_version_written(&fleet(1, START, false), at(100));
-    budget.began(0, at(101), at(101));
-    assert_eq!(budget.began(1, at(101), at(101)).overdrawn, None, "it may not be known yet");
+    budget.began(0, (at(101), nobody()), at(101));
+    assert_eq!(budget.began(1, (at(101), nobody()), at(101)).overdrawn, None, "it may not be known yet");
     budget.ended(1);
     let known = 100 + budget.detection().as_secs() + 1;
-    assert!(budget.began(1, at(known), at(known)).overdrawn.is_some());
+    assert!(budget.began(1, (at(known), nobody()), at(known)).overdrawn.is_some());
 }
 
 /// The watch of one kind may be held while that of another is not: old machines and a new percentage.
@@ -158,10 +171,14 @@ fn an_operator_may_know_a_new_percentage_and_not_yet_who_left() {
     budget.package_version_written(&percentage("10%"), at(0));
     machines_leave(&mut budget, 8..=10, at(101));
     budget.package_version_written(&percentage("30%"), at(102));
-    budget.began(0, at(103), at(103));
-    budget.began(1, at(103), at(103));
-    assert_eq!(budget.began(2, at(103), at(103)).overdrawn, None, "30 % of the ten that it knows");
+    budget.began(0, (at(103), nobody()), at(103));
+    budget.began(1, (at(103), nobody()), at(103));
+    assert_eq!(
+        budget.began(2, (at(103), nobody()), at(103)).overdrawn,
+        None,
+        "30 % of the ten that it knows"
+    );
     budget.ended(2);
     let known = 102 + budget.detection().as_secs() + 1;
-    assert!(budget.began(2, at(known), at(known)).overdrawn.is_some(), "30 % of seven");
+    assert!(budget.began(2, (at(known), nobody()), at(known)).overdrawn.is_some(), "30 % of seven");
 }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use seaworthy_api::names::Names;
 use seaworthy_api::object::Resource;
-use seaworthy_api::request::{Precondition, Request};
+use seaworthy_api::request::{NodeChange, NodePatch, Precondition, Request, mark_text};
+use seaworthy_api::{object, parse};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::node::{DRAIN_ANNOTATION, DRAIN_TAINT};
 
-use super::{ApiServer, Preconditions, Status, WriteResult};
+use super::{ApiServer, Preconditions, Refusal, Status, WriteResult};
 
 /// Who the operator is to the API server.
 pub(crate) const OPERATOR: &str = "system:serviceaccount:seaworthy-system:seaworthy-operator";
@@ -60,6 +63,54 @@ impl ApiServer {
                     object.metadata_mut().finalizers = Arc::new(patch.finalizers);
                 })
             }
+            Request::PatchNode(patch) => self.patch_node(patch, now),
+            Request::DeleteNode(deletion) => {
+                let preconditions = Preconditions { uid: Some(deletion.uid), resource_version: None };
+                self.delete((Kind::Node, &deletion.name), preconditions, now)
+            }
+            // Pods are not objects of this store.
+            Request::ListPods(_) | Request::Evict(_) => Err(Refusal::NotFound),
+        }
+    }
+}
+
+impl ApiServer {
+    /// A JSON patch of a Node, whose tests are that it looks as it did.
+    fn patch_node(&mut self, patch: NodePatch, now: Timestamp) -> WriteResult {
+        let present = self.get(Kind::Node, &patch.name).ok_or(Refusal::NotFound)?;
+        let Resource::Node(node) = present.resource() else { return Err(Refusal::NotFound) };
+        let read = parse::node(&node, &mut Names::new()).ok().map(|(_, read)| read);
+        let shape = match &patch.change {
+            NodeChange::Cordon(cordon) => &cordon.shape,
+            NodeChange::Uncordon(uncordon) => &uncordon.shape,
+        };
+        let holds = read.is_some_and(|read| read.uid == patch.uid && read.state.shape() == *shape);
+        if !holds {
+            return Err(Refusal::TestFailed);
+        }
+        self.update((Kind::Node, &patch.name), Preconditions::default(), now, |object| {
+            if let Resource::Node(node) = object {
+                apply(node, &patch.change);
+            }
+        })
+    }
+}
+
+fn apply(node: &mut object::Node, change: &NodeChange) {
+    let annotations = &mut node.metadata.annotations;
+    match change {
+        NodeChange::Cordon(cordon) => {
+            node.spec.unschedulable = true;
+            if cordon.shape.taint.is_none() {
+                let (key, effect) = (DRAIN_TAINT.into(), "NoSchedule".into());
+                node.spec.taints.push(object::Taint { key, effect, ..object::Taint::default() });
+            }
+            annotations.insert(DRAIN_ANNOTATION.to_owned(), mark_text(&cordon.mark));
+        }
+        NodeChange::Uncordon(uncordon) => {
+            node.spec.taints.retain(|taint| taint.key != DRAIN_TAINT);
+            node.spec.unschedulable &= !uncordon.makes_schedulable();
+            annotations.remove(DRAIN_ANNOTATION);
         }
     }
 }

@@ -50,6 +50,8 @@ pub enum Refusal {
     Conflict(&'static str),
     /// 422.
     Invalid(Invalid),
+    /// 422: a `test` of a JSON patch does not hold.
+    TestFailed,
 }
 
 /// What a write requires of the object.

@@ -100,6 +100,7 @@ pub(super) fn same_spec(one: &Resource, other: &Resource) -> bool {
             one.spec == other.spec
         }
         (Resource::Lease(one), Resource::Lease(other)) => one.spec == other.spec,
+        (Resource::Node(one), Resource::Node(other)) => one.spec == other.spec,
         (_, _) => true,
     }
 }

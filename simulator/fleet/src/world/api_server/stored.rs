@@ -12,7 +12,7 @@ use seaworthy_api::object::{
     NodeSpec, NodeStatus, Resource,
 };
 use seaworthy_api::scalar::Time;
-use seaworthy_api::v1alpha1::MachineSpec;
+use seaworthy_api::v1alpha1::{MachineComponentSpec, MachineSpec};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::meta::Parsed;
@@ -115,8 +115,10 @@ impl Stored {
                 api_version: frame.api_version.clone(),
                 kind: frame.kind.clone(),
                 metadata: self.metadata(frame),
-                spec: NodeSpec {},
-                status: conditions.as_ref().map(|list| NodeStatus { conditions: list.to_vec() }),
+                spec: NodeSpec::default(),
+                status: conditions
+                    .as_ref()
+                    .map(|list| NodeStatus { conditions: list.to_vec(), node_info: None }),
             })),
             Body::Whole(object) => Resource::clone(object),
         }
@@ -147,10 +149,12 @@ impl Stored {
                     status: Some(form),
                 })
             }
-            (Body::Node { frame, .. }, Status::Node(status)) => Some(Body::Node {
-                frame: Arc::clone(frame),
-                conditions: Some(status.conditions.as_slice().into()),
-            }),
+            (Body::Node { frame, .. }, Status::Node(status)) if status.node_info.is_none() => {
+                Some(Body::Node {
+                    frame: Arc::clone(frame),
+                    conditions: Some(status.conditions.as_slice().into()),
+                })
+            }
             (_, _) => None,
         };
         if let Some(body) = body {
@@ -286,6 +290,36 @@ impl Stored {
         }
     }
 
+    /// Its spec, if it is a `MachineComponent`.
+    #[must_use]
+    pub fn version_spec(&self) -> Option<&MachineComponentSpec> {
+        match &self.body {
+            Body::Whole(object) => {
+                if let Resource::MachineComponent(version) = &**object {
+                    Some(&version.spec)
+                } else {
+                    None
+                }
+            }
+            Body::Machine { .. } | Body::Node { .. } => None,
+        }
+    }
+
+    /// What keeps pods off, if it is a Node and anything does.
+    #[must_use]
+    pub fn node_spec(&self) -> Option<&NodeSpec> {
+        match &self.body {
+            Body::Whole(object) => {
+                if let Resource::Node(node) = &**object {
+                    Some(&node.spec)
+                } else {
+                    None
+                }
+            }
+            Body::Machine { .. } | Body::Node { .. } => None,
+        }
+    }
+
     /// The object, if it is a Lease.
     #[must_use]
     pub fn lease(&self) -> Option<&Lease> {
@@ -339,6 +373,11 @@ impl From<Resource> for Stored {
     }
 }
 
+/// Whether nothing keeps pods off a Node, and it says nothing but its health.
+fn is_plain(node: &Node) -> bool {
+    node.spec == NodeSpec::default() && node.status.as_ref().is_none_or(|status| status.node_info.is_none())
+}
+
 impl Body {
     fn of(object: Resource, dictionary: &mut Dictionary) -> Self {
         match object {
@@ -357,12 +396,13 @@ impl Body {
                 let spec = Arc::new(Spec { wire: spec, address, reading: OnceLock::new() });
                 Self::Machine { frame, spec, status: form }
             }
-            Resource::Node(node) => {
-                let Node { api_version, kind, metadata, spec: NodeSpec {}, status } = *node;
+            Resource::Node(node) if is_plain(&node) => {
+                let Node { api_version, kind, metadata, spec: _, status } = *node;
                 let frame = dictionary.frames.share(Frame::of(api_version, kind, metadata));
                 Self::Node { frame, conditions: status.map(|status| status.conditions.into()) }
             }
             other @ (Resource::MachineComponent(_)
+            | Resource::Node(_)
             | Resource::ClusterPackageVersion(_)
             | Resource::Lease(_)
             | Resource::CertificateSigningRequest(_)

@@ -190,7 +190,12 @@ impl World {
             | Effect::WritePackageVersionStatus(_)
             | Effect::CreateCertificateRequest(_)
             | Effect::ApproveCertificateRequest
-            | Effect::WriteEvent(_) => self.send_request(process, sender, &action),
+            | Effect::WriteEvent(_)
+            | Effect::Cordon(_)
+            | Effect::Uncordon(_)
+            | Effect::DeleteNode
+            | Effect::ListPods
+            | Effect::Evict(_) => self.send_request(process, sender, &action),
         }
     }
 
@@ -202,7 +207,9 @@ impl World {
                 return Dispatched::Alive;
             }
         };
-        self.pass(&Point::Write { to: Destination::Api, side: Side::Before }, None);
+        if action.effect != Effect::ListPods {
+            self.pass(&Point::Write { to: Destination::Api, side: Side::Before }, None);
+        }
         let fate = self.request_fate(Encounter::message(sender, false), process.seat, &request);
         if fate.crashes_before {
             return Dispatched::Crashed;

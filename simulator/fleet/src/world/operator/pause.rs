@@ -73,6 +73,7 @@ impl World {
             | Event::Adoption
             | Event::Workload { .. }
             | Event::Certificate(_)
+            | Event::Pod { .. }
             | Event::Fault(_) => return false,
         };
         let Some(&until) = self.paused.get(&process) else { return false };

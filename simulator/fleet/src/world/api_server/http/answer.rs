@@ -71,6 +71,9 @@ pub(super) fn refusal(refusal: &Refusal, kind: Kind, name: &str) -> Box<Answer> 
         Refusal::AlreadyExists => refused(409, "AlreadyExists", &format!("{name:?} already exists")),
         Refusal::NotFound => not_found(kind, name),
         Refusal::Conflict(why) => refused(409, "Conflict", why),
+        Refusal::TestFailed => {
+            refused(422, "Invalid", "the server rejected our request due to an error in our request")
+        }
         Refusal::Invalid(Invalid { field, message }) => {
             invalid(&[SpecError { field: (*field).into(), message: (*message).into() }])
         }

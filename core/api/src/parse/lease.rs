@@ -1,16 +1,13 @@
-//! Lease and Node: the few fields of Kubernetes' own kinds that decisions depend on.
+//! `Lease`: who leads.
 
 use std::time::Duration;
 
-use seaworthy_model::id::{Kind, MachineId};
+use seaworthy_model::id::Kind;
 use seaworthy_model::lease::{Epoch, LeaseObject, LeaseRecord};
-use seaworthy_model::node::{Health, NodeState};
-use seaworthy_model::time::Timestamp;
 
 use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
-use crate::names::Names;
-use crate::object::{Lease, Node};
+use crate::object::Lease;
 use crate::rfc3339;
 use crate::v1alpha1::ADOPT_ANNOTATION;
 
@@ -46,35 +43,12 @@ fn seconds(count: i32) -> Option<Duration> {
     u64::try_from(count).ok().filter(|count| *count > 0).map(Duration::from_secs)
 }
 
-/// Reads a Node. Without a condition `Ready` its health is unknown since it was created.
-///
-/// # Errors
-/// When it has no name.
-pub fn node(object: &Node, names: &mut Names) -> Result<(MachineId, NodeState), MetadataError> {
-    if object.metadata.name.is_empty() {
-        let mut faults = Faults::default();
-        faults.add(Field::root("metadata").name("name"), "must not be empty");
-        return Err(MetadataError::new(Kind::Node, &object.metadata, faults));
-    }
-    let conditions = object.status.as_ref().map_or(&[][..], |status| &status.conditions);
-    let condition = conditions.iter().find(|condition| condition.r#type == "Ready");
-    let ready = match condition.map(|condition| &*condition.status) {
-        Some("True") => Health::Healthy,
-        Some("False") => Health::Unhealthy,
-        _ => Health::Unknown,
-    };
-    let since = condition
-        .and_then(|condition| condition.last_transition_time.as_ref()?.get())
-        .or_else(|| object.metadata.creation_timestamp.as_ref()?.get())
-        .unwrap_or(Timestamp::ZERO);
-    Ok((names.machine_of(&object.metadata.name), NodeState { ready, since }))
-}
-
 #[cfg(test)]
 mod tests {
+    use seaworthy_model::time::Timestamp;
+
     use super::*;
-    use crate::object::{LeaseSpec, Metadata, NodeCondition, NodeSpec, NodeStatus};
-    use crate::rfc3339;
+    use crate::object::{LeaseSpec, Metadata};
 
     fn seen(name: &str) -> Metadata {
         Metadata {
@@ -139,32 +113,5 @@ mod tests {
         let error = lease(&lease_with(Some(-1), None)).unwrap_err();
         let words = "Lease \"seaworthy\" is not usable; spec.leaseTransitions: must be from 0 to 4294967295";
         assert_eq!(error.to_string(), words);
-    }
-
-    #[test]
-    fn a_node_is_healthy_only_when_it_says_so() {
-        let condition = |r#type: &'static str, status: &'static str| NodeCondition {
-            r#type: r#type.into(),
-            status: status.into(),
-            last_transition_time: Some("2026-11-20T09:00:00Z".into()),
-        };
-        let (created, changed) =
-            (rfc3339::parse("2026-11-20T08:00:00Z"), rfc3339::parse("2026-11-20T09:00:00Z"));
-        let table = [
-            (vec![condition("Ready", "True")], Health::Healthy, changed),
-            (vec![condition("Ready", "False")], Health::Unhealthy, changed),
-            (vec![condition("Ready", "Unknown")], Health::Unknown, changed),
-            (vec![condition("Ready", "true")], Health::Unknown, changed),
-            (vec![condition("DiskPressure", "True")], Health::Unknown, created),
-            (vec![], Health::Unknown, created),
-        ];
-        for (conditions, ready, since) in table {
-            let status = Some(NodeStatus { conditions });
-            let object = Node { metadata: seen("m-0"), spec: NodeSpec {}, status, ..Node::default() };
-            let mut names = Names::new();
-            let (machine, state) = node(&object, &mut names).unwrap();
-            assert_eq!((state.ready, Some(state.since)), (ready, since));
-            assert_eq!(names.machine_name(machine), Ok("m-0"));
-        }
     }
 }

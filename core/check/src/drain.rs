@@ -1,0 +1,152 @@
+//! Drains: no work that pods would not outlive begins on a machine whose Node is not cordoned in its name and was not seen
+//! empty since; pods are evicted only from such a Node, and only those that a drain may evict; a Node is uncordoned only
+//! as far as the mark on it says that it was us, and deleted only with its Machine. What is ordered of a Node is fenced
+//! with what was seen of it last.
+
+use alloc::format;
+
+use seaworthy_engine::{Machine, World};
+use seaworthy_model::effect::{Action, Effect, Fence, Target};
+use seaworthy_model::host::{Change, HostCommand, Operation};
+use seaworthy_model::id::{MachineId, VersionId};
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::node::{NodeCordon, NodeState};
+use seaworthy_model::pod::{PodFate, PodName};
+use seaworthy_model::report::Turn;
+use seaworthy_model::time::Timestamp;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "drain", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        match (action.target, &action.effect) {
+            (Target::Host(id), Effect::Host(order)) => {
+                if let HostCommand::Apply(operation) = &order.command {
+                    judge_work(world, world.machine(id), operation, action, findings);
+                }
+            }
+            (Target::Node(id), _) => judge_node(world, id, action, findings),
+            _ => {}
+        }
+    }
+}
+
+fn judge_work(
+    world: &World,
+    machine: &Machine,
+    operation: &Operation,
+    action: &Action,
+    findings: &mut Findings<'_>,
+) {
+    let goes = machine.installed(operation.component).map(|installed| installed.version);
+    let comes = match &operation.change {
+        Change::Install(release) => Some(release.version),
+        Change::Remove => None,
+    };
+    let drains =
+        |version: VersionId| world.version_spec(version).is_some_and(|spec| spec.disruption.drains());
+    if machine.node.is_none() || !goes.into_iter().chain(comes).any(drains) {
+        return;
+    }
+    if !machine.is_drained(world.drain_policy(), world.epoch(), (Timestamp::ZERO, world.now())) {
+        let component = world.component_name(operation.component);
+        findings.against(action, format!("{component} is changed under pods that do not outlive it"));
+    }
+}
+
+fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Findings<'_>) {
+    let machine = world.machine(id);
+    let Some(node) = &machine.node else {
+        return findings.against(action, "there is no such Node".into());
+    };
+    let expected = if let Effect::Evict(pod) = &action.effect {
+        Fence::Incarnation(pod.uid)
+    } else if action.effect == Effect::ListPods {
+        Fence::None
+    } else {
+        world.node_uid(id).map_or(Fence::Absent, Fence::Incarnation)
+    };
+    if action.fence != expected {
+        findings.against(action, format!("its fence is {:?}, expected is {expected:?}", action.fence));
+    }
+    if !world.in_flight().get(&action.id).is_some_and(|in_flight| in_flight.kind.is_about_node()) {
+        findings.against(action, "the engine does not remember it".into());
+    }
+    if let Effect::Cordon(cordon) = &action.effect {
+        judge_cordon(machine, node, (cordon, action), world.epoch(), findings);
+    } else if let Effect::Uncordon(uncordon) = &action.effect {
+        let is_anothers = node.mark().is_none_or(|mark| mark.found_unschedulable);
+        if is_anothers && uncordon.makes_schedulable() {
+            findings.against(action, "somebody else has cordoned the Node".into());
+        }
+        if uncordon.shape != node.shape() {
+            findings.against(action, "the Node looks different by now".into());
+        }
+    } else if action.effect == Effect::DeleteNode {
+        judge_deletion(machine, node, action, findings);
+    } else if let Effect::Evict(pod) = &action.effect {
+        judge_eviction(world, machine, pod, action, findings);
+    }
+}
+
+fn judge_cordon(
+    machine: &Machine,
+    node: &NodeState,
+    (cordon, action): (&NodeCordon, &Action),
+    epoch: Epoch,
+    findings: &mut Findings<'_>,
+) {
+    if cordon.shape != node.shape() {
+        findings.against(action, "the Node looks different by now".into());
+    }
+    if Some(cordon.mark.machine) != machine.uid() {
+        findings.against(action, "the mark names another Machine".into());
+    }
+    if cordon.mark.epoch != epoch {
+        findings.against(action, "the mark names another epoch".into());
+    }
+    let found = node.mark().map_or(cordon.shape.unschedulable, |mark| mark.found_unschedulable);
+    if cordon.mark.found_unschedulable != found {
+        findings.against(action, "the mark does not say how the Node was found".into());
+    }
+    if !machine.object.as_ref().is_some_and(|object| object.meta.is_held()) {
+        findings.against(action, "the Machine carries no finalizer of ours".into());
+    }
+}
+
+fn judge_deletion(machine: &Machine, node: &NodeState, action: &Action, findings: &mut Findings<'_>) {
+    let Some(object) = &machine.object else { return };
+    if !object.meta.is_terminating() {
+        findings.against(action, "a Node is deleted, and its Machine is not".into());
+    }
+    let is_left = machine.host.facts.as_ref().is_some_and(|facts| facts.components.is_empty());
+    if !is_left && !object.is_released {
+        findings.against(action, "a Node is deleted, and its host is not empty yet".into());
+    }
+    let reported = node.cordon.as_ref().and_then(|cordon| cordon.host);
+    let recorded = object.status.identity.as_ref().map(|identity| identity.host);
+    if reported.zip(recorded).is_some_and(|(reported, recorded)| reported != recorded) {
+        findings.against(action, "the Node is another host's".into());
+    }
+}
+
+fn judge_eviction(
+    world: &World,
+    machine: &Machine,
+    pod: &PodName,
+    action: &Action,
+    findings: &mut Findings<'_>,
+) {
+    let listed = machine.drain.as_ref().and_then(|drain| drain.pods.as_ref());
+    let facts = listed.and_then(|listed| listed.pods.iter().find(|facts| facts.pod == *pod));
+    let Some(facts) = facts else { return findings.against(action, format!("pod {pod} was not seen there")) };
+    let fate = facts.fate(&world.drain_policy(), machine.unready_at(world.now()));
+    if fate != PodFate::Evicted {
+        findings.against(action, format!("pod {pod} is evicted, and is to be {fate:?}"));
+    }
+    if machine.mark(world.epoch()).is_none() {
+        findings.against(action, format!("pod {pod} is evicted from a Node that is not cordoned"));
+    }
+}

@@ -1,0 +1,328 @@
+//! Pods leave the Node of a machine before work that they would not outlive.
+//!
+//! ```text
+//!   list pods --allowed?--> cordon --> list --> evict one after the other --> list ... empty --> the work --> uncordon
+//!                |no                              |not allowed now: later          |too long
+//!                v                                v                                v
+//!             says why                         says why                    uncordon, says why, later again
+//! ```
+//!
+//! The mark on the Node is the only record: whoever finds it and has nothing to do there takes it off, be it because the work
+//! is done, because nobody wants it any more, or because its Machine is another one by now. While it is there, the machine
+//! occupies a slot of `maxUnavailable`.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use core::time::Duration;
+
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::draw::word;
+use seaworthy_model::host::Change;
+use seaworthy_model::id::{ComponentId, VersionId};
+use seaworthy_model::machine::Reason;
+use seaworthy_model::node::{Mark, NodeCordon, NodeState, NodeUncordon};
+use seaworthy_model::pod::{PodFate, PodLoss, PodName};
+use seaworthy_model::report::{Blocker, WakeReason};
+use seaworthy_model::time::Timestamp;
+
+use super::Step;
+use super::status::Verdict;
+use crate::draft::{Draft, NodeWork, Note};
+use crate::sabotage::Sabotage;
+use crate::world::{Drain, Listed};
+
+/// A list of pods is good for so long: after that, something may run there again that came in another way.
+const FRESH: Duration = Duration::from_secs(30);
+/// A Node whose drain is forbidden is looked at again after so long. The pod may have gone, or the policy have changed.
+const LOOK_AGAIN: Duration = Duration::from_secs(300);
+/// A drain that goes on for longer is told of in the status.
+const TELL_AFTER: Duration = Duration::from_secs(60);
+
+impl Step<'_> {
+    /// Whether pods have to leave the Node before a change of a component: the version that comes says so, or the one that
+    /// goes.
+    pub(super) fn disrupts(self, component: ComponentId, change: &Change) -> bool {
+        let comes = match change {
+            Change::Install(release) => Some(release.version),
+            Change::Remove => None,
+        };
+        let goes = self.machine.installed(component).map(|installed| installed.version);
+        comes.into_iter().chain(goes).any(|version| self.drains(version))
+    }
+
+    fn drains(self, version: VersionId) -> bool {
+        self.world.version_spec(version).is_some_and(|spec| spec.disruption.drains())
+    }
+
+    /// Whether the Node is this machine's to empty when its software goes: something is installed, or recorded, that pods
+    /// would not outlive.
+    fn carries_pods(self) -> bool {
+        let reported = self.machine.host.facts.iter().flat_map(|facts| &facts.components);
+        let recorded = self.object.status.components.iter().filter_map(|status| status.installed);
+        let versions = reported.map(|installed| installed.version).chain(recorded.map(|it| it.version));
+        versions.into_iter().any(|version| self.drains(version))
+    }
+
+    /// Whether pods have to leave the Node before the software goes from the host.
+    pub(super) fn disrupts_by_leaving(self) -> bool {
+        self.machine.node.is_some() && (self.machine.is_marked() || self.carries_pods())
+    }
+
+    /// Whether a drain was given up or is not allowed, and until when that rests.
+    pub(super) fn rests(self, draft: &mut Draft<'_>) -> bool {
+        let Some(drain) = self.machine.drain.as_deref() else { return false };
+        if draft.now >= drain.rests_until || self.machine.node.is_none() {
+            return false;
+        }
+        if self.machine.is_cordoned() {
+            self.uncordon(draft);
+            return true;
+        }
+        draft.wake_at(drain.rests_until, WakeReason::BackOff);
+        let forbidden = drain.pods.as_ref().and_then(|listed| self.forbidden(listed, draft.now));
+        let (blocker, verdict) = match forbidden {
+            Some((pod, loss)) => refusal(pod, loss),
+            None => {
+                let blocker = Blocker::DrainOverdue { until: drain.rests_until };
+                let verdict = Verdict::out_of_sync(Reason::DrainOverdue).unfinished();
+                (blocker, verdict.because(self.describe_left(drain, draft.now)))
+            }
+        };
+        draft.note(Note::Block(blocker));
+        self.tell(draft, &verdict, blocker);
+        true
+    }
+
+    /// Whether no pod is left on the Node that would have to go before the work on it. If not, does what comes next.
+    pub(super) fn is_empty(self, draft: &mut Draft<'_>, reason: &str) -> bool {
+        let Some(node) = &self.machine.node else { return true };
+        if self.world.is_sabotaged(Sabotage::DrainSkipped) {
+            return true;
+        }
+        let empty = Drain::default();
+        let drain = self.machine.drain.as_deref().unwrap_or(&empty);
+        if draft.now < drain.retry.not_before {
+            self.wait_out_drain(draft, drain);
+            return false;
+        }
+        let epoch = self.world.epoch();
+        let mark = self.machine.mark(epoch);
+        let cordoned = mark.map(|mark| mark.order);
+        let policy = self.world.drain_policy();
+        if self.machine.is_drained(policy, epoch, (draft.now - FRESH, draft.now)) {
+            return true;
+        }
+        let listed =
+            drain.pods.as_ref().filter(|listed| listed.under == cordoned && listed.at + FRESH >= draft.now);
+        let Some(listed) = listed.or(drain.pods.as_ref().filter(|listed| {
+            // A round of evictions is gone through to its end, however long it takes.
+            cordoned.is_some() && listed.under == cordoned && drain.passed > 0
+        })) else {
+            draft.order_node(self.world, self.machine, NodeWork::ListPods(cordoned));
+            return false;
+        };
+        if let Some((pod, loss)) = self.forbidden(listed, draft.now) {
+            if self.machine.is_cordoned() {
+                self.uncordon(draft);
+                return false;
+            }
+            let (blocker, verdict) = refusal(pod, loss);
+            draft.note(Note::DrainRests(draft.now + LOOK_AGAIN));
+            draft.wake_at(draft.now + LOOK_AGAIN, WakeReason::BackOff);
+            draft.note(Note::Block(blocker));
+            self.tell(draft, &verdict, blocker);
+            return false;
+        }
+        match mark {
+            None => self.cordon(draft, node, reason),
+            Some(mark) => self.evict(draft, drain, listed, mark),
+        }
+        false
+    }
+
+    fn cordon(self, draft: &mut Draft<'_>, node: &NodeState, reason: &str) {
+        if !self.takes_slot(draft) {
+            self.lift(draft);
+            return;
+        }
+        let shape = node.shape();
+        // Of a mark that is not this machine's, what it found goes on to the next.
+        let found = node.mark().map_or(shape.unschedulable, |mark| mark.found_unschedulable);
+        let own = node.mark().filter(|mark| mark.machine == self.object.meta.uid);
+        let mark = Mark {
+            machine: self.object.meta.uid,
+            generation: self.object.meta.generation,
+            epoch: self.world.epoch(),
+            order: draft.now.0,
+            since: own.map_or(draft.now.whole_seconds(), |mark| mark.since),
+            found_unschedulable: found && !self.world.is_sabotaged(Sabotage::CordonUnowned),
+            reason: reason.into(),
+        };
+        let cordon = NodeCordon { shape, mark };
+        draft.order_node(self.world, self.machine, NodeWork::Cordon(Box::new(cordon)));
+    }
+
+    /// Evicts the next pod; once all were gone through, waits until it is time to look at them again.
+    fn evict(self, draft: &mut Draft<'_>, drain: &Drain, listed: &Listed, mark: &Mark) {
+        let policy = self.world.drain_policy();
+        let limit = Duration::from_secs(u64::from(policy.timeout_seconds));
+        if limit > Duration::ZERO && draft.now >= mark.since + limit {
+            let until = draft.now + draft.config.backoff_max;
+            draft.note(Note::DrainRests(until));
+            self.uncordon(draft);
+            return;
+        }
+        let fates = listed.fates(policy, self.machine.unready_at(draft.now));
+        let mut rest = fates.skip(drain.passed).enumerate();
+        if let Some((ahead, (pod, _))) = rest.find(|(_, (_, fate))| *fate == PodFate::Evicted) {
+            draft.note(Note::Passed(drain.passed + ahead));
+            return draft.order_node(self.world, self.machine, NodeWork::Evict(Box::new(pod.pod.clone())));
+        }
+        let next = drain.next_look();
+        if draft.now >= next {
+            return draft.order_node(self.world, self.machine, NodeWork::ListPods(Some(mark.order)));
+        }
+        self.tell_progress(draft, drain, mark.since);
+        draft.wake_at(next, WakeReason::BackOff);
+    }
+
+    /// Says what the drain waits for, if it does so for long, or for somebody.
+    fn tell_progress(self, draft: &mut Draft<'_>, drain: &Drain, since: Timestamp) {
+        if let Some((pod, cause)) = &drain.refused {
+            let blocker = Blocker::DisruptionBudget { pod: digest(pod) };
+            let words = format!("pod {pod}: {}", cause.detail);
+            let verdict = Verdict::out_of_sync(Reason::Cause(cause.kind)).unfinished().because(words);
+            return self.tell(draft, &verdict, blocker);
+        }
+        let listed = drain.pods.as_ref();
+        let left = listed.map_or(0, |listed| {
+            listed.left(self.world.drain_policy(), self.machine.unready_at(draft.now)).count()
+        });
+        let blocker = Blocker::Draining { pods: u32::try_from(left).unwrap_or(u32::MAX) };
+        if draft.now < since + TELL_AFTER {
+            return draft.wait(blocker);
+        }
+        let verdict = Verdict::out_of_sync(Reason::Draining).unfinished();
+        self.tell(draft, &verdict.because(self.describe_left(drain, draft.now)), blocker);
+    }
+
+    /// Waits until a write is seen, or for the next try of one that did not work.
+    fn wait_out_drain(self, draft: &mut Draft<'_>, drain: &Drain) {
+        let until = drain.retry.not_before;
+        draft.wake_at(until, WakeReason::BackOff);
+        let repeated = drain.retry.failures >= draft.config.unreachable_after;
+        match &drain.trouble {
+            Some(cause) if repeated || cause.kind == CauseKind::ApiRefused => {
+                self.tell(draft, &Verdict::hindered(cause), Blocker::BackOff { until });
+            }
+            Some(_) => draft.wait(Blocker::BackOff { until }),
+            None => draft.wait(Blocker::AwaitingOwnWrite),
+        }
+    }
+
+    /// The first pod that would be lost, and nobody has allowed that.
+    fn forbidden(self, listed: &Listed, now: Timestamp) -> Option<(&PodName, PodLoss)> {
+        if self.world.is_sabotaged(Sabotage::LossAllowed) {
+            return None;
+        }
+        listed.fates(self.world.drain_policy(), self.machine.unready_at(now)).find_map(|(facts, fate)| {
+            match fate {
+                PodFate::Forbidden(loss) => Some((&facts.pod, loss)),
+                PodFate::Stays | PodFate::Evicted | PodFate::Leaving | PodFate::Abandoned => None,
+            }
+        })
+    }
+
+    /// The pods that have not left, for people.
+    fn describe_left(self, drain: &Drain, now: Timestamp) -> String {
+        let Some(listed) = &drain.pods else { return String::new() };
+        let left = listed.left(self.world.drain_policy(), self.machine.unready_at(now));
+        let mut words = format!("{} pods left", left.clone().count());
+        for (index, pod) in left.take(3).enumerate() {
+            words.push_str(if index == 0 { ": " } else { ", " });
+            words.push_str(&format!("{}", pod.pod));
+        }
+        if let Some((pod, cause)) = &drain.refused {
+            words.push_str(&format!("; {pod}: {}", cause.detail));
+        }
+        words
+    }
+
+    /// Takes off the Node what is ours, if there is anything: nothing is to be done there now. True if it has to be done,
+    /// or was only just; then that is all for this step.
+    pub(super) fn lift(self, draft: &mut Draft<'_>) -> bool {
+        if !self.machine.is_cordoned() {
+            return self.forget_drain(draft);
+        }
+        if self.world.is_sabotaged(Sabotage::CordonLeft) {
+            return false;
+        }
+        self.uncordon(draft);
+        true
+    }
+
+    fn uncordon(self, draft: &mut Draft<'_>) {
+        let Some(node) = &self.machine.node else { return };
+        if let Some(drain) = self.machine.drain.as_deref()
+            && draft.now < drain.retry.not_before
+        {
+            return self.wait_out_drain(draft, drain);
+        }
+        let found = node.mark().is_none_or(|mark| mark.found_unschedulable);
+        let stays_unschedulable = found && !self.world.is_sabotaged(Sabotage::ForeignCordonLifted);
+        let uncordon = NodeUncordon { shape: node.shape(), stays_unschedulable };
+        draft.order_node(self.world, self.machine, NodeWork::Uncordon(Box::new(uncordon)));
+    }
+
+    /// A drain of which nothing is on the Node is over. A cordon whose end is not known is waited for first.
+    fn forget_drain(self, draft: &mut Draft<'_>) -> bool {
+        let Some(drain) = self.machine.drain.as_deref() else { return false };
+        if drain.cordoning && draft.now < drain.retry.not_before {
+            self.wait_out_drain(draft, drain);
+            return true;
+        }
+        draft.note(Note::DrainOver);
+        false
+    }
+
+    /// Deletes the Node of a machine that goes, or only takes off what is ours if it is another host's. True while there
+    /// is something to do.
+    pub(super) fn deletes_node(self, draft: &mut Draft<'_>) -> bool {
+        let Some(node) = &self.machine.node else { return self.forget_drain(draft) };
+        let is_ours = self.machine.is_marked() || (self.object.is_released && self.carries_pods());
+        if !is_ours || !self.is_of_this_host(node) {
+            return self.lift(draft);
+        }
+        if let Some(drain) = self.machine.drain.as_deref()
+            && draft.now < drain.retry.not_before
+        {
+            self.wait_out_drain(draft, drain);
+            return true;
+        }
+        draft.order_node(self.world, self.machine, NodeWork::Delete);
+        true
+    }
+
+    /// Whether the Node of this name is that of the host which is recorded, as far as its kubelet says which it is.
+    fn is_of_this_host(self, node: &NodeState) -> bool {
+        let reported = node.cordon.as_ref().and_then(|cordon| cordon.host);
+        let recorded = self.object.status.identity.as_ref().map(|identity| identity.host);
+        reported.is_none() || recorded.is_none() || reported == recorded
+    }
+}
+
+/// What is said of a pod that nobody allows to be lost.
+fn refusal(pod: &PodName, loss: PodLoss) -> (Blocker, Verdict) {
+    let words = match loss {
+        PodLoss::Pod => format!("pod {pod} has no controller that makes another one"),
+        PodLoss::LocalStorage => format!("pod {pod} has an emptyDir volume"),
+    };
+    let verdict = Verdict::out_of_sync(Reason::DrainForbidden).unfinished().because(words);
+    (Blocker::DrainForbidden { pod: digest(pod) }, verdict)
+}
+
+/// A pod in a [`Blocker`]: which one it is, is said in words in the status.
+fn digest(pod: &PodName) -> u64 {
+    word(&format!("{pod}"))
+}

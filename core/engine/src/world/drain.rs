@@ -1,0 +1,307 @@
+//! What is known of the drain of a machine's Node, besides the mark on it. The mark is what lasts; all of this is lost with
+//! the engine, and found again by listing the pods.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::event::{Outcome, Receipt};
+use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::node::{Health, Mark, NodeObject};
+use seaworthy_model::pod::{DrainPolicy, PodFacts, PodFate, PodName};
+use seaworthy_model::report::Subject;
+use seaworthy_model::time::Timestamp;
+
+use super::finished::{Terms, key};
+use super::{InFlight, InFlightKind, Machine, Retry, World};
+use crate::queue::Priority;
+use crate::sabotage::Sabotage;
+
+/// So long a write of a Node may take to be seen. After that it is tried again: its tests keep it from happening twice.
+const ECHO: Duration = Duration::from_secs(30);
+/// From one look at pods that are leaving to the next. kubectl has a second; it has one Node.
+const POLL: Duration = Duration::from_secs(5);
+/// The longest from one look to the next while disruption budgets do not allow evictions: kubectl tries every 5 s, for as
+/// long as it runs.
+const POLL_MAX: Duration = Duration::from_secs(60);
+
+/// The drain of a Node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drain {
+    /// A cordon was ordered, and the Node was not seen since to have it.
+    pub cordoning: bool,
+    /// A write of the Node was ordered, and nothing of ours on it was seen to change since.
+    pub awaits: bool,
+    /// The mark that was ordered to be taken off, unless it is certain that nothing came of that.
+    pub lifting: Option<Box<str>>,
+    /// Its pods, as they were listed last.
+    pub pods: Option<Listed>,
+    /// How many of them were gone through since.
+    pub passed: usize,
+    /// The first that could not be evicted, and why.
+    pub refused: Option<(PodName, Cause)>,
+    /// Rounds in a row in which pods could not be evicted.
+    pub rounds: u32,
+    /// Why a list or a write of the Node did not work, if the last one did not.
+    pub trouble: Option<Cause>,
+    /// Back-off of lists and of writes of the Node.
+    pub retry: Retry,
+    /// It is not begun before this time.
+    pub rests_until: Timestamp,
+}
+
+/// A list of pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// All pods of the Node, sorted by name.
+    pub pods: Arc<[PodFacts]>,
+    /// When it was made.
+    pub at: Timestamp,
+    /// The mark that was seen before it was asked for, by its order, if one was: nothing is placed on the Node since.
+    pub under: Option<u64>,
+}
+
+impl Drain {
+    /// When the pods are listed anew while some have not left yet.
+    #[must_use]
+    pub fn next_look(&self) -> Timestamp {
+        let wait = POLL.saturating_mul(1 << self.rounds.min(6)).min(POLL_MAX);
+        self.pods.as_ref().map_or(Timestamp::ZERO, |listed| listed.at + wait)
+    }
+}
+
+impl Listed {
+    /// The pods with what a drain does about each.
+    pub fn fates(
+        &self,
+        policy: DrainPolicy,
+        unready_at: Option<Timestamp>,
+    ) -> impl Iterator<Item = (&PodFacts, PodFate)> + Clone {
+        self.pods.iter().map(move |pod| (pod, pod.fate(&policy, unready_at)))
+    }
+
+    /// Those that have not left yet, though they have to.
+    pub fn left(
+        &self,
+        policy: DrainPolicy,
+        unready_at: Option<Timestamp>,
+    ) -> impl Iterator<Item = &PodFacts> + Clone {
+        self.fates(policy, unready_at)
+            .filter(|(_, fate)| !matches!(fate, PodFate::Stays | PodFate::Abandoned))
+            .map(|(pod, _)| pod)
+    }
+}
+
+impl Machine {
+    /// Whether its Node carries anything of ours.
+    #[must_use]
+    pub fn is_cordoned(&self) -> bool {
+        self.node.as_ref().is_some_and(|node| node.is_ours())
+    }
+
+    /// Whether its Node carries a mark of this very Machine, by whatever operator.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        let mark = self.node.as_ref().and_then(|node| node.mark());
+        mark.is_some_and(|mark| Some(mark.machine) == self.uid())
+    }
+
+    /// The mark on its Node, if it is one to rely on: of this Machine, set in this epoch, with its taint, and nobody has
+    /// ordered to take it off.
+    #[must_use]
+    pub fn mark(&self, epoch: Epoch) -> Option<&Mark> {
+        let cordon = self.node.as_ref()?.cordon.as_ref().filter(|cordon| cordon.taint.is_some())?;
+        let (mark, text) = cordon.mark.as_ref()?;
+        let lifting = self.drain.as_ref().and_then(|drain| drain.lifting.as_ref());
+        let is_firm = Some(mark.machine) == self.uid() && mark.epoch == epoch && lifting != Some(text);
+        is_firm.then_some(mark)
+    }
+
+    /// Whether its Node is cordoned by us, or may be in a moment.
+    pub(super) fn holds_node(&self) -> bool {
+        self.is_cordoned() || self.drain.as_ref().is_some_and(|drain| drain.cordoning)
+    }
+
+    /// `now`, if its Node is not ready: what it has to end then does not end.
+    #[must_use]
+    pub fn unready_at(&self, now: Timestamp) -> Option<Timestamp> {
+        self.node.as_ref().filter(|node| node.ready != Health::Healthy).map(|_| now)
+    }
+
+    /// Whether its Node was seen empty under the cordon that it has, at `since` or later.
+    #[must_use]
+    pub fn is_drained(
+        &self,
+        policy: DrainPolicy,
+        epoch: Epoch,
+        (since, now): (Timestamp, Timestamp),
+    ) -> bool {
+        let Some(listed) = self.drain.as_ref().and_then(|drain| drain.pods.as_ref()) else { return false };
+        let cordoned = self.mark(epoch).map(|mark| mark.order);
+        cordoned.is_some()
+            && listed.under == cordoned
+            && listed.at >= since
+            && listed.left(policy, self.unready_at(now)).next().is_none()
+    }
+}
+
+impl World {
+    /// The uid of a machine's Node.
+    #[must_use]
+    pub fn node_uid(&self, id: MachineId) -> Option<Uid> {
+        self.machine(id).node.as_ref()?;
+        self.node_uids.get(id.index()).copied()
+    }
+
+    pub(super) fn note_node_uid(&mut self, id: MachineId, node: &NodeObject) {
+        if self.node_uids.len() <= id.index() {
+            self.node_uids.resize(id.index() + 1, Uid::default());
+        }
+        self.node_uids[id.index()] = node.uid;
+    }
+
+    /// How pods are treated when a Node is drained.
+    #[must_use]
+    pub fn drain_policy(&self) -> DrainPolicy {
+        self.fleet.spec().map(|spec| spec.drain).unwrap_or_default()
+    }
+
+    /// What is ours on a Node has changed, or what is another's in a way that a write of ours looks at.
+    pub(super) fn node_marked(&mut self, id: MachineId) {
+        self.change(id, |machine| {
+            if let Some(drain) = &mut machine.drain {
+                drain.cordoning = false;
+                drain.awaits = false;
+                drain.retry.look_again();
+            }
+        });
+        self.touch(Subject::Machine(id), Priority::Normal);
+    }
+
+    /// An action on a Node or what runs there is ordered.
+    pub(super) fn start_drain(&mut self, id: MachineId, kind: InFlightKind) {
+        self.change(id, |machine| {
+            let cordon = machine.node.as_ref().and_then(|node| node.cordon.as_ref());
+            let text = cordon.and_then(|cordon| cordon.mark.as_ref()).map(|(_, text)| text.clone());
+            let drain = machine.drain.get_or_insert_default();
+            drain.awaits =
+                matches!(kind, InFlightKind::Cordon | InFlightKind::Uncordon | InFlightKind::DeleteNode);
+            drain.cordoning |= kind == InFlightKind::Cordon;
+            if kind == InFlightKind::Uncordon {
+                drain.lifting = text;
+            }
+        });
+    }
+
+    /// The end of an action on a Node or what runs there.
+    pub(super) fn finish_drain(
+        &mut self,
+        id: MachineId,
+        in_flight: &InFlight,
+        outcome: Outcome,
+        terms: &Terms<'_>,
+    ) {
+        let now = self.now;
+        let trusts = self.is_sabotaged(Sabotage::EvictedIsGone);
+        self.change(id, |machine| {
+            machine.action = None;
+            let drain = machine.drain.get_or_insert_default();
+            match in_flight.kind {
+                InFlightKind::ListPods(under) => settle_list(drain, under, outcome, now),
+                InFlightKind::Evict => settle_eviction(drain, outcome, trusts),
+                InFlightKind::Cordon | InFlightKind::Uncordon | InFlightKind::DeleteNode => {
+                    let is_void = matches!(outcome, Outcome::Retryable(_) | Outcome::Refused(_));
+                    if is_void && in_flight.kind == InFlightKind::Uncordon {
+                        drain.lifting = None;
+                    }
+                    settle_node(drain, outcome, now);
+                }
+                InFlightKind::Write
+                | InFlightKind::Watch
+                | InFlightKind::Read
+                | InFlightKind::Probe(_)
+                | InFlightKind::Change(..)
+                | InFlightKind::Disown
+                | InFlightKind::Identify
+                | InFlightKind::Certify
+                | InFlightKind::Ask
+                | InFlightKind::Tell(_) => {}
+            }
+            if drain.trouble.is_some() {
+                terms.back_off(&mut drain.retry, now, key(id));
+            }
+        });
+    }
+}
+
+fn settle_list(drain: &mut Drain, under: Option<u64>, outcome: Outcome, now: Timestamp) {
+    match outcome {
+        Outcome::Done(Receipt::Pods(pods)) => {
+            drain.rounds = if drain.refused.is_some() { drain.rounds.saturating_add(1) } else { 0 };
+            drain.pods = Some(Listed { pods, at: now, under });
+            drain.passed = 0;
+            drain.refused = None;
+            drain.trouble = None;
+            drain.retry = Retry::default();
+        }
+        other @ (Outcome::Done(_)
+        | Outcome::Stale
+        | Outcome::Retryable(_)
+        | Outcome::Refused(_)
+        | Outcome::Unknown) => {
+            drain.trouble = Some(cause_of(other, "the pods of the Node could not be listed"))
+        }
+    }
+}
+
+fn settle_eviction(drain: &mut Drain, outcome: Outcome, trusts: bool) {
+    let current = drain.pods.as_ref().and_then(|listed| listed.pods.get(drain.passed));
+    match outcome {
+        Outcome::Retryable(cause) if cause.kind == CauseKind::ApiUnavailable => {
+            drain.trouble = Some(cause);
+            return;
+        }
+        Outcome::Retryable(cause) | Outcome::Refused(cause) => {
+            if let (None, Some(facts)) = (&drain.refused, current) {
+                drain.refused = Some((facts.pod.clone(), cause));
+            }
+        }
+        // It is leaving, or has left, or the next list shows that it has not.
+        Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => {
+            if let (true, Some(listed), Some(gone)) = (trusts, &drain.pods, current.map(|facts| &facts.pod)) {
+                let pods = listed.pods.iter().filter(|facts| facts.pod != *gone).cloned().collect();
+                drain.pods = Some(Listed { pods, ..listed.clone() });
+                return;
+            }
+        }
+    }
+    drain.trouble = None;
+    drain.passed += 1;
+}
+
+/// The Node's own watch shows what became of a write. Until then nothing else is tried, unless it takes too long.
+fn settle_node(drain: &mut Drain, outcome: Outcome, now: Timestamp) {
+    match outcome {
+        Outcome::Done(_) => {
+            drain.trouble = None;
+            let not_before = if drain.awaits { now + ECHO } else { Timestamp::ZERO };
+            drain.retry = Retry { failures: 0, not_before };
+        }
+        Outcome::Unknown => drain.trouble = Some(cause_of(Outcome::Unknown, "no answer")),
+        // What made it so was seen already.
+        Outcome::Stale if !drain.awaits => drain.trouble = None,
+        other @ (Outcome::Stale | Outcome::Retryable(_) | Outcome::Refused(_)) => {
+            drain.cordoning = false;
+            drain.trouble = Some(cause_of(other, "the Node has changed meanwhile"));
+        }
+    }
+}
+
+fn cause_of(outcome: Outcome, words: &str) -> Cause {
+    match outcome {
+        Outcome::Retryable(cause) | Outcome::Refused(cause) => cause,
+        Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => Cause::new(CauseKind::ApiUnavailable, words),
+    }
+}

@@ -1,0 +1,463 @@
+//! Pods leave a Node before work that they would not outlive: in order, across restarts, and never at the cost of others.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+
+mod fixture;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fixture::{Fixture, WEB, picture, pod, want, web};
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::component::Disruption;
+use seaworthy_model::effect::Target;
+use seaworthy_model::event::Outcome;
+use seaworthy_model::id::MachineId;
+use seaworthy_model::machine::{ConditionKind, HostId, Reason};
+use seaworthy_model::node::Health;
+use seaworthy_model::pod::{DrainPolicy, PodFacts, PodOwner};
+use seaworthy_model::quantity::CountOrPercent;
+use seaworthy_model::report::{Blocker, Subject};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Machines on `web-1`, each with a Node and pods, and versions whose changes pods do not outlive.
+fn fleet(machines: u32, pods: u32) -> Fixture {
+    let mut fixture = Fixture::new(machines);
+    for version in fixture.store.versions.values_mut() {
+        Arc::make_mut(version.spec.as_mut().unwrap()).disruption = Disruption::Drain;
+    }
+    for id in 0..machines {
+        fixture.cluster.add(id, 0);
+    }
+    fixture.restart();
+    fixture.store.edit_fleet(|spec| {
+        spec.components = vec![want(WEB, web(1))];
+        spec.max_unavailable = CountOrPercent::Count(machines);
+        spec.max_failures = CountOrPercent::Count(machines);
+    });
+    fixture.deliver();
+    fixture.pass(10 * MINUTE);
+    assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
+    for id in 0..machines {
+        fixture.cluster.node(id).pods = (0..pods).map(|number| pod(&format!("web-{id}-{number}"))).collect();
+    }
+    limit(&mut fixture, 1);
+    fixture.pass(MINUTE);
+    fixture
+}
+
+fn limit(fixture: &mut Fixture, machines: u32) {
+    fixture.store.edit_fleet(|spec| {
+        spec.max_unavailable = CountOrPercent::Count(machines);
+        spec.max_failures = CountOrPercent::Count(machines);
+    });
+    fixture.deliver();
+}
+
+fn policy(fixture: &mut Fixture, policy: DrainPolicy) {
+    fixture.store.edit_fleet(|spec| spec.drain = policy);
+    fixture.deliver();
+}
+
+fn upgrade(fixture: &mut Fixture) {
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+}
+
+fn blocker(fixture: &Fixture, id: u32) -> Option<Blocker> {
+    fixture.engine.world().blocker(Subject::Machine(MachineId(id)))
+}
+
+fn in_sync(fixture: &Fixture, id: u32) -> (Reason, String) {
+    let condition = fixture.store.machines[&id].status.condition(ConditionKind::InSync).unwrap().clone();
+    (condition.reason, condition.message.into())
+}
+
+/// What is ordered of machine 0, its host and its Node until nothing is any more.
+fn story(fixture: &mut Fixture) -> Vec<String> {
+    let mut lines = Vec::new();
+    for _ in 0..200 {
+        let turn = fixture.turn();
+        let of_it = turn.actions.iter().filter(|action| action.target.machine() == Some(MachineId(0)));
+        if of_it.count() > 0 {
+            let lines_of = picture(&turn);
+            lines.extend(lines_of.lines().filter(|line| line.contains("m0:")).map(str::to_owned));
+        }
+        let is_over = fixture.pending.is_empty();
+        fixture.execute();
+        if is_over {
+            match turn.wake {
+                Some(wake) if wake.at <= fixture.now + MINUTE => {
+                    fixture.now = wake.at.max(fixture.now + Duration::from_millis(1));
+                }
+                _ => break,
+            }
+        }
+    }
+    lines.retain(|line| !line.ends_with(": read") && !line.contains("finalizers"));
+    lines
+}
+
+#[test]
+fn pods_leave_before_the_change_and_may_come_back_after_it() {
+    let mut fixture = fleet(1, 2);
+    upgrade(&mut fixture);
+    assert_eq!(
+        story(&mut fixture),
+        [
+            "node of m0: list pods",
+            "node of m0: cordon for web",
+            "node of m0: list pods",
+            "node of m0: evict web-0-0",
+            "node of m0: evict web-0-1",
+            "node of m0: list pods",
+            "host of m0: install web-2",
+            "node of m0: uncordon",
+            "m0: status gen 1 ready True AsDesired has 1",
+        ]
+    );
+    assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+    assert!(fixture.engine.world().machine(MachineId(0)).drain.is_none());
+}
+
+#[test]
+fn without_a_node_or_a_disruption_nobody_asks_for_pods() {
+    let mut fixture = fleet(1, 2);
+    for version in fixture.store.versions.values_mut() {
+        Arc::make_mut(version.spec.as_mut().unwrap()).disruption = Disruption::Restart;
+    }
+    fixture.restart();
+    upgrade(&mut fixture);
+    let story = story(&mut fixture);
+    assert!(story.iter().all(|line| !line.contains("node of")), "{story:#?}");
+    assert_eq!(fixture.web(), [Some(2)]);
+}
+
+#[test]
+fn pods_that_take_their_time_are_waited_for() {
+    let mut fixture = fleet(1, 2);
+    fixture.cluster.pods_linger = true;
+    upgrade(&mut fixture);
+    fixture.pass(3 * MINUTE);
+    assert_eq!(fixture.web(), [Some(1)]);
+    assert_eq!(blocker(&fixture, 0), Some(Blocker::Draining { pods: 2 }));
+    let (reason, words) = in_sync(&fixture, 0);
+    assert_eq!((reason, words.as_str()), (Reason::Draining, "2 pods left: shop/web-0-0, shop/web-0-1"));
+    assert_eq!(fixture.cluster.evicted.len(), 2, "each is asked once");
+    fixture.cluster.finish();
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.web(), [Some(2)]);
+    assert!(!fixture.cluster.is_unschedulable(0));
+    assert_eq!(in_sync(&fixture, 0).0, Reason::AsDesired);
+}
+
+#[test]
+fn a_budget_that_allows_nothing_is_named_and_others_go_on() {
+    let mut fixture = fleet(3, 0);
+    limit(&mut fixture, 2);
+    fixture.cluster.node(0).pods = vec![pod("web-0-0")];
+    fixture.cluster.evictions_left = Some(0);
+    upgrade(&mut fixture);
+    fixture.pass(10 * MINUTE);
+    assert_eq!(fixture.web(), [Some(1), Some(2), Some(2)]);
+    assert!(
+        matches!(blocker(&fixture, 0), Some(Blocker::DisruptionBudget { .. })),
+        "{:?}",
+        blocker(&fixture, 0)
+    );
+    let (reason, words) = in_sync(&fixture, 0);
+    assert_eq!(reason, Reason::Cause(CauseKind::DisruptionBudget));
+    assert!(words.contains("shop/web-0-0") && words.contains("budget web needs 2"), "{words}");
+    assert!(fixture.cluster.is_unschedulable(0));
+    assert_eq!(fixture.engine.world().occupied(), 1, "it keeps its slot as long as it is cordoned");
+    fixture.cluster.evictions_left = None;
+    fixture.pass(2 * MINUTE);
+    assert_eq!(fixture.web(), [Some(2); 3]);
+    assert!(!fixture.cluster.is_unschedulable(0));
+}
+
+#[test]
+fn a_drain_that_takes_too_long_gives_the_node_back_and_is_tried_again() {
+    let mut fixture = fleet(2, 0);
+    policy(&mut fixture, DrainPolicy { timeout_seconds: 600, ..DrainPolicy::default() });
+    fixture.cluster.node(0).pods = vec![pod("web-0-0")];
+    fixture.cluster.node(1).pods = vec![pod("web-1-0")];
+    fixture.cluster.evictions_left = Some(0);
+    upgrade(&mut fixture);
+    fixture.pass(8 * MINUTE);
+    let cordoned = |fixture: &Fixture| [0, 1].map(|id| fixture.cluster.is_unschedulable(id));
+    assert_eq!(cordoned(&fixture).iter().filter(|is| **is).count(), 1);
+    let first = u32::from(cordoned(&fixture)[1]);
+    fixture.pass(5 * MINUTE);
+    assert!(
+        matches!(blocker(&fixture, first), Some(Blocker::DrainOverdue { .. })),
+        "{:?}",
+        blocker(&fixture, first)
+    );
+    assert_eq!(in_sync(&fixture, first).0, Reason::DrainOverdue);
+    assert!(!fixture.cluster.is_unschedulable(first), "it takes pods again");
+    assert!(fixture.cluster.is_unschedulable(1 - first), "and the other one has its turn");
+    fixture.cluster.evictions_left = None;
+    fixture.pass(HOUR);
+    assert_eq!(fixture.web(), [Some(2); 2]);
+    assert_eq!(cordoned(&fixture), [false; 2]);
+}
+
+#[test]
+fn pods_that_would_be_lost_keep_the_node_untouched_until_that_is_allowed() {
+    let bare = PodFacts { owner: PodOwner::Nobody, ..pod("bare") };
+    let stored = PodFacts { has_local_storage: true, ..pod("stored") };
+    let table = [
+        (bare, DrainPolicy { force: true, ..DrainPolicy::default() }),
+        (stored, DrainPolicy { delete_empty_dir_data: true, ..DrainPolicy::default() }),
+    ];
+    for (facts, allowing) in table {
+        let mut fixture = fleet(2, 0);
+        fixture.cluster.node(0).pods = vec![pod("web-0-0"), facts];
+        upgrade(&mut fixture);
+        fixture.pass(20 * MINUTE);
+        assert_eq!(fixture.web(), [Some(1), Some(2)]);
+        assert!(
+            matches!(blocker(&fixture, 0), Some(Blocker::DrainForbidden { .. })),
+            "{:?}",
+            blocker(&fixture, 0)
+        );
+        assert_eq!(in_sync(&fixture, 0).0, Reason::DrainForbidden);
+        assert!(fixture.cluster.evicted.is_empty() && !fixture.cluster.is_unschedulable(0));
+        policy(&mut fixture, allowing);
+        fixture.pass(10 * MINUTE);
+        assert_eq!(fixture.web(), [Some(2), Some(2)]);
+        assert!(!fixture.cluster.is_unschedulable(0));
+    }
+}
+
+#[test]
+fn what_only_its_kubelet_or_a_daemon_set_could_end_stays() {
+    let mut fixture = fleet(1, 1);
+    let daemon = PodFacts { owner: PodOwner::DaemonSet, has_local_storage: true, ..pod("agent") };
+    let mirror = PodFacts { owner: PodOwner::Nobody, is_mirror: true, ..pod("etcd") };
+    fixture.cluster.node(0).pods.extend([daemon, mirror]);
+    upgrade(&mut fixture);
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.web(), [Some(2)]);
+    assert_eq!(fixture.cluster.evicted, ["web-0-0"]);
+}
+
+#[test]
+fn a_cordon_of_a_person_stays() {
+    let mut fixture = fleet(1, 1);
+    fixture.cluster.cordon(0);
+    upgrade(&mut fixture);
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.web(), [Some(2)]);
+    assert!(fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+}
+
+#[test]
+fn whoever_comes_next_finds_the_mark_and_goes_on_or_takes_it_off() {
+    // Whichever order is the last one of the old process: the next one ends what it began.
+    for crash_after in 0..16 {
+        for reverts in [false, true] {
+            let mut fixture = fleet(1, 2);
+            upgrade(&mut fixture);
+            let mut orders = 0;
+            while orders < crash_after {
+                let _ = fixture.turn();
+                if fixture.pending.is_empty() {
+                    break;
+                }
+                while orders < crash_after && !fixture.pending.is_empty() {
+                    fixture.execute_one(0);
+                    orders += 1;
+                }
+            }
+            if reverts {
+                fixture.store.defaults(vec![want(WEB, web(1))]);
+            }
+            fixture.restart();
+            fixture.pass(10 * MINUTE);
+            let expected = if reverts { 1 } else { 2 };
+            assert_eq!(fixture.web(), [Some(expected)], "after {crash_after} orders");
+            assert!(!fixture.cluster.is_unschedulable(0), "after {crash_after} orders, reverts: {reverts}");
+            assert!(!fixture.cluster.is_marked(0), "after {crash_after} orders, reverts: {reverts}");
+        }
+    }
+}
+
+#[test]
+fn a_drain_is_abandoned_when_nobody_wants_it_any_more() {
+    let abandonments: [fn(&mut Fixture); 4] = [
+        |fixture| fixture.store.defaults(vec![want(WEB, web(1))]),
+        |fixture| fixture.store.edit_machine(0, |spec| spec.paused = true),
+        |fixture| fixture.store.edit_fleet(|spec| spec.paused = true),
+        |fixture| fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]),
+    ];
+    for abandon in abandonments {
+        let mut fixture = fleet(1, 1);
+        fixture.cluster.evictions_left = Some(0);
+        upgrade(&mut fixture);
+        fixture.pass(MINUTE);
+        assert!(fixture.cluster.is_unschedulable(0));
+        abandon(&mut fixture);
+        fixture.deliver();
+        fixture.pass(2 * MINUTE);
+        assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+        assert_eq!(fixture.web(), [Some(1)]);
+    }
+}
+
+#[test]
+fn lost_replies_and_refusals_change_nothing_in_the_end() {
+    for lost in 1..8 {
+        let mut fixture = fleet(1, 3);
+        fixture.lost_node_replies = lost;
+        upgrade(&mut fixture);
+        fixture.pass(HOUR);
+        assert_eq!(fixture.web(), [Some(2)], "{lost} replies lost");
+        assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+    }
+}
+
+#[test]
+fn a_release_that_fails_gives_the_node_back() {
+    let mut fixture = fleet(1, 1);
+    fixture.host(0).broken = vec![web(2)];
+    upgrade(&mut fixture);
+    fixture.pass(10 * MINUTE);
+    assert_eq!(fixture.web(), [Some(1)]);
+    assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+}
+
+#[test]
+fn a_host_that_is_not_reached_any_more_gives_the_node_back() {
+    let mut fixture = fleet(1, 1);
+    fixture.cluster.evictions_left = Some(0);
+    upgrade(&mut fixture);
+    fixture.pass(MINUTE);
+    assert!(fixture.cluster.is_unschedulable(0));
+    fixture.host(0).up = false;
+    let node = fixture.cluster.node(0);
+    node.object.state.ready = Health::Unknown;
+    fixture.cluster.tell(0);
+    fixture.deliver();
+    fixture.pass(HOUR);
+    assert!(!fixture.cluster.is_unschedulable(0), "{:?}", blocker(&fixture, 0));
+    fixture.host(0).up = true;
+    fixture.cluster.evictions_left = None;
+    fixture.pass(HOUR);
+    assert_eq!(fixture.web(), [Some(2)]);
+    assert!(!fixture.cluster.is_unschedulable(0));
+}
+
+#[test]
+fn a_machine_that_goes_takes_its_node_with_it() {
+    let mut fixture = fleet(2, 2);
+    fixture.store.delete_machine(0);
+    fixture.deliver();
+    assert_eq!(
+        story(&mut fixture),
+        [
+            "node of m0: list pods",
+            "node of m0: cordon for removal",
+            "node of m0: list pods",
+            "node of m0: evict web-0-0",
+            "node of m0: evict web-0-1",
+            "node of m0: list pods",
+            "host of m0: remove component 0",
+            "node of m0: delete",
+            "host of m0: disown",
+        ]
+    );
+    assert!(!fixture.store.machines.contains_key(&0) && !fixture.cluster.nodes.contains_key(&0));
+    assert!(fixture.cluster.nodes.contains_key(&1));
+}
+
+#[test]
+fn the_node_of_another_host_is_not_deleted() {
+    let mut fixture = fleet(1, 1);
+    fixture.cluster.evictions_left = Some(0);
+    fixture.store.delete_machine(0);
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    fixture.cluster.node(0).object.state.cordon.as_mut().unwrap().host = Some(HostId(99));
+    fixture.cluster.tell(0);
+    fixture.cluster.evictions_left = None;
+    fixture.deliver();
+    fixture.pass(5 * MINUTE);
+    assert!(!fixture.store.machines.contains_key(&0), "{:?}", blocker(&fixture, 0));
+    assert!(fixture.cluster.nodes.contains_key(&0) && !fixture.cluster.is_marked(0));
+}
+
+#[test]
+fn a_host_that_is_gone_for_good_is_let_go_when_a_person_says_so_and_not_before() {
+    let mut fixture = fleet(1, 1);
+    fixture.host(0).up = false;
+    fixture.cluster.node(0).object.state.ready = Health::Unknown;
+    fixture.cluster.tell(0);
+    fixture.store.delete_machine(0);
+    fixture.deliver();
+    fixture.pass(3 * HOUR);
+    assert!(fixture.store.machines.contains_key(&0), "nobody has said so");
+    fixture.store.release_host(0);
+    fixture.deliver();
+    let story = story(&mut fixture);
+    assert_eq!(story, ["m0: status gen 1 ready False HostReleased has 0", "node of m0: delete"]);
+    fixture.pass(MINUTE);
+    assert!(!fixture.store.machines.contains_key(&0) && !fixture.cluster.nodes.contains_key(&0));
+}
+
+#[test]
+fn a_mark_of_a_machine_that_is_gone_is_taken_off_by_the_next_of_its_name() {
+    let mut fixture = fleet(1, 1);
+    fixture.cluster.evictions_left = Some(0);
+    upgrade(&mut fixture);
+    fixture.pass(MINUTE);
+    assert!(fixture.cluster.is_marked(0));
+    // Somebody has taken its finalizer away by force, and made it anew on a default that is there already.
+    fixture.store.machines.remove(&0);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.store.add_machine(MachineId(0));
+    fixture.hosts.insert(0, fixture::FakeHost::new(0));
+    fixture.cluster.evictions_left = None;
+    fixture.deliver();
+    fixture.pass(10 * MINUTE);
+    assert!(!fixture.cluster.is_marked(0) && !fixture.cluster.is_unschedulable(0));
+}
+
+#[test]
+fn a_node_that_went_meanwhile_has_no_pods() {
+    let mut fixture = fleet(1, 1);
+    fixture.cluster.evictions_left = Some(0);
+    upgrade(&mut fixture);
+    fixture.pass(MINUTE);
+    fixture.cluster.nodes.remove(&0);
+    fixture.cluster.tell(0);
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.web(), [Some(2)]);
+}
+
+#[test]
+fn what_the_operator_may_not_do_is_said() {
+    let mut fixture = fleet(1, 1);
+    upgrade(&mut fixture);
+    let forbidden = || Outcome::Refused(Cause::new(CauseKind::ApiRefused, "nodes is forbidden"));
+    for _ in 0..200 {
+        let _ = fixture.turn();
+        if fixture.pending.is_empty() {
+            break;
+        }
+        let action = fixture.pending.remove(0);
+        if matches!(action.target, Target::Node(_)) {
+            let outcome = forbidden();
+            fixture.engine.observe(seaworthy_model::event::Event::Finished { action: action.id, outcome });
+        } else {
+            fixture.pending.insert(0, action);
+            fixture.execute_one(0);
+        }
+    }
+    assert_eq!(in_sync(&fixture, 0), (Reason::Cause(CauseKind::ApiRefused), "nodes is forbidden".into()));
+    assert_eq!(fixture.web(), [Some(1)]);
+}

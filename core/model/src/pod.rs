@@ -1,0 +1,174 @@
+//! Pods, as far as a drain has to know them. They are never watched, there may be a million: the pods of one Node are
+//! listed when it is to be drained.
+
+use alloc::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::Uid;
+use crate::time::Timestamp;
+
+/// Names one incarnation of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PodName {
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its uid: the pod of this name that comes after it has another.
+    pub uid: Uid,
+}
+
+impl core::fmt::Display for PodName {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// What decides how a drain treats a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodFacts {
+    /// Which pod.
+    pub pod: PodName,
+    /// Who makes another one when it goes.
+    pub owner: PodOwner,
+    /// It is the mirror of a static pod: only its kubelet can end it.
+    pub is_mirror: bool,
+    /// Its phase is `Succeeded` or `Failed`: nothing of it runs any more.
+    pub is_finished: bool,
+    /// It has an `emptyDir` volume: what is in there goes with it.
+    pub has_local_storage: bool,
+    /// It is being deleted, and is to be gone by then at the latest: the request and its grace period.
+    pub gone_by: Option<Timestamp>,
+}
+
+/// Who makes another pod when one goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum PodOwner {
+    /// Nobody: a bare pod is gone for good.
+    Nobody,
+    /// A DaemonSet, which would make it on the same Node again, cordoned or not.
+    DaemonSet,
+    /// Some other controller.
+    Controller,
+}
+
+/// How pods are treated when a Node is drained: what `kubectl drain` has flags for, with its defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrainPolicy {
+    /// So long a drain may take before it is given up and the Node takes pods again: a machine whose pods do not go must
+    /// not keep its slot from the others for ever. It is tried again later. 0: there is no limit, as in `kubectl drain`.
+    pub timeout_seconds: u32,
+    /// Whether pods go that have an `emptyDir` volume.
+    pub delete_empty_dir_data: bool,
+    /// Whether pods go that nobody makes again.
+    pub force: bool,
+}
+
+impl Default for DrainPolicy {
+    /// An hour, as the Machine Config Operator has it; the rest as `kubectl drain`.
+    fn default() -> Self {
+        Self { timeout_seconds: 3600, delete_empty_dir_data: false, force: false }
+    }
+}
+
+/// What a drain does about a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum PodFate {
+    /// It stays: nobody could end it, or it would come back to the same Node.
+    Stays,
+    /// It is evicted.
+    Evicted,
+    /// It is on its way out.
+    Leaving,
+    /// Nobody is there to end it: its Node is not ready, and its time has passed.
+    Abandoned,
+    /// It is lost if it goes, and the policy does not allow that.
+    Forbidden(PodLoss),
+}
+
+/// What would be lost with a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum PodLoss {
+    /// The pod: nobody makes another one (`drain.force`).
+    Pod,
+    /// What is in its `emptyDir` (`drain.deleteEmptyDirData`).
+    LocalStorage,
+}
+
+impl PodFacts {
+    /// What a drain does about it, after the filters of `kubectl drain`. `unready_at` is the time if the Node is not ready; while it is
+    /// ready, its kubelet ends what is leaving, however long that takes.
+    #[must_use]
+    pub fn fate(&self, policy: &DrainPolicy, unready_at: Option<Timestamp>) -> PodFate {
+        if self.is_mirror || (self.owner == PodOwner::DaemonSet && !self.is_finished) {
+            return PodFate::Stays;
+        }
+        if let Some(gone_by) = self.gone_by {
+            let is_abandoned = unready_at.is_some_and(|now| now > gone_by);
+            return if is_abandoned { PodFate::Abandoned } else { PodFate::Leaving };
+        }
+        if self.is_finished {
+            return PodFate::Evicted;
+        }
+        if self.owner == PodOwner::Nobody && !policy.force {
+            return PodFate::Forbidden(PodLoss::Pod);
+        }
+        if self.has_local_storage && !policy.delete_empty_dir_data {
+            return PodFate::Forbidden(PodLoss::LocalStorage);
+        }
+        PodFate::Evicted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEFAULT: DrainPolicy =
+        DrainPolicy { timeout_seconds: 0, delete_empty_dir_data: false, force: false };
+
+    fn pod() -> PodFacts {
+        PodFacts {
+            pod: PodName { namespace: "default".into(), name: "web-1".into(), uid: Uid(1) },
+            owner: PodOwner::Controller,
+            is_mirror: false,
+            is_finished: false,
+            has_local_storage: false,
+            gone_by: None,
+        }
+    }
+
+    #[test]
+    fn pods_are_treated_as_kubectl_drain_treats_them() {
+        let bare = PodFacts { owner: PodOwner::Nobody, ..pod() };
+        let stored = PodFacts { has_local_storage: true, ..pod() };
+        let daemon = PodFacts { owner: PodOwner::DaemonSet, has_local_storage: true, ..pod() };
+        let table = [
+            (pod(), PodFate::Evicted),
+            (PodFacts { is_mirror: true, ..bare.clone() }, PodFate::Stays),
+            (daemon.clone(), PodFate::Stays),
+            (PodFacts { is_finished: true, ..daemon }, PodFate::Evicted),
+            (bare.clone(), PodFate::Forbidden(PodLoss::Pod)),
+            (PodFacts { is_finished: true, ..bare.clone() }, PodFate::Evicted),
+            (stored.clone(), PodFate::Forbidden(PodLoss::LocalStorage)),
+            (PodFacts { is_finished: true, ..stored.clone() }, PodFate::Evicted),
+            (PodFacts { gone_by: Some(Timestamp(5)), ..bare.clone() }, PodFate::Leaving),
+        ];
+        for (facts, fate) in table {
+            assert_eq!(facts.fate(&DEFAULT, None), fate, "{facts:?}");
+        }
+        let forces = DrainPolicy { force: true, ..DEFAULT };
+        assert_eq!(bare.fate(&forces, None), PodFate::Evicted);
+        let deletes = DrainPolicy { delete_empty_dir_data: true, ..DEFAULT };
+        assert_eq!(stored.fate(&deletes, None), PodFate::Evicted);
+    }
+
+    #[test]
+    fn what_a_dead_kubelet_cannot_end_is_not_waited_for() {
+        let leaving = PodFacts { gone_by: Some(Timestamp(5)), ..pod() };
+        assert_eq!(leaving.fate(&DEFAULT, Some(Timestamp(5))), PodFate::Leaving);
+        assert_eq!(leaving.fate(&DEFAULT, Some(Timestamp(6))), PodFate::Abandoned);
+        assert_eq!(pod().fate(&DEFAULT, Some(Timestamp(6))), PodFate::Evicted);
+    }
+}

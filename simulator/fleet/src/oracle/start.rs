@@ -1,0 +1,105 @@
+//! The start of an operation on a host, judged by everything that it must not break.
+
+use seaworthy_kernel::Timestamp;
+
+use super::Oracle;
+use super::wishes::{self, Step};
+use crate::world::api_server::ApiServer;
+use crate::world::host::{Change, Command, Host, Order, Work};
+use crate::world::{Catalogue, since_start};
+
+/// The start of an operation on a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Began<'a> {
+    /// The host.
+    pub host: u32,
+    /// The order that started it.
+    pub order: Order,
+    /// The name of the component that changes.
+    pub component: &'a str,
+    /// When the order was sent.
+    pub sent: Timestamp,
+    /// Whether there is something to change on the host.
+    pub touches: bool,
+    /// The version that is there, and the one that is to come; `None` when one of them is none.
+    pub step: Option<(&'a str, &'a str)>,
+}
+
+impl Oracle {
+    /// An operation has begun on a host. True when it took the last free place of the budget.
+    pub fn began(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) -> bool {
+        let Command::Apply(work) = began.order.command else { return false };
+        if let Some(detail) = self.leadership.began(began.host, began.order.fence.epoch) {
+            self.breach("leadership", now, detail);
+        }
+        if self.budget.is_at_work(began.host) {
+            let detail =
+                format!("host {} began {} while another operation was under way", began.host, work.id);
+            self.breach("hostExclusivity", now, detail);
+        }
+        if work.change == Change::Remove {
+            let machine = self.machines.get(&began.order.fence.machine).map(AsRef::as_ref);
+            if !self.removal.is_wanted(machine, began.component, api, now) {
+                let detail = format!(
+                    "host {} began to remove {}, which nobody asked for: no state Absent, no Machine being deleted",
+                    began.host, began.component
+                );
+                self.breach("removalWanted", now, detail);
+            }
+        }
+        self.judge_wishes(began, api, now);
+        self.deeds.began(began.host, began.touches);
+        self.harm.began(began.host, began.component, began.sent - self.budget.knowledge());
+        if matches!(work.change, Change::Install(_)) {
+            self.restraint.begun(began.host, began.sent - self.budget.detection());
+        }
+        let known = began.sent - self.budget.detection();
+        let cordoned = self.drains.cordoned_until(known).filter(|host| *host != began.host);
+        let judged = self.budget.began(began.host, (began.sent, cordoned), now);
+        if let Some(detail) = judged.overdrawn {
+            self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));
+        }
+        judged.exhausted
+    }
+
+    /// Work begins on a host that is as it is here.
+    pub(crate) fn begins(
+        &mut self,
+        (number, host): (u32, &Host),
+        work: &Work,
+        catalogue: &Catalogue,
+        now: Timestamp,
+    ) {
+        if self.precedence.is_empty() {
+            return;
+        }
+        if let Some(objection) = self.precedence.objection(host, work, catalogue) {
+            self.breach("dependencyOrder", now, format!("host {number} began {objection}"));
+        }
+    }
+
+    /// Whether somebody wants just this now: a version may go back, and a pause may be broken, only as long as the operator
+    /// could not know better.
+    fn judge_wishes(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) {
+        let known = began.sent - self.budget.knowledge();
+        let uid = began.order.fence.machine;
+        if let Some(since) = self.wishes.paused_since(uid).filter(|since| *since < known) {
+            let detail = format!(
+                "host {} began to change {}, paused since {}",
+                began.host,
+                began.component,
+                since_start(since)
+            );
+            self.breach("pause", now, detail);
+        }
+        let Some((from, to)) = began.step.filter(|(from, to)| wishes::goes_back(began.component, from, to))
+        else {
+            return;
+        };
+        let machine = self.machines.get(&uid).map(AsRef::as_ref);
+        let step = Step { machine, component: began.component, from, to };
+        if let Some(objection) = self.wishes.objection(&step, api, known) {
+            self.breach("versionOrder", now, format!("host {} {objection}", began.host));
+        }
+    }
+}

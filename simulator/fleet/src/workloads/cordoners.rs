@@ -1,0 +1,54 @@
+//! People who cordon Nodes for reasons of their own, and lift that later: `kubectl cordon`, and `kubectl uncordon` of what they
+//! cordoned themselves.
+
+use serde::Deserialize;
+
+use super::{Hands, Model};
+use crate::faults::{Scope, Window};
+use crate::scenario::{Fleet, Range};
+
+/// People who cordon Nodes.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Cordoners {
+    /// From one act to the next.
+    pub every: Range,
+    /// When.
+    #[serde(default)]
+    pub between: Window,
+    /// Which machines; all when left out.
+    #[serde(default)]
+    pub scope: Option<Scope>,
+}
+
+impl Model for Cordoners {
+    fn every(&self) -> Range {
+        self.every
+    }
+
+    fn between(&self) -> Window {
+        self.between
+    }
+
+    fn act(&self, hands: &mut Hands<'_>) {
+        let machines = hands.machines(self.scope.as_ref());
+        let Some(&number) = hands.one_of("machine", &machines) else { return };
+        let is_theirs = hands.is_cordoned_by_people(number);
+        hands.cordon(number, !is_theirs);
+    }
+
+    /// Somebody lifts what they forgot.
+    fn finish(&self, hands: &mut Hands<'_>) {
+        for number in hands.machines(self.scope.as_ref()) {
+            if hands.is_cordoned_by_people(number) {
+                hands.cordon(number, false);
+            }
+        }
+    }
+
+    fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
+        let problem = self.scope.as_ref().and_then(|scope| scope.problem(fleet));
+        problem.map(|problem| format!("cordoners: {problem}"))
+    }
+}

@@ -1,0 +1,337 @@
+//! Pods: what runs on the Nodes of a fleet, as far as a drain meets it. Each app has a controller that makes another pod
+//! when one goes, and a disruption budget; a scheduler that places pods where they may be; and kubelets that start and
+//! end them. In a fleet without pods nothing of this happens.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use seaworthy_kernel::{Draws, Priority, Span, Timestamp, word};
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::event::{Outcome, Receipt};
+use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::node::{DRAIN_TAINT, Health};
+use seaworthy_model::pod::{PodFacts, PodName, PodOwner};
+
+use super::event::Event;
+use super::{World, machine_name};
+use crate::scenario::{self, Occasion};
+
+/// From the need for a pod to its being placed: the controller and the scheduler together.
+const PLACEMENT: Span = Span::millis(200, 3_000);
+/// What cannot be placed, or ended, is tried again after so long.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// All pods, by the number that they were made under.
+#[derive(Clone, Debug)]
+pub(crate) struct Pods {
+    shape: scenario::Pods,
+    draws: Draws,
+    pods: Vec<Pod>,
+    /// By host: the pods that are on its Node.
+    nodes: BTreeMap<u32, Vec<u32>>,
+    /// The pods of each app that its controller counts: those that are not leaving.
+    apps: Vec<Vec<u32>>,
+    /// All budgets allow nothing.
+    closed: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pod {
+    app: Option<u32>,
+    host: Option<u32>,
+    state: State,
+}
+
+/// How far a pod is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It was not placed yet.
+    Pending,
+    /// It is placed, and not ready yet.
+    Starting,
+    /// It is ready.
+    Running,
+    /// It is being ended, until then at the latest.
+    Leaving(Timestamp),
+    /// It is gone.
+    Gone,
+}
+
+/// What happens to a pod next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PodStep {
+    /// It is placed on a Node.
+    Place,
+    /// It becomes ready.
+    Ready,
+    /// It ends.
+    End,
+}
+
+impl Pods {
+    pub(super) fn new(shape: scenario::Pods, draws: Draws) -> Self {
+        let apps = vec![Vec::new(); shape.apps as usize];
+        Self { shape, draws, pods: Vec::new(), nodes: BTreeMap::new(), apps, closed: false }
+    }
+
+    fn add(&mut self, app: Option<u32>, host: Option<u32>) -> u32 {
+        let number = u32::try_from(self.pods.len()).unwrap_or(u32::MAX);
+        let state = if host.is_some() { State::Running } else { State::Pending };
+        self.pods.push(Pod { app, host, state });
+        if let Some(app) = app {
+            self.apps[app as usize].push(number);
+        }
+        if let Some(host) = host {
+            self.nodes.entry(host).or_default().push(number);
+        }
+        number
+    }
+
+    fn uid(&self, number: u32) -> Uid {
+        Uid(u128::from(self.draws.bits(word("pod"), u64::from(number), 0)) << 64 | u128::from(number))
+    }
+
+    fn facts(&self, number: u32) -> PodFacts {
+        let pod = self.pods[number as usize];
+        let name = pod.app.map_or_else(|| format!("bare-{number}"), |app| format!("app-{app}-{number}"));
+        PodFacts {
+            pod: PodName { namespace: "default".into(), name: name.into(), uid: self.uid(number) },
+            owner: if pod.app.is_some() { PodOwner::Controller } else { PodOwner::Nobody },
+            is_mirror: false,
+            is_finished: false,
+            has_local_storage: false,
+            gone_by: if let State::Leaving(until) = pod.state { Some(until.whole_seconds()) } else { None },
+        }
+    }
+
+    /// The pods on a Node, and the one that a DaemonSet has on each.
+    fn list(&self, host: u32) -> Vec<PodFacts> {
+        let name = PodName {
+            namespace: "kube-system".into(),
+            name: format!("agent-{host}").into(),
+            uid: Uid(self.draws.bits(word("daemon"), u64::from(host), 0).into()),
+        };
+        let mut pods = vec![PodFacts {
+            pod: name,
+            owner: PodOwner::DaemonSet,
+            is_mirror: false,
+            is_finished: false,
+            has_local_storage: true,
+            gone_by: None,
+        }];
+        let placed = self.nodes.get(&host).map_or(&[][..], Vec::as_slice);
+        pods.extend(placed.iter().map(|number| self.facts(*number)));
+        pods.sort_by(|a, b| a.pod.cmp(&b.pod));
+        pods
+    }
+
+    fn find(&self, host: u32, pod: &PodName) -> Option<u32> {
+        let placed = self.nodes.get(&host)?;
+        placed.iter().copied().find(|number| self.uid(*number) == pod.uid)
+    }
+
+    /// The pods of a Node that a drain has to wait for, and how many of them have no controller.
+    pub(crate) fn on(&self, host: u32) -> (u32, u32) {
+        let placed = self.nodes.get(&host).map_or(&[][..], Vec::as_slice);
+        let bare = placed.iter().filter(|number| self.pods[**number as usize].app.is_none()).count();
+        let count = |all: usize| u32::try_from(all).unwrap_or(u32::MAX);
+        (count(placed.len()), count(bare))
+    }
+}
+
+impl World {
+    /// Everything runs already, spread over the fleet.
+    pub(super) fn start_pods(&mut self) {
+        let Some(shape) = self.scenario.fleet.pods.clone() else { return };
+        let machines = u64::from(self.scenario.fleet.machines);
+        let mut pods = Box::new(Pods::new(shape.clone(), self.draws));
+        let mut key = 0;
+        for app in 0..shape.apps {
+            for _ in 0..shape.replicas {
+                let host = self.draws.below(word("placed first"), key, 0, machines);
+                pods.add(Some(app), u32::try_from(host).ok());
+                key += 1;
+            }
+        }
+        for host in 0..self.scenario.fleet.machines {
+            if self.draws.chance(word("bare pod"), u64::from(host), 0, shape.bare.0) {
+                pods.add(None, Some(host));
+            }
+        }
+        self.pods = Some(pods);
+    }
+
+    pub(super) fn list_pods(&self, node: &str) -> Outcome {
+        let pods = self.host_named(node).zip(self.pods.as_ref());
+        let pods = pods.map(|(host, pods)| pods.list(host)).unwrap_or_default();
+        Outcome::Done(Receipt::Pods(Arc::from(pods)))
+    }
+
+    /// The eviction API: what is not there is not found; what is not ready, or on its way out already, may go; of what is
+    /// ready as many as the budget of its app allows.
+    pub(super) fn evict_pod(&mut self, node: &str, pod: &PodName) -> Outcome {
+        let Some(host) = self.host_named(node) else { return Outcome::Stale };
+        let Some(number) = self.pods.as_ref().and_then(|pods| pods.find(host, pod)) else {
+            return Outcome::Stale;
+        };
+        let Some(pods) = self.pods.as_ref() else { return Outcome::Stale };
+        let found = pods.pods[number as usize];
+        if matches!(found.state, State::Leaving(_)) {
+            return Outcome::Done(Receipt::Nothing);
+        }
+        if let (Some(app), State::Running) = (found.app, found.state)
+            && self.disruptions_allowed(app) == 0
+        {
+            self.tally.note(Occasion::EvictionRefused);
+            let words = format!("The disruption budget app-{app} does not allow it");
+            return Outcome::Retryable(Cause::new(CauseKind::DisruptionBudget, words));
+        }
+        self.tally.note(Occasion::PodEvicted);
+        self.trace.record(&[word("evict"), u64::from(number), self.queue.now().0]);
+        self.end_pod(number);
+        Outcome::Done(Receipt::Nothing)
+    }
+
+    /// How many pods of an app may go: those that are ready above what its budget requires.
+    fn disruptions_allowed(&self, app: u32) -> u32 {
+        let Some(pods) = self.pods.as_ref().filter(|pods| !pods.closed) else { return 0 };
+        let required = pods.shape.replicas.saturating_sub(pods.shape.max_unavailable);
+        self.healthy(app).saturating_sub(required)
+    }
+
+    /// The pods of an app that are ready, on Nodes that are.
+    fn healthy(&self, app: u32) -> u32 {
+        let Some(pods) = &self.pods else { return 0 };
+        let healthy = pods.apps[app as usize].iter().filter(|number| {
+            let pod = pods.pods[**number as usize];
+            pod.state == State::Running && pod.host.is_some_and(|host| self.is_node_ready(host))
+        });
+        u32::try_from(healthy.count()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn is_node_ready(&self, host: u32) -> bool {
+        self.kubelets.get(host as usize).is_some_and(|kubelet| kubelet.health == Health::Healthy)
+    }
+
+    /// A pod is to go: its controller makes another one at once.
+    fn end_pod(&mut self, number: u32) {
+        let now = self.queue.now();
+        let Some(pods) = self.pods.as_mut() else { return };
+        let grace = pods.shape.grace.0;
+        let length = self.draws.within(word("pod ends"), u64::from(number), 0, grace);
+        let pod = &mut pods.pods[number as usize];
+        pod.state = State::Leaving(now + grace.most);
+        let app = pod.app;
+        self.plan_pod(now + length, number, PodStep::End);
+        let Some(app) = app else { return };
+        let Some(pods) = self.pods.as_mut() else { return };
+        pods.apps[app as usize].retain(|other| *other != number);
+        let next = pods.add(Some(app), None);
+        let wait = self.draws.within(word("pod placed"), u64::from(next), 0, PLACEMENT);
+        self.plan_pod(now + wait, next, PodStep::Place);
+    }
+
+    fn plan_pod(&mut self, at: Timestamp, pod: u32, step: PodStep) {
+        self.queue.at(at, Priority::WORLD, Event::Pod { pod, step });
+    }
+
+    /// Something happens to a pod.
+    pub(super) fn pod_steps(&mut self, number: u32, step: PodStep) {
+        let now = self.queue.now();
+        let Some(pod) = self.pods.as_ref().map(|pods| pods.pods[number as usize]) else { return };
+        match (step, pod.state) {
+            (PodStep::Place, State::Pending) => match self.place_for(number) {
+                Some(host) => self.place_pod(number, host),
+                None => self.plan_pod(now + AGAIN, number, PodStep::Place),
+            },
+            (PodStep::Ready, State::Starting) => {
+                if let Some(pods) = &mut self.pods {
+                    pods.pods[number as usize].state = State::Running;
+                }
+            }
+            (PodStep::End, State::Leaving(_)) => {
+                // Only its kubelet can end it.
+                let runs = pod.host.is_some_and(|host| self.hosts[host as usize].is_reachable());
+                if runs { self.pod_gone(number) } else { self.plan_pod(now + AGAIN, number, PodStep::End) }
+            }
+            (PodStep::Place | PodStep::Ready | PodStep::End, _) => {}
+        }
+    }
+
+    fn place_pod(&mut self, number: u32, host: u32) {
+        let now = self.queue.now();
+        let Some(pods) = &mut self.pods else { return };
+        let startup = self.draws.within(word("pod starts"), u64::from(number), 0, pods.shape.startup.0);
+        let pod = &mut pods.pods[number as usize];
+        (pod.host, pod.state) = (Some(host), State::Starting);
+        pods.nodes.entry(host).or_default().push(number);
+        self.trace.record(&[word("place"), u64::from(number), u64::from(host), now.0]);
+        self.plan_pod(now + startup, number, PodStep::Ready);
+    }
+
+    fn pod_gone(&mut self, number: u32) {
+        let Some(pods) = &mut self.pods else { return };
+        let pod = &mut pods.pods[number as usize];
+        pod.state = State::Gone;
+        if let Some(placed) = pod.host.and_then(|host| pods.nodes.get_mut(&host)) {
+            placed.retain(|other| *other != number);
+        }
+    }
+
+    /// A Node that takes pods, the first from a place that is drawn.
+    fn place_for(&self, number: u32) -> Option<u32> {
+        let machines = self.scenario.fleet.machines;
+        let drawn = self.draws.below(word("place"), u64::from(number), self.queue.now().0, machines.into());
+        let first = u32::try_from(drawn).unwrap_or_default();
+        (0..machines).map(|step| (first + step) % machines).find(|host| self.takes_pods(*host))
+    }
+
+    fn takes_pods(&self, host: u32) -> bool {
+        let node = self.api.get(Kind::Node, &machine_name(host));
+        self.is_node_ready(host)
+            && node.is_some_and(|node| {
+                node.node_spec().is_none_or(|spec| {
+                    !spec.unschedulable && spec.taints.iter().all(|taint| taint.key != DRAIN_TAINT)
+                })
+            })
+    }
+
+    /// A Node is gone: so are its pods, and their controllers make others.
+    pub(super) fn node_gone(&mut self, host: u32) {
+        let placed = self.pods.as_ref().and_then(|pods| pods.nodes.get(&host).cloned()).unwrap_or_default();
+        for number in placed {
+            let leaving = self
+                .pods
+                .as_ref()
+                .is_some_and(|pods| matches!(pods.pods[number as usize].state, State::Leaving(_)));
+            if !leaving {
+                self.end_pod(number);
+            }
+            self.pod_gone(number);
+        }
+    }
+
+    /// All budgets allow nothing from now on, or what they say.
+    pub(crate) fn close_budgets(&mut self, closed: bool) {
+        if let Some(pods) = &mut self.pods {
+            pods.closed = closed;
+        }
+    }
+
+    /// Whether all budgets allow nothing.
+    pub(crate) fn are_budgets_closed(&self) -> bool {
+        self.pods.as_ref().is_some_and(|pods| pods.closed)
+    }
+
+    /// The pods on the Node of a host that a drain has to wait for, and how many of them have no controller.
+    pub(crate) fn pods_on(&self, host: u32) -> (u32, u32) {
+        self.pods.as_ref().map_or((0, 0), |pods| pods.on(host))
+    }
+
+    /// The host that a Node of this name stands for.
+    pub(crate) fn host_named(&self, name: &str) -> Option<u32> {
+        let number: u32 = name.strip_prefix("m-")?.parse().ok()?;
+        (number < self.scenario.fleet.machines && machine_name(number) == name).then_some(number)
+    }
+}
