@@ -1,0 +1,61 @@
+//! Everything that can be the last thing an operator did is the last thing that one did: of an upgrade that drains, and of a
+//! scale in, on a dozen machines in three zones. And every stale read before a destructive write, every transition hidden.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
+
+use seaworthy_fleet::Options;
+use seaworthy_fleet::enumeration::{Enumeration, Forked, Rule};
+use seaworthy_fleet::plan::Document;
+use seaworthy_kernel::Seed;
+
+const MACHINES: u32 = 12;
+
+/// All forks of a scenario, over all cores, and how many writes there are to crash at.
+fn forked(name: &str) -> (Vec<Forked>, usize) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fast").join(name);
+    let mut document = Document::read(name, &std::fs::read_to_string(file).unwrap()).unwrap();
+    document.set_machines(MACHINES);
+    let enumeration = Enumeration::new(name, document, Seed(1), Options::default()).unwrap();
+    let (count, writes) = (enumeration.count, enumeration.writes);
+    let source = Mutex::new(enumeration);
+    let work = || {
+        let mut all = Vec::new();
+        loop {
+            let fork = source.lock().unwrap().next_fork();
+            let Some(fork) = fork else { return all };
+            all.push(fork.run());
+        }
+    };
+    let jobs = thread::available_parallelism().map_or(1, Into::into);
+    let forked: Vec<Forked> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    assert_eq!(forked.len(), count);
+    (forked, writes)
+}
+
+fn hold(name: &str) {
+    let (forked, writes) = forked(name);
+    for Forked { rule, strike, came, attempt } in &forked {
+        assert!(came, "{name}: {rule:?} never came to pass: {strike:?}");
+        assert_eq!(attempt.failure, None, "{name}: {rule:?} at {strike:?}");
+    }
+    let crashes =
+        forked.iter().filter(|forked| matches!(forked.rule, Rule::CrashBefore | Rule::CrashAfter)).count();
+    assert_eq!(crashes, 2 * writes, "every write is the last one twice: before it was committed, and after");
+    println!("{name}: {writes} writes, {} points", forked.len());
+}
+
+#[test]
+fn an_upgrade_that_drains_survives_every_crash() {
+    hold("drain.yaml");
+}
+
+#[test]
+fn a_scale_in_survives_every_crash() {
+    hold("scale_in.yaml");
+}
