@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use seaworthy_model::id::Uid;
 use seaworthy_model::pod::{PodFacts, PodName, PodOwner};
@@ -55,6 +56,8 @@ pub struct PodMetadata {
     /// When it is to be gone at the latest, once it is being deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<Time>,
+    /// How long its deletion may take, since it was asked for.
+    pub deletion_grace_period_seconds: u64,
     /// Annotations.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
@@ -107,6 +110,7 @@ impl Pod {
     #[must_use]
     pub fn facts(&self) -> Option<PodFacts> {
         let Self { metadata, spec, status } = self;
+        let grace = Duration::from_secs(metadata.deletion_grace_period_seconds);
         let controller = metadata.owner_references.iter().find(|owner| owner.controller);
         Some(PodFacts {
             pod: PodName {
@@ -122,15 +126,13 @@ impl Pod {
             is_mirror: metadata.annotations.contains_key(MIRROR_ANNOTATION),
             is_finished: matches!(&*status.phase, "Succeeded" | "Failed"),
             has_local_storage: spec.volumes.iter().any(|volume| volume.empty_dir.is_some()),
-            gone_by: metadata.deletion_timestamp.as_ref().map(|at| at.get().unwrap_or_default()),
+            leaving: metadata.deletion_timestamp.is_some().then_some(grace),
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use seaworthy_model::time::Timestamp;
-
     use super::*;
 
     #[test]
@@ -139,7 +141,7 @@ mod tests {
             "metadata": {
                 "namespace": "shop", "name": "cart-7", "uid": "0f3c1d2e-4b5a-6978-8796-a5b4c3d2e1f0",
                 "annotations": {"kubernetes.io/config.mirror": "x"}, "labels": {"app": "cart"},
-                "deletionTimestamp": "2026-11-20T08:10:00Z",
+                "deletionTimestamp": "2026-11-20T08:10:00Z", "deletionGracePeriodSeconds": 45,
                 "ownerReferences": [{"kind": "Node", "name": "a"}, {"kind": "DaemonSet", "controller": true}]
             },
             "spec": {"volumes": [{"name": "a", "configMap": {}}, {"name": "b", "emptyDir": {"medium": "Memory"}}]},
@@ -149,11 +151,11 @@ mod tests {
         assert_eq!(facts.pod.to_string(), "shop/cart-7");
         assert_eq!(facts.owner, PodOwner::DaemonSet);
         assert!(facts.is_mirror && facts.is_finished && facts.has_local_storage);
-        assert_eq!(facts.gone_by, Some(Timestamp(1_795_162_200_000)));
+        assert_eq!(facts.leaving, Some(Duration::from_secs(45)));
 
         let bare = r#"{"metadata": {"name": "a", "uid": "0f3c1d2e-4b5a-6978-8796-a5b4c3d2e1f0"}}"#;
         let facts = serde_json::from_str::<Pod>(bare).unwrap().facts().unwrap();
-        assert_eq!((facts.owner, facts.gone_by), (PodOwner::Nobody, None));
+        assert_eq!((facts.owner, facts.leaving), (PodOwner::Nobody, None));
         assert!(!facts.is_mirror && !facts.is_finished && !facts.has_local_storage);
         assert_eq!(Pod::default().facts(), None);
     }

@@ -140,9 +140,11 @@ fn judge_eviction(
     findings: &mut Findings<'_>,
 ) {
     let listed = machine.drain.as_ref().and_then(|drain| drain.pods.as_ref());
-    let facts = listed.and_then(|listed| listed.pods.iter().find(|facts| facts.pod == *pod));
-    let Some(facts) = facts else { return findings.against(action, format!("pod {pod} was not seen there")) };
-    let fate = facts.fate(&world.drain_policy(), machine.unready_at(world.now()));
+    let unready_at = machine.unready_at(world.now());
+    let fates = listed.map(|listed| listed.fates(world.drain_policy(), unready_at));
+    let Some((_, fate)) = fates.into_iter().flatten().find(|(facts, _)| facts.pod == *pod) else {
+        return findings.against(action, format!("pod {pod} was not seen there"));
+    };
     if fate != PodFate::Evicted {
         findings.against(action, format!("pod {pod} is evicted, and is to be {fate:?}"));
     }

@@ -352,6 +352,21 @@ fn a_host_that_is_not_reached_any_more_gives_the_node_back() {
 }
 
 #[test]
+fn a_pod_is_not_given_up_because_the_clocks_disagree() {
+    let mut fixture = fleet(1, 1);
+    fixture.cluster.pods_linger = true;
+    upgrade(&mut fixture);
+    fixture.cluster.node(0).object.state.ready = Health::Unknown;
+    fixture.cluster.tell(0);
+    fixture.deliver();
+    // It may take 30 s to go, whatever time the API server believes it is.
+    fixture.pass(Duration::from_secs(45));
+    assert_eq!((fixture.cluster.evicted.len(), fixture.web()), (1, vec![Some(1)]));
+    fixture.pass(5 * MINUTE);
+    assert_eq!(fixture.web(), [Some(2)], "{:?}", blocker(&fixture, 0));
+}
+
+#[test]
 fn a_machine_that_goes_takes_its_node_with_it() {
     let mut fixture = fleet(2, 2);
     fixture.store.delete_machine(0);

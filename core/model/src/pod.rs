@@ -2,11 +2,11 @@
 //! listed when it is to be drained.
 
 use alloc::sync::Arc;
+use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::Uid;
-use crate::time::Timestamp;
 
 /// Names one incarnation of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,8 +38,8 @@ pub struct PodFacts {
     pub is_finished: bool,
     /// It has an `emptyDir` volume: what is in there goes with it.
     pub has_local_storage: bool,
-    /// It is being deleted, and is to be gone by then at the latest: the request and its grace period.
-    pub gone_by: Option<Timestamp>,
+    /// It is being deleted, and may take so long for that.
+    pub leaving: Option<Duration>,
 }
 
 /// Who makes another pod when one goes.
@@ -97,15 +97,16 @@ pub enum PodLoss {
 }
 
 impl PodFacts {
-    /// What a drain does about it, after the filters of `kubectl drain`. `unready_at` is the time if the Node is not ready; while it is
-    /// ready, its kubelet ends what is leaving, however long that takes.
+    /// What a drain does about it, after the filters of `kubectl drain`. `alone` is for how long it is known to be leaving, if its
+    /// Node is not ready; while that is ready, its kubelet ends what is leaving, however long that takes.
     #[must_use]
-    pub fn fate(&self, policy: &DrainPolicy, unready_at: Option<Timestamp>) -> PodFate {
+    pub fn fate(&self, policy: &DrainPolicy, alone: Option<Duration>) -> PodFate {
         if self.is_mirror || (self.owner == PodOwner::DaemonSet && !self.is_finished) {
             return PodFate::Stays;
         }
-        if let Some(gone_by) = self.gone_by {
-            let is_abandoned = unready_at.is_some_and(|now| now > gone_by);
+        if let Some(grace) = self.leaving {
+            // Twice its time, since no two clocks go alike.
+            let is_abandoned = alone.is_some_and(|time| time > grace.saturating_mul(2));
             return if is_abandoned { PodFate::Abandoned } else { PodFate::Leaving };
         }
         if self.is_finished {
@@ -128,6 +129,8 @@ mod tests {
     const DEFAULT: DrainPolicy =
         DrainPolicy { timeout_seconds: 0, delete_empty_dir_data: false, force: false };
 
+    const GRACE: Duration = Duration::from_secs(30);
+
     fn pod() -> PodFacts {
         PodFacts {
             pod: PodName { namespace: "default".into(), name: "web-1".into(), uid: Uid(1) },
@@ -135,7 +138,7 @@ mod tests {
             is_mirror: false,
             is_finished: false,
             has_local_storage: false,
-            gone_by: None,
+            leaving: None,
         }
     }
 
@@ -153,7 +156,7 @@ mod tests {
             (PodFacts { is_finished: true, ..bare.clone() }, PodFate::Evicted),
             (stored.clone(), PodFate::Forbidden(PodLoss::LocalStorage)),
             (PodFacts { is_finished: true, ..stored.clone() }, PodFate::Evicted),
-            (PodFacts { gone_by: Some(Timestamp(5)), ..bare.clone() }, PodFate::Leaving),
+            (PodFacts { leaving: Some(GRACE), ..bare.clone() }, PodFate::Leaving),
         ];
         for (facts, fate) in table {
             assert_eq!(facts.fate(&DEFAULT, None), fate, "{facts:?}");
@@ -166,9 +169,9 @@ mod tests {
 
     #[test]
     fn what_a_dead_kubelet_cannot_end_is_not_waited_for() {
-        let leaving = PodFacts { gone_by: Some(Timestamp(5)), ..pod() };
-        assert_eq!(leaving.fate(&DEFAULT, Some(Timestamp(5))), PodFate::Leaving);
-        assert_eq!(leaving.fate(&DEFAULT, Some(Timestamp(6))), PodFate::Abandoned);
-        assert_eq!(pod().fate(&DEFAULT, Some(Timestamp(6))), PodFate::Evicted);
+        let leaving = PodFacts { leaving: Some(GRACE), ..pod() };
+        assert_eq!(leaving.fate(&DEFAULT, Some(2 * GRACE)), PodFate::Leaving);
+        assert_eq!(leaving.fate(&DEFAULT, Some(3 * GRACE)), PodFate::Abandoned);
+        assert_eq!(pod().fate(&DEFAULT, Some(3 * GRACE)), PodFate::Evicted);
     }
 }

@@ -57,6 +57,8 @@ pub struct Drain {
 pub struct Listed {
     /// All pods of the Node, sorted by name.
     pub pods: Arc<[PodFacts]>,
+    /// For each: since when it is seen to be leaving, if it is. By our own clock: that of the API server may go differently.
+    pub leaving_since: Box<[Timestamp]>,
     /// When it was made.
     pub at: Timestamp,
     /// The mark that was seen before it was asked for, by its order, if one was: nothing is placed on the Node since.
@@ -79,7 +81,22 @@ impl Listed {
         policy: DrainPolicy,
         unready_at: Option<Timestamp>,
     ) -> impl Iterator<Item = (&PodFacts, PodFate)> + Clone {
-        self.pods.iter().map(move |pod| (pod, pod.fate(&policy, unready_at)))
+        self.pods.iter().zip(&self.leaving_since).map(move |(pod, since)| {
+            let alone = unready_at.map(|now| now.since(*since));
+            (pod, pod.fate(&policy, alone))
+        })
+    }
+
+    /// As listed now. What was leaving in an earlier list does so since then.
+    fn new(pods: Arc<[PodFacts]>, at: Timestamp, under: Option<u64>, before: Option<&Self>) -> Self {
+        let since = |facts: &PodFacts| before.and_then(|before| before.leaving_since(facts.pod.uid));
+        let leaving_since = pods.iter().map(|facts| since(facts).unwrap_or(at)).collect();
+        Self { pods, leaving_since, at, under }
+    }
+
+    fn leaving_since(&self, pod: Uid) -> Option<Timestamp> {
+        let place = self.pods.iter().position(|facts| facts.pod.uid == pod && facts.leaving.is_some())?;
+        self.leaving_since.get(place).copied()
     }
 
     /// Those that have not left yet, though they have to.
@@ -240,7 +257,7 @@ fn settle_list(drain: &mut Drain, under: Option<u64>, outcome: Outcome, now: Tim
     match outcome {
         Outcome::Done(Receipt::Pods(pods)) => {
             drain.rounds = if drain.refused.is_some() { drain.rounds.saturating_add(1) } else { 0 };
-            drain.pods = Some(Listed { pods, at: now, under });
+            drain.pods = Some(Listed::new(pods, now, under, drain.pods.as_ref()));
             drain.passed = 0;
             drain.refused = None;
             drain.trouble = None;
@@ -272,7 +289,7 @@ fn settle_eviction(drain: &mut Drain, outcome: Outcome, trusts: bool) {
         Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => {
             if let (true, Some(listed), Some(gone)) = (trusts, &drain.pods, current.map(|facts| &facts.pod)) {
                 let pods = listed.pods.iter().filter(|facts| facts.pod != *gone).cloned().collect();
-                drain.pods = Some(Listed { pods, ..listed.clone() });
+                drain.pods = Some(Listed::new(pods, listed.at, listed.under, None));
                 return;
             }
         }

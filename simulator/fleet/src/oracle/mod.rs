@@ -331,6 +331,11 @@ impl Oracle {
         self.leadership.heard(host, epoch);
     }
 
+    /// What was so until then, an operator can know that sends something at `sent`.
+    pub(crate) fn known_at(&self, sent: Timestamp) -> Timestamp {
+        sent - self.budget.knowledge()
+    }
+
     /// A process has decided. `subjects` is how many things there are to look at.
     pub(crate) fn turned(
         &mut self,

@@ -80,7 +80,7 @@ impl World {
             self.breaks.insert(number, breaks);
         }
         self.recorder.began(self.queue.now(), number, &work);
-        self.judge_drain(number, &work);
+        self.judge_drain(number, &work, sent);
         let component = self.catalogue.component_name(work.component).to_owned();
         let running = self.hosts[number as usize].running();
         let touches = running.is_some_and(Running::touches);

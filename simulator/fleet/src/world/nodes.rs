@@ -96,8 +96,17 @@ impl World {
         spec.is_some_and(|spec| matches!(spec.disruption.as_str(), "Drain" | "Reboot"))
     }
 
+    /// Since when a Node says that it is ready, if it does.
+    fn node_ready_since(&self, number: u32) -> Option<Timestamp> {
+        let stored = self.api.get(Kind::Node, &machine_name(number))?;
+        let Resource::Node(node) = stored.resource() else { return None };
+        let status = node.status?;
+        let ready = status.conditions.iter().find(|condition| condition.r#type == "Ready")?;
+        ready.last_transition_time.as_ref().filter(|_| ready.status == "True")?.get()
+    }
+
     /// Work begins on a host that pods would not outlive: they have left, and no others come.
-    pub(super) fn judge_drain(&mut self, number: u32, work: &Work) {
+    pub(super) fn judge_drain(&mut self, number: u32, work: &Work, sent: Timestamp) {
         let comes = match work.change {
             Change::Install(install) => Some(install.version),
             Change::Remove => None,
@@ -116,7 +125,12 @@ impl World {
             self.oracle.breach("drained", now, detail);
         }
         let (left, _) = self.pods_on(number);
-        if left > 0 && self.is_node_ready(number) {
+        // Of a Node that was not ready a moment ago nobody could know better.
+        let known = self.oracle.known_at(sent);
+        if left > 0
+            && self.is_node_ready(number)
+            && self.node_ready_since(number).is_none_or(|at| at <= known)
+        {
             self.oracle.breach("drained", now, format!("work on host {number} began under {left} pods"));
         }
     }

@@ -101,7 +101,7 @@ impl Pods {
             is_mirror: false,
             is_finished: false,
             has_local_storage: false,
-            gone_by: if let State::Leaving(until) = pod.state { Some(until.whole_seconds()) } else { None },
+            leaving: matches!(pod.state, State::Leaving(_)).then_some(self.shape.grace.0.most),
         }
     }
 
@@ -118,7 +118,7 @@ impl Pods {
             is_mirror: false,
             is_finished: false,
             has_local_storage: true,
-            gone_by: None,
+            leaving: None,
         }];
         let placed = self.nodes.get(&host).map_or(&[][..], Vec::as_slice);
         pods.extend(placed.iter().map(|number| self.facts(*number)));
