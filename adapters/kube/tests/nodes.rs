@@ -46,7 +46,7 @@ async fn send(fake: &Fake, fence: Fence, effect: Effect) -> Outcome {
     let target = Target::Node(names.machine("m1"));
     assert_eq!(target, Target::Node(MachineId(0)));
     let action = Action { id: ActionId(1), target, fence, deadline: Timestamp::MAX, effect };
-    let request = request(&action, &names).unwrap();
+    let request = request(&action, &mut names).unwrap();
     write(&fake.api(), &request, Instant::now() + Duration::from_secs(15)).await
 }
 

@@ -151,13 +151,13 @@ fn a_node_is_patched_if_it_looks_as_it_did() {
         Effect::Uncordon(Box::new(NodeUncordon { shape: shape.clone(), stays_unschedulable }))
     };
     assert_http(&about_node(lift(false), fence), ("PATCH", path, JSON_PATCH), &body);
-    let stays = request(&about_node(lift(true), fence), &names()).unwrap().http("seaworthy").body;
+    let stays = request(&about_node(lift(true), fence), &mut names()).unwrap().http("seaworthy").body;
     assert!(!stays.to_string().contains("unschedulable"), "{stays}");
 }
 
 #[test]
 fn pods_are_listed_by_node_and_evicted_by_uid() {
-    let list = request(&about_node(Effect::ListPods, Fence::None), &names()).unwrap().http("seaworthy");
+    let list = request(&about_node(Effect::ListPods, Fence::None), &mut names()).unwrap().http("seaworthy");
     assert_eq!(
         (list.method, &*list.path),
         ("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dm-0&limit=500")
@@ -166,7 +166,7 @@ fn pods_are_listed_by_node_and_evicted_by_uid() {
     let uid = Uid::parse(UID).unwrap();
     let pod = PodName { namespace: "shop".into(), name: "cart-7".into(), uid };
     let evict = about_node(Effect::Evict(Box::new(pod)), Fence::Incarnation(uid));
-    let http = request(&evict, &names()).unwrap().http("seaworthy");
+    let http = request(&evict, &mut names()).unwrap().http("seaworthy");
     assert_eq!((http.method, &*http.path), ("POST", "/api/v1/namespaces/shop/pods/cart-7/eviction"));
     let body = json!({
         "apiVersion": "policy/v1",
@@ -176,12 +176,12 @@ fn pods_are_listed_by_node_and_evicted_by_uid() {
     });
     assert_eq!(http.body, body);
 
-    let http = request(&about_node(Effect::DeleteNode, Fence::Incarnation(uid)), &names()).unwrap();
+    let http = request(&about_node(Effect::DeleteNode, Fence::Incarnation(uid)), &mut names()).unwrap();
     let http = http.http("seaworthy");
     assert_eq!((http.method, &*http.path), ("DELETE", "/api/v1/nodes/m-0"));
     assert_eq!(http.body["preconditions"], json!({ "uid": UID }));
     for unfenced in [Effect::DeleteNode, evict.effect] {
-        let error = request(&about_node(unfenced, Fence::None), &names()).unwrap_err();
+        let error = request(&about_node(unfenced, Fence::None), &mut names()).unwrap_err();
         assert!(matches!(error, RequestError::Unfit { .. }), "{error}");
     }
 }

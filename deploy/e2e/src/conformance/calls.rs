@@ -71,6 +71,7 @@ fn made(log: &str) -> Result<BTreeSet<String>> {
             "patch" if event["requestObject"].is_array() => ("PATCH", "json"),
             // A refused patch may have been written down without its body.
             "patch" => continue,
+            "delete" => ("DELETE", ""),
             other => (other, ""),
         };
         if is_ours {
@@ -101,6 +102,7 @@ fn shape(method: &str, uri: &str, patch: &str) -> String {
         .filter_map(|pair| pair.split_once('='))
         .map(|(name, value)| match name {
             "resourceVersion" if value == "0" => "resourceVersion=0".to_owned(),
+            "fieldSelector" if value.starts_with("spec.nodeName") => "fieldSelector=spec.nodeName".to_owned(),
             "resourceVersionMatch" | "watch" | "allowWatchBookmarks" | "fieldSelector" | "labelSelector" => {
                 format!("{name}={}", value.replace("%3D", "="))
             }
@@ -123,6 +125,11 @@ fn without_name(path: &str) -> String {
         "certificatesigningrequests",
         "secrets",
     ];
+    // Of the objects of others, the pods of any namespace are asked to leave.
+    let pod = path.strip_prefix("/api/v1/namespaces/").and_then(|rest| rest.split_once("/pods/"));
+    if let Some((_, subresource)) = pod.and_then(|(_, rest)| rest.split_once('/')) {
+        return format!("/api/v1/namespaces/NAMESPACE/pods/NAME/{subresource}");
+    }
     for resource in RESOURCES {
         let Ok((_, collection)) = http(&format!("GET {resource}")) else { continue };
         let Some(rest) = path.strip_prefix(&collection).and_then(|rest| rest.strip_prefix('/')) else {
@@ -154,6 +161,11 @@ mod tests {
             event("patch", &format!("{machines}/one?fieldManager=x"), &json!([])),
             event("deletecollection", machines, &Value::Null),
             event("list", &format!("{machines}?labelSelector=x%3Dy"), &Value::Null),
+            event("create", "/api/v1/namespaces/shop/pods/cart-1/eviction", &Value::Null),
+            event("create", "/api/v1/namespaces/shop/pods/cart-1/binding", &Value::Null),
+            event("list", "/api/v1/pods?fieldSelector=spec.nodeName%3Dm-1&limit=500", &Value::Null),
+            event("delete", "/api/v1/nodes/m-1", &Value::Null),
+            event("patch", "/api/v1/nodes/m-1?fieldManager=x", &json!([])),
             json!({"user": {"username": "somebody"}, "verb": "get", "requestURI": "/version"}).to_string(),
             r#"{"user""#.to_owned(),
         ];
@@ -165,6 +177,7 @@ mod tests {
             [
                 format!("GET {machines} labelSelector=x=y"),
                 format!("PATCH {machines}/NAME json fieldManager"),
+                "POST /api/v1/namespaces/NAMESPACE/pods/NAME/binding".to_owned(),
                 format!("deletecollection {machines}"),
             ]
         );

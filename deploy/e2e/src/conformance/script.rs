@@ -122,7 +122,13 @@ pub(super) fn http(call: &str) -> Result<(String, String)> {
         "events" => Endpoint::of(Kind::Event).collection(),
         "leases" => Endpoint::of(Kind::Lease).collection(),
         "namespaces" => "/api/v1/namespaces".to_owned(),
-        "secrets" => format!("/api/v1/namespaces/{}/secrets", crate::manifests::NAMESPACE),
+        "allpods" => "/api/v1/pods".to_owned(),
+        "secrets" | "pods" | "serviceaccounts" => {
+            format!("/api/v1/namespaces/{}/{resource}", crate::manifests::NAMESPACE)
+        }
+        "poddisruptionbudgets" => {
+            format!("/apis/policy/v1/namespaces/{}/{resource}", crate::manifests::NAMESPACE)
+        }
         other => bail!("no resource of the script: {other:?}"),
     };
     let path = format!("{collection}{rest}");

@@ -11,6 +11,7 @@
 
 mod answer;
 mod json;
+mod json_patch;
 mod read;
 mod write;
 
@@ -72,6 +73,9 @@ impl ApiServer {
             ("PATCH", Some(name)) if call.content_type == MERGE_PATCH => {
                 self.patch(&place, name, call.body, now)
             }
+            ("PATCH", Some(name)) if call.content_type == JSON_PATCH && place.kind == Kind::Node => {
+                self.json_patch(&place, name, call.body, now)
+            }
             ("DELETE", Some(name)) if !place.is_status && !place.is_approval => {
                 self.remove_named(&place, name, call.body, now)
             }
@@ -82,6 +86,7 @@ impl ApiServer {
 }
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
+const JSON_PATCH: &str = "application/json-patch+json";
 
 /// The parameters that are understood, or that change nothing here.
 const READ: [&str; 10] = [

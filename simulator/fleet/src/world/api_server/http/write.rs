@@ -7,8 +7,9 @@ use seaworthy_model::meta::SpecError;
 use serde_json::Value;
 
 use super::answer;
+use super::json_patch::{self, Fault};
 use super::{Answer, Place, json};
-use crate::world::api_server::{ApiServer, Preconditions, Status, WriteResult};
+use crate::world::api_server::{ApiServer, Preconditions, Refusal, Status, WriteResult};
 
 type Served = Result<Answer, Box<Answer>>;
 
@@ -55,6 +56,24 @@ impl ApiServer {
             return Err(invalid("metadata.uid", "field is immutable"));
         }
         self.replace(place, object, now)
+    }
+
+    /// Applies a JSON patch, whose tests are its preconditions.
+    pub(super) fn json_patch(
+        &mut self,
+        place: &Place<'_>,
+        name: &str,
+        patch: &Value,
+        now: Timestamp,
+    ) -> Served {
+        let present = self.get(place.kind, name).ok_or_else(|| answer::not_found(place.kind, name))?;
+        let mut patched = json::of(&present.resource());
+        match json_patch::apply(&mut patched, patch) {
+            Ok(()) => self.replace(place, json::read(place.kind, &patched)?, now),
+            Err(Fault::Failed) => Err(answer::refusal(&Refusal::TestFailed, place.kind, name)),
+            Err(Fault::Malformed) => Err(answer::bad_request("a JSON patch is a list of operations")),
+            Err(Fault::NotModelled) => Ok(answer::not_modelled("JSON patches but test, add and remove")),
+        }
     }
 
     fn replace(&mut self, place: &Place<'_>, object: Resource, now: Timestamp) -> Served {
