@@ -30,9 +30,9 @@ use crate::failure::{self, Result};
 use crate::invocation;
 use crate::journal::{Journal, Step};
 use crate::links;
-use crate::manifest::{HostLink, Manifest, linked_directory};
+use crate::manifest::{HostLink, Manifest, ServiceUnit, linked_directory};
 use crate::stage::{self, Stage};
-use crate::system::UnitState;
+use crate::system::{UnitState, running_binary};
 use crate::verify;
 
 /// An operation under way.
@@ -171,7 +171,14 @@ impl Execution<'_> {
             self.invoke(preflight, &directory)
                 .map_err(|complaint| Cause::new(CauseKind::PreflightFailed, complaint))?;
         }
-        links::add_missing(self.host, &manifest.links, before.manifest.as_ref())?;
+        let paths = links::add_missing(self.host, &manifest, before.manifest.as_ref())?;
+        if !paths.is_empty() {
+            let ran = match &manifest.unit {
+                Some(unit) => self.host.system.unit(&unit.name)? != UnitState::Stopped,
+                None => false,
+            };
+            self.note(Step::Adopting { paths, ran })?;
+        }
         self.note(Step::Linked)?;
         Ok(manifest)
     }
@@ -180,7 +187,7 @@ impl Execution<'_> {
     fn undo(&self, release: &Release, before: &Before) -> Result<()> {
         let kept = before.manifest.as_ref().map_or(&[][..], |manifest| &manifest.links);
         self.host.disk().remove_temporary(&self.host.layout.current(&self.operation.component))?;
-        links::remove(self.host, &self.links_of(release), kept)?;
+        links::remove(self.host, &self.links_made(release), kept)?;
         self.tidy()
     }
 
@@ -209,13 +216,36 @@ impl Execution<'_> {
         if let Some(unit) = &manifest.unit {
             // Also when the text of the unit is the same: systemd may have read what somebody made of it by hand.
             self.reload()?;
-            self.host
-                .system
-                .restart(&unit.name)
-                .map_err(|cause| Cause::new(CauseKind::ProbeFailed, cause.detail))?;
-            self.note(Step::Restarted)?;
+            if !self.runs_already(unit)? {
+                self.host
+                    .system
+                    .restart(&unit.name)
+                    .map_err(|cause| Cause::new(CauseKind::ProbeFailed, cause.detail))?;
+                self.note(Step::Restarted)?;
+            }
         }
         verify::verify(self.host, manifest)
+    }
+
+    /// What of this release somebody else had installed before, and whether its unit ran.
+    fn adopted(&self) -> Option<(&[String], bool)> {
+        self.journal.lines().iter().find_map(|line| {
+            if let Step::Adopting { paths, ran } = &line.step { Some((&paths[..], *ran)) } else { None }
+        })
+    }
+
+    /// Whether the unit of a release that is taken over runs as that release would have it: what it was started from has the
+    /// contents of the release, so there is nothing to start it anew for.
+    fn runs_already(&self, unit: &ServiceUnit) -> Result<bool> {
+        let Some((paths, true)) = self.adopted() else { return Ok(false) };
+        if !paths.contains(&links::unit_path(&unit.name)) {
+            return Ok(false);
+        }
+        Ok(match self.host.system.unit(&unit.name)? {
+            UnitState::Running { pid } => unit.binary.is_some() && running_binary(pid) == unit.binary,
+            UnitState::Exited => unit.binary.is_none(),
+            UnitState::Waiting | UnitState::Stopped => false,
+        })
     }
 
     /// The new release stays.
@@ -253,12 +283,7 @@ impl Execution<'_> {
         let new = self.links_of(release);
         let unit = release.recipe.content.unit.as_ref();
         let Some(old) = &before.manifest else {
-            if let Some(unit) = unit {
-                self.stop(&unit.name)?;
-            }
-            links::remove(self.host, &new, &[])?;
-            self.host.disk().remove(&self.host.layout.current(&self.operation.component))?;
-            return if unit.is_some() { self.reload() } else { Ok(()) };
+            return self.give_back(release);
         };
         let old_unit = old.unit.as_ref();
         if let Some(unit) = unit.filter(|unit| old_unit.is_none_or(|old| old.name != unit.name)) {
@@ -279,6 +304,24 @@ impl Execution<'_> {
             Some(unit) => self.stop(&unit.name),
             None => Ok(()),
         }
+    }
+
+    /// Nothing of ours was there before: what somebody else had installed is his again, and the rest goes.
+    fn give_back(&self, release: &Release) -> Result<()> {
+        let (found, ran) = self.adopted().unwrap_or_default();
+        links::give_back(self.host, &self.links_of(release), found)?;
+        let unit = release.recipe.content.unit.as_ref();
+        if let Some(unit) = unit.filter(|_| !ran) {
+            self.stop(&unit.name)?;
+        }
+        links::remove(self.host, &self.links_made(release), &[])?;
+        self.host.disk().remove(&self.host.layout.current(&self.operation.component))?;
+        let Some(unit) = unit else { return Ok(()) };
+        self.reload()?;
+        if ran && self.host.system.unit(&unit.name)? == UnitState::Stopped {
+            self.host.system.restart(&unit.name)?;
+        }
+        Ok(())
     }
 
     fn remove(&mut self, before: &Before) -> Result<()> {
@@ -382,6 +425,12 @@ impl Execution<'_> {
 
     fn links_of(&self, release: &Release) -> Vec<HostLink> {
         links::of(self.host, &self.operation.component, &release.recipe.content)
+    }
+
+    /// Of the links of a release those that this operation has made or will make: not what stood in their places.
+    fn links_made(&self, release: &Release) -> Vec<HostLink> {
+        let (found, _) = self.adopted().unwrap_or_default();
+        self.links_of(release).into_iter().filter(|link| !found.contains(&link.path)).collect()
     }
 
     fn point_current(&self, directory: &str) -> Result<()> {

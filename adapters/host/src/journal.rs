@@ -72,6 +72,13 @@ pub enum Step {
         /// How it ended, in words: `exit status: 0`.
         status: String,
     },
+    /// Somebody else has installed the same before: these are taken over as they are.
+    Adopting {
+        /// The places of links where the contents are those of the release.
+        paths: Vec<String>,
+        /// Whether the unit ran.
+        ran: bool,
+    },
     /// Links that were missing on the host are there.
     Linked,
     /// The current release is about to become this one: from here on the operation is finished after a crash if the

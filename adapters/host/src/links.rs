@@ -2,6 +2,7 @@
 //! one of them, so swapping the current release changes nothing here.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use seaworthy_model::component::Content;
@@ -9,7 +10,7 @@ use seaworthy_model::component::Content;
 use crate::Host;
 use crate::disk;
 use crate::failure::{self, Result};
-use crate::manifest::{HostLink, Manifest};
+use crate::manifest::{HostLink, Manifest, digest_of_file};
 use crate::order;
 
 /// Where systemd looks for units that an administrator made.
@@ -29,16 +30,27 @@ pub(crate) fn of(host: &Host<'_>, component: &str, content: &Content) -> Vec<Hos
     if let Some(unit) = &content.unit {
         let name = &unit.name;
         let file = through(&format!("{}/{name}", order::OWN));
-        links.push(HostLink { path: format!("{UNITS}/{name}"), target: file });
+        links.push(HostLink { path: unit_path(name), target: file });
         links.push(HostLink { path: format!("{WANTED}/{name}"), target: format!("../{name}") });
     }
     links
 }
 
-/// Makes those of `links` that are missing on the host. Changes nothing that is there; what is there and belongs neither
-/// to this component nor to its release `before` is in the way.
-pub(crate) fn add_missing(host: &Host<'_>, links: &[HostLink], before: Option<&Manifest>) -> Result<()> {
-    for link in links {
+/// Where the file of a unit is.
+pub(crate) fn unit_path(name: &str) -> String {
+    format!("{UNITS}/{name}")
+}
+
+/// Makes those of the release's links that are missing on the host. Changes nothing that is there: gives the paths where
+/// somebody else has put just what the release would, and what is there, is something else, and belongs neither to this
+/// component nor to its release `before` is in the way.
+pub(crate) fn add_missing(
+    host: &Host<'_>,
+    release: &Manifest,
+    before: Option<&Manifest>,
+) -> Result<Vec<String>> {
+    let mut found_alike = Vec::new();
+    for link in &release.links {
         let place = host.layout.on_host(&link.path);
         check_above(host, &place)?;
         host.disk().remove_temporary(&place)?;
@@ -52,13 +64,46 @@ pub(crate) fn add_missing(host: &Host<'_>, links: &[HostLink], before: Option<&M
             Ok(_) if link.is_intact(&host.layout) => {}
             Ok(found) => {
                 let ours = before.is_some_and(|manifest| has(&manifest.links, &link.path));
-                if !ours || found.is_dir() {
+                if !ours && is_alike(host, link, release) {
+                    found_alike.push(link.path.clone());
+                } else if !ours || found.is_dir() {
                     return Err(failure::invalid(format!(
-                        "{} is in the way: it is there already and not a link of this component",
+                        "{} is in the way: it is there already, and neither a link of this component nor what this \
+                         release would put there",
                         place.display()
                     )));
                 }
             }
+        }
+    }
+    Ok(found_alike)
+}
+
+/// Whether what is in the place of a link has the same contents as what the link will lead to. Of the link that has a unit
+/// started at boot: whether it is one for the same unit, however it is written.
+fn is_alike(host: &Host<'_>, link: &HostLink, release: &Manifest) -> bool {
+    let place = host.layout.on_host(&link.path);
+    let current = host.layout.current(&release.component);
+    let Ok(inside) = Path::new(&link.target).strip_prefix(&current) else {
+        let Some(name) = place.file_name() else { return false };
+        let unit = host.layout.on_host(UNITS).join(name);
+        return place.canonicalize().is_ok_and(|found| unit.canonicalize().is_ok_and(|unit| unit == found));
+    };
+    let wanted = inside.to_str().and_then(|inside| release.file(inside));
+    wanted.is_some()
+        && fs::metadata(&place).is_ok_and(|found| found.is_file())
+        && digest_of_file(&place).ok() == wanted
+}
+
+/// Puts what `links` lead to in their places, as it was found there before they were made.
+pub(crate) fn give_back(host: &Host<'_>, links: &[HostLink], paths: &[String]) -> Result<()> {
+    let found = links.iter().filter(|link| paths.contains(&link.path) && link.is_intact(&host.layout));
+    for place in found.map(|link| host.layout.on_host(&link.path)) {
+        let on = |error| failure::on("read", &place, &error);
+        let metadata = fs::metadata(&place).map_err(on)?;
+        if place.canonicalize().map_err(on)?.starts_with(host.layout.root()) {
+            let contents = fs::read(&place).map_err(on)?;
+            host.disk().replace(&place, &contents, metadata.permissions().mode() & 0o7777)?;
         }
     }
     Ok(())

@@ -142,6 +142,15 @@ impl System for Units<'_> {
         let loaded = self.volatile.join("loaded");
         fs::remove_dir_all(&loaded).unwrap();
         fs::create_dir_all(&loaded).unwrap();
+        // What runs is read anew at once, the others when they are started.
+        for entry in fs::read_dir(&self.volatile).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if let Some(unit) = name.strip_suffix(".pid")
+                && let Ok(text) = fs::read(self.files.join(unit))
+            {
+                fs::write(loaded.join(unit), text).unwrap();
+            }
+        }
         Ok(())
     }
 
