@@ -68,6 +68,7 @@ fn reason() -> impl Strategy<Value = Reason> {
         Reason::Connected,
         Reason::NotYetKnown,
         Reason::Drifted,
+        Reason::Contested,
         Reason::OperationLost,
         Reason::IdentityMismatch,
         Reason::DuplicateHost,

@@ -96,6 +96,8 @@ pub enum Sabotage {
     TimersLost,
     /// What failed is tried again without a pause.
     BackOffMissing,
+    /// What somebody else changes again and again is repaired as often.
+    RepairsUnlimited,
     /// No host is looked at unless something calls for it.
     AuditsMissing,
     /// What a component depends on is not looked at when it is installed.
@@ -168,6 +170,7 @@ impl Sabotage {
         Self::UnknownIsFailure,
         Self::TimersLost,
         Self::BackOffMissing,
+        Self::RepairsUnlimited,
         Self::AuditsMissing,
         Self::DependencyIgnored,
         Self::DependentIgnored,

@@ -247,6 +247,8 @@ pub enum Reason {
     NotYetKnown,
     /// The host was found different from what is recorded; it is to be repaired.
     Drifted,
+    /// What was repaired was changed again, several times in a row: somebody else is at work on the host.
+    Contested,
     /// The host was lost in the middle of an operation: what came of that is not known.
     OperationLost,
     /// The host has another machine-id than the one recorded.

@@ -32,11 +32,12 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
 }
 
 /// Every reason that is not a cause.
-pub(crate) const REASONS: [Reason; 23] = [
+pub(crate) const REASONS: [Reason; 24] = [
     Reason::AsDesired,
     Reason::Connected,
     Reason::NotYetKnown,
     Reason::Drifted,
+    Reason::Contested,
     Reason::OperationLost,
     Reason::IdentityMismatch,
     Reason::DuplicateHost,
@@ -67,6 +68,7 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::Connected => "Connected",
         Reason::NotYetKnown => "NotYetKnown",
         Reason::Drifted => "Drifted",
+        Reason::Contested => "Contested",
         Reason::OperationLost => "OperationLost",
         Reason::IdentityMismatch => "IdentityMismatch",
         Reason::DuplicateHost => "DuplicateHost",
@@ -103,6 +105,7 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
         Reason::Connected => "the host answers and lets us work",
         Reason::NotYetKnown => "not looked at yet",
         Reason::Drifted => "the host differs from what is wanted there and is being brought back",
+        Reason::Contested => CONTESTED,
         Reason::OperationLost => {
             "the host was lost in the middle of an operation, or may have been: what came of that is seen when it \
              answers again; until then a rollout counts it like a machine at work"
@@ -174,6 +177,9 @@ pub(crate) const STORE_REGRESSED: &str = "hosts have worked for a newer operator
      seaworthy-system annotate --overwrite lease seaworthy seaworthy.dev/adopt-epoch=EPOCH, where EPOCH is the \
      highest epoch that was seen; if nobody knows it, begin with 1: too low a number does no harm, the hosts then \
      tell theirs";
+
+const CONTESTED: &str = "what was repaired has been changed again, several times in a row, so each further repair waits longer: find \
+     out who else changes it there; after a change of spec.retry the next repair does not wait";
 
 const REMOVAL_FAILED: &str = "a command of the component's removal failed on the host, so it is not removed yet; it is tried \
      again by itself: see what it said in the journal of the operation";

@@ -180,6 +180,7 @@ impl World {
             return;
         }
         if let Outcome::Done(Receipt::Host(facts)) = &outcome {
+            self.note_repair(id, in_flight.kind, facts);
             self.learn(id, &in_flight, facts, ours);
         }
         let presumes =
@@ -223,6 +224,21 @@ impl World {
             let taken = facts.identity.as_ref().and_then(|identity| identity.certificate.as_ref());
             self.certificates.authority = taken.map(|taken| taken.issuer).or(self.certificates.authority);
         }
+    }
+
+    /// Counts a repair that has succeeded, and forgets those that have lasted.
+    fn note_repair(&mut self, id: MachineId, kind: InFlightKind, facts: &HostFacts) {
+        if let InFlightKind::Change(_, component, Some(installs)) = kind
+            && self.machine(id).installed(component) == Some(installs)
+            && shows(facts, component, Some(installs))
+        {
+            self.repairs.note(id, component, self.now);
+        }
+        let interval = self.fleet.audit_interval();
+        self.repairs.look_back(id, self.now, interval, |component| {
+            let reported = facts.components.iter().find(|reported| reported.component == component)?;
+            Some(reported.drift.is_none())
+        });
     }
 
     /// Notes whose host it is: the first Machine that reached it, unless the host itself says otherwise. A Machine that

@@ -18,6 +18,7 @@ mod line;
 mod machine;
 mod observed;
 mod releases;
+mod repairs;
 mod rollouts;
 mod rows;
 mod standing;
@@ -49,6 +50,8 @@ pub use fleet::{Counts, Fleet, RolloutState};
 pub use leadership::Leadership;
 use line::Line;
 pub use machine::{Contact, Failure, Machine, Retry, Standing};
+pub(crate) use repairs::Contested;
+use repairs::Repairs;
 use rows::Rows;
 pub use under_way::UnderWay;
 pub use users::{Use, User};
@@ -92,6 +95,8 @@ pub struct World {
     stopped: BTreeSet<MachineId>,
     /// Machines that wait for nothing but a session.
     sessionless: Line,
+    /// Repairs that did not last.
+    repairs: Repairs,
     /// What each subject waited for when it was last looked at.
     blockers: BySubject<Blocker>,
     /// A version was seen that depends on another component.
@@ -339,6 +344,16 @@ impl World {
     #[must_use]
     pub fn owner_of(&self, host: HostId) -> Option<MachineId> {
         self.hosts.get(&host).copied()
+    }
+
+    /// Whether a component of a machine has been repaired so often in a row that somebody else must be changing it.
+    pub(crate) fn contested(&self, id: MachineId, component: ComponentId) -> Option<Contested> {
+        self.repairs.contested(id, component)
+    }
+
+    /// The component of a machine of which that is most so.
+    pub(crate) fn most_contested(&self, id: MachineId) -> Option<(ComponentId, Contested)> {
+        self.repairs.worst(id)
     }
 
     /// What waits, and for what: as of the last time that each subject was looked at.

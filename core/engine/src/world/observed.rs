@@ -83,6 +83,9 @@ impl World {
         if replaced {
             self.give_up_host(id);
         }
+        if reborn || respecified {
+            self.repairs.forget(id);
+        }
         if let Some(identity) = object.as_ref().and_then(|object| object.status.identity.as_ref())
             && !self.machine(id).owns(identity.host)
         {

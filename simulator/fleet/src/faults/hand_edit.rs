@@ -1,11 +1,13 @@
 //! Fault 21: somebody changes things on a host by hand: edits a config file, kills the service, replaces its binary.
 
+use std::time::Duration;
+
 use seaworthy_model::host::Drift;
 use serde::Deserialize;
 
-use seaworthy_kernel::word;
+use seaworthy_kernel::{Span, Timestamp, word};
 
-use super::{Model, Plan, Scope, When};
+use super::{Model, Plan, Scope, When, Window};
 use crate::scenario::{Fleet, Length, Portion, Range};
 use crate::world::Injection;
 
@@ -29,6 +31,10 @@ pub struct HandEdit {
     /// At some time in here, each host at its own.
     #[serde(default)]
     pub between: Option<Range>,
+    /// Again and again in this distance, as a tool does that manages the same files: between the times of `between`, or
+    /// until it becomes quiet.
+    #[serde(default)]
+    pub every: Option<Range>,
     /// One of these is changed; any when left out.
     #[serde(default)]
     pub what: Vec<What>,
@@ -62,12 +68,25 @@ impl What {
     }
 }
 
+const AT_ONCE: Span = Span { least: Duration::ZERO, most: Duration::ZERO };
+
+impl HandEdit {
+    fn times(&self, plan: &Plan<'_>, when: &When, owner: u64) -> Vec<Timestamp> {
+        let Some(every) = self.every else { return plan.times(when, owner) };
+        let between = self.between.map_or_else(Window::default, Window);
+        let mut times: Vec<Timestamp> = self.at.iter().map(|at| plan.origin() + at.0).collect();
+        let windows = plan.windows(every, Range(AT_ONCE), between, owner);
+        times.extend(windows.into_iter().map(|(at, _)| at));
+        times
+    }
+}
+
 impl Model for HandEdit {
     fn schedule(&self, plan: &mut Plan<'_>) {
         let when = When { at: self.at.clone(), between: self.between };
         let what = if self.what.is_empty() { &What::ALL[..] } else { &self.what };
         for host in plan.targets(self.scope.as_ref(), self.share, &self.hosts) {
-            for (occurrence, at) in plan.times(&when, u64::from(host)).into_iter().enumerate() {
+            for (occurrence, at) in self.times(plan, &when, u64::from(host)).into_iter().enumerate() {
                 let index = plan.below(u64::from(host), word("what") ^ occurrence as u64, what.len() as u64);
                 if let Some(what) = what.get(usize::try_from(index).unwrap_or_default()) {
                     plan.at(at, Injection::Spoil(host, what.drift()));

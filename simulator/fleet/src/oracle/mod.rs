@@ -50,7 +50,9 @@ use wishes::Wishes;
 
 use crate::scenario::Allowance;
 use crate::world::api_server::{ApiServer, Stored, Written};
-use crate::world::host::{Change, ComponentNumber, Ended, Host, KeyNumber, VersionNumber, Work};
+use crate::world::host::{
+    Change, ComponentNumber, Ended, Host, KeyNumber, ReleaseNumber, VersionNumber, Work,
+};
 use crate::world::host_of_address;
 
 pub use budget::Peak;
@@ -87,7 +89,7 @@ pub(crate) struct Over<'a> {
 const VIOLATIONS_MAX: usize = 100;
 
 /// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 25] = [
+const OWN_INVARIANTS: [&str; 26] = [
     "budget",
     "hostExclusivity",
     "leadership",
@@ -109,6 +111,7 @@ const OWN_INVARIANTS: [&str; 25] = [
     "queueLength",
     "hotLoop",
     "triedAgain",
+    "repairedAgain",
     "emptyWrite",
     "recount",
     "drained",
@@ -461,10 +464,20 @@ impl Oracle {
         self.wishes.is_hasty()
     }
 
+    /// A host begins to repair a release that was changed there, or something else.
+    pub(crate) fn repairs(&mut self, host: u32, release: Option<ReleaseNumber>) {
+        self.restraint.repairs(host, release);
+    }
+
     /// An operation has ended on a host.
     pub(crate) fn ended(&mut self, over: &Over<'_>, api: &ApiServer, now: Timestamp) {
         self.budget.ended(over.host);
         self.restraint.operation_ended(now);
+        if over.ended == Ended::Succeeded
+            && let Some(detail) = self.restraint.repaired(over.host, now)
+        {
+            self.breach("repairedAgain", now, detail);
+        }
         let wishes = self.wishes.changes(over.host);
         if let Some(times) = self.deeds.ended(over).filter(|times| *times > wishes) {
             let (host, component) = (over.host, over.component);

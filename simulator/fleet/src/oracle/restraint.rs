@@ -1,6 +1,6 @@
 //! What an operator does without need: again and again, or to no effect. The end of a run does not show it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::effect::Target;
@@ -21,6 +21,11 @@ const MINUTE_MILLISECONDS: u64 = 60_000;
 fn minute_of(now: Timestamp) -> u32 {
     u32::try_from(now.0 / MINUTE_MILLISECONDS).unwrap_or(u32::MAX)
 }
+
+/// A process repairs a release on one host so often within an hour at most, while somebody undoes it and nobody asks for
+/// anything: three times at once, and then after 1, 2, 4, 8, 16 and 32 minutes.
+const REPAIRS_MAX: u32 = 9;
+const HOUR_MILLISECONDS: u64 = 60 * MINUTE_MILLISECONDS;
 
 /// An attempt to install a release: on which host, and since when people want of it what they want.
 type Try = (u32, ReleaseNumber, Timestamp);
@@ -88,6 +93,13 @@ impl Over {
     }
 }
 
+/// Repairs of one release on one host.
+#[derive(Clone, Debug, Default)]
+struct Repaired {
+    /// When each of the last hour ended and how many processes had been started, the oldest first.
+    last: VecDeque<(Timestamp, u32)>,
+}
+
 /// What people want of one host.
 #[derive(Clone, Copy, Debug, Default)]
 struct Asked {
@@ -95,6 +107,8 @@ struct Asked {
     at: Timestamp,
     /// Since when they want what it has begun last, unless that may be what was wanted before.
     begun: Option<Timestamp>,
+    /// The release that is being repaired there.
+    repairing: Option<ReleaseNumber>,
 }
 
 #[derive(Clone, Debug)]
@@ -106,6 +120,8 @@ pub(super) struct Restraint {
     processes: u32,
     /// How often a release failed, and how many processes had been started when it first did.
     failed: BTreeMap<Try, (u32, u32)>,
+    /// By host and release, for which people ask since then: its repairs of late.
+    repaired: BTreeMap<Try, Repaired>,
     hosts: Vec<Asked>,
     /// When they changed what they want of all.
     all_asked: Timestamp,
@@ -118,6 +134,7 @@ impl Restraint {
             over: Over::default(),
             processes: 0,
             failed: BTreeMap::new(),
+            repaired: BTreeMap::new(),
             hosts: vec![Asked::default(); hosts as usize],
             all_asked: Timestamp::ZERO,
         }
@@ -207,6 +224,33 @@ impl Restraint {
         of_host.begun = (asked < known).then_some(asked);
     }
 
+    /// A host begins to repair a release, or something else.
+    pub(super) fn repairs(&mut self, host: u32, release: Option<ReleaseNumber>) {
+        self.hosts[host as usize].repairing = release;
+    }
+
+    /// What a host was at has succeeded. The answer says what is wrong with that.
+    pub(super) fn repaired(&mut self, host: u32, now: Timestamp) -> Option<String> {
+        let of_host = &mut self.hosts[host as usize];
+        let release = of_host.repairing.take()?;
+        let asked = of_host.at.max(self.all_asked);
+        let Repaired { last } = self.repaired.entry((host, release, asked)).or_default();
+        last.push_back((now, self.processes));
+        while last.front().is_some_and(|(ended, _)| now.0 >= ended.0 + HOUR_MILLISECONDS) {
+            last.pop_front();
+        }
+        let restarts = self.processes - last.front().map_or(self.processes, |(_, processes)| *processes);
+        // Who has just started knows of no repair yet.
+        let most = REPAIRS_MAX * (1 + restarts);
+        (last.len() > most as usize).then(|| {
+            format!(
+                "release {release:?} was repaired on host {host} {} times within an hour; operators were started \
+                 {restarts} times meanwhile",
+                last.len()
+            )
+        })
+    }
+
     /// A release has failed. Once is what it takes to know, and once more for each process that may have taken with it
     /// what it knew. What was ordered while people changed their minds does not count.
     pub(super) fn failed(&mut self, host: u32, release: ReleaseNumber) -> Option<String> {
@@ -260,6 +304,23 @@ mod tests {
         assert!(!is_loop(Target::PackageVersion, ORDERS_MAX + 5, 5));
         assert!(is_loop(Target::PackageVersion, ORDERS_MAX + 6, 5));
         assert!(is_loop(Target::Machine(MachineId(3)), ORDERS_MAX + 1, 5), "a machine has nothing of that");
+    }
+
+    #[test]
+    fn a_fight_over_a_host_is_one_unless_somebody_asks() {
+        let mut restraint = Restraint::new(3);
+        let repair = |restraint: &mut Restraint, minute: u64| {
+            restraint.repairs(1, Some(ReleaseNumber(4)));
+            restraint.repaired(1, Timestamp(minute * MINUTE_MILLISECONDS))
+        };
+        for at in 0..u64::from(REPAIRS_MAX) {
+            assert_eq!(repair(&mut restraint, 6 * at), None);
+        }
+        let mut asked = restraint.clone();
+        asked.asked(1, Timestamp(56 * MINUTE_MILLISECONDS));
+        assert_eq!(repair(&mut asked, 57), None);
+        assert_eq!(repair(&mut restraint.clone(), 60), None, "an hour has passed");
+        assert!(repair(&mut restraint, 57).is_some());
     }
 
     #[test]

@@ -63,11 +63,13 @@ impl World {
         let host = &self.hosts[number as usize];
         let Some(run) = host.running().map(|running| running.run) else { return };
         self.tally.operations += 1;
-        let repairs = host.installed_of(work.component).is_some_and(|installed| match work.change {
+        let repaired = host.installed_of(work.component).filter(|installed| match work.change {
             Change::Install(install) => installed.release == install.release && !installed.drift.is_none(),
             Change::Remove => false,
         });
-        if repairs {
+        let repaired = repaired.map(|installed| installed.release);
+        self.oracle.repairs(number, repaired);
+        if repaired.is_some() {
             self.tally.note(Occasion::HostRepaired);
         }
         let mut fate = OperationFate::default();

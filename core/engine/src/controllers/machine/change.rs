@@ -9,7 +9,7 @@ use seaworthy_model::effect::Target as ActionTarget;
 use seaworthy_model::host::{Change, Release};
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{FailedRelease, Installed, Reason, Want};
-use seaworthy_model::report::Blocker;
+use seaworthy_model::report::{Blocker, WakeReason};
 
 use super::Step;
 use super::status::Verdict;
@@ -40,6 +40,14 @@ impl<'w> Step<'w> {
             match self.need(&target) {
                 Need::Nothing => {}
                 Need::Change { change, is_repair } => {
+                    if let Some(until) = self.repaired_later(target.component).filter(|_| is_repair)
+                        && draft.now < until
+                    {
+                        draft.wake_at(until, WakeReason::BackOff);
+                        let words = self.describe_contested();
+                        obstacle = obstacle.or(Some((Blocker::BackOff { until }, Reason::Contested, words)));
+                        continue;
+                    }
                     let found =
                         self.world.is_ordered().then(|| self.hindrance(target.component, &change)).flatten();
                     if found.is_none() {

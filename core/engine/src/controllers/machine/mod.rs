@@ -5,6 +5,7 @@
 
 mod change;
 mod contact;
+mod contest;
 mod drain;
 mod identity;
 mod order;
@@ -178,7 +179,9 @@ impl Step<'_> {
         if self.machine.blocked.is_some() && !self.is_paused() {
             draft.note(Note::Unblock);
         }
-        if let Some(status) = self.status(draft.now, &Verdict::in_sync()) {
+        let words = self.describe_contested();
+        let verdict = if words.is_empty() { Verdict::in_sync() } else { Verdict::contested(words) };
+        if let Some(status) = self.status(draft.now, &verdict) {
             draft.write_machine_status(self.machine.id, &self.object.meta, status);
         }
     }

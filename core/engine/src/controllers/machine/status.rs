@@ -57,6 +57,17 @@ impl Verdict {
         }
     }
 
+    /// Everything is as it should be, and will hardly stay so.
+    pub(super) const fn contested(detail: String) -> Self {
+        Self {
+            reachable: Some((Truth::True, Reason::Connected)),
+            in_sync: Some((Truth::True, Reason::Contested)),
+            is_stranger: false,
+            keeps_generation: false,
+            detail,
+        }
+    }
+
     /// The same, while the present generation of the spec is not done with.
     pub(super) fn unfinished(self) -> Self {
         Self { keeps_generation: true, ..self }
@@ -224,7 +235,8 @@ impl Step<'_> {
                 };
                 let before = self.object.status.condition(kind);
                 let since = before.filter(|before| before.truth == truth).map(|before| before.since);
-                let is_told = truth != Truth::True && reason != Reason::NotYetKnown;
+                let is_told =
+                    (truth != Truth::True && reason != Reason::NotYetKnown) || reason == Reason::Contested;
                 let unchanged = before.filter(|before| before.truth == truth && before.reason == reason);
                 let message = match unchanged {
                     Some(before) if verdict.detail.is_empty() => before.message.clone(),

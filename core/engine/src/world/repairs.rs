@@ -1,0 +1,94 @@
+//! How often something on a machine had to be brought back in a row. Whoever repairs what somebody else changes again and
+//! again fights him; nobody wins that, and neither side learns of it. So each further repair waits longer, and people are
+//! told. An engine that has just started knows of no repairs: at worst a restart lets a few more come without a wait.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::time::Timestamp;
+
+/// So many repairs in a row are made at once: a process that died twice and a file that somebody edited are no fight.
+const UNHURRIED: u32 = 3;
+
+/// The wait before the first repair after those; it doubles with each, as it does before a container is started again that
+/// ends again and again.
+const FIRST_WAIT: Duration = Duration::from_secs(60);
+
+/// The longest wait: four tries a day, until people have found out who it is. A changed spec ends every wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(6 * 3600);
+
+/// Repairs that did not last, by machine and component. Most fleets have none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Repairs(BTreeMap<(MachineId, ComponentId), Repeated>);
+
+#[derive(Clone, Copy, Debug)]
+struct Repeated {
+    times: u32,
+    last: Timestamp,
+}
+
+/// A component that had to be repaired more often in a row than by chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contested {
+    /// Repairs in a row.
+    pub(crate) times: u32,
+    /// How long the next one waits after the last.
+    pub(crate) wait: Duration,
+    /// When it may be made.
+    pub(crate) not_before: Timestamp,
+}
+
+impl Repairs {
+    /// A repair has succeeded.
+    pub(super) fn note(&mut self, machine: MachineId, component: ComponentId, now: Timestamp) {
+        let repeated = self.0.entry((machine, component)).or_insert(Repeated { times: 0, last: now });
+        *repeated = Repeated { times: repeated.times.saturating_add(1), last: now };
+    }
+
+    /// A host was read. What has lasted for two audit intervals, in which two audits at least have found it in order, is
+    /// left alone by now; of a component that is not there any more nothing is kept.
+    pub(super) fn look_back(
+        &mut self,
+        machine: MachineId,
+        now: Timestamp,
+        interval: Duration,
+        is_intact: impl Fn(ComponentId) -> Option<bool>,
+    ) {
+        if self.0.is_empty() {
+            return;
+        }
+        let all = (machine, ComponentId(0))..=(machine, ComponentId(u32::MAX));
+        let lasting = self.0.range(all).filter(|((_, component), repeated)| {
+            is_intact(*component).is_none_or(|is_intact| is_intact && now >= repeated.last + 2 * interval)
+        });
+        let lasting: Vec<_> = lasting.map(|(key, _)| *key).collect();
+        for key in lasting {
+            self.0.remove(&key);
+        }
+    }
+
+    /// People have changed what they want of this machine, or it is another one: what was done before does not count.
+    pub(super) fn forget(&mut self, machine: MachineId) {
+        self.0.retain(|(repaired, _), _| *repaired != machine);
+    }
+
+    /// Whether a component is changed by somebody else again and again.
+    pub(super) fn contested(&self, machine: MachineId, component: ComponentId) -> Option<Contested> {
+        let Repeated { times, last } = *self.0.get(&(machine, component))?;
+        let further = times.checked_sub(UNHURRIED)?;
+        let wait = FIRST_WAIT.saturating_mul(1 << further.min(16)).min(LONGEST_WAIT);
+        Some(Contested { times, wait, not_before: last + wait })
+    }
+
+    /// The component of a machine that is contested most.
+    pub(super) fn worst(&self, machine: MachineId) -> Option<(ComponentId, Contested)> {
+        let all = (machine, ComponentId(0))..=(machine, ComponentId(u32::MAX));
+        let contested = self
+            .0
+            .range(all)
+            .filter_map(|((_, component), _)| Some((*component, self.contested(machine, *component)?)));
+        contested.max_by_key(|(_, contested)| contested.times)
+    }
+}

@@ -1,0 +1,92 @@
+//! Whoever is repaired again and again is fought over: repairs become slower, and people are told.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod fixture;
+
+use std::time::Duration;
+
+use fixture::{Fixture, WEB, want, web};
+use seaworthy_model::host::Drift;
+use seaworthy_model::machine::{ConditionKind, Reason, Truth};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const AUDIT: Duration = Duration::from_secs(600);
+
+/// One machine that is audited every ten minutes and has everything.
+fn settled() -> Fixture {
+    let mut fixture = Fixture::new(1);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.store.edit_fleet(|spec| spec.audit_interval = AUDIT);
+    fixture.deliver();
+    fixture.pass(2 * AUDIT);
+    assert_eq!(fixture.web(), [Some(1)]);
+    fixture
+}
+
+/// Lets somebody undo every repair within a minute, for so long. Returns how often it was repaired.
+fn fight(fixture: &mut Fixture, minutes: u32) -> u32 {
+    let before = fixture.host(0).changes;
+    for _ in 0..minutes {
+        fixture.host(0).drift(WEB);
+        fixture.pass(MINUTE);
+    }
+    fixture.host(0).changes - before
+}
+
+fn told(fixture: &Fixture) -> (Truth, Reason, String) {
+    let condition = fixture.store.machines[&0].status.condition(ConditionKind::InSync).unwrap();
+    (condition.truth, condition.reason, condition.message.to_string())
+}
+
+#[test]
+fn each_repair_that_did_not_last_makes_the_next_one_wait_longer() {
+    let mut fixture = settled();
+    let first_hour = fight(&mut fixture, 60);
+    assert!((4..=9).contains(&first_hour), "{first_hour}");
+    let (_, reason, words) = told(&fixture);
+    assert_eq!(reason, Reason::Contested);
+    assert!(words.starts_with("web was repaired "), "{words}");
+    let (second, third) = (fight(&mut fixture, 120), fight(&mut fixture, 240));
+    assert!(second <= 2 && third <= 2, "{second} {third}");
+    assert_eq!(told(&fixture).0, Truth::False, "it waits, and says so");
+}
+
+#[test]
+fn whoever_repairs_last_says_that_it_will_hardly_stay_so() {
+    let mut fixture = settled();
+    for _ in 0..3 {
+        fixture.host(0).drift(WEB);
+        fixture.pass(AUDIT);
+    }
+    let (truth, reason, words) = told(&fixture);
+    assert_eq!((truth, reason), (Truth::True, Reason::Contested));
+    assert_eq!(words, "web was repaired 3 times in a row; the next repair waits for 1 min after the last");
+    fixture.pass(3 * AUDIT);
+    assert_eq!(told(&fixture).1, Reason::AsDesired, "it was left alone since");
+    fixture.host(0).drift(WEB);
+    let changes = fixture.host(0).changes;
+    fixture.pass(AUDIT);
+    assert_eq!(fixture.host(0).changes, changes + 1);
+}
+
+#[test]
+fn a_changed_spec_ends_the_wait() {
+    let mut fixture = settled();
+    fight(&mut fixture, 120);
+    assert!(!fixture.host(0).facts.components.iter().all(|found| found.drift == Drift::NONE));
+    fixture.store.edit_machine(0, |_| ());
+    fixture.deliver();
+    fixture.settle();
+    assert!(fixture.host(0).facts.components.iter().all(|found| found.drift == Drift::NONE));
+}
+
+#[test]
+fn another_version_does_not_wait() {
+    let mut fixture = settled();
+    fight(&mut fixture, 120);
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.web(), [Some(2)]);
+}
