@@ -41,12 +41,14 @@ fn judge_work(
     findings: &mut Findings<'_>,
 ) {
     let goes = machine.installed(operation.component).map(|installed| installed.version);
-    let comes = match &operation.change {
-        Change::Install(release) => Some(release.version),
-        Change::Remove => None,
+    let (comes, is_removal) = match &operation.change {
+        Change::Install(release) => (Some(release.version), false),
+        Change::Remove => (None, true),
     };
-    let drains =
-        |version: VersionId| world.version_spec(version).is_some_and(|spec| spec.disruption.drains());
+    let drains = |version: VersionId| {
+        let spec = world.version_spec(version);
+        spec.is_some_and(|spec| spec.disruption.drains() || (is_removal && spec.node_identity.is_some()))
+    };
     if machine.node.is_none() || !goes.into_iter().chain(comes).any(drains) {
         return;
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fixture::{Fixture, WEB, picture, pod, want, web};
 use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::certificate::NodeIdentity;
 use seaworthy_model::component::Disruption;
 use seaworthy_model::effect::Target;
 use seaworthy_model::event::Outcome;
@@ -387,6 +388,31 @@ fn a_machine_that_goes_takes_its_node_with_it() {
     );
     assert!(!fixture.store.machines.contains_key(&0) && !fixture.cluster.nodes.contains_key(&0));
     assert!(fixture.cluster.nodes.contains_key(&1));
+}
+
+#[test]
+fn a_node_is_emptied_before_its_kubelet_goes_whatever_is_said_of_upgrades() {
+    let mut fixture = fleet(1, 1);
+    for version in fixture.store.versions.values_mut() {
+        let spec = Arc::make_mut(version.spec.as_mut().unwrap());
+        spec.disruption = Disruption::Restart;
+        spec.node_identity = Some(NodeIdentity { path: "/pki/client.pem".into(), renew_before: None });
+    }
+    fixture.store.delete_machine(0);
+    fixture.restart();
+    assert_eq!(
+        story(&mut fixture),
+        [
+            "node of m0: list pods",
+            "node of m0: cordon for removal",
+            "node of m0: list pods",
+            "node of m0: evict web-0-0",
+            "node of m0: list pods",
+            "host of m0: remove component 0",
+            "node of m0: delete",
+            "host of m0: disown",
+        ]
+    );
 }
 
 #[test]

@@ -41,27 +41,31 @@ const TELL_AFTER: Duration = Duration::from_secs(60);
 
 impl Step<'_> {
     /// Whether pods have to leave the Node before a change of a component: the version that comes says so, or the one that
-    /// goes.
+    /// goes, or what goes for good is what runs pods.
     pub(super) fn disrupts(self, component: ComponentId, change: &Change) -> bool {
-        let comes = match change {
-            Change::Install(release) => Some(release.version),
-            Change::Remove => None,
-        };
         let goes = self.machine.installed(component).map(|installed| installed.version);
-        comes.into_iter().chain(goes).any(|version| self.drains(version))
+        match change {
+            Change::Install(release) => goes.into_iter().chain([release.version]).any(|it| self.drains(it)),
+            Change::Remove => goes.is_some_and(|version| self.drains(version) || self.is_of_node(version)),
+        }
     }
 
     fn drains(self, version: VersionId) -> bool {
         self.world.version_spec(version).is_some_and(|spec| spec.disruption.drains())
     }
 
+    /// Whether it is what runs the pods of a Node.
+    fn is_of_node(self, version: VersionId) -> bool {
+        self.world.version_spec(version).is_some_and(|spec| spec.node_identity.is_some())
+    }
+
     /// Whether the Node is this machine's to empty when its software goes: something is installed, or recorded, that pods
-    /// would not outlive.
+    /// would not outlive, whatever is said of its upgrades.
     fn carries_pods(self) -> bool {
         let reported = self.machine.host.facts.iter().flat_map(|facts| &facts.components);
         let recorded = self.object.status.components.iter().filter_map(|status| status.installed);
         let versions = reported.map(|installed| installed.version).chain(recorded.map(|it| it.version));
-        versions.into_iter().any(|version| self.drains(version))
+        versions.into_iter().any(|version| self.drains(version) || self.is_of_node(version))
     }
 
     /// Whether pods have to leave the Node before the software goes from the host.
