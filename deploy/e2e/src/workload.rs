@@ -40,6 +40,8 @@ impl Workload {
             "maxSkew": 1,
             "topologyKey": "kubernetes.io/hostname",
             "whenUnsatisfiable": "DoNotSchedule",
+            // What is cordoned does not count: the pod of a Node that is drained goes to another one.
+            "nodeTaintsPolicy": "Honor",
             "labelSelector": {"matchLabels": labels},
         });
         let deployment = json!({

@@ -1,5 +1,6 @@
 //! Bare hosts become Ready nodes with one `kubectl apply`, and one of them becomes bare again.
 
+use std::fs;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
@@ -61,7 +62,16 @@ fn leave(fleet: &mut Fleet<'_>, bare: &Traces) -> Result<()> {
     let (world, start) = (fleet.world(), Instant::now());
     let untouched = nodes::starts(world)?;
     world.kubectl(["delete", "machine", "host-3", "--timeout=240s"])?;
-    fleet.note(&format!("host-3: released {:.1?} after kubectl delete", start.elapsed()))?;
+    fleet.note(&format!("host-3: drained and released {:.1?} after kubectl delete", start.elapsed()))?;
+    let left = world.kubectl(["get", "nodes", "-o", "name"])?;
+    ensure!(left == "node/host-1\nnode/host-2\n", "{left}");
+    let calls = fs::read_to_string(world.run().log("audit"))?;
+    ensure!(calls.contains("/eviction"), "no pod was evicted");
+    world.kubectl(["rollout", "status", "deployment/web", "--timeout=120s"])?;
+    let on = "jsonpath={range .items[*]}{.spec.nodeName} {.status.phase}{\"\\n\"}{end}";
+    let pods = world.kubectl(["get", "pods", "-l", "app=web", "-o", on])?;
+    let elsewhere = |pod: &str| pod == "host-1 Running" || pod == "host-2 Running";
+    ensure!(pods.lines().count() == 3 && pods.lines().all(elsewhere), "{pods}");
     let after = Traces::of(world.host("host-3")?)?.without(&REMEMBERED);
     ensure!(after.since(bare).is_empty(), "left behind on host-3: {:#?}", after.since(bare));
     let now = nodes::starts(world)?;

@@ -1,0 +1,123 @@
+//! Nodes are emptied before work that their pods would not outlive; a PodDisruptionBudget is waited for, and named.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use seaworthy_e2e::{
+    Component, Fleet, Nodes, Purpose, WORKLOAD_VERSION, Workload, eventually, oci, scenario_for,
+};
+use seaworthy_e2e::{PATIENCE, World};
+use serde_json::json;
+
+/// The host with the pod that must not go.
+const HELD: &str = "host-2";
+
+/// What the pod and its budget are called.
+const PRECIOUS: &str = "precious";
+
+#[test]
+fn a_drain_waits_for_a_budget_that_allows_nothing_and_says_so_while_others_go_on() -> Result<()> {
+    scenario_for(Purpose::Nodes, 3, |world| {
+        let mut fleet = Fleet::start(world)?;
+        let mut nodes =
+            fleet.scene("three nodes", |fleet| Nodes::join(fleet, &[("kubelet", "1.36.1")], "24h"))?;
+        nodes.set(&fleet, "maxUnavailable", json!(2))?;
+        let workload = Workload::start(world, 3)?;
+        workload.answers_everywhere(world)?;
+        precious(world)?;
+        fleet.scene("an upgrade that drains, and a budget that allows nothing", |fleet| {
+            waits(fleet, &mut nodes)
+        })?;
+        fleet.scene("the budget is lifted", |fleet| lifted(fleet, &nodes))?;
+        world.kubectl(["rollout", "status", "deployment/web", "--timeout=120s"])?;
+        workload.answers_everywhere(world)?;
+        fleet.stop_operator()
+    })
+}
+
+/// A Deployment whose one pod runs on one host, and a budget that lets nobody evict it.
+fn precious(world: &World) -> Result<()> {
+    let labels = json!({"app": PRECIOUS});
+    let container =
+        json!({"name": "web", "image": oci::webd_name(WORKLOAD_VERSION), "imagePullPolicy": "Never"});
+    let deployment = json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": PRECIOUS},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"nodeSelector": {"kubernetes.io/hostname": HELD}, "containers": [container]},
+            },
+        },
+    });
+    let budget = json!({
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": PRECIOUS},
+        "spec": {"selector": {"matchLabels": labels}, "maxUnavailable": 0},
+    });
+    world.control_plane().apply(&format!("{deployment}\n---\n{budget}"))?;
+    let status = format!("deployment/{PRECIOUS}");
+    world.kubectl(["rollout", "status", &status, "--timeout=120s"])?;
+    // Before its controller has counted its pods, every eviction is refused, whatever it says.
+    eventually("the budgets", PATIENCE, || {
+        let observed = "jsonpath={.items[*].status.expectedPods}";
+        let counts = world.kubectl(["get", "poddisruptionbudgets", "-o", observed])?;
+        let mut counts = counts.split(' ').collect::<Vec<_>>();
+        counts.sort_unstable();
+        ensure!(counts == ["1", "3"], "{counts:?}");
+        Ok(())
+    })
+}
+
+/// The held machine says what it waits for, and the others are upgraded meanwhile.
+fn waits(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
+    let (world, start) = (fleet.world(), Instant::now());
+    let kubelet = Component::read("kubelet")?.at("1.36.3").with("disruption", json!("Drain"));
+    nodes.want_component(fleet, kubelet)?;
+    for host in world.hosts().filter(|host| host.name() != HELD) {
+        nodes.is_in_order(fleet, host)?;
+        fleet.note(&format!("{}: drained, upgraded and Ready after {:.1?}", host.name(), start.elapsed()))?;
+        ensure!(!is_cordoned(fleet, host.name())?, "{} is still cordoned", host.name());
+    }
+    let words = fleet.await_condition(("machine", HELD), ["Ready", "False", "DisruptionBudget"])?;
+    fleet.note(&format!("{HELD}: {words}"))?;
+    ensure!(words.contains(&format!("budget {PRECIOUS}")), "it does not name the budget: {words}");
+    ensure!(words.contains(&format!("pod default/{PRECIOUS}-")), "it does not name the pod: {words}");
+    let table = world.kubectl(["get", "machine", HELD])?;
+    ensure!(table.contains("DisruptionBudget"), "{table}");
+    ensure!(is_cordoned(fleet, HELD)?, "{HELD} takes pods while it is drained");
+    let pods = pods_on(world, HELD)?;
+    ensure!(pods.iter().any(|pod| pod.starts_with(PRECIOUS)), "the pod was lost: {pods:?}");
+    Ok(())
+}
+
+fn lifted(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<()> {
+    let (world, start) = (fleet.world(), Instant::now());
+    world.kubectl(["delete", "poddisruptionbudget", PRECIOUS])?;
+    nodes.are_in_order(fleet)?;
+    ensure!(!is_cordoned(fleet, HELD)?, "{HELD} is still cordoned");
+    fleet.note(&format!(
+        "{HELD}: drained, upgraded and Ready {:.1?} after the budget was lifted",
+        start.elapsed()
+    ))?;
+    let status = format!("deployment/{PRECIOUS}");
+    world.kubectl(["rollout", "status", &status, "--timeout=120s"]).map(drop)
+}
+
+fn is_cordoned(fleet: &Fleet<'_>, node: &str) -> Result<bool> {
+    let spec = fleet.get("node", node)?["spec"].clone();
+    let taints = spec["taints"].as_array().into_iter().flatten();
+    let ours = taints.filter_map(|taint| taint["key"].as_str()).any(|key| key.starts_with("seaworthy.dev/"));
+    Ok(ours || spec["unschedulable"] == json!(true))
+}
+
+fn pods_on(world: &World, node: &str) -> Result<Vec<String>> {
+    let selector = format!("spec.nodeName={node},status.phase=Running");
+    let names = "jsonpath={.items[*].metadata.name}";
+    let names = world.kubectl(["get", "pods", "--field-selector", &selector, "-o", names])?;
+    Ok(names.split_whitespace().map(str::to_owned).collect())
+}
