@@ -30,10 +30,7 @@ fn nodes_are_upgraded_and_rolled_back_one_at_a_time_and_no_pod_notices() -> Resu
         workload.answers_everywhere(world)?;
         let mut clients = Clients::start(world, workload.service(), 80, "/version")?;
         for (component, version, title) in STEPS {
-            fleet.scene(title, |fleet| {
-                nodes.want(fleet, component, version)?;
-                step(fleet, &nodes, component, &workload)
-            })?;
+            fleet.scene(title, |fleet| step(fleet, &mut nodes, (component, version), &workload))?;
             let tally = clients.tally()?;
             ensure!(tally.failures.is_empty(), "{title}: {:#?}", tally.failures);
         }
@@ -44,10 +41,17 @@ fn nodes_are_upgraded_and_rolled_back_one_at_a_time_and_no_pod_notices() -> Resu
     })
 }
 
-/// Waits for the end of a rollout, and looks at what it did.
-fn step(fleet: &Fleet<'_>, nodes: &Nodes, component: &str, workload: &Workload) -> Result<()> {
-    let (world, start) = (fleet.world(), Instant::now());
+/// Asks for another version, waits for the end of the rollout, and looks at what it did.
+fn step(
+    fleet: &Fleet<'_>,
+    nodes: &mut Nodes,
+    (component, version): (&'static str, &str),
+    workload: &Workload,
+) -> Result<()> {
+    let world = fleet.world();
     let (before, lives) = (journals(world)?, workload.lives(world)?);
+    let start = Instant::now();
+    nodes.want(fleet, component, version)?;
     nodes.are_in_order(fleet)?;
     let took = start.elapsed();
     for host in world.hosts() {

@@ -179,7 +179,12 @@ impl Step<'_> {
         }
         let fates = listed.fates(policy, self.machine.unready_at(draft.now));
         let mut rest = fates.skip(drain.passed).enumerate();
-        if let Some((ahead, (pod, _))) = rest.find(|(_, (_, fate))| *fate == PodFate::Evicted) {
+        let may_go = |fate: PodFate| match fate {
+            PodFate::Evicted => true,
+            PodFate::Forbidden(_) => self.world.is_sabotaged(Sabotage::LossAllowed),
+            PodFate::Stays | PodFate::Leaving | PodFate::Abandoned => false,
+        };
+        if let Some((ahead, (pod, _))) = rest.find(|(_, (_, fate))| may_go(*fate)) {
             draft.note(Note::Passed(drain.passed + ahead));
             return draft.order_node(self.world, self.machine, NodeWork::Evict(Box::new(pod.pod.clone())));
         }
