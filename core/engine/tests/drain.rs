@@ -62,6 +62,15 @@ fn policy(fixture: &mut Fixture, policy: DrainPolicy) {
     fixture.deliver();
 }
 
+/// One machine whose upgrade waits, because its pods may not be evicted.
+fn held_up() -> Fixture {
+    let mut fixture = fleet(1, 1);
+    fixture.cluster.evictions_left = Some(0);
+    upgrade(&mut fixture);
+    fixture.pass(MINUTE);
+    fixture
+}
+
 fn upgrade(fixture: &mut Fixture) {
     fixture.store.defaults(vec![want(WEB, web(2))]);
     fixture.deliver();
@@ -333,10 +342,7 @@ fn a_release_that_fails_gives_the_node_back() {
 
 #[test]
 fn a_host_that_is_not_reached_any_more_gives_the_node_back() {
-    let mut fixture = fleet(1, 1);
-    fixture.cluster.evictions_left = Some(0);
-    upgrade(&mut fixture);
-    fixture.pass(MINUTE);
+    let mut fixture = held_up();
     assert!(fixture.cluster.is_unschedulable(0));
     fixture.host(0).up = false;
     let node = fixture.cluster.node(0);
@@ -451,10 +457,7 @@ fn a_host_that_is_gone_for_good_is_let_go_when_a_person_says_so_and_not_before()
 
 #[test]
 fn a_mark_of_a_machine_that_is_gone_is_taken_off_by_the_next_of_its_name() {
-    let mut fixture = fleet(1, 1);
-    fixture.cluster.evictions_left = Some(0);
-    upgrade(&mut fixture);
-    fixture.pass(MINUTE);
+    let mut fixture = held_up();
     assert!(fixture.cluster.is_marked(0));
     // Somebody has taken its finalizer away by force, and made it anew on a default that is there already.
     fixture.store.machines.remove(&0);
@@ -469,10 +472,7 @@ fn a_mark_of_a_machine_that_is_gone_is_taken_off_by_the_next_of_its_name() {
 
 #[test]
 fn a_node_that_went_meanwhile_has_no_pods() {
-    let mut fixture = fleet(1, 1);
-    fixture.cluster.evictions_left = Some(0);
-    upgrade(&mut fixture);
-    fixture.pass(MINUTE);
+    let mut fixture = held_up();
     fixture.cluster.nodes.remove(&0);
     fixture.cluster.tell(0);
     fixture.deliver();

@@ -58,14 +58,8 @@ impl Verdict {
     }
 
     /// Everything is as it should be, and will hardly stay so.
-    pub(super) const fn contested(detail: String) -> Self {
-        Self {
-            reachable: Some((Truth::True, Reason::Connected)),
-            in_sync: Some((Truth::True, Reason::Contested)),
-            is_stranger: false,
-            keeps_generation: false,
-            detail,
-        }
+    pub(super) fn contested(detail: String) -> Self {
+        Self { in_sync: Some((Truth::True, Reason::Contested)), detail, ..Self::in_sync() }
     }
 
     /// The same, while the present generation of the spec is not done with.
