@@ -87,6 +87,7 @@ pub(crate) fn version(number: u32) -> VersionObject {
         artefacts: vec![artefact],
         machine_parameters: Vec::new(),
         depends_on: Vec::new(),
+        requires: Vec::new(),
         disruption: Default::default(),
         content,
         node_identity: None,

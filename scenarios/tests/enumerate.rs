@@ -1,5 +1,6 @@
-//! Everything that can be the last thing an operator did is the last thing that one did: of an upgrade that drains, and of a
-//! scale in, on a dozen machines in three zones. And every stale read before a destructive write, every transition hidden.
+//! Everything that can be the last thing an operator did is the last thing that one did: of a join, of an upgrade that
+//! drains, and of a scale in, on a dozen machines in three zones. And every stale read before a destructive write, every
+//! transition hidden.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -58,4 +59,19 @@ fn an_upgrade_that_drains_survives_every_crash() {
 #[test]
 fn a_scale_in_survives_every_crash() {
     hold("scale_in.yaml");
+}
+
+#[test]
+fn a_join_survives_every_crash() {
+    hold("join_with_identity.yaml");
+}
+
+#[test]
+fn components_that_need_one_another_survive_every_crash() {
+    hold("dependencies.yaml");
+}
+
+#[test]
+fn versions_that_must_not_run_together_survive_every_crash() {
+    hold("skew.yaml");
 }

@@ -12,6 +12,8 @@ use kube::Client;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
+use crate::client::{ConnectError, Connector};
+
 /// After this time a read is given up. Writes end with their action's deadline.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -19,6 +21,8 @@ pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct Api {
     client: Client,
+    /// Makes clients with connections of their own; `None` when there is but the one.
+    connector: Option<Arc<Connector>>,
     tally: Arc<dyn Tally>,
 }
 
@@ -151,7 +155,25 @@ impl Api {
     /// The API server behind `client`, with `tally` told of every request.
     #[must_use]
     pub fn new(client: Client, tally: Arc<dyn Tally>) -> Self {
-        Self { client, tally }
+        Self { client, connector: None, tally }
+    }
+
+    /// The same, over connections that `connector` makes.
+    ///
+    /// # Errors
+    /// When its settings contradict themselves.
+    pub fn connect(connector: Connector, tally: Arc<dyn Tally>) -> Result<Self, ConnectError> {
+        Ok(Self { client: connector.client()?, connector: Some(Arc::new(connector)), tally })
+    }
+
+    /// The same over a new connection: behind one address there may be several API servers, and whoever keeps his connection
+    /// keeps talking to one of them.
+    pub(crate) fn anew(&self) -> Result<Self, Failure> {
+        let client = match &self.connector {
+            Some(connector) => connector.client().map_err(|error| Failure::NotSent(error.to_string()))?,
+            None => self.client.clone(),
+        };
+        Ok(Self { client, ..self.clone() })
     }
 
     /// Reads one object. Its text never reaches a log, also when it cannot be read: it may be a Secret.

@@ -36,13 +36,29 @@ pub enum ConnectError {
     },
 }
 
-/// A client for the API server that `kubeconfig` names; without one, for the one whose pod this is.
-///
-/// It never repeats a request: when to try again is the engine's decision.
+/// Makes clients for one API server.
+#[derive(Clone)]
+pub struct Connector {
+    config: Config,
+}
+
+impl Connector {
+    /// A client with connections of its own. It never repeats a request: when to try again is the engine's decision.
+    ///
+    /// # Errors
+    /// When the settings contradict themselves. The API server itself is not asked.
+    pub fn client(&self) -> Result<Client, ConnectError> {
+        let url = self.config.cluster_url.to_string();
+        let client = Client::try_from(self.config.clone());
+        client.map_err(|source| ConnectError::Client { url, source: Box::new(source) })
+    }
+}
+
+/// How to reach the API server that `kubeconfig` names; without one, the one whose pod this is.
 ///
 /// # Errors
 /// When the settings cannot be used. The API server itself is not asked.
-pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<Connector, ConnectError> {
     let mut config = match kubeconfig {
         Some(path) => from_kubeconfig(path)
             .await
@@ -53,8 +69,7 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     // Watches are silent for long; each request has a deadline of its own.
     config.read_timeout = None;
-    let url = config.cluster_url.to_string();
-    Client::try_from(config).map_err(|source| ConnectError::Client { url, source: Box::new(source) })
+    Ok(Connector { config })
 }
 
 async fn from_kubeconfig(path: &Path) -> Result<Config, KubeconfigError> {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   API server --list, watch--> Watches --Update--> Projection --Observation--> engine
+//!   API server --version----> Watches --ApiServers----------------------------> engine
 //!   API server <--one request-- write <-- Request <-- Action -------------------- engine
 //! ```
 //!
@@ -15,12 +16,13 @@ mod projection;
 mod request;
 mod secret;
 mod update;
+mod version;
 mod watch;
 mod watches;
 mod write;
 
 pub use api::{Api, Failure, Tally};
-pub use client::{ConnectError, cluster_id, connect};
+pub use client::{ConnectError, Connector, cluster_id, connect};
 pub use projection::Projection;
 pub use secret::{SecretError, Secrets};
 pub use update::{Change, Update};

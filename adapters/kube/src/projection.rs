@@ -203,6 +203,7 @@ mod tests {
             | Observation::Machine(..)
             | Observation::Version(..)
             | Observation::PackageVersion(_)
+            | Observation::ApiServers(_)
             | Observation::Lease(_)
             | Observation::CertificateRequest(..)
             | Observation::Stopping => format!("{observation:?}"),

@@ -1,31 +1,35 @@
 //! All watches of one operator.
 
 use seaworthy_model::id::Kind;
+use seaworthy_model::requirement::ApiServers;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::api::Api;
 use crate::collection::Collection;
 use crate::update::Update;
+use crate::version::Rounds;
 use crate::watch::Watch;
 
 /// The watches of one operator: its Lease from the start, everything when it is told to. They end when this is dropped.
 pub struct Watches {
     api: Api,
     updates: mpsc::Sender<Update>,
+    versions: mpsc::Sender<ApiServers>,
     tasks: JoinSet<()>,
 }
 
 impl Watches {
     /// Starts to watch the Lease, as generation 0.
     #[must_use]
-    pub fn start(api: Api, updates: mpsc::Sender<Update>) -> Self {
+    pub fn start(api: Api, updates: mpsc::Sender<Update>, versions: mpsc::Sender<ApiServers>) -> Self {
         let mut tasks = JoinSet::new();
         tasks.spawn(watch(&api, &updates, Kind::Lease, 0).run());
-        Self { api, updates, tasks }
+        Self { api, updates, versions, tasks }
     }
 
-    /// Ends all watches, and lists and watches [`Kind::WATCHED`] and the Lease anew. What they tell carries `generation`, so
+    /// Ends all watches, and lists and watches [`Kind::WATCHED`] and the Lease anew. From then on the API servers are also
+    /// asked for their version, now and every few minutes. What they tell carries `generation`, so
     /// that what the previous ones told last can be recognised.
     pub fn restart(&mut self, generation: u64) {
         self.tasks.abort_all();
@@ -33,6 +37,7 @@ impl Watches {
         for kind in Kind::WATCHED.into_iter().chain([Kind::Lease]) {
             self.tasks.spawn(watch(&self.api, &self.updates, kind, generation).run());
         }
+        self.tasks.spawn(Rounds { api: self.api.clone(), found: self.versions.clone() }.run());
     }
 }
 

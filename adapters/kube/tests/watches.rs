@@ -10,6 +10,7 @@ use fake::{Fake, Fault};
 use seaworthy_kube::{Projection, Update, Watches};
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Kind, Named};
+use seaworthy_model::requirement::{ApiServers, VersionNumber};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -30,14 +31,16 @@ fn node(name: &str, ready: &str) -> Value {
 struct Rig {
     watches: Watches,
     updates: mpsc::Receiver<Update>,
+    api_servers: mpsc::Receiver<ApiServers>,
     projection: Projection,
 }
 
 impl Rig {
     fn start(fake: &Fake) -> Self {
         let (sender, updates) = mpsc::channel(8);
-        let watches = Watches::start(fake.api(), sender);
-        Self { watches, updates, projection: Projection::new() }
+        let (found, api_servers) = mpsc::channel(1);
+        let watches = Watches::start(fake.api(), sender, found);
+        Self { watches, updates, api_servers, projection: Projection::new() }
     }
 
     fn restart(&mut self) {
@@ -72,7 +75,10 @@ fn say(observation: &Observation) -> Option<String> {
         Observation::Synced(_) => "synced".into(),
         Observation::Machine(id, machine) => format!("{} {}", id.0, machine.is_some()),
         Observation::CertificateRequest(id, request) => format!("{} {}", id.0, request.is_some()),
-        Observation::Version(..) | Observation::PackageVersion(_) | Observation::Stopping => return None,
+        Observation::Version(..)
+        | Observation::PackageVersion(_)
+        | Observation::ApiServers(_)
+        | Observation::Stopping => return None,
     })
 }
 
@@ -275,4 +281,29 @@ async fn a_new_round_replaces_the_old_one() {
     fake.put(NODES, node("a", "False"));
     let told = rig.told(Kind::Node).await;
     assert!(told.contains(&"synced".into()) && told.contains(&"0 Unhealthy".into()), "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_api_servers_behind_an_address_are_found() {
+    let fake = Fake::default();
+    fake.serve_versions(&["v1.36.3", "v1.35.4+vendor.1", "v1.36.3"]);
+    let mut rig = Rig::start(&fake);
+    assert!(rig.api_servers.try_recv().is_err(), "who does not lead need not know");
+    rig.restart();
+    let number = |text: &str| VersionNumber::parse(text).unwrap();
+    let both = ApiServers { oldest: number("1.35.4"), newest: number("1.36.3") };
+    assert_eq!(rig.api_servers.recv().await, Some(both));
+    assert_eq!(fake.requests("GET /version").len(), ApiServers::ROUND as usize);
+    // One of them is away for a while, and then is another.
+    fake.fail("GET", "/version", Fault::Refused);
+    fake.serve_versions(&["v1.36.3"]);
+    let began = Instant::now();
+    assert_eq!(rig.api_servers.recv().await, Some(ApiServers { oldest: both.newest, newest: both.newest }));
+    assert_eq!(began.elapsed().as_secs(), ApiServers::INTERVAL.as_secs());
+    // What cannot be read is not guessed.
+    fake.serve_versions(&["edge"]);
+    assert!(timeout(ApiServers::INTERVAL * 5, rig.api_servers.recv()).await.is_err());
+    fake.serve_versions(&["v1.37.0"]);
+    let next = ApiServers { oldest: number("1.37.0"), newest: number("1.37.0") };
+    assert_eq!(rig.api_servers.recv().await, Some(next));
 }

@@ -21,6 +21,7 @@ use seaworthy_model::event::{Event, Observation, Outcome, Receipt};
 use seaworthy_model::host::Connection;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::{Blocker, Turn};
+use seaworthy_model::requirement::ApiServers;
 use seaworthy_model::time::Timestamp;
 use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, sleep_until};
@@ -64,6 +65,8 @@ pub(crate) struct Parts<X> {
     pub(crate) judge: Judge,
     /// The id of the cluster, by which hosts know their owner.
     pub(crate) cluster: String,
+    /// The versions of its API servers.
+    pub(crate) api_servers: mpsc::Receiver<ApiServers>,
     pub(crate) executors: X,
     pub(crate) status: Status,
     /// How long a stop waits for what is under way.
@@ -117,6 +120,7 @@ impl<X: Execute> Drive<X> {
                 () = &mut stop, if self.stop_by.is_none() => self.stop(),
                 Some(landed) = self.landed.recv() => self.land(landed),
                 Some(update) = updates.recv() => self.take(update),
+                Some(found) = self.parts.api_servers.recv() => self.observe(Observation::ApiServers(found)),
                 () = sleep_until(due) => {}
             }
             self.take_waiting(&mut updates);

@@ -66,8 +66,8 @@ async fn run(args: &Args) -> anyhow::Result<Exit> {
     let programs = programs::load(args.host_program.as_deref())?;
     let metrics = Arc::new(Metrics::new());
     let health = Arc::new(Health::new());
-    let client = connect(args.kubeconfig.as_deref()).await?;
-    let api = Api::new(client, Arc::clone(&metrics) as _);
+    let connector = connect(args.kubeconfig.as_deref()).await?;
+    let api = Api::connect(connector, Arc::clone(&metrics) as _)?;
     let pages = Pages { health: Arc::clone(&health), metrics: Arc::clone(&metrics) };
     let server = serve(args.listen, pages).await?;
 
@@ -79,13 +79,15 @@ async fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     tracing::info!(cluster, "connected");
     let (sender, updates) = mpsc::channel(UPDATES_WAITING);
-    let watches = Watches::start(api.clone(), sender);
+    let (found, api_servers) = mpsc::channel(1);
+    let watches = Watches::start(api.clone(), sender, found);
     let keys = SecretKeys(Secrets::new(api.clone()));
     let hosts = Hosts::new(keys, programs, Limits::default());
     let drive = Drive::new(Parts {
         engine: Engine::new(args.pace.config(holder), seed),
         judge: seaworthy_check::check,
         cluster,
+        api_servers,
         executors: Executors::new(api, watches, hosts, args.pace.api_requests),
         status: Status::new(health, metrics),
         stop_grace: args.stop_grace,

@@ -11,6 +11,7 @@ use seaworthy_model::component::{Architecture, ArtefactFormat, Disruption, Fact,
 use seaworthy_model::event::Observation;
 use seaworthy_model::machine::{HostKeyPolicy, Want};
 use seaworthy_model::quantity::CountOrPercent;
+use seaworthy_model::requirement::Party;
 
 const MACHINE: &str = include_str!("../../../deploy/examples/machine.yaml");
 const MACHINE_COMPONENT: &str = include_str!("../../../deploy/examples/machine-component.yaml");
@@ -76,6 +77,8 @@ fn machine_components() {
     assert_eq!(third.content.facts, [Fact::CgroupVersion]);
     assert_eq!((second.disruption, third.disruption), (Disruption::Drain, Disruption::Restart));
     assert_eq!(second.depends_on, [third.component]);
+    let rule = &second.requires[0];
+    assert_eq!((rule.party, rule.to_string().as_str()), (Party::ApiServer, "at least 1.33.0"));
     let preflight = second.content.preflight.as_ref().unwrap();
     assert_eq!((preflight.command[0].as_str(), preflight.timeout_seconds), ("bin/webd", 60));
     assert_eq!(second.content.removal.as_ref().unwrap().paths, ["/var/lib/webd"]);

@@ -75,6 +75,7 @@ fn faults(object: &Value) -> Vec<(String, String)> {
         | Observation::Node(..)
         | Observation::Lease(_)
         | Observation::CertificateRequest(..)
+        | Observation::ApiServers(_)
         | Observation::Synced(_)
         | Observation::Stopping) => panic!("{other:?}"),
     };
@@ -291,6 +292,45 @@ fn of_links_and_units() {
             ("/spec/facts", json!(["ip", "ip"]), "spec.facts[1]", "is the same as in spec.facts[0]"),
             ("/spec/disruption", json!("Some"), "spec.disruption", "must be None, Restart, Drain or Reboot"),
             ("/spec/rollback", json!("Never"), "spec.rollback", "must be Safe or Unsafe"),
+        ],
+    );
+}
+
+#[test]
+fn of_requirements() {
+    assert_faults(
+        machine_component,
+        &[
+            (
+                "/spec/requires",
+                json!([{ "component": "webd", "below": "2.0.0" }]),
+                "spec.requires",
+                "must not have the component's own name in it",
+            ),
+            (
+                "/spec/requires",
+                json!([{ "component": "runc", "below": "2.0.0" }, { "component": "runc", "atLeast": "1.0.0" }]),
+                "spec.requires[1].component",
+                "is the same as in spec.requires[0]",
+            ),
+            (
+                "/spec/requires",
+                json!([{ "component": "runc" }]),
+                "spec.requires[0]",
+                "must have atLeast, below, or both",
+            ),
+            (
+                "/spec/requires",
+                json!([{ "component": "runc", "atLeast": "v1.2.3" }]),
+                "spec.requires[0].atLeast",
+                "must be three numbers of at most 65535, such as \"1.36.0\"",
+            ),
+            (
+                "/spec/requires",
+                json!([{ "component": "runc", "atLeast": "1.2.3", "below": "1.2.3" }]),
+                "spec.requires[0].below",
+                "must be higher than atLeast",
+            ),
         ],
     );
 }

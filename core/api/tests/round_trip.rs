@@ -78,6 +78,8 @@ fn reason() -> impl Strategy<Value = Reason> {
         Reason::NoArtefact,
         Reason::MissingParameter,
         Reason::Dependency,
+        Reason::VersionSkew,
+        Reason::ApiServerUnknown,
         Reason::DependencyCycle,
         Reason::StoreRegressed,
         Reason::Terminating,
@@ -94,6 +96,7 @@ fn fleet_reason() -> impl Strategy<Value = FleetReason> {
         FleetReason::Paused,
         FleetReason::InvalidSpec,
         FleetReason::UnknownVersion,
+        FleetReason::VersionSkew,
         FleetReason::StoreRegressed,
         FleetReason::Terminating,
     ];

@@ -3,7 +3,7 @@
 
 use alloc::format;
 
-use seaworthy_engine::{InFlightKind, RolloutState, World};
+use seaworthy_engine::{RolloutState, World};
 use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Turn;
@@ -19,17 +19,15 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         else {
             continue;
         };
-        // What was started after this was decided took slots that were free then.
-        let started = starts(world, turn);
-        let free = world.slots().saturating_sub(world.occupied()) + started;
+        // It was the last that was decided, on the world as it is.
+        let free = world.slots().saturating_sub(world.occupied());
         let mut admitted = 0;
         for state in &world.fleet.rollouts {
             let same = |new: &&Rollout| {
                 new.component == state.record.component && new.generation == state.record.generation
             };
             let Some(new) = status.rollouts.iter().find(same) else {
-                // What was started after this was decided was not at work then.
-                if state.counts.unresolved > started {
+                if state.counts.unresolved > 0 {
                     let detail = format!(
                         "the record of {:?} goes, and {} machines are at work on its behalf",
                         state.record.component, state.counts.unresolved
@@ -42,7 +40,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 findings.against(action, format!("the threshold of {:?} falls", new.component));
             }
             let batch = admits(world, state, new.admitted_below);
-            let room = state.counts.room(world.failures_max()).saturating_add(started);
+            let room = state.counts.room(world.failures_max());
             if batch > room {
                 findings.against(action, format!("{batch} are admitted, and {room} may be at work"));
             }
@@ -52,17 +50,6 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
             findings.against(action, format!("{admitted} are admitted to {free} free slots"));
         }
     }
-}
-
-/// How many operations the turn starts, and drains, which take their slot before their operation.
-fn starts(world: &World, turn: &Turn) -> u32 {
-    let starts = turn.actions.iter().filter(|action| {
-        let in_flight = world.in_flight().get(&action.id);
-        in_flight.is_some_and(|in_flight| {
-            matches!(in_flight.kind, InFlightKind::Change(..) | InFlightKind::Cordon)
-        })
-    });
-    u32::try_from(starts.count()).unwrap_or(u32::MAX)
 }
 
 /// How many machines that can be worked on a threshold admits anew. A threshold cannot part machines of one rank: they

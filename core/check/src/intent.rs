@@ -4,20 +4,18 @@
 use alloc::format;
 
 use seaworthy_engine::{Aim, World, targets};
-use seaworthy_model::effect::{Action, Effect, Target};
-use seaworthy_model::host::{Change, HostCommand, Release};
+use seaworthy_model::effect::Action;
+use seaworthy_model::host::{Change, Release};
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::machine::Want;
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant};
+use crate::{Findings, Invariant, works};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "intent", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
-    for action in &turn.actions {
-        let (Target::Host(id), Effect::Host(order)) = (action.target, &action.effect) else { continue };
-        let HostCommand::Apply(operation) = &order.command else { continue };
+    for (action, id, operation) in works(turn) {
         let Change::Install(release) = &operation.change else { continue };
         judge_install(world, (id, operation.component), release, (action, findings));
     }

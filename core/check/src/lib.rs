@@ -25,12 +25,15 @@ mod patience;
 mod pause;
 mod record;
 mod removal;
+mod skew;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use seaworthy_engine::World;
-use seaworthy_model::effect::{Action, ActionId};
+use seaworthy_model::effect::{Action, ActionId, Effect, Target};
+use seaworthy_model::host::{HostCommand, Operation};
+use seaworthy_model::id::MachineId;
 use seaworthy_model::report::Turn;
 
 pub use budget::recount;
@@ -66,6 +69,7 @@ pub const CHECKS: &[Invariant] = &[
     finalizer::INVARIANT,
     intent::INVARIANT,
     order::INVARIANT,
+    skew::INVARIANT,
     identity::INVARIANT,
     pause::INVARIANT,
     patience::INVARIANT,
@@ -76,11 +80,24 @@ pub const CHECKS: &[Invariant] = &[
 #[must_use]
 pub fn check(world: &World, turn: &Turn) -> Vec<Breach> {
     let mut breaches = Vec::new();
+    // Every invariant is about what is done.
+    if turn.actions.is_empty() {
+        return breaches;
+    }
     for invariant in CHECKS {
         let mut findings = Findings { invariant: invariant.name, breaches: &mut breaches };
         (invariant.judge)(world, turn, &mut findings);
     }
     breaches
+}
+
+/// The work that a turn orders from hosts, with the machine of each.
+fn works(turn: &Turn) -> impl Iterator<Item = (&Action, MachineId, &Operation)> {
+    turn.actions.iter().filter_map(|action| {
+        let (Target::Host(id), Effect::Host(order)) = (action.target, &action.effect) else { return None };
+        let HostCommand::Apply(operation) = &order.command else { return None };
+        Some((action, id, &**operation))
+    })
 }
 
 /// What one invariant found.

@@ -5,12 +5,11 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use seaworthy_engine::{Machine, World};
-use seaworthy_model::effect::{Effect, Target};
-use seaworthy_model::host::{Change, HostCommand};
+use seaworthy_model::host::Change;
 use seaworthy_model::id::{ComponentId, VersionId};
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant};
+use crate::{Findings, Invariant, works};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "order", judge };
 
@@ -18,9 +17,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     if !world.is_ordered() {
         return;
     }
-    for action in &turn.actions {
-        let (Target::Host(id), Effect::Host(order)) = (action.target, &action.effect) else { continue };
-        let HostCommand::Apply(operation) = &order.command else { continue };
+    for (action, id, operation) in works(turn) {
         let machine = world.machine(id);
         let found = match &operation.change {
             Change::Install(release) => {

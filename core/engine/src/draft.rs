@@ -101,6 +101,11 @@ impl<'a> Draft<'a> {
         self.blocker = Some(blocker);
     }
 
+    /// Waits for something that only matters if nothing else is waited for: that may be what it comes from.
+    pub(crate) fn wait_as_well(&mut self, blocker: Blocker) {
+        self.blocker.get_or_insert(blocker);
+    }
+
     pub(crate) fn note(&mut self, note: Note) {
         self.notes.push(note);
     }

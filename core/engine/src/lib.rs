@@ -14,6 +14,7 @@ mod queue;
 mod rank;
 mod resolution;
 pub mod sabotage;
+mod skew;
 mod timers;
 mod world;
 
@@ -33,8 +34,8 @@ use queue::WorkQueue;
 pub use rank::RankKey;
 pub use resolution::{Aim, Origin, Target, targets};
 pub use world::{
-    Certificates, Contact, Counts, Drain, Failure, Fleet, InFlight, InFlightKind, Leadership, Listed,
-    Machine, Request, Retry, RolloutState, Standing, UnderWay, Use, User, Version, World,
+    Certificates, Contact, Counts, Drain, Failure, Fleet, InFlight, InFlightKind, KnownApiServers,
+    Leadership, Listed, Machine, Request, Retry, RolloutState, Standing, UnderWay, Use, User, Version, World,
 };
 use world::{Terms, WARM_AT_ONCE};
 
@@ -81,6 +82,7 @@ impl Engine {
         if self.world.leadership.tell_time(before, now, &self.config) {
             self.world.touch_everything();
         }
+        self.world.forget_api_servers(self.config.api_server_memory);
         self.world.take_up_lists();
         self.queue.advance(now);
         self.offer();
@@ -92,7 +94,12 @@ impl Engine {
                 self.warm();
             }
             let Some(subject) = self.next_subject() else { break };
+            let actions = turn.actions.len();
             self.decide(subject, now, &mut turn);
+            // An admission is the last that a turn decides: then what it was decided on can be checked.
+            if subject == Subject::PackageVersion && turn.actions.len() > actions {
+                break;
+            }
         }
         self.offer();
         self.enqueue_touched();
@@ -113,6 +120,13 @@ impl Engine {
             self.config.backoff_min = core::time::Duration::ZERO;
         }
         self.world.sabotage(sabotage);
+    }
+
+    /// Whether a `reconcile` at this moment could decide anything: something was learnt or became free since the last one, or
+    /// that one did not get through. If not, the next one may wait until the time that the last one named.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        !self.queue.is_empty() || self.world.has_work(self.config.host_sessions_max)
     }
 
     /// How many subjects wait to be looked at.
@@ -162,6 +176,9 @@ impl Engine {
     }
 
     fn enqueue_touched(&mut self) {
+        if !self.world.has_touched() {
+            return;
+        }
         let mut touched = self.world.take_touched();
         for (subject, priority) in touched.drain(..) {
             self.queue.add(subject, priority);

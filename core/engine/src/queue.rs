@@ -97,6 +97,11 @@ impl WorkQueue {
 
     /// The next subject.
     pub(crate) fn pop(&mut self) -> Option<Subject> {
+        if self.queued.is_empty() {
+            // What still stands in a lane counts for nothing.
+            self.lanes.iter_mut().for_each(VecDeque::clear);
+            return None;
+        }
         let skipped = self.skipped;
         // All that are overdue: what stands in a lane may not count any more, and then the next one is not passed over.
         let overdue = [2, 1].into_iter().filter(|&lane| skipped[lane] >= FAIRNESS);

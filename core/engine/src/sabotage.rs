@@ -104,6 +104,14 @@ pub enum Sabotage {
     DependencyIgnored,
     /// What depends on a component is not looked at when it is removed.
     DependentIgnored,
+    /// Rules about versions are not looked at.
+    SkewUnchecked,
+    /// The rules of what is there about what comes are not looked at.
+    SkewOneSided,
+    /// What meets on the way from the old versions to the new ones is not looked at.
+    SkewOnTheWay,
+    /// Of several API servers only the newest counts.
+    OldApiServerForgotten,
     /// A status is written whether it says something new or not.
     StatusEveryTurn,
     /// A component is installed before its node has an identity.
@@ -174,6 +182,10 @@ impl Sabotage {
         Self::AuditsMissing,
         Self::DependencyIgnored,
         Self::DependentIgnored,
+        Self::SkewUnchecked,
+        Self::SkewOneSided,
+        Self::SkewOnTheWay,
+        Self::OldApiServerForgotten,
         Self::StatusEveryTurn,
         Self::MachinePauseIgnored,
         Self::FleetPauseIgnored,

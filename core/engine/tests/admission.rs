@@ -6,14 +6,14 @@ mod fixture;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fixture::{Fixture, WEB, is_change, want, web};
+use fixture::{DNS, Fixture, WEB, is_change, want, web};
 use proptest::prelude::*;
 use seaworthy_engine::{Aim, Origin, RankKey, targets};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::Outcome;
 use seaworthy_model::host::HostCommand;
-use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::id::{MachineId, Uid, VersionId};
 use seaworthy_model::machine::{ConditionKind, Reason, Want};
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::{Blocker, Subject};
@@ -270,4 +270,31 @@ fn a_rollout_looks_only_at_machines_that_it_concerns() {
     assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
     let each = whole / MACHINES;
     assert!(each <= 4, "{each} looks for one upgrade: order, report, record, echo");
+}
+
+/// Whoever could not be worked on is admitted with the others and takes no place; once nothing stands in its way any more,
+/// it gets one like everybody else.
+#[test]
+fn who_was_blocked_trusts_a_release_no_more_than_others() {
+    let limits = (CountOrPercent::Percent(100), CountOrPercent::Count(1));
+    let mut fixture = fleet_on_web_1(3, limits);
+    for id in 1..3 {
+        fixture.store.edit_machine(id, |spec| spec.pins = vec![want(DNS, VersionId(9))]);
+    }
+    fixture.settle();
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+    for _ in 0..100 {
+        let _ = fixture.turn();
+        let busy = at_work(&fixture);
+        assert!(busy.len() <= 1, "{busy:?} at work on a release that nobody has tried");
+        if busy.len() == fixture.pending.len() && !busy.is_empty() {
+            return;
+        }
+        let other = fixture.pending.iter().position(|action| !is_change(action));
+        if let Some(other) = other {
+            fixture.execute_one(other);
+        }
+    }
+    panic!("nobody is at work");
 }

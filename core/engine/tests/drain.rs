@@ -359,6 +359,30 @@ fn a_host_that_is_not_reached_any_more_gives_the_node_back() {
 }
 
 #[test]
+fn of_two_troubles_one_is_told_and_not_both_in_turns() {
+    let mut fixture = held_up();
+    fixture.host(0).up = false;
+    fixture.cluster.node(0).object.state.ready = Health::Unknown;
+    fixture.cluster.tell(0);
+    fixture.deliver();
+    // It is never seen that the Node was given back, so giving it back is refused from then on.
+    fixture.cluster.is_mute = true;
+    fixture.pass(HOUR);
+    assert!(!fixture.cluster.is_unschedulable(0), "{:?}", blocker(&fixture, 0));
+    let drain = fixture.engine.world().machine(MachineId(0)).drain.clone().unwrap();
+    assert!(drain.trouble.is_some(), "{drain:?}");
+    let reachable = &fixture.store.machines[&0].status.condition(ConditionKind::Reachable).unwrap();
+    assert_eq!(reachable.reason, Reason::Cause(CauseKind::ConnectionFailed));
+    fixture.cluster.is_mute = false;
+    fixture.cluster.tell(0);
+    fixture.deliver();
+    fixture.host(0).up = true;
+    fixture.cluster.evictions_left = None;
+    fixture.pass(HOUR);
+    assert_eq!(fixture.web(), [Some(2)]);
+}
+
+#[test]
 fn a_pod_is_not_given_up_because_the_clocks_disagree() {
     let mut fixture = fleet(1, 1);
     fixture.cluster.pods_linger = true;
@@ -501,4 +525,22 @@ fn what_the_operator_may_not_do_is_said() {
     }
     assert_eq!(in_sync(&fixture, 0), (Reason::Cause(CauseKind::ApiRefused), "nodes is forbidden".into()));
     assert_eq!(fixture.web(), [Some(1)]);
+}
+
+#[test]
+fn a_machine_that_goes_and_waits_for_a_slot_says_so_before_its_node_is_emptied() {
+    let mut fixture = fleet(2, 1);
+    fixture.cluster.evictions_left = Some(0);
+    upgrade(&mut fixture);
+    fixture.pass(MINUTE);
+    let busy = (0..2).find(|id| fixture.cluster.is_unschedulable(*id)).unwrap();
+    fixture.store.delete_machine(1 - busy);
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    let words = "it waits until fewer machines are unavailable".to_owned();
+    assert_eq!(in_sync(&fixture, 1 - busy), (Reason::Terminating, words));
+    assert!(!fixture.cluster.is_unschedulable(1 - busy));
+    fixture.cluster.evictions_left = None;
+    fixture.pass(HOUR);
+    assert!(!fixture.store.machines.contains_key(&(1 - busy)));
 }

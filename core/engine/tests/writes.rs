@@ -104,3 +104,40 @@ fn without_anything_new_a_write_waits_for_its_back_off() {
         }
     }
 }
+
+#[test]
+fn nothing_is_decided_between_a_write_and_its_echo() {
+    let mut fixture = fleet();
+    let target = Target::Machine(MachineId(0));
+    let action = next_write(&mut fixture, target);
+    while fixture.engine.has_work() {
+        let _ = fixture.turn();
+    }
+    let outcome = fixture.outcome(&action);
+    assert!(matches!(outcome, Outcome::Done(_)), "{outcome:?}");
+    fixture.engine.observe(Event::Finished { action: action.id, outcome });
+    let subject = Subject::Machine(MachineId(0));
+    assert_eq!(fixture.engine.world().blocker(subject), Some(Blocker::AwaitingOwnWrite));
+    assert!(!fixture.engine.has_work());
+    assert_eq!(fixture.turn().report.reconciled, 0);
+    fixture.deliver();
+    assert!(fixture.engine.has_work());
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.web(), [Some(1)]);
+}
+
+#[test]
+fn what_is_seen_while_an_action_is_under_way_counts_at_its_end() {
+    let mut fixture = fleet();
+    let action = next_write(&mut fixture, Target::Machine(MachineId(0)));
+    while fixture.engine.has_work() {
+        let _ = fixture.turn();
+    }
+    let outcome = fixture.outcome(&action);
+    fixture.deliver();
+    assert!(!fixture.engine.has_work(), "the reply is still on its way");
+    fixture.engine.observe(Event::Finished { action: action.id, outcome });
+    assert!(fixture.engine.has_work());
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.web(), [Some(1)]);
+}

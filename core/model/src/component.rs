@@ -12,6 +12,7 @@ use crate::digest::{Digest, FieldHasher};
 use crate::id::ComponentId;
 use crate::meta::{Meta, Parsed};
 use crate::removal::Removal;
+use crate::requirement::Requirement;
 
 /// A `MachineComponent` as the API server holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ pub struct VersionSpec {
     pub machine_parameters: Vec<String>,
     /// Components that must be on the machine, whole and as wanted there, before this version is.
     pub depends_on: Vec<ComponentId>,
+    /// Which versions of others it can be together with. About nobody twice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<Requirement>,
     /// What a change to this version costs those who work on the machine.
     pub disruption: Disruption,
     /// What is made out of the artefact on the host.

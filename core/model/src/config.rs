@@ -40,6 +40,9 @@ pub struct Config {
     pub unreachable_after: u32,
     /// How often hosts without a Node are audited, whatever `auditInterval` says.
     pub audit_without_node: Duration,
+    /// How long it counts what versions the API servers had when they were asked. Drivers ask every two minutes; nothing
+    /// that has a rule about them is started on older knowledge.
+    pub api_server_memory: Duration,
     /// How long a batch may wait to become larger before it is admitted.
     pub admission_wait: Duration,
 }
@@ -71,6 +74,7 @@ impl Default for Config {
             backoff_max: Duration::from_secs(1800),
             unreachable_after: 3,
             audit_without_node: Duration::from_secs(300),
+            api_server_memory: Duration::from_secs(600),
             admission_wait: Duration::from_secs(10),
         }
     }

@@ -16,6 +16,7 @@ use crate::machine::MachineObject;
 use crate::node::NodeObject;
 use crate::package_version::PackageVersionObject;
 use crate::pod::PodFacts;
+use crate::requirement::ApiServers;
 
 /// Everything that may enter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +47,8 @@ pub enum Observation {
     Node(MachineId, Option<NodeObject>),
     /// A certificate request as it is now; `None` when it is gone.
     CertificateRequest(CertificateRequestId, Option<Box<CertificateRequestObject>>),
+    /// The versions of the cluster's API servers, from one round of asking.
+    ApiServers(ApiServers),
     /// Our Lease; `None` when it is gone.
     Lease(Option<Box<LeaseObject>>),
     /// A complete list of a kind was delivered since the last

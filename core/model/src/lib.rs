@@ -31,4 +31,5 @@ pub mod pod;
 pub mod quantity;
 pub mod removal;
 pub mod report;
+pub mod requirement;
 pub mod time;

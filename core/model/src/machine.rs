@@ -269,6 +269,10 @@ pub enum Reason {
     Dependency,
     /// Components depend on each other in a circle.
     DependencyCycle,
+    /// A version that is wanted must not be with another one, or with the API servers that there are.
+    VersionSkew,
+    /// A version that is wanted has a rule about the API servers, whose version is not known.
+    ApiServerUnknown,
     /// The store was set back: hosts have seen a newer operator than it knows of.
     StoreRegressed,
     /// The software is being removed.

@@ -134,6 +134,8 @@ pub enum FleetReason {
     InvalidSpec,
     /// A version is wanted for which there is no usable `MachineComponent`.
     UnknownVersion,
+    /// A default must not be with another one, or with the API servers that there are; or their version is not known.
+    VersionSkew,
     /// The store was set back: hosts have seen a newer operator than it knows of.
     StoreRegressed,
     /// The object is being deleted; nothing is removed from any host.

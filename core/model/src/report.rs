@@ -9,6 +9,7 @@ use crate::certificate::Refusal;
 use crate::effect::Action;
 use crate::id::{CertificateRequestId, ComponentId, Kind, MachineId, VersionId};
 use crate::lease::Epoch;
+use crate::requirement::VersionNumber;
 use crate::time::Timestamp;
 
 /// The result of one `reconcile`.
@@ -142,6 +143,29 @@ pub enum Blocker {
         /// One of those that depend on each other.
         component: ComponentId,
     },
+    /// Two versions that must not be on one machine together would be.
+    VersionSkew {
+        /// The version whose rule it is.
+        version: VersionId,
+        /// Which of its rules, from 0.
+        rule: u8,
+        /// The version that the rule does not admit.
+        other: VersionId,
+    },
+    /// A version that must not be with an API server that there is would be.
+    ApiServerSkew {
+        /// The version whose rule it is.
+        version: VersionId,
+        /// Which of its rules, from 0.
+        rule: u8,
+        /// The version of the API server, which the rule does not admit.
+        found: VersionNumber,
+    },
+    /// A version has a rule about the API servers, and no API server has told its version lately.
+    ApiServerUnknown {
+        /// The version whose rule it is.
+        version: VersionId,
+    },
     /// The host cannot be reached; it is tried again at this time.
     Unreachable {
         /// When it is tried again.
@@ -220,6 +244,9 @@ impl Blocker {
             Self::MissingParameter(_) => "MissingParameter",
             Self::Dependency { .. } => "Dependency",
             Self::DependencyCycle { .. } => "DependencyCycle",
+            Self::VersionSkew { .. } => "VersionSkew",
+            Self::ApiServerSkew { .. } => "ApiServerSkew",
+            Self::ApiServerUnknown { .. } => "ApiServerUnknown",
             Self::Unreachable { .. } => "Unreachable",
             Self::IdentityMismatch => "IdentityMismatch",
             Self::DuplicateHost => "DuplicateHost",

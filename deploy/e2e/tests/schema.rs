@@ -112,6 +112,19 @@ fn a_version_cannot_be_changed() -> Result<()> {
         }
         refused(world, &changed(&component, "/spec/artefacts", json!([]))?, "spec.artefacts")?;
         refused(world, &changed(&component, "/spec/dependsOn", json!(["webd"]))?, "spec.dependsOn")?;
+        let below = |at_least: &str| json!([{"component": "runc", "atLeast": at_least, "below": "1.10.0"}]);
+        for (requires, field) in [
+            (json!([{"component": "webd", "below": "2.0.0"}]), "spec.requires"),
+            (json!([{"component": "runc"}]), "spec.requires[0]"),
+            (below("1.70000.0"), "spec.requires[0].atLeast"),
+            (below("1.10.0"), "spec.requires[0].below"),
+        ] {
+            refused(world, &changed(&component, "/spec/requires", requires)?, field)?;
+        }
+        let ordered = changed(&component, "/spec/requires", below("1.9.0"))?.to_string();
+        let arguments = ["apply", "--dry-run=server", "-f", "-"];
+        let output = world.control_plane().kubectl_output(arguments, &ordered)?;
+        ensure!(output.status.success(), "1.9.0 is below 1.10.0");
         let early = json!({"beforeStop": [{"command": ["bin/leave"]}]});
         refused(world, &changed(&component, "/spec/removal", early)?, "spec.removal.beforeStop")?;
         world.control_plane().apply(&component.to_string())?;

@@ -38,6 +38,7 @@ struct State {
     faults: Vec<(&'static str, &'static str, Fault)>,
     absent: Vec<&'static str>,
     requests: Vec<String>,
+    versions: Vec<&'static str>,
 }
 
 struct Entry {
@@ -64,6 +65,11 @@ impl Fake {
             async move { fake.answer(request).await }
         });
         Api::new(kube::Client::new(service, "default"), Arc::new(()))
+    }
+
+    /// Answers for API servers of these versions, each in its turn.
+    pub(crate) fn serve_versions(&self, versions: &[&'static str]) {
+        self.0.lock().unwrap().versions = versions.to_vec();
     }
 
     /// Stores an object, as another client would.
@@ -196,6 +202,10 @@ impl State {
         match method {
             "GET" if query.contains_key("watch") => self.watch(path, &query),
             "GET" if query.contains_key("limit") => self.list(path, &query),
+            "GET" if path == "/version" && !self.versions.is_empty() => {
+                self.versions.rotate_left(1);
+                json_reply(200, &json!({"major": "1", "gitVersion": self.versions[0]}))
+            }
             "GET" => {
                 let (collection, name) = path.rsplit_once('/').unwrap();
                 match self.objects.get(&(collection.to_owned(), name.to_owned())) {

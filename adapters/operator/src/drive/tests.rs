@@ -123,6 +123,7 @@ impl Rig {
             engine: Engine::new(Config::default(), Seed(1)),
             judge,
             cluster: "cluster".into(),
+            api_servers: mpsc::channel(1).1,
             executors: Server {
                 way,
                 updates: sender.clone(),

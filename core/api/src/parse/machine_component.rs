@@ -16,6 +16,7 @@ use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
 use super::probe::probe;
 use super::removal::{invocation, removal};
+use super::requirement::{requirement, requirements};
 use super::text;
 use crate::names::Names;
 use crate::object::MachineComponent;
@@ -51,6 +52,7 @@ fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<Ve
     faults.require(root.name("artefacts"), !is_empty, message);
     let artefacts = artefacts(root.name("artefacts"), &spec.artefacts, &mut faults);
     depends_on(root.name("dependsOn"), spec, &mut faults);
+    requirements(root.name("requires"), spec, &mut faults);
     let disruption = disruption(root.name("disruption"), &spec.disruption, &mut faults);
     let machine_parameters = &spec.machine_parameters;
     machine_parameter_names(root.name("machineParameters"), machine_parameters, &mut faults);
@@ -62,6 +64,7 @@ fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<Ve
     }
     let component = names.component(&spec.component);
     let depends_on = spec.depends_on.iter().map(|name| names.component(name)).collect();
+    let requires = spec.requires.iter().map(|rule| requirement(rule, names)).collect();
     let (version, machine_parameters) = (spec.version.clone(), machine_parameters.clone());
     Ok(Arc::new(VersionSpec {
         component,
@@ -69,6 +72,7 @@ fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<Ve
         artefacts,
         machine_parameters,
         depends_on,
+        requires,
         disruption,
         node_identity,
         content,

@@ -18,6 +18,7 @@ mod observation;
 mod package_version;
 mod probe;
 mod removal;
+mod requirement;
 mod status;
 mod text;
 

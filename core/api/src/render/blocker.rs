@@ -5,6 +5,7 @@ use seaworthy_model::id::ComponentId;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::Reason;
 use seaworthy_model::report::{Blocker, Subject};
+use seaworthy_model::requirement::API_SERVER;
 use seaworthy_model::time::Timestamp;
 
 use super::certificate;
@@ -57,6 +58,14 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::DependencyCycle { component } => {
             own(Reason::DependencyCycle, &component_name(component, names))
         }
+        Blocker::VersionSkew { version: id, other, .. } => {
+            own(Reason::VersionSkew, &format!("{} and {}", version(id), version(other)))
+        }
+        Blocker::ApiServerSkew { version: id, found, .. } => {
+            let (_, message) = own(Reason::VersionSkew, &format!("{} and {API_SERVER} {found}", version(id)));
+            ("ApiServerSkew", message)
+        }
+        Blocker::ApiServerUnknown { version: id } => own(Reason::ApiServerUnknown, &version(id)),
         Blocker::Unreachable { until } => (
             "Unreachable",
             format!("the host cannot be reached; it is tried again at {}", rfc3339::format(until)),
@@ -165,6 +174,7 @@ pub fn subject(subject: Subject, names: &Names) -> String {
 mod tests {
     use seaworthy_model::cause::CauseKind;
     use seaworthy_model::id::{Kind, MachineId, VersionId};
+    use seaworthy_model::requirement::VersionNumber;
 
     use super::*;
 
@@ -198,6 +208,17 @@ mod tests {
             (Blocker::UnknownVersion(version), "UnknownVersion", ": webd-1.1.0"),
             (Blocker::MissingParameter(version), "MissingParameter", "spec.parameters"),
             (Blocker::Dependency { component: names.component("runc") }, "Dependency", ": runc"),
+            (
+                Blocker::VersionSkew { version, rule: 0, other: names.version("runc", "1.3.0") },
+                "VersionSkew",
+                ": webd-1.1.0 and runc-1.3.0",
+            ),
+            (
+                Blocker::ApiServerSkew { version, rule: 0, found: VersionNumber::parse("1.35.4").unwrap() },
+                "ApiServerSkew",
+                ": webd-1.1.0 and kube-apiserver 1.35.4",
+            ),
+            (Blocker::ApiServerUnknown { version }, "ApiServerUnknown", ": webd-1.1.0"),
             (Blocker::UnknownVersion(VersionId(9)), "UnknownVersion", ": VersionId(9)"),
             (
                 Blocker::ReleaseFailed { version, cause: CauseKind::ProbeFailed },

@@ -20,7 +20,7 @@ pub(crate) fn kind_from(name: &str) -> Option<FleetConditionKind> {
 }
 
 /// Every reason.
-pub(crate) const REASONS: [FleetReason; 10] = [
+pub(crate) const REASONS: [FleetReason; 11] = [
     FleetReason::AllUpdated,
     FleetReason::MachinesLeftOut,
     FleetReason::RollingOut,
@@ -29,6 +29,7 @@ pub(crate) const REASONS: [FleetReason; 10] = [
     FleetReason::Paused,
     FleetReason::InvalidSpec,
     FleetReason::UnknownVersion,
+    FleetReason::VersionSkew,
     FleetReason::StoreRegressed,
     FleetReason::Terminating,
 ];
@@ -44,6 +45,7 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::Paused => "Paused",
         FleetReason::InvalidSpec => "InvalidSpec",
         FleetReason::UnknownVersion => "UnknownVersion",
+        FleetReason::VersionSkew => "VersionSkew",
         FleetReason::StoreRegressed => "StoreRegressed",
         FleetReason::Terminating => "Terminating",
     }
@@ -76,6 +78,10 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
         }
         FleetReason::UnknownVersion => {
             "there is no usable MachineComponent for a version that is wanted: create it, or correct the version"
+        }
+        FleetReason::VersionSkew => {
+            "defaults must not be together, or not with the API servers that there are, so nothing is rolled out of \
+             them: see requires of their MachineComponents and choose others, or upgrade kube-apiserver first"
         }
         FleetReason::StoreRegressed => STORE_REGRESSED,
         FleetReason::Terminating => "being deleted; nothing is removed from any host",

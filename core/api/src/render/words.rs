@@ -32,7 +32,7 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
 }
 
 /// Every reason that is not a cause.
-pub(crate) const REASONS: [Reason; 24] = [
+pub(crate) const REASONS: [Reason; 26] = [
     Reason::AsDesired,
     Reason::Connected,
     Reason::NotYetKnown,
@@ -48,6 +48,8 @@ pub(crate) const REASONS: [Reason; 24] = [
     Reason::MissingParameter,
     Reason::Dependency,
     Reason::DependencyCycle,
+    Reason::VersionSkew,
+    Reason::ApiServerUnknown,
     Reason::StoreRegressed,
     Reason::Terminating,
     Reason::AwaitingCertificate,
@@ -79,6 +81,8 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::MissingParameter => "MissingParameter",
         Reason::Dependency => "Dependency",
         Reason::DependencyCycle => "DependencyCycle",
+        Reason::VersionSkew => "VersionSkew",
+        Reason::ApiServerUnknown => "ApiServerUnknown",
         Reason::StoreRegressed => "StoreRegressed",
         Reason::Terminating => "Terminating",
         Reason::AwaitingCertificate => "AwaitingCertificate",
@@ -136,10 +140,9 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
             "a component is not changed because of another one: one that it depends on is not there as it is wanted, or \
              one that is there depends on it"
         }
-        Reason::DependencyCycle => {
-            "components that are wanted depend on each other in a circle, so none of them can be the first: correct \
-             dependsOn in new versions"
-        }
+        Reason::DependencyCycle => DEPENDENCY_CYCLE,
+        Reason::VersionSkew => VERSION_SKEW,
+        Reason::ApiServerUnknown => API_SERVER_UNKNOWN,
         Reason::StoreRegressed => STORE_REGRESSED,
         Reason::Terminating => "the Machine is being deleted and its software removed from the host",
         Reason::AwaitingCertificate => {
@@ -180,6 +183,15 @@ pub(crate) const STORE_REGRESSED: &str = "hosts have worked for a newer operator
 
 const CONTESTED: &str = "what was repaired has been changed again, several times in a row, so each further repair waits longer: find \
      out who else changes it there; after a change of spec.retry the next repair does not wait";
+
+const VERSION_SKEW: &str = "versions that are wanted must not be together, or not with what is there on the way, so none of them is \
+     changed: see requires of their MachineComponents and choose others, or upgrade kube-apiserver first";
+
+const API_SERVER_UNKNOWN: &str = "a version that is wanted has a rule about kube-apiserver, which has not told its version lately: see the \
+     operator's log, and whether it may get /version";
+
+const DEPENDENCY_CYCLE: &str = "components that are wanted depend on each other in a circle, so none of them can be the first: correct \
+     dependsOn in new versions";
 
 const REMOVAL_FAILED: &str = "a command of the component's removal failed on the host, so it is not removed yet; it is tried \
      again by itself: see what it said in the journal of the operation";

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Requirement;
 #[cfg(feature = "crd")]
 use super::schema::{self, Rule, rule, rules};
 
@@ -23,6 +24,11 @@ use super::schema::{self, Rule, rule, rules};
         Rule {
             rule: "!has(self.dependsOn) || !(self.component in self.dependsOn)",
             field: ".dependsOn",
+            message: "must not have the component's own name in it",
+        },
+        Rule {
+            rule: "!has(self.requires) || !self.requires.exists(rule, rule.component == self.component)",
+            field: ".requires",
             message: "must not have the component's own name in it",
         },
         Rule {
@@ -57,6 +63,18 @@ pub struct MachineComponentSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(schema_with = "depends_on_schema"))]
     pub depends_on: Vec<String>,
+    /// Which versions of other components, and of kube-apiserver, this version can be together with. No machine ever runs
+    /// versions together that a rule of one of them forbids, not on the way from one version to the next either: if
+    /// what is wanted cannot be reached like that, nothing of the machine is changed, and its condition says why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(max = 16),
+            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["component"])
+        )
+    )]
+    pub requires: Vec<Requirement>,
     /// Config files, rendered into the release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(

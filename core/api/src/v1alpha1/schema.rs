@@ -6,10 +6,19 @@ use std::collections::BTreeSet;
 use seaworthy_model::removal::{PROTECTED_DIRECTORIES, PROTECTED_TREES};
 use serde_json::{Value, json};
 
+/// A number of at most 65535.
+macro_rules! number {
+    () => {
+        "(0|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+    };
+}
+
 /// A DNS label: component names.
 pub(crate) const LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 /// A DNS subdomain: versions (they end object names), Secret names, host names.
 pub(crate) const SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+/// Three numbers of at most 65535: what rules about versions compare.
+pub(crate) const VERSION_NUMBER: &str = concat!("^", number!(), r"\.", number!(), r"\.", number!(), "$");
 /// A label value: data centres, racks.
 pub(crate) const LABEL_VALUE: &str = "^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$";
 /// A SHA-256 digest.

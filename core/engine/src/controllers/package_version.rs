@@ -3,6 +3,9 @@
 //! One status write per batch, and none per machine: raising a rollout's threshold admits exactly the machines whose
 //! rank lies between, and that write is their reservation.
 
+mod precedence;
+mod skew;
+
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,6 +21,7 @@ use seaworthy_model::report::{Blocker, WakeReason};
 use crate::budget::{self, Batch};
 use crate::draft::{Draft, Note};
 use crate::sabotage::Sabotage;
+use crate::skew::Plan as Order;
 use crate::world::{Fleet, RolloutState, World};
 
 pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
@@ -56,8 +60,9 @@ struct Step<'w> {
 }
 
 /// What is left to give, and how things stand, while the rollouts are gone through.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Plan {
+    order: Order,
     free: u32,
     standstill: Standstill,
 }
@@ -94,7 +99,11 @@ impl Step<'_> {
             draft.wait(Blocker::Paused);
             return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::Paused));
         }
-        let mut plan = Plan { free: budget::free_slots(self.world), standstill: Standstill::Complete };
+        let order = match self.order() {
+            Ok(order) => order,
+            Err(conflict) => return self.tell_skew(draft, conflict),
+        };
+        let mut plan = Plan { order, free: budget::free_slots(self.world), standstill: Standstill::Complete };
         let mut rollouts: Vec<Rollout> =
             spec.components.iter().filter_map(|setting| self.next(draft, setting, &mut plan)).collect();
         rollouts.extend(self.unmentioned(draft, &spec.components));
@@ -115,7 +124,11 @@ impl Step<'_> {
             }
             if !is_complete(state) {
                 plan.standstill.moves();
-                self.admit(draft, state, &mut record, plan);
+                match plan.order.before(setting.component) {
+                    // Whoever were admitted would have to wait for the other default, and say so.
+                    Some((_, conflict)) => draft.wait(conflict.blocker()),
+                    None => self.admit(draft, state, &mut record, plan),
+                }
                 return Some(record);
             }
             record.completed_at = Some(draft.now.whole_seconds());
@@ -186,12 +199,23 @@ impl Step<'_> {
         if state.record.admitted_below == Rollout::EVERYBODY {
             return;
         }
+        // Who waits for this one because of a rule about versions is not waited for.
+        let predecessor = self.predecessor(record.component);
+        if let Some(component) = predecessor.filter(|first| plan.order.before(*first).is_none()) {
+            // Whoever were admitted would have to wait for it, and leave the slot to the next one, who waits as well.
+            return draft.wait_as_well(Blocker::Dependency { component });
+        }
         let waited = self
             .fleet
             .small_batch_since
             .is_some_and(|since| since + draft.config.admission_wait <= draft.now);
         match budget::next_batch(self.world, state, plan.free, waited) {
             Batch::Admit { below, count } => {
+                let hindered = state.hindered_at.map(|at| at + draft.config.admission_wait);
+                if let Some(until) = hindered.filter(|until| count > 0 && draft.now < *until) {
+                    // The slots came back unused, and may again: nobody gains by going through the fleet in a hurry.
+                    return draft.wake_at(until, WakeReason::Admission);
+                }
                 record.admitted_below = below;
                 plan.free = plan.free.saturating_sub(count);
                 draft.note(Note::SmallBatch(None));
@@ -268,6 +292,7 @@ impl Step<'_> {
     fn words(self, reason: FleetReason) -> String {
         match reason {
             FleetReason::StoreRegressed => self.world.leadership.describe_regress(),
+            FleetReason::VersionSkew => self.skew_words(),
             FleetReason::TooManyFailures => {
                 let failed: u32 = self.fleet.rollouts.iter().map(|state| state.counts.failed).sum();
                 format!("{failed} failed, {} may", self.world.failures_max())
@@ -315,12 +340,14 @@ impl Step<'_> {
     }
 }
 
-/// What conditions tell, without words and times; but the epoch that a person has to know is in the words.
+/// What conditions tell, without words and times; but the epoch that a person has to know is in the words, and so is the
+/// rule that is broken.
 fn told(
     conditions: &[FleetCondition],
 ) -> impl Iterator<Item = (FleetConditionKind, Truth, FleetReason, Option<&str>)> {
     conditions.iter().map(|told| {
-        let words = (told.reason == FleetReason::StoreRegressed).then_some(told.message.as_str());
+        let is_in_words = matches!(told.reason, FleetReason::StoreRegressed | FleetReason::VersionSkew);
+        let words = is_in_words.then_some(told.message.as_str());
         (told.kind, told.truth, told.reason, words)
     })
 }

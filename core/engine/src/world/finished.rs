@@ -12,7 +12,7 @@ use seaworthy_model::host::{HostFacts, OperationReport, OperationState, Owner};
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{FailedRelease, Installed};
-use seaworthy_model::report::Subject;
+use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
 use super::{Failure, InFlight, InFlightKind, Machine, Retry, World};
@@ -46,7 +46,9 @@ impl World {
         if in_flight.kind.is_session() {
             self.sessions -= 1;
         }
-        self.touch(in_flight.subject, Priority::Normal);
+        if !in_flight.is_write_of_machine() {
+            self.touch(in_flight.subject, Priority::Normal);
+        }
         match in_flight.subject {
             Subject::Leadership => self.finish_leadership(in_flight, outcome, terms),
             Subject::PackageVersion => {
@@ -146,23 +148,15 @@ impl World {
 
     fn finish_machine(&mut self, id: MachineId, in_flight: InFlight, outcome: Outcome, terms: &Terms<'_>) {
         let now = self.now;
+        if in_flight.kind == InFlightKind::Write {
+            return self.finish_write(id, &in_flight, outcome, terms);
+        }
         if self.machine(id).uid() != in_flight.uid {
             self.note(id, |machine| machine.action = None);
             return;
         }
         if in_flight.kind == InFlightKind::Ask {
             return self.finish_ask(id, &outcome, terms);
-        }
-        if in_flight.kind == InFlightKind::Write {
-            self.note(id, |machine| {
-                machine.action = None;
-                let seen = machine.object.as_ref().map(|object| object.meta.resource_version);
-                let end = WriteEnd { outcome, against: in_flight.resource_version, seen };
-                end.settle(&mut machine.written, &mut machine.write_retry, |retry| {
-                    terms.back_off(retry, now, key(id));
-                });
-            });
-            return;
         }
         let ours = self.leadership.epoch.unwrap_or_default();
         if in_flight.kind.is_about_node() {
@@ -207,6 +201,28 @@ impl World {
                 machine.parked = true;
             }
         });
+    }
+
+    /// The end of a write of a Machine. There is nothing to decide about it until the watch shows what was written: that
+    /// is when it is looked at again.
+    fn finish_write(&mut self, id: MachineId, in_flight: &InFlight, outcome: Outcome, terms: &Terms<'_>) {
+        let now = self.now;
+        self.note(id, |machine| {
+            machine.action = None;
+            if machine.uid() != in_flight.uid {
+                return;
+            }
+            let seen = machine.object.as_ref().map(|object| object.meta.resource_version);
+            let end = WriteEnd { outcome, against: in_flight.resource_version, seen };
+            end.settle(&mut machine.written, &mut machine.write_retry, |retry| {
+                terms.back_off(retry, now, key(id));
+            });
+        });
+        if self.machine(id).written.is_some() {
+            self.set_blocker(Subject::Machine(id), Some(Blocker::AwaitingOwnWrite));
+        } else {
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
     }
 
     /// Takes in what a host's answer says about others than itself.

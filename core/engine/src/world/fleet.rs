@@ -52,6 +52,9 @@ pub struct RolloutState {
     pub counts: Counts,
     /// Machines that are not admitted, by rank.
     pub waiting: BTreeSet<(u32, MachineId)>,
+    /// When a machine that was admitted last turned out to have something in its way. What it was admitted for came to
+    /// nothing, and the next may fare alike.
+    pub hindered_at: Option<Timestamp>,
     /// The releases of `to` and of `from`, by architecture, if they depend on no fact of the machine.
     pub(super) to_releases: Vec<(Architecture, Arc<Release>)>,
     pub(super) from_releases: Vec<(Architecture, Arc<Release>)>,

@@ -46,6 +46,11 @@ impl Line {
         self.order.iter().take(few).copied()
     }
 
+    /// Whether nobody stands in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
     /// How many stand in it.
     pub(super) fn len(&self) -> u32 {
         u32::try_from(self.order.len()).unwrap_or(u32::MAX)

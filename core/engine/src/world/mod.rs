@@ -9,6 +9,7 @@
 //! Rows are dense tables by id. Every change of a row goes through [`World::change`], which keeps the counters:
 //! nothing here scans the fleet but a change of the fleet's own rollouts.
 
+mod api_servers;
 mod certificates;
 mod drain;
 mod finished;
@@ -25,6 +26,7 @@ mod standing;
 mod standings;
 mod under_way;
 mod users;
+mod work;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -43,6 +45,7 @@ use seaworthy_model::machine::{HostId, Installed};
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
+pub use api_servers::KnownApiServers;
 pub use certificates::{Certificates, Request};
 pub use drain::{Drain, Listed};
 pub(crate) use finished::Terms;
@@ -99,8 +102,12 @@ pub struct World {
     repairs: Repairs,
     /// What each subject waited for when it was last looked at.
     blockers: BySubject<Blocker>,
-    /// A version was seen that depends on another component.
+    /// The versions of the API servers.
+    pub api_servers: KnownApiServers,
+    /// A version was seen that depends on another component, or has rules about versions.
     ordered: bool,
+    /// A version was seen that has rules about versions.
+    ruled: bool,
     /// What has to be looked at.
     touched: Vec<(Subject, Priority)>,
     now: Timestamp,
@@ -113,9 +120,6 @@ pub(crate) const WARM_AT_ONCE: usize = 32;
 
 /// The rows of fewer machines are near as they are.
 const LARGE: usize = 4_096;
-
-/// Room for so many subjects is kept.
-const TOUCHED_KEPT: usize = 4_096;
 
 /// One version of a component.
 #[derive(Clone, Debug, Default)]
@@ -147,6 +151,13 @@ pub struct InFlight {
     pub epoch: Epoch,
     /// What it does.
     pub kind: InFlightKind,
+}
+
+impl InFlight {
+    /// Whether it writes to the Machine itself.
+    const fn is_write_of_machine(&self) -> bool {
+        matches!((self.subject, self.kind), (Subject::Machine(_), InFlightKind::Write))
+    }
 }
 
 /// What an action in flight does.
@@ -271,6 +282,11 @@ impl World {
         self.ordered
     }
 
+    /// Whether any version has rules about versions, or had.
+    pub(crate) const fn is_ruled(&self) -> bool {
+        self.ruled
+    }
+
     /// The name of a machine; empty when it was never named.
     #[must_use]
     pub fn machine_name(&self, id: MachineId) -> &str {
@@ -388,44 +404,6 @@ impl World {
 
     pub(crate) const fn set_now(&mut self, now: Timestamp) {
         self.now = now;
-    }
-
-    pub(crate) fn touch(&mut self, subject: Subject, priority: Priority) {
-        self.touched.push((subject, priority));
-    }
-
-    pub(crate) fn take_touched(&mut self) -> Vec<(Subject, Priority)> {
-        core::mem::take(&mut self.touched)
-    }
-
-    /// Goes on using the room of a list that was worked off, unless that was an uncommonly long one.
-    pub(crate) fn reuse_touched(&mut self, worked_off: Vec<(Subject, Priority)>) {
-        if worked_off.is_empty() && self.touched.is_empty() && worked_off.capacity() <= TOUCHED_KEPT {
-            self.touched = worked_off;
-        }
-    }
-
-    /// Hands out free slots: touches as many of those that wait as there are slots.
-    pub(crate) fn offer_slots(&mut self) {
-        let free = self.slots().saturating_sub(self.occupied);
-        if free > 0 && self.waiting() > 0 {
-            // After them: what they leave may be admitted.
-            self.touch(Subject::PackageVersion, Priority::Low);
-        }
-        for _ in 0..free.min(self.waiting()) {
-            self.warm_line(&self.waiting);
-            let Some(id) = self.waiting.pop() else { return };
-            self.touch(Subject::Machine(id), Priority::Normal);
-        }
-    }
-
-    /// Hands out free sessions: touches as many of those that wait as there are sessions.
-    pub(crate) fn offer_sessions(&mut self, sessions_max: u32) {
-        for _ in 0..sessions_max.saturating_sub(self.sessions) {
-            self.warm_line(&self.sessionless);
-            let Some(id) = self.sessionless.pop() else { return };
-            self.touch(Subject::Machine(id), Priority::Normal);
-        }
     }
 
     /// Puts a machine among those that wait for nothing but a slot.

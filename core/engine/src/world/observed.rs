@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use seaworthy_model::component::VersionObject;
 use seaworthy_model::event::Observation;
@@ -12,6 +13,7 @@ use seaworthy_model::meta::Meta;
 use seaworthy_model::node::{Health, NodeObject, NodeState};
 use seaworthy_model::package_version::PackageVersionObject;
 use seaworthy_model::report::Subject;
+use seaworthy_model::requirement::ApiServers;
 use seaworthy_model::time::Timestamp;
 
 use super::rollouts::Reach;
@@ -28,6 +30,7 @@ impl World {
             Observation::PackageVersion(object) => self.observe_package_version(object),
             Observation::Node(id, node) => self.observe_node(id, node),
             Observation::CertificateRequest(id, object) => self.observe_request(id, object),
+            Observation::ApiServers(found) => self.observe_api_servers(found),
             Observation::Lease(lease) => self.observe_lease(lease),
             Observation::Synced(kind) => self.observe_synced(kind),
             Observation::Stopping => {
@@ -117,7 +120,10 @@ impl World {
             }
             machine.object = object.map(|object| *object);
         });
-        self.touch(Subject::Machine(id), Priority::Normal);
+        // While something is under way nothing is decided about it, and the end of that looks at it anyway.
+        if self.machine(id).action.is_none() {
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
     }
 
     /// Forgets whose host it was: the one that is recorded, and the one that was reached before it could be recorded.
@@ -135,7 +141,8 @@ impl World {
     fn observe_version(&mut self, id: VersionId, object: Option<Box<VersionObject>>) {
         let lists = self.leadership.lists;
         let spec = object.as_ref().and_then(|object| object.spec.as_ref().ok());
-        self.ordered |= spec.is_some_and(|spec| !spec.depends_on.is_empty());
+        self.ruled |= spec.is_some_and(|spec| !spec.requires.is_empty());
+        self.ordered |= self.ruled || spec.is_some_and(|spec| !spec.depends_on.is_empty());
         let version = self.version_mut(id);
         let leaving = object.as_ref().filter(|object| object.meta.is_terminating());
         let uid = |object: &VersionObject| object.meta.uid;
@@ -165,6 +172,27 @@ impl World {
         }
         // Before all was listed nobody waits for a version.
         if self.leadership.unsynced().is_none() {
+            self.touch_blocked();
+        }
+    }
+
+    fn observe_api_servers(&mut self, found: ApiServers) {
+        if self.api_servers.find(found) {
+            self.weigh_rules_anew();
+        }
+    }
+
+    /// Forgets what is known of the API servers once it is so old.
+    pub(crate) fn forget_api_servers(&mut self, memory: Duration) {
+        if self.api_servers.tell_time(self.now, memory) {
+            self.weigh_rules_anew();
+        }
+    }
+
+    /// Other API servers are known than before: looks again at who may wait because of them.
+    fn weigh_rules_anew(&mut self) {
+        if self.is_ruled() && self.leadership.unsynced().is_none() {
+            self.touch(Subject::PackageVersion, Priority::Urgent);
             self.touch_blocked();
         }
     }

@@ -4,6 +4,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use seaworthy_model::id::{ComponentId, MachineId};
@@ -59,8 +60,7 @@ impl Repairs {
         if self.0.is_empty() {
             return;
         }
-        let all = (machine, ComponentId(0))..=(machine, ComponentId(u32::MAX));
-        let lasting = self.0.range(all).filter(|((_, component), repeated)| {
+        let lasting = self.0.range(all_of(machine)).filter(|((_, component), repeated)| {
             is_intact(*component).is_none_or(|is_intact| is_intact && now >= repeated.last + 2 * interval)
         });
         let lasting: Vec<_> = lasting.map(|(key, _)| *key).collect();
@@ -71,7 +71,9 @@ impl Repairs {
 
     /// People have changed what they want of this machine, or it is another one: what was done before does not count.
     pub(super) fn forget(&mut self, machine: MachineId) {
-        self.0.retain(|(repaired, _), _| *repaired != machine);
+        while let Some(key) = self.0.range(all_of(machine)).next().map(|(key, _)| *key) {
+            self.0.remove(&key);
+        }
     }
 
     /// Whether a component is changed by somebody else again and again.
@@ -84,11 +86,15 @@ impl Repairs {
 
     /// The component of a machine that is contested most.
     pub(super) fn worst(&self, machine: MachineId) -> Option<(ComponentId, Contested)> {
-        let all = (machine, ComponentId(0))..=(machine, ComponentId(u32::MAX));
         let contested = self
             .0
-            .range(all)
+            .range(all_of(machine))
             .filter_map(|((_, component), _)| Some((*component, self.contested(machine, *component)?)));
         contested.max_by_key(|(_, contested)| contested.times)
     }
+}
+
+/// The keys of all components of a machine.
+const fn all_of(machine: MachineId) -> RangeInclusive<(MachineId, ComponentId)> {
+    (machine, ComponentId(0))..=(machine, ComponentId(u32::MAX))
 }

@@ -95,6 +95,7 @@ impl World {
                 superseded: is_terminating || self.fleet.want(record.component) != Some(&record.to),
                 counts: Counts::default(),
                 waiting: BTreeSet::new(),
+                hindered_at: None,
                 to_releases,
                 from_releases,
                 record,

@@ -19,6 +19,7 @@ impl World {
         }
         let derived = self.derive(id);
         let row = &mut self.machines[id];
+        let is_blocked = row.blocked.is_some();
         // A reservation ends with what it was made for.
         row.parked |= derived.standings.iter().all(|standing| standing != Standing::Reserved);
         if row.derived == derived {
@@ -38,6 +39,9 @@ impl World {
             let new = derived.standings.get(index).unwrap_or_default();
             rollout.counts.uncount(old, &before);
             rollout.counts.count(new, derived);
+            if is_blocked && (old, new) == (Standing::Reserved, Standing::Excused) {
+                rollout.hindered_at = Some(self.now);
+            }
             opens |= !had_room && rollout.counts.room(failures_max) > 0;
             if old != new || before.uid != uid {
                 // A new incarnation has another rank.

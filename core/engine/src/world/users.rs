@@ -1,7 +1,7 @@
 //! Who uses a version: without it nobody could repair or remove what is installed.
 
 use seaworthy_model::host::OperationState;
-use seaworthy_model::id::{MachineId, VersionId};
+use seaworthy_model::id::{ComponentId, MachineId, VersionId};
 use seaworthy_model::machine::Want;
 
 use super::{Machine, World};
@@ -50,6 +50,17 @@ impl World {
         spec.map(|setting| &setting.want)
             .chain(records.flat_map(|record| record.from.iter().chain([&record.to])))
             .any(|want| names(want, version))
+    }
+
+    /// Whether a version depends on a component.
+    pub(crate) fn needs(&self, version: VersionId, component: ComponentId) -> bool {
+        self.version_spec(version).is_some_and(|spec| spec.depends_on.contains(&component))
+    }
+
+    /// Whether any version of a component depends on another component.
+    pub(crate) fn may_need(&self, component: ComponentId, needed: ComponentId) -> bool {
+        let specs = self.versions.iter().filter_map(|version| version.object.as_ref()?.spec.as_ref().ok());
+        specs.into_iter().any(|spec| spec.component == component && spec.depends_on.contains(&needed))
     }
 
     /// Whether everything was listed since the deletion of a version was seen. Watches of different kinds come in no order:

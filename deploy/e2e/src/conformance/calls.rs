@@ -19,10 +19,12 @@ use crate::run::Run;
 /// else, and they may do what they may do elsewhere.
 pub const USER: &str = "system:serviceaccount:seaworthy-system:seaworthy-operator";
 
-/// What the API server writes down: the calls of operators; the bodies of patches only, since others hold Secrets.
+/// What the API server writes down: the calls of operators, but for the question which version it is, which is about no
+/// object; the bodies of patches only, since others hold Secrets.
 pub(crate) fn policy() -> String {
     format!(
         "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules:\n\
+         - {{level: None, nonResourceURLs: [\"/version\"]}}\n\
          - {{level: Request, users: [\"{USER}\"], verbs: [patch]}}\n\
          - {{level: Metadata, users: [\"{USER}\"]}}\n\
          - {{level: None}}\n"

@@ -109,7 +109,10 @@ impl WaitsFor {
             | Blocker::NoArtefact(_)
             | Blocker::MissingParameter(_)
             | Blocker::Dependency { .. }
-            | Blocker::DependencyCycle { .. } => 10,
+            | Blocker::DependencyCycle { .. }
+            | Blocker::VersionSkew { .. }
+            | Blocker::ApiServerSkew { .. }
+            | Blocker::ApiServerUnknown { .. } => 10,
             Blocker::IdentityMismatch | Blocker::DuplicateHost | Blocker::ForeignIdentity => 11,
             Blocker::ReleaseFailed { .. } => 12,
             Blocker::MaxFailures { .. } => 13,

@@ -109,6 +109,13 @@ impl World {
         hosts: impl IntoIterator<Item = u32>,
         components: &BTreeMap<String, String>,
     ) -> Vec<String> {
+        let expected: Vec<_> = components
+            .iter()
+            .map(|(component, version)| {
+                let known = self.catalogue.find_component(component);
+                (component, version, known, format!("{component}-{version}"))
+            })
+            .collect();
         let mut problems = Vec::new();
         let mut wrong = 0u32;
         for number in hosts {
@@ -119,16 +126,13 @@ impl World {
             if self.machine_stored(number).is_none() {
                 continue;
             }
-            for (component, version) in components {
-                let known = self.catalogue.find_component(component);
+            for (component, version, known, wanted) in &expected {
                 let present = known.and_then(|known| host.installed_of(known));
                 let name = present.map(|installed| self.catalogue.version_name(installed.version));
                 let right = match (version.as_str(), present) {
                     ("none", present) => present.is_none(),
                     (_, None) => false,
-                    (version, Some(installed)) => {
-                        installed.drift.is_none() && name == Some(format!("{component}-{version}").as_str())
-                    }
+                    (_, Some(installed)) => installed.drift.is_none() && name == Some(wanted.as_str()),
                 };
                 if !right {
                     wrong += 1;

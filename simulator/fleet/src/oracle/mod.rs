@@ -18,6 +18,7 @@ mod reasons;
 mod recount;
 mod removal;
 mod restraint;
+mod skew;
 mod start;
 mod starvation;
 mod versions;
@@ -44,6 +45,7 @@ use leadership::Leadership;
 use order::Precedence;
 use removal::Removal;
 use restraint::Restraint;
+use skew::Rules;
 use starvation::Starvation;
 use versions::Versions;
 use wishes::Wishes;
@@ -89,7 +91,7 @@ pub(crate) struct Over<'a> {
 const VIOLATIONS_MAX: usize = 100;
 
 /// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 26] = [
+const OWN_INVARIANTS: [&str; 27] = [
     "budget",
     "hostExclusivity",
     "leadership",
@@ -103,6 +105,7 @@ const OWN_INVARIANTS: [&str; 26] = [
     "livelock",
     "versionOrder",
     "dependencyOrder",
+    "versionSkew",
     "pause",
     "effects",
     "oscillation",
@@ -144,6 +147,7 @@ pub struct Oracle {
     restraint: Restraint,
     versions: Versions,
     precedence: Precedence,
+    rules: Rules,
     identities: Identities,
     drains: Drains,
     /// Machines that exist, by uid.
@@ -169,6 +173,7 @@ impl Oracle {
             restraint: Restraint::new(hosts),
             versions: Versions::default(),
             precedence: Precedence::default(),
+            rules: Rules::default(),
             identities: Identities::default(),
             drains: Drains::default(),
             machines: BTreeMap::new(),
@@ -293,6 +298,7 @@ impl Oracle {
             }
             Kind::MachineComponent => {
                 self.precedence.written(written);
+                self.rules.written(written);
                 if written.removed {
                     self.wishes.version_removed();
                 }

@@ -9,6 +9,8 @@
 //! | `TooManyFailures` | as many hosts as may have failed releases |
 //! | `Paused` | somebody paused the Machine or the fleet |
 //! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter`, `DependencyCycle` | the objects, read again |
+//! | `VersionSkew`, `ApiServerSkew` | the rule, read again, and the versions of the API servers |
+//! | `ApiServerUnknown` | no API server tells its version |
 //! | `DuplicateHost`, `IdentityMismatch` | the host's owner, its machine-id |
 //! | `Draining`, `DrainOverdue` | pods on the Node |
 //! | `DisruptionBudget` | pods on the Node, and budgets that allow nothing |
@@ -26,6 +28,7 @@ use seaworthy_model::component::VersionSpec;
 use seaworthy_model::id::{ComponentId, Kind, VersionId};
 use seaworthy_model::package_version::SINGLETON;
 use seaworthy_model::report::{Blocker, Subject};
+use seaworthy_model::requirement::{Party, Requirement, VersionNumber};
 
 use super::convergence::Stray;
 use crate::world::World;
@@ -114,6 +117,9 @@ impl<'a> Truth<'a> {
                 spec.machine_parameters.iter().any(|name| !machine.spec.parameters.contains_key(name))
             }),
             Blocker::Dependency { component } => of_host(&|host| self.is_entangled(host, component)),
+            Blocker::VersionSkew { .. }
+            | Blocker::ApiServerSkew { .. }
+            | Blocker::ApiServerUnknown { .. } => self.is_skewed(said),
             Blocker::DependencyCycle { component } => self.is_in_circle(component),
             Blocker::DuplicateHost => {
                 let uid = machine.metadata.uid.get();
@@ -213,6 +219,29 @@ impl<'a> Truth<'a> {
         let version = self.world.api.get(Kind::MachineComponent, version).map(|object| object.resource());
         let Some(Resource::MachineComponent(object)) = version else { return Vec::new() };
         object.spec.depends_on.clone()
+    }
+
+    /// Whether a rule about versions is as it is told.
+    fn is_skewed(&self, said: Blocker) -> bool {
+        let now = self.world.now();
+        let mut servers = self.world.api_servers.there(now, now);
+        if let Blocker::VersionSkew { version, rule, other } = said {
+            let number = self.version(other).and_then(|spec| VersionNumber::of(&spec.version));
+            return self.rule(version, rule).is_some_and(|rule| !rule.admits(number));
+        }
+        if let Blocker::ApiServerSkew { version, rule, found } = said {
+            let is_there = servers.any(|there| there == found);
+            return is_there && self.rule(version, rule).is_some_and(|rule| !rule.admits(Some(found)));
+        }
+        let Blocker::ApiServerUnknown { version } = said else { return false };
+        let has_rule =
+            |spec: Arc<VersionSpec>| spec.requires.iter().any(|rule| rule.party == Party::ApiServer);
+        servers.next().is_none() && self.version(version).is_some_and(has_rule)
+    }
+
+    /// A rule of a version.
+    fn rule(&self, version: VersionId, rule: u8) -> Option<Requirement> {
+        self.version(version)?.requires.get(usize::from(rule)).copied()
     }
 
     fn version(&self, version: VersionId) -> Option<Arc<VersionSpec>> {

@@ -5,8 +5,8 @@ use seaworthy_kernel::Timestamp;
 use super::Oracle;
 use super::wishes::{self, Step};
 use crate::world::api_server::ApiServer;
-use crate::world::host::{Change, Command, Host, Order, Work};
-use crate::world::{Catalogue, since_start};
+use crate::world::host::{Change, Command, Order};
+use crate::world::since_start;
 
 /// The start of an operation on a host.
 #[derive(Clone, Copy, Debug)]
@@ -60,22 +60,6 @@ impl Oracle {
             self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));
         }
         judged.exhausted
-    }
-
-    /// Work begins on a host that is as it is here.
-    pub(crate) fn begins(
-        &mut self,
-        (number, host): (u32, &Host),
-        work: &Work,
-        catalogue: &Catalogue,
-        now: Timestamp,
-    ) {
-        if self.precedence.is_empty() {
-            return;
-        }
-        if let Some(objection) = self.precedence.objection(host, work, catalogue) {
-            self.breach("dependencyOrder", now, format!("host {number} began {objection}"));
-        }
     }
 
     /// Whether somebody wants just this now: a version may go back, and a pause may be broken, only as long as the operator

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use seaworthy_kernel::{Seed, Share, Span};
 use seaworthy_model::cause::CauseKind;
+use seaworthy_model::requirement::VersionNumber;
 use serde::Deserialize;
 
 pub use check::{Check, ExpectedCondition, InstalledOn, Occasion};
@@ -116,6 +117,37 @@ pub struct Fleet {
     /// ends in a seat is started again there.
     #[serde(default = "one")]
     pub operators: u32,
+    /// The version of the API servers, for example `1.36.3`. Without one they do not tell it.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub api_server: Option<ApiServerVersion>,
+}
+
+/// The version of API servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ApiServerVersion(pub VersionNumber);
+
+impl TryFrom<String> for ApiServerVersion {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        VersionNumber::parse(&text)
+            .map(Self)
+            .ok_or_else(|| format!("{text:?} is not three numbers, such as \"1.36.0\""))
+    }
+}
+
+/// An upgrade of the API servers: for a while there are both.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApiServerUpgrade {
+    /// The version that they have in the end.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub to: ApiServerVersion,
+    /// How long there are some of the one before.
+    pub lasting: Length,
 }
 
 /// What runs on the Nodes of a fleet: apps whose controllers make another pod when one goes, each with a disruption budget.
@@ -293,6 +325,9 @@ pub struct Moment {
     /// They start one more operator, in this seat (0 is that of the first).
     #[serde(default)]
     pub start_operator: Option<u32>,
+    /// They begin to upgrade the API servers, or to set them back, one after the other.
+    #[serde(default)]
+    pub upgrade_api_servers: Option<ApiServerUpgrade>,
 }
 
 /// A change to the specs of machines of the fleet.
@@ -392,6 +427,9 @@ impl Scenario {
                 problems.push(format!("{field}.at: later than quiet.after"));
             }
             last = moment.at.0;
+            if moment.upgrade_api_servers.is_some() && self.fleet.api_server.is_none() {
+                problems.push(format!("{field}.upgradeApiServers: fleet.apiServer does not say from what"));
+            }
             for (index, manifest) in moment.apply.iter().enumerate() {
                 manifest.judge(&format!("{field}.apply[{index}]"), &mut problems);
             }

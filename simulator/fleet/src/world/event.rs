@@ -29,12 +29,15 @@ pub(crate) enum Event {
         /// The kind it listed.
         kind: Kind,
     },
-    /// A process calls `reconcile`.
+    /// The API servers have told a process their versions.
+    Versions {
+        /// The process.
+        process: u32,
+    },
+    /// A process calls `reconcile`, if it still wants to.
     Turn {
         /// The process.
         process: u32,
-        /// Void unless this is the call it waits for.
-        generation: u32,
     },
     /// A process gives up the actions whose deadline has come.
     Deadline {

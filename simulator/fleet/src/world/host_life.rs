@@ -90,7 +90,8 @@ impl World {
         let began = Began { host: number, order: *order, component: &component, sent, touches, step };
         if touches {
             let host = &self.hosts[number as usize];
-            self.oracle.begins((number, host), &work, &self.catalogue, self.queue.now());
+            let times = (sent, self.queue.now());
+            self.oracle.begins((number, host), &work, (&self.catalogue, &self.api_servers), times);
         }
         let exhausted = self.oracle.began(&began, &self.api, self.queue.now());
         if exhausted {
@@ -127,7 +128,16 @@ impl World {
     /// A step ends.
     pub(super) fn step(&mut self, number: u32, run: u32) {
         let setting = setting!(self, number);
-        match self.hosts[number as usize].advance(run, &setting) {
+        let before = self.oracle.has_rules().then(|| self.hosts[number as usize].at_work_on()).flatten();
+        let progress = self.hosts[number as usize].advance(run, &setting);
+        if let Some((work, before)) = before {
+            let host = &self.hosts[number as usize];
+            let after = host.installed_of(work.component).map(|installed| installed.version);
+            if after != before {
+                self.oracle.changed((number, host), &work, &self.catalogue, self.queue.now());
+            }
+        }
+        match progress {
             None => self.queue.discount(),
             Some(Progress::Next(step, length)) => self.step_begun(number, run, step, length),
             Some(Progress::Ended { work, ended, sessions }) => {

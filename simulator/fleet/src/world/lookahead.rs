@@ -40,6 +40,7 @@ impl World {
             Event::Start { .. }
             | Event::Deliver { .. }
             | Event::List { .. }
+            | Event::Versions { .. }
             | Event::Turn { .. }
             | Event::Deadline { .. }
             | Event::Renewal { .. }

@@ -8,6 +8,7 @@ pub mod host;
 
 mod actors;
 mod adoption;
+mod api_servers;
 mod arrival;
 mod blindness;
 mod catalogue;
@@ -43,6 +44,7 @@ use seaworthy_model::machine::HostId;
 
 pub(crate) use api_server::OPERATOR;
 use api_server::{ApiServer, KINDS};
+pub(crate) use api_servers::ApiServers;
 use blindness::Blindness;
 use disturbance::Disturbance;
 pub(crate) use event::Event;
@@ -107,6 +109,7 @@ pub struct World {
     deeds: Vec<Option<Deed>>,
     /// What people applied last, but the machines of the fleet.
     applied: BTreeMap<(Kind, Arc<str>), Arc<Resource>>,
+    pub(crate) api_servers: ApiServers,
     rules: Rules,
     disturbance: Disturbance,
     blindness: Blindness,
@@ -160,6 +163,7 @@ impl World {
             routes: Vec::new(),
             deeds: Vec::new(),
             applied: BTreeMap::new(),
+            api_servers: ApiServers::new(scenario.fleet.api_server.map(|version| version.0)),
             rules: Rules::new(keyed_rules(&scenario), ledger.as_ref().is_some_and(Ledger::is_replay)),
             disturbance: Disturbance::default(),
             blindness: Blindness::default(),
@@ -210,7 +214,8 @@ impl World {
             Event::Mail(number) => self.arrive(number),
             Event::Deliver { process, kind } => self.deliver(process, kind),
             Event::List { process, kind } => self.list(process, kind),
-            Event::Turn { process, generation } => self.turn(process, generation),
+            Event::Versions { process } => self.versions_told(process),
+            Event::Turn { process } => self.turn(process),
             Event::Deadline { process } => self.give_up(process),
             Event::Step { host, run } => self.step(host, run),
             Event::Renewal { host } => self.renewal(host),

@@ -79,6 +79,9 @@ impl World {
         for number in &moment.release {
             self.release_host(*number);
         }
+        if let Some(upgrade) = moment.upgrade_api_servers {
+            self.upgrade_api_servers(upgrade);
+        }
         if let Some(seat) = moment.start_operator {
             self.queue.after(std::time::Duration::ZERO, Priority::NORMAL, Event::Start { seat });
         }

@@ -303,11 +303,11 @@ impl<'w> Step<'w> {
             None
         } else if counts.failed >= limit {
             Some(Blocker::TooManyFailures { failed: counts.failed, limit })
-        } else if self.machine.standing(index) == Standing::Parked
+        } else if matches!(self.machine.standing(index), Standing::Parked | Standing::Excused)
             && counts.room(limit) == 0
             && !self.world.is_sabotaged(Sabotage::CatchUpUnlimited)
         {
-            // Whoever catches up trusts the release no more than whoever is admitted.
+            // Whoever catches up trusts the release no more than whoever is admitted; so does whoever was blocked until now.
             Some(counts.without_room(limit))
         } else {
             None

@@ -147,7 +147,9 @@ impl Step<'_> {
 
     fn cordon(self, draft: &mut Draft<'_>, node: &NodeState, reason: &str) {
         if !self.takes_slot(draft) {
-            self.lift(draft);
+            if !self.lift(draft) {
+                self.tell_wait_of_leaving(draft);
+            }
             return;
         }
         let shape = node.shape();
@@ -221,8 +223,10 @@ impl Step<'_> {
         let until = drain.retry.not_before;
         draft.wake_at(until, WakeReason::BackOff);
         let repeated = drain.retry.failures >= draft.config.unreachable_after;
+        // A machine has one verdict, and that of its host comes first: to tell both in turns would never end.
+        let tells = self.certain_trouble(draft.config).is_none();
         match &drain.trouble {
-            Some(cause) if repeated || cause.kind == CauseKind::ApiRefused => {
+            Some(cause) if tells && (repeated || cause.kind == CauseKind::ApiRefused) => {
                 self.tell(draft, &Verdict::hindered(cause), Blocker::BackOff { until });
             }
             Some(_) => draft.wait(Blocker::BackOff { until }),

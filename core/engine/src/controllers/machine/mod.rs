@@ -12,7 +12,8 @@ mod order;
 mod status;
 mod uninstall;
 
-use seaworthy_model::cause::CauseKind;
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::config::Config;
 use seaworthy_model::effect::Target;
 use seaworthy_model::host::Owner;
 use seaworthy_model::id::MachineId;
@@ -50,6 +51,15 @@ struct Step<'w> {
     world: &'w World,
     machine: &'w Machine,
     object: &'w MachineObject,
+}
+
+impl<'w> Step<'w> {
+    /// Why the host cannot be reached or does not do what is asked, once that is certain.
+    fn certain_trouble(self, config: &Config) -> Option<&'w Cause> {
+        let repeated = self.machine.host.retry.failures >= config.unreachable_after;
+        let cause = self.machine.host.trouble.as_ref()?;
+        ((cause.kind.is_definite() || repeated) && cause.kind != CauseKind::HostBusy).then_some(cause)
+    }
 }
 
 impl Step<'_> {
@@ -141,11 +151,7 @@ impl Step<'_> {
     /// Tells that the host cannot be reached or does not do what is asked, once that is certain. True if it was told
     /// just now.
     fn tells_trouble(self, draft: &mut Draft<'_>) -> bool {
-        let Some(cause) = &self.machine.host.trouble else { return false };
-        let repeated = self.machine.host.retry.failures >= draft.config.unreachable_after;
-        if !(cause.kind.is_definite() || repeated) || cause.kind == CauseKind::HostBusy {
-            return false;
-        }
+        let Some(cause) = self.certain_trouble(draft.config) else { return false };
         let verdict = if !cause.kind.is_contact() {
             Verdict::hindered(cause)
         } else if self.machine.is_unresolved() {
@@ -163,11 +169,19 @@ impl Step<'_> {
 
     /// Writes what is to be said about the machine, if it is not said already.
     fn tell(self, draft: &mut Draft<'_>, verdict: &Verdict, blocker: Blocker) {
-        if let Some(status) = self.status(draft.now, verdict) {
-            draft.write_machine_status(self.machine.id, &self.object.meta, status);
-        } else {
+        if !self.says(draft, verdict) {
             draft.wait(blocker);
         }
+    }
+
+    /// Writes a verdict if it is not said already. True if it was not.
+    fn says(self, draft: &mut Draft<'_>, verdict: &Verdict) -> bool {
+        let status = self.status(draft.now, verdict);
+        let is_news = status.is_some();
+        if let Some(status) = status {
+            draft.write_machine_status(self.machine.id, &self.object.meta, status);
+        }
+        is_news
     }
 
     /// Everything is as it should be.
@@ -181,9 +195,7 @@ impl Step<'_> {
         }
         let words = self.describe_contested();
         let verdict = if words.is_empty() { Verdict::in_sync() } else { Verdict::contested(words) };
-        if let Some(status) = self.status(draft.now, &verdict) {
-            draft.write_machine_status(self.machine.id, &self.object.meta, status);
-        }
+        self.says(draft, &verdict);
     }
 
     fn plan_audit(self, draft: &mut Draft<'_>) {

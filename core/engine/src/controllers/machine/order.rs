@@ -15,6 +15,7 @@ use super::Step;
 use super::change::Need;
 use crate::resolution::targets;
 use crate::sabotage::Sabotage;
+use crate::skew::{self, Conflict, Plan};
 
 /// Why a change has to wait for another component of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +42,18 @@ enum State {
     Leaving,
     /// It is there and depends on what is to be removed.
     Depending,
+    /// Its version must not meet the one that is to come: it has to change first.
+    Skewed(Conflict),
+    /// The versions that are wanted cannot be reached, because of one rule or another of any of them.
+    Unreachable(Conflict),
 }
 
 impl<'w> Step<'w> {
     /// Why a change may not be made before something else on the machine changed.
     pub(super) fn hindrance(self, component: ComponentId, change: &Change) -> Option<Hindrance> {
+        if let Some(found) = self.skew(component, change) {
+            return Some(found);
+        }
         let found = match change {
             Change::Install(release) if !self.world.is_sabotaged(Sabotage::DependencyIgnored) => {
                 self.unready(release.version, &mut Vec::from([component]))
@@ -56,6 +64,43 @@ impl<'w> Step<'w> {
             Change::Install(_) | Change::Remove => None,
         };
         found.map(|(other, state)| Hindrance { component, other, state })
+    }
+
+    /// Why rules about versions do not let a change be made now. Only what changes a version is held against them: whatever
+    /// is there may be repaired.
+    fn skew(self, component: ComponentId, change: &Change) -> Option<Hindrance> {
+        if !self.world.is_ruled() || self.step_of(component, change).is_none() {
+            return None;
+        }
+        let (other, state) = match self.plan() {
+            Ok(plan) => plan.before(component).map(|(other, conflict)| (other, State::Skewed(conflict)))?,
+            Err(conflict) => (component, State::Unreachable(conflict)),
+        };
+        Some(Hindrance { component, other, state })
+    }
+
+    /// The order in which the versions that are wanted here can be reached from those that are there.
+    fn plan(self) -> Result<Plan, Conflict> {
+        let wanted = targets(self.world, self.machine).filter_map(|target| match self.need(&target) {
+            Need::Change { change, .. } => self.step_of(target.component, &change),
+            Need::Nothing | Need::Obstacle(_) | Need::Failed(_) => None,
+        });
+        let steps: Vec<skew::Step> = wanted.collect();
+        let stays =
+            |installed: &&InstalledComponent| steps.iter().all(|step| step.component != installed.component);
+        let fixed: Vec<VersionId> =
+            self.installed().iter().filter(stays).map(|installed| installed.version).collect();
+        Plan::new(self.world, steps, &fixed)
+    }
+
+    /// A change of a component as one of its version, if it is one.
+    fn step_of(self, component: ComponentId, change: &Change) -> Option<skew::Step> {
+        let before = self.machine.installed(component).map(|installed| installed.version);
+        let after = match change {
+            Change::Install(release) => Some(release.version),
+            Change::Remove => None,
+        };
+        (before != after).then(|| skew::Step { component, before: Vec::from_iter(before), after })
     }
 
     /// The component that goes next when all of them go: the last one that no other needs, since others may need the earlier
@@ -112,8 +157,7 @@ impl<'w> Step<'w> {
     /// A component that is installed and depends on this one.
     fn dependent_on(self, component: ComponentId) -> Option<ComponentId> {
         let depends = |installed: &&InstalledComponent| {
-            let spec = self.world.version_spec(installed.version);
-            installed.component != component && spec.is_some_and(|spec| spec.depends_on.contains(&component))
+            installed.component != component && self.world.needs(installed.version, component)
         };
         self.installed().iter().find(depends).map(|installed| installed.component)
     }
@@ -143,6 +187,9 @@ impl<'w> Step<'w> {
                 format!("{component} needs {needed}, which is not there, and nobody wants it there")
             }
             State::Leaving => format!("{component} needs {needed}, which is to be removed"),
+            State::Skewed(conflict) | State::Unreachable(conflict) => {
+                return (conflict.blocker(), conflict.reason(), self.world.describe(conflict));
+            }
             State::Depending => format!("{component} is what {needed} needs, which is there"),
         };
         (Blocker::Dependency { component: other }, Reason::Dependency, words)
@@ -152,6 +199,9 @@ impl<'w> Step<'w> {
     fn cause_of(self, mut hindrance: Hindrance) -> Result<Hindrance, Vec<ComponentId>> {
         let mut way = Vec::new();
         loop {
+            if matches!(hindrance.state, State::Unreachable(_)) {
+                return Ok(hindrance);
+            }
             way.push(hindrance.component);
             if let Some(start) = way.iter().position(|component| *component == hindrance.other) {
                 way.push(hindrance.other);

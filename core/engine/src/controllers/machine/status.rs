@@ -255,7 +255,10 @@ fn says_the_same(new: &MachineStatus, old: &MachineStatus) -> bool {
         ConditionKind::ALL.map(|kind| {
             let told = status.condition(kind)?;
             // The epoch that a person has to know, and what is the matter with another component, are in the words.
-            let is_in_words = matches!(told.reason, Reason::StoreRegressed | Reason::Dependency);
+            let is_in_words = matches!(
+                told.reason,
+                Reason::StoreRegressed | Reason::Dependency | Reason::VersionSkew | Reason::ApiServerUnknown
+            );
             let words = is_in_words.then(|| told.message.clone());
             Some((told.truth, told.reason, words))
         })

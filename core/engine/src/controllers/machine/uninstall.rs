@@ -45,6 +45,8 @@ impl Step<'_> {
                 if self.takes_slot(draft) {
                     let work = HostWork::Change { component, change: Change::Remove };
                     draft.order_host(self.world, self.machine, work);
+                } else {
+                    self.tell_wait_of_leaving(draft);
                 }
             }
             None if is_ours && !self.world.is_sabotaged(Sabotage::HostNotGivenUp) => {
@@ -63,6 +65,16 @@ impl Step<'_> {
                 draft.write_finalizers(target, meta, left);
             }
         }
+    }
+
+    /// Tells people why a machine that is being deleted is still there although nothing happens to it: there is no slot.
+    pub(super) fn tell_wait_of_leaving(self, draft: &mut Draft<'_>) {
+        if !self.object.meta.is_terminating() {
+            return;
+        }
+        let words = "it waits until fewer machines are unavailable".into();
+        let verdict = Verdict::out_of_sync(Reason::Terminating).because(words).unfinished();
+        self.says(draft, &verdict);
     }
 
     /// The end of a machine whose host a person has declared gone: that is recorded, its Node goes, and then the finalizer.

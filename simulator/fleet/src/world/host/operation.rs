@@ -236,6 +236,12 @@ impl Host {
         setting.pace.length(setting.draws, u64::from(setting.number), self.runs, Step::Lock)
     }
 
+    /// What is done, and the version that is there of what it changes.
+    pub fn at_work_on(&self) -> Option<(Work, Option<VersionNumber>)> {
+        let work = self.running.as_ref()?.work;
+        Some((work, self.installed_of(work.component).map(|installed| installed.version)))
+    }
+
     /// The step of run number `run` has ended: takes its effect, and says what follows. `None` when that run is over.
     pub fn advance(&mut self, run: u32, setting: &Setting<'_>) -> Option<Progress> {
         if !self.is_on() || self.running.as_ref().is_none_or(|running| running.run != run) {

@@ -67,12 +67,18 @@ impl Deadlines {
     /// The actions whose deadline has come, in the order of both.
     pub(super) fn overdue(&mut self, now: Timestamp) -> Vec<ActionId> {
         let mut overdue = Vec::new();
-        for list in &mut self.lists {
-            let due = list.partition_point(|(deadline, _)| *deadline <= now);
-            overdue.extend(list.drain(..due));
+        let mut lists = std::mem::take(&mut self.lists);
+        for list in &mut lists {
+            while let Some(due) = list.front().copied().filter(|(deadline, _)| *deadline <= now) {
+                list.pop_front();
+                if self.is_under_way(due.1) {
+                    overdue.push(due);
+                }
+            }
         }
+        self.lists = lists;
         overdue.sort_unstable();
-        overdue.into_iter().map(|(_, action)| action).filter(|action| self.is_under_way(*action)).collect()
+        overdue.into_iter().map(|(_, action)| action).collect()
     }
 }
 

@@ -102,19 +102,22 @@ impl World {
         self.processes[number] = Some(process);
     }
 
+    /// A process has learnt something: it decides soon, if there is anything to decide.
     pub(in crate::world) fn turn_soon(&mut self, process: &mut Process) {
+        if !process.engine.has_work() {
+            return;
+        }
         let at = self.queue.now() + TURN;
         process.want_turn(at, &mut self.queue);
     }
 
     /// A process decides.
-    pub(in crate::world) fn turn(&mut self, number: u32, generation: u32) {
+    pub(in crate::world) fn turn(&mut self, number: u32) {
         let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
-        if process.turn_generation != generation {
+        if !process.takes_turn(self.queue.now()) {
             self.queue.discount();
             return self.put_process(process);
         }
-        process.turn_at = None;
         let turn = process.engine.reconcile(process.clock.read(self.queue.now()));
         self.warm_actions(&process, &turn.actions);
         self.judge_turn(&process, &turn);
@@ -180,6 +183,7 @@ impl World {
                 for kind in KINDS {
                     self.want_list(process, kind);
                 }
+                self.want_versions(process);
                 self.answer(sender, Duration::ZERO, Outcome::Done(Receipt::Nothing));
                 Dispatched::Alive
             }

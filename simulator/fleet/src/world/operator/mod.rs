@@ -56,8 +56,12 @@ pub(super) struct Process {
     pinning: BTreeMap<MachineId, (Arc<v1alpha1::MachineSpec>, Parsed<MachineSpec>)>,
     deadlines: Deadlines,
     deadline_at: Option<Timestamp>,
+    /// When it decides next.
     turn_at: Option<Timestamp>,
-    turn_generation: u32,
+    /// When turns of it are due in the queue, also those before which it decided otherwise: a handful.
+    turns: Vec<Timestamp>,
+    /// It asks the API servers for their versions now and then.
+    pub(super) asks_versions: bool,
     /// Machines of which it learnt something since it last decided as a leader; `None` when nobody wants to know.
     touched: Option<Vec<MachineId>>,
 }
@@ -80,7 +84,8 @@ impl Process {
             deadlines: Deadlines::default(),
             deadline_at: None,
             turn_at: None,
-            turn_generation: 0,
+            turns: Vec::new(),
+            asks_versions: false,
             touched: None,
         }
     }
@@ -114,7 +119,7 @@ impl Process {
         self.engine.observe(input);
     }
 
-    fn observed(&mut self, observation: Observation) {
+    pub(super) fn observed(&mut self, observation: Observation) {
         self.observe(Input::Observed(observation));
     }
 
@@ -125,9 +130,17 @@ impl Process {
             return;
         }
         self.turn_at = Some(at);
-        self.turn_generation = self.turn_generation.wrapping_add(1);
-        let event = Event::Turn { process: self.number, generation: self.turn_generation };
-        queue.at(at, Priority::DECISION, event);
+        // Most of what it learns asks for a turn at once, and after that one it waits for the same time as before.
+        if !self.turns.contains(&at) {
+            self.turns.push(at);
+            queue.at(at, Priority::DECISION, Event::Turn { process: self.number });
+        }
+    }
+
+    /// Takes up a turn that is due. False if it does not want one any more, or not yet.
+    fn takes_turn(&mut self, now: Timestamp) -> bool {
+        self.turns.retain(|at| *at > now);
+        self.turn_at.take_if(|due| *due <= now).is_some()
     }
 
     /// Notes that an action is under way.

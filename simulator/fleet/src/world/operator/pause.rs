@@ -59,6 +59,7 @@ impl World {
         self.paused.retain(|_, until| *until > now);
         let (process, priority, brings) = match *event {
             Event::Deliver { process, .. } | Event::List { process, .. } => (process, Priority::NORMAL, true),
+            Event::Versions { process } => (process, Priority::NORMAL, true),
             Event::Turn { process, .. } => (process, Priority::DECISION, false),
             Event::Deadline { process } => (process, Priority::NORMAL, false),
             Event::Mail(number) => match self.mail.recipient(number) {

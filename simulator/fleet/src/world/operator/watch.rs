@@ -135,6 +135,7 @@ impl Process {
             | Observation::Lease(_)
             | Observation::Named(_)
             | Observation::Synced(_)
+            | Observation::ApiServers(_)
             | Observation::Stopping => 0,
         };
         let present = &mut self.watch(kind).present;

@@ -1,10 +1,10 @@
 //! Every invariant bites: an honest turn passes, and the same turn with one thing wrong does not.
 
-#[path = "../../engine/tests/fixture/mod.rs"]
+mod drain;
+#[path = "../../../engine/tests/fixture/mod.rs"]
 mod fixture;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use fixture::{DNS, Fixture, WEB, absent, want, web};
 use seaworthy_check::{CHECKS, check, recount};
@@ -12,7 +12,6 @@ use seaworthy_engine::Engine;
 use seaworthy_engine::sabotage::Sabotage;
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::certificate::{CertificateRequestObject, RequestContent, RequestState, Usages};
-use seaworthy_model::component::Disruption;
 use seaworthy_model::config::Config;
 use seaworthy_model::digest::Digest;
 use seaworthy_model::draw::Seed;
@@ -25,6 +24,7 @@ use seaworthy_model::machine::{Condition, Reason, Truth};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Turn;
+use seaworthy_model::requirement::{ApiServers, Party, Requirement, VersionNumber};
 use seaworthy_model::time::Timestamp;
 
 /// Lets the fixture go on until a turn contains an action that `wanted` accepts.
@@ -95,6 +95,46 @@ fn order_sees_an_install_that_comes_too_early_and_a_removal_that_does() {
     fixture.store.touch_version(0);
     fixture.deliver();
     assert_eq!(broken(&fixture, turn, is_install, unchanged), ["order"]);
+}
+
+#[test]
+fn skew_sees_versions_that_must_not_meet() {
+    let at = |text: &str| VersionNumber::parse(text);
+    let rule = |fixture: &mut Fixture, version: u32, name: &str, party, at_least: &str| {
+        let object = fixture.store.versions.get_mut(&version).expect("the fixture has it");
+        let spec = Arc::make_mut(object.spec.as_mut().expect("it is acceptable"));
+        name.clone_into(&mut spec.version);
+        spec.requires = vec![Requirement { party, at_least: at(at_least), below: None }];
+        fixture.store.touch_version(version);
+        fixture.deliver();
+    };
+    let unchanged = |_: &mut Action| ();
+    // Learnt while it is on its way: what it requires of API servers that nobody has heard of, or that are too old.
+    let (mut fixture, turn) = about_to_install();
+    assert_eq!(broken(&fixture, turn.clone(), is_install, unchanged), [""; 0]);
+    rule(&mut fixture, 0, "1.36.0", Party::ApiServer, "1.36.0");
+    assert_eq!(broken(&fixture, turn.clone(), is_install, unchanged), ["skew"]);
+    let find = |fixture: &mut Fixture, oldest: &str, newest: &str| {
+        let found = ApiServers::of([oldest, newest].into_iter().filter_map(at)).expect("two versions");
+        fixture.engine.observe(Event::Observed(Observation::ApiServers(found)));
+    };
+    find(&mut fixture, "1.36.2", "1.37.0");
+    assert_eq!(broken(&fixture, turn.clone(), is_install, unchanged), [""; 0]);
+    find(&mut fixture, "1.35.9", "1.37.0");
+    assert_eq!(broken(&fixture, turn, is_install, unchanged), ["skew"], "the oldest counts as well");
+
+    for (holder, other) in [((WEB, 0), (DNS, 3)), ((DNS, 3), (WEB, 0))] {
+        let mut fixture = Fixture::new(1);
+        fixture.store.edit_machine(0, |spec| spec.pins = vec![want(DNS, VersionId(3))]);
+        fixture.settle();
+        fixture.store.edit_machine(0, |spec| spec.pins.push(want(WEB, web(1))));
+        fixture.deliver();
+        let turn = turn_with(&mut fixture, is_install);
+        assert_eq!(broken(&fixture, turn.clone(), is_install, unchanged), [""; 0]);
+        rule(&mut fixture, holder.1, "1.0.0", Party::Component(other.0), "2.0.0");
+        let names = broken(&fixture, turn, is_install, unchanged);
+        assert_eq!(names, ["skew"], "a version without numbers cannot be compared");
+    }
 }
 
 #[test]
@@ -364,6 +404,7 @@ fn every_invariant_has_a_name_of_its_own() {
         "pause",
         "record",
         "removal",
+        "skew",
     ];
     assert_eq!(names, all);
 }
@@ -474,87 +515,4 @@ fn identity_sees_an_install_without_one() {
         fixture.execute();
     }
     panic!("nothing is installed");
-}
-
-/// One machine on `web-1`, whose changes pods do not outlive, with a Node that has two pods.
-fn with_pods() -> Fixture {
-    let mut fixture = Fixture::new(1);
-    for version in fixture.store.versions.values_mut() {
-        let spec = version.spec.as_mut().expect("every version is acceptable");
-        Arc::make_mut(spec).disruption = Disruption::Drain;
-    }
-    fixture.cluster.add(0, 0);
-    fixture.restart();
-    fixture.store.defaults(vec![want(WEB, web(1))]);
-    fixture.deliver();
-    fixture.pass(Duration::from_secs(600));
-    fixture.cluster.node(0).pods = vec![fixture::pod("web-a"), fixture::pod("web-b")];
-    fixture.store.defaults(vec![want(WEB, web(2))]);
-    fixture.deliver();
-    fixture
-}
-
-#[test]
-fn drain_sees_work_that_pods_do_not_outlive() {
-    let (mut fixture, turn) = about_to_install();
-    fixture.cluster.add(0, 1);
-    fixture.deliver();
-    assert_eq!(check(fixture.engine.world(), &turn), []);
-    let mut version = fixture.store.versions[&0].clone();
-    Arc::make_mut(version.spec.as_mut().expect("acceptable")).disruption = Disruption::Drain;
-    fixture.see(Observation::Version(web(1), Some(Box::new(version))));
-    assert_eq!(broken(&fixture, turn, is_install, |_| {}), ["drain"]);
-}
-
-#[test]
-fn drain_sees_evictions_of_what_is_to_stay() {
-    let mut fixture = with_pods();
-    let is_eviction = |action: &Action| matches!(action.effect, Effect::Evict(_));
-    let turn = turn_with(&mut fixture, is_eviction);
-    let another = |action: &mut Action| {
-        if let Effect::Evict(pod) = &mut action.effect {
-            pod.name = "of-another-node".into();
-        }
-    };
-    assert_eq!(broken(&fixture, turn.clone(), is_eviction, another), ["drain"]);
-    let unfenced = |action: &mut Action| action.fence = Fence::None;
-    assert_eq!(broken(&fixture, turn, is_eviction, unfenced), ["drain"]);
-}
-
-#[test]
-fn drain_sees_whose_cordon_it_is() {
-    let mut fixture = with_pods();
-    fixture.cluster.node(0).pods.clear();
-    fixture.cluster.cordon(0);
-    fixture.deliver();
-    let is_cordon = |action: &Action| matches!(action.effect, Effect::Cordon(_));
-    let turn = turn_with(&mut fixture, is_cordon);
-    let forgets = |action: &mut Action| {
-        if let Effect::Cordon(cordon) = &mut action.effect {
-            cordon.mark.found_unschedulable = false;
-        }
-    };
-    assert_eq!(broken(&fixture, turn, is_cordon, forgets), ["drain"]);
-    fixture.execute();
-    let is_uncordon = |action: &Action| matches!(action.effect, Effect::Uncordon(_));
-    let turn = turn_with(&mut fixture, is_uncordon);
-    let frees = |action: &mut Action| {
-        if let Effect::Uncordon(uncordon) = &mut action.effect {
-            uncordon.stays_unschedulable = false;
-        }
-    };
-    assert_eq!(broken(&fixture, turn, is_uncordon, frees), ["drain"]);
-}
-
-#[test]
-fn drain_sees_the_end_of_a_node_that_is_in_use() {
-    let mut fixture = with_pods();
-    let is_list = |action: &Action| action.effect == Effect::ListPods;
-    let turn = turn_with(&mut fixture, is_list);
-    let node = fixture.cluster.node(0).object.uid;
-    let deletes = |action: &mut Action| {
-        action.effect = Effect::DeleteNode;
-        action.fence = Fence::Incarnation(node);
-    };
-    assert_eq!(broken(&fixture, turn, is_list, deletes), ["drain"]);
 }

@@ -1,0 +1,257 @@
+//! Version rules: which versions may be together, and in which order a machine gets from those that it has to those that
+//! are wanted there.
+//!
+//! Every rule is about two parties, and every component changes once. So whether an order exists is a question about pairs:
+//! where the new version of one and the old version of the other must not meet, the other goes first. An order exists
+//! if what goes first forms no circle, and if all new versions may be together; to find that out takes the square of the
+//! number of changes, not a search through all states. What is restored when a change fails is the state before it,
+//! which is one of those that the order leads through.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use seaworthy_model::id::{ComponentId, VersionId};
+use seaworthy_model::machine::Reason;
+use seaworthy_model::report::Blocker;
+use seaworthy_model::requirement::{API_SERVER, ApiServers, Party, VersionNumber};
+
+use crate::sabotage::Sabotage;
+use crate::world::World;
+
+/// A rule that would be broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    /// The version whose rule it is.
+    version: VersionId,
+    /// Which of its rules.
+    rule: u8,
+    with: With,
+}
+
+/// What a rule does not admit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum With {
+    /// A version of another component.
+    Version(VersionId),
+    /// A version of an API server.
+    ApiServer(VersionNumber),
+    /// An API server of a version that nobody knows.
+    Unknown,
+}
+
+/// A change of the version of one component.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// The component.
+    pub(crate) component: ComponentId,
+    /// What may be there before it.
+    pub(crate) before: Vec<VersionId>,
+    /// What is there after it; `None` when the component is removed.
+    pub(crate) after: Option<VersionId>,
+}
+
+/// That one change has to come before another.
+#[derive(Clone, Copy, Debug)]
+struct Precedence {
+    first: usize,
+    then: usize,
+    /// What would be broken otherwise; `None` when one only depends on the other.
+    conflict: Option<Conflict>,
+}
+
+/// In which order changes can be made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    steps: Vec<Step>,
+    precedences: Vec<Precedence>,
+}
+
+impl Plan {
+    /// The order for these changes, while `fixed` stay as they are.
+    ///
+    /// # Errors
+    /// A rule because of which there is none.
+    pub(crate) fn new(world: &World, steps: Vec<Step>, fixed: &[VersionId]) -> Result<Self, Conflict> {
+        for (index, step) in steps.iter().enumerate() {
+            let Some(after) = step.after else { continue };
+            if let Some(conflict) = world.api_server_conflict(after) {
+                return Err(conflict);
+            }
+            let later = steps[index + 1..].iter().filter_map(|other| other.after);
+            let mut others = fixed.iter().copied().chain(later);
+            if let Some(conflict) = others.find_map(|other| world.conflict(after, other)) {
+                return Err(conflict);
+            }
+        }
+        let mut plan = Self { steps, precedences: Vec::new() };
+        plan.precedences = plan.precede(world);
+        match plan.circle() {
+            Some(conflict) => Err(conflict),
+            None => Ok(plan),
+        }
+    }
+
+    /// The component that has to change before this one, and why.
+    pub(crate) fn before(&self, component: ComponentId) -> Option<(ComponentId, Conflict)> {
+        self.precedences.iter().find_map(|precedence| {
+            let is_then = self.steps[precedence.then].component == component;
+            Some((self.steps[precedence.first].component, precedence.conflict.filter(|_| is_then)?))
+        })
+    }
+
+    fn precede(&self, world: &World) -> Vec<Precedence> {
+        let mut precedences = Vec::new();
+        for (then, step) in self.steps.iter().enumerate() {
+            for (first, other) in self.steps.iter().enumerate().filter(|(first, _)| *first != then) {
+                let meets = |after| other.before.iter().find_map(|before| world.conflict(after, *before));
+                let conflict = step.after.and_then(meets);
+                let is_ignored = world.is_sabotaged(Sabotage::SkewOnTheWay);
+                if conflict.is_some() && !is_ignored {
+                    precedences.push(Precedence { first, then, conflict });
+                } else if step.waits_for(other, world) {
+                    precedences.push(Precedence { first, then, conflict: None });
+                }
+            }
+        }
+        precedences
+    }
+
+    /// A rule that a circle of precedences comes from. One of nothing but dependencies is told of elsewhere.
+    fn circle(&self) -> Option<Conflict> {
+        let ruled = self.precedences.iter().filter_map(|precedence| Some((precedence, precedence.conflict?)));
+        ruled.into_iter().find_map(|(precedence, conflict)| {
+            self.leads(precedence.then, precedence.first).then_some(conflict)
+        })
+    }
+
+    /// Whether one change has to come before another, directly or not.
+    fn leads(&self, from: usize, to: usize) -> bool {
+        let mut seen = Vec::from([from]);
+        let mut next = 0;
+        while let Some(&at) = seen.get(next) {
+            next += 1;
+            for after in self.precedences.iter().filter(|it| it.first == at).map(|it| it.then) {
+                if !seen.contains(&after) {
+                    seen.push(after);
+                }
+            }
+        }
+        seen.contains(&to)
+    }
+}
+
+impl Step {
+    /// Whether this change waits for another because one of the two depends on the other.
+    fn waits_for(&self, other: &Self, world: &World) -> bool {
+        match (self.after, other.after) {
+            (Some(after), Some(_)) => world.needs(after, other.component),
+            (Some(_), None) => false,
+            // What is removed waits for all that need it as they are and will not.
+            (None, then) => {
+                other.before.iter().any(|before| world.needs(*before, self.component))
+                    && !then.is_some_and(|then| world.needs(then, self.component))
+            }
+        }
+    }
+}
+
+impl World {
+    /// The rule of one of two versions that the other breaks.
+    pub(crate) fn conflict(&self, new: VersionId, other: VersionId) -> Option<Conflict> {
+        if self.is_sabotaged(Sabotage::SkewUnchecked) {
+            return None;
+        }
+        let back = || {
+            let is_blind = self.is_sabotaged(Sabotage::SkewOneSided);
+            if is_blind { None } else { self.broken_by(other, new) }
+        };
+        self.broken_by(new, other).or_else(back)
+    }
+
+    /// The rule of a version that another version breaks.
+    fn broken_by(&self, version: VersionId, other: VersionId) -> Option<Conflict> {
+        let rules = &self.version_spec(version)?.requires;
+        if rules.is_empty() {
+            return None;
+        }
+        let party = Party::Component(self.component_of(other)?);
+        let rule = rules.iter().position(|rule| rule.party == party)?;
+        let is_broken = !rules[rule].admits(self.number_of(other));
+        is_broken.then(|| Conflict { version, rule: index(rule), with: With::Version(other) })
+    }
+
+    /// The rule of a version that the API servers break, as far as they were heard of lately.
+    pub(crate) fn api_server_conflict(&self, version: VersionId) -> Option<Conflict> {
+        let rules = &self.version_spec(version)?.requires;
+        let rule = rules.iter().position(|rule| rule.party == Party::ApiServer)?;
+        let conflict = |with| Some(Conflict { version, rule: index(rule), with });
+        if self.is_sabotaged(Sabotage::SkewUnchecked) {
+            return None;
+        }
+        let Some(ApiServers { oldest, newest }) = self.api_servers.get() else {
+            return conflict(With::Unknown);
+        };
+        let is_forgotten = self.is_sabotaged(Sabotage::OldApiServerForgotten);
+        let mut found = [newest, if is_forgotten { newest } else { oldest }].into_iter();
+        found
+            .find(|found| !rules[rule].admits(Some(*found)))
+            .and_then(|found| conflict(With::ApiServer(found)))
+    }
+
+    fn component_of(&self, version: VersionId) -> Option<ComponentId> {
+        self.version_spec(version).map(|spec| spec.component)
+    }
+
+    fn number_of(&self, version: VersionId) -> Option<VersionNumber> {
+        VersionNumber::of(&self.version_spec(version)?.version)
+    }
+
+    /// What is said of a conflict.
+    pub(crate) fn describe(&self, conflict: Conflict) -> String {
+        let version = self.version_name(conflict.version);
+        let rule = self
+            .version_spec(conflict.version)
+            .and_then(|spec| spec.requires.get(usize::from(conflict.rule)));
+        let Some(rule) = rule else { return String::from(version) };
+        match (rule.party, conflict.with) {
+            (Party::Component(component), With::Version(other)) => {
+                let (component, other) = (self.component_name(component), self.version_name(other));
+                format!("{version} requires {component} {rule}, and {other} would be with it")
+            }
+            (_, With::ApiServer(found)) => {
+                format!("{version} requires {API_SERVER} {rule}, and there is one of {found}")
+            }
+            (_, With::Unknown | With::Version(_)) => {
+                format!("{version} requires {API_SERVER} {rule}, whose version is not known")
+            }
+        }
+    }
+}
+
+impl Conflict {
+    /// As what a machine waits because of it.
+    pub(crate) const fn blocker(self) -> Blocker {
+        let Self { version, rule, with } = self;
+        match with {
+            With::Version(other) => Blocker::VersionSkew { version, rule, other },
+            With::ApiServer(found) => Blocker::ApiServerSkew { version, rule, found },
+            With::Unknown => Blocker::ApiServerUnknown { version },
+        }
+    }
+
+    /// The reason of a machine's condition.
+    pub(crate) const fn reason(self) -> Reason {
+        if self.is_unknown() { Reason::ApiServerUnknown } else { Reason::VersionSkew }
+    }
+
+    /// Whether nobody knows if the rule is broken.
+    pub(crate) const fn is_unknown(self) -> bool {
+        matches!(self.with, With::Unknown)
+    }
+}
+
+/// The place of a rule: a version has at most 16.
+fn index(rule: usize) -> u8 {
+    u8::try_from(rule).unwrap_or(u8::MAX)
+}

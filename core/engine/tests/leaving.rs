@@ -1,0 +1,56 @@
+//! Machines that are being deleted.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+
+mod fixture;
+
+use std::time::Duration;
+
+use fixture::{Fixture, WEB, is_change, want, web};
+use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::event::Event;
+use seaworthy_model::id::MachineId;
+use seaworthy_model::machine::{ConditionKind, Reason};
+use seaworthy_model::report::{Blocker, Subject};
+
+/// Whoever deletes a machine while others take all slots sees what it waits for, and it is written once.
+#[test]
+fn a_machine_that_is_deleted_and_waits_for_a_slot_says_so() {
+    let mut fixture = Fixture::new(2);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.deliver();
+    fixture.pass(Duration::from_secs(3600));
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+    let order = loop {
+        let _ = fixture.turn();
+        if let Some(index) = fixture.pending.iter().position(is_change) {
+            break fixture.pending.remove(index);
+        }
+        fixture.execute();
+    };
+    let Target::Host(busy) = order.target else { panic!("{order:?}") };
+    let leaving = MachineId(1 - busy.0);
+    fixture.store.delete_machine(leaving.0);
+    fixture.deliver();
+    let mut writes = 0;
+    for _ in 0..10 {
+        let turn = fixture.turn();
+        let is_status = |effect: &Effect| matches!(effect, Effect::WriteMachineStatus(_));
+        writes += turn.actions.iter().filter(|action| is_status(&action.effect)).count();
+        fixture.execute();
+    }
+    assert_eq!(writes, 1);
+    let status = &fixture.store.machines[&leaving.0].status;
+    let told = status.condition(ConditionKind::InSync).unwrap();
+    assert_eq!(told.reason, Reason::Terminating);
+    assert_eq!(&*told.message, "it waits until fewer machines are unavailable");
+    let waits = fixture.engine.world().blocker(Subject::Machine(leaving));
+    assert_eq!(waits, Some(Blocker::MaxUnavailable { occupied: 1, limit: 1 }));
+    let outcome = fixture.outcome(&order);
+    fixture.engine.observe(Event::Finished { action: order.id, outcome });
+    fixture.deliver();
+    fixture.pass(Duration::from_secs(60));
+    assert!(!fixture.store.machines.contains_key(&leaving.0));
+    assert!(fixture.hosts[&leaving.0].facts.components.is_empty());
+    assert_eq!(fixture.hosts[&busy.0].version(WEB), Some(web(2)));
+}
