@@ -64,10 +64,16 @@ unit: ## Unit tests of every crate
 scenarios: ## Every scenario file
 	@$(STEP) "scenarios" cargo test --locked --release --package seaworthy-scenarios
 
+# Scenarios in which machines become Nodes, are drained, or have components that need one another.
+NODE_STORIES = $(shell grep -lE 'nodeIdentity|disruption|requires|dependsOn' scenarios/fast/*.yaml)
+SWARM = cargo run --profile dist --locked --package seaworthy -- sim swarm
+
 .PHONY: swarm
-swarm: ## Twenty thousand seeds: random fleets, budgets and faults over the fast scenarios
+swarm: ## Twenty thousand seeds over the fast scenarios; then the stories of Nodes on 1,000 and 10,000 machines
 	@.ci/requirements build
-	cargo run --profile dist --locked --package seaworthy -- sim swarm --seeds 1..20000 scenarios/fast
+	$(SWARM) --seeds 1..20000 scenarios/fast
+	$(SWARM) --seeds 1..5000 --machines 1000 --exact $(NODE_STORIES)
+	$(SWARM) --seeds 1..100 --machines 10000 --exact $(NODE_STORIES)
 
 .PHONY: tidy
 tidy: ## The house rules; prints the longest files and functions

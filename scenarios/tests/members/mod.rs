@@ -25,11 +25,13 @@ pub(crate) fn files(folder: &str) -> Vec<(String, String)> {
 }
 
 pub(crate) fn swarm() -> Swarm {
-    let read = |(file, text): (String, String)| {
-        let document = Document::read(&file, &text).unwrap_or_else(|error| panic!("{error}"));
-        (file, document)
-    };
     Swarm::new(files("fast").into_iter().map(read).collect(), Some(MACHINES_MAX))
+}
+
+/// A scenario file as a swarm takes it.
+pub(crate) fn read((file, text): (String, String)) -> (String, Document) {
+    let document = Document::read(&file, &text).unwrap_or_else(|error| panic!("{error}"));
+    (file, document)
 }
 
 pub(crate) fn member(swarm: &Swarm, seed: u64) -> Member {
