@@ -70,9 +70,9 @@ fn what_breaks_on_a_node_heals_by_itself() -> Result<()> {
         let (one, two) = (world.host("host-1")?, world.host("host-2")?);
         for (index, (what, line)) in BREAKAGES.iter().enumerate() {
             let host = if index % 2 == 0 { one } else { two };
-            let pod = host.sh("pgrep --exact webd")?;
+            let pod = host.sh("pgrep --oldest --exact webd")?;
             fleet.scene(what, |fleet| heals(fleet, &nodes, host, what, line))?;
-            ensure!(host.sh("pgrep --exact webd")? == pod, "{what}: a pod of {} was touched", host.name());
+            ensure!(host.sh("pgrep --oldest --exact webd")? == pod, "{what}: a pod of {} was touched", host.name());
         }
         fleet.scene("power cuts in the middle of an upgrade", |fleet| power_cuts(fleet, &mut nodes))?;
         fleet.scene("kubelets renew their certificates", |fleet| {
@@ -115,14 +115,15 @@ fn power_cuts(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
     let world = fleet.world();
     let (one, two) = (world.host("host-1")?, world.host("host-2")?);
     let (of_one, of_two) = (one.operations()?.len(), two.operations()?.len());
-    world.artefacts().set_pace(Pace::BytesPerSecond(20_000_000))?;
+    // So slow that neither has fetched its 60 MB before the first has lost its power, which takes seconds.
+    world.artefacts().set_pace(Pace::BytesPerSecond(1_000_000))?;
     nodes.want(fleet, "kubelet", "1.36.3")?;
-    reaches(one, of_one, "accepted")?;
+    reaches(one, of_one, "started")?;
     one.power_off()?;
     world.artefacts().set_pace(Pace::Full)?;
     reaches(two, of_two, "restarted")?;
     two.power_off()?;
-    for (host, before, wanted) in [(one, of_one, "accepted"), (two, of_two, "restarted")] {
+    for (host, before, wanted) in [(one, of_one, "started"), (two, of_two, "restarted")] {
         let cut = host.operations()?;
         let cut = cut.get(before).with_context(|| format!("{} lost its journal", host.name()))?;
         fleet.note(&format!("{} lost power in {}", host.name(), cut.summary()))?;
