@@ -57,6 +57,11 @@ fn an_upgrade_that_drains_survives_every_crash() {
 }
 
 #[test]
+fn a_reboot_survives_every_crash() {
+    hold("reboot.yaml");
+}
+
+#[test]
 fn a_scale_in_survives_every_crash() {
     hold("scale_in.yaml");
 }

@@ -9,6 +9,8 @@
 //! | started ... linked | | undone: `Interrupted` |
 //! | swapping | `current/` is still the old release | undone: `Interrupted` |
 //! | swapping, swapped, restarted | `current/` is the new release | finished: brought up, probed, kept or restored |
+//! | rebooting | the same boot | the host is started anew |
+//! | rebooting | another boot | that was done: finished as above |
 //! | healthy | | tidied: `Succeeded` |
 //! | restoring | | the old release is restored: `Failed` |
 //! | removing, stopped | | removed to the end, with its commands from the first on: `Succeeded` |
@@ -49,6 +51,22 @@ struct Before {
     manifest: Option<Manifest>,
     /// Whether its unit ran.
     ran: bool,
+}
+
+/// How far a half of the way has been gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// To its end.
+    Gone,
+    /// The host is about to be started anew; the next execution goes on from here.
+    Rebooting,
+}
+
+/// A half of the way: to the new release, or back from it to the old one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Half {
+    There,
+    Back,
 }
 
 impl Execution<'_> {
@@ -194,10 +212,11 @@ impl Execution<'_> {
     /// The new release is the current one: makes it run, and decides whether it stays.
     fn activate(&mut self, release: &Release, manifest: &Manifest, before: &Before) -> Result<()> {
         match self.bring_up(manifest, before) {
-            Ok(()) => {
+            Ok(Way::Gone) => {
                 self.note(Step::Healthy)?;
                 self.finish(manifest, before)
             }
+            Ok(Way::Rebooting) => Ok(()),
             Err(cause) if manifest.rollback == Rollback::Unsafe && before.manifest.is_some() => {
                 let detail = format!("{}; it was left in place, since its rollback is Unsafe", cause.detail);
                 self.tidy()?;
@@ -207,16 +226,23 @@ impl Execution<'_> {
         }
     }
 
-    fn bring_up(&mut self, manifest: &Manifest, before: &Before) -> Result<()> {
+    fn bring_up(&mut self, manifest: &Manifest, before: &Before) -> Result<Way> {
         links::put_right(self.host, &manifest.links)?;
         let old = before.manifest.as_ref().and_then(|manifest| manifest.unit.as_ref());
         if let Some(old) = old.filter(|old| manifest.unit.as_ref().is_none_or(|unit| unit.name != old.name)) {
             self.stop(&old.name)?;
         }
-        if let Some(unit) = &manifest.unit {
+        if manifest.unit.is_some() {
             // Also when the text of the unit is the same: systemd may have read what somebody made of it by hand.
             self.reload()?;
-            if !self.runs_already(unit)? {
+        }
+        let reboots = self.reboots(manifest, before)?;
+        if reboots && self.reboot(Half::There)? == Way::Rebooting {
+            return Ok(Way::Rebooting);
+        }
+        if let Some(unit) = &manifest.unit {
+            let runs = if reboots { self.runs(unit)? } else { self.runs_already(unit)? };
+            if !runs {
                 self.host
                     .system
                     .restart(&unit.name)
@@ -224,7 +250,50 @@ impl Execution<'_> {
                 self.note(Step::Restarted)?;
             }
         }
-        verify::verify(self.host, manifest)
+        verify::verify(self.host, manifest)?;
+        Ok(Way::Gone)
+    }
+
+    /// Whether the host has to be started anew before the change is done: not for the repair of what is there, and not for
+    /// what somebody else had installed the same.
+    fn reboots(&self, manifest: &Manifest, before: &Before) -> Result<bool> {
+        let old = before.manifest.as_ref();
+        if old.is_some_and(|old| old.release == manifest.release)
+            || !(manifest.reboot || old.is_some_and(|old| old.reboot))
+        {
+            return Ok(false);
+        }
+        let Some((paths, _)) = self.adopted() else { return Ok(true) };
+        let is_taken_over = manifest.links.iter().all(|link| paths.contains(&link.path));
+        Ok(!is_taken_over
+            || match &manifest.unit {
+                Some(unit) => !self.runs_already(unit)?,
+                None => false,
+            })
+    }
+
+    /// Starts the host anew, once for each half of the way. That it was is proven by the id of its boot alone.
+    fn reboot(&mut self, half: Half) -> Result<Way> {
+        let boot = self.host.system.boot()?;
+        let lines = self.journal.lines();
+        let back = lines.iter().position(|line| matches!(line.step, Step::Restoring { .. }));
+        let since = match half {
+            Half::There => 0,
+            Half::Back => back.unwrap_or(lines.len()),
+        };
+        let mut ordered = lines[since..].iter().filter(|line| line.step == Step::Rebooting);
+        if ordered.clone().any(|line| line.boot != boot) {
+            if !lines[since..].iter().any(|line| line.step == Step::Rebooted) {
+                self.note(Step::Rebooted)?;
+            }
+            return Ok(Way::Gone);
+        }
+        if ordered.next().is_none() {
+            self.note(Step::Rebooting)?;
+        }
+        self.host.system.reboot()?;
+        self.host.disk().step("reboot");
+        Ok(Way::Rebooting)
     }
 
     /// What of this release somebody else had installed before, and whether its unit ran.
@@ -241,6 +310,11 @@ impl Execution<'_> {
         if !paths.contains(&links::unit_path(&unit.name)) {
             return Ok(false);
         }
+        self.runs(unit)
+    }
+
+    /// Whether a unit runs as its release would have it.
+    fn runs(&self, unit: &ServiceUnit) -> Result<bool> {
         Ok(match self.host.system.unit(&unit.name)? {
             UnitState::Running { pid } => unit.binary.is_some() && running_binary(pid) == unit.binary,
             UnitState::Exited => unit.binary.is_none(),
@@ -269,7 +343,8 @@ impl Execution<'_> {
     fn restore(&mut self, release: &Release, before: &Before, cause: Cause) -> Result<()> {
         self.note(Step::Restoring { cause: cause.clone() })?;
         let cause = match self.go_back(release, before) {
-            Ok(()) => cause,
+            Ok(Way::Gone) => cause,
+            Ok(Way::Rebooting) => return Ok(()),
             Err(why) => {
                 let detail = format!("{}; going back failed: {}", cause.detail, why.detail);
                 Cause::new(CauseKind::RollbackFailed, detail)
@@ -279,12 +354,32 @@ impl Execution<'_> {
         self.end(OperationState::Failed(cause))
     }
 
-    fn go_back(&self, release: &Release, before: &Before) -> Result<()> {
+    fn go_back(&mut self, release: &Release, before: &Before) -> Result<Way> {
+        match &before.manifest {
+            Some(old) => self.put_back(release, old)?,
+            None => self.give_back(release)?,
+        }
+        let has_rebooted = self.journal.lines().iter().any(|line| line.step == Step::Rebooted);
+        if has_rebooted && self.reboot(Half::Back)? == Way::Rebooting {
+            return Ok(Way::Rebooting);
+        }
+        let Some(old) = &before.manifest else { return Ok(Way::Gone) };
+        match &old.unit {
+            Some(unit) if before.ran => {
+                self.host.system.restart(&unit.name)?;
+                self.host.disk().step("restart the old unit");
+                verify::verify_restored(self.host, old)?;
+            }
+            Some(unit) => self.stop(&unit.name)?,
+            None => {}
+        }
+        Ok(Way::Gone)
+    }
+
+    /// The old release is the current one again; what runs is not started anew yet.
+    fn put_back(&self, release: &Release, old: &Manifest) -> Result<()> {
         let new = self.links_of(release);
         let unit = release.recipe.content.unit.as_ref();
-        let Some(old) = &before.manifest else {
-            return self.give_back(release);
-        };
         let old_unit = old.unit.as_ref();
         if let Some(unit) = unit.filter(|unit| old_unit.is_none_or(|old| old.name != unit.name)) {
             self.stop(&unit.name)?;
@@ -295,15 +390,7 @@ impl Execution<'_> {
         if unit.is_some() || old_unit.is_some() {
             self.reload()?;
         }
-        match old_unit {
-            Some(unit) if before.ran => {
-                self.host.system.restart(&unit.name)?;
-                self.host.disk().step("restart the old unit");
-                verify::verify_restored(self.host, old)
-            }
-            Some(unit) => self.stop(&unit.name),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Nothing of ours was there before: what somebody else had installed is his again, and the rest goes.

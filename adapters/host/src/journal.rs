@@ -89,6 +89,10 @@ pub enum Step {
     },
     /// It has become the current one.
     Swapped,
+    /// The host is about to be started anew. A later line of another boot proves that it was.
+    Rebooting,
+    /// It was: this line is of another boot.
+    Rebooted,
     /// Its unit was restarted.
     Restarted,
     /// It is healthy: the operation has succeeded, only tidying is left.

@@ -40,6 +40,9 @@ pub(crate) struct Manifest {
     pub(crate) unit: Option<ServiceUnit>,
     pub(crate) probe: Option<Probe>,
     pub(crate) rollback: Rollback,
+    /// Whether the host is started anew when it comes or goes.
+    #[serde(default)]
+    pub(crate) reboot: bool,
     /// What is done when it is removed.
     #[serde(default)]
     pub(crate) removal: Option<Removal>,

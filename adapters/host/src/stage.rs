@@ -110,6 +110,7 @@ impl Stage<'_> {
             unit: None,
             probe: content.probe.clone(),
             rollback: content.rollback,
+            reboot: content.reboot,
             removal: content.removal.clone(),
             rendered,
         };

@@ -53,6 +53,12 @@ pub trait System {
     /// When it refuses.
     fn unmount(&self, path: &Path) -> Result<()>;
 
+    /// Orders that the host be shut down and started anew. It goes on for a moment after this has returned.
+    ///
+    /// # Errors
+    /// When it refuses.
+    fn reboot(&self) -> Result<()>;
+
     /// Starts the execution of an accepted operation in a process of its own that outlives this one.
     ///
     /// # Errors

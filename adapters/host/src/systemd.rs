@@ -172,6 +172,10 @@ impl System for Systemd {
             .map_err(|error| failure::on("unmount", path, &error.into()))
     }
 
+    fn reboot(&self) -> Result<()> {
+        self.systemctl(["reboot"]).map(drop)
+    }
+
     fn detach(&self, layout: &Layout, operation: OperationId) -> Result<()> {
         let unit = format!("--unit=seaworthy-{operation}.service");
         let description = format!("--description=Seaworthy operation {operation}");

@@ -10,12 +10,13 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs};
 
-use seaworthy_api::host::wire::{Command as Order, Request};
+use seaworthy_api::host::wire::{Answer, Command as Order, Request};
 use seaworthy_host::Steps;
 
 use world::artefacts::Artefacts;
 use world::authority::Authority;
 use world::identity::{self, IdentityScenario};
+use world::judge::outcome_with;
 use world::scenario::{Scenario, VICTIM, for_each};
 use world::{World, apply, operation_id, request, scratch};
 
@@ -50,7 +51,10 @@ fn victim(arguments: &[String]) {
     let world = std::mem::ManuallyDrop::new(World::make(base, &base.join("volatile")));
     let order: Request = serde_json::from_slice(&fs::read(base.join("request.json")).unwrap()).unwrap();
     let death = Death { at: at.parse().unwrap(), reached: AtomicU64::new(0) };
-    let _ = world.handle_with(&order, &death);
+    let reply = world.handle_with(&order, &death);
+    if let (Order::Apply(operation), Answer::Pending) = (&order.command, &reply.answer) {
+        outcome_with(&world, order.fence.sequence + 1, operation.id, &death);
+    }
 }
 
 fn run_victim(base: &Path, order: &Request, at: u64) -> (ExitStatus, String) {

@@ -19,7 +19,7 @@ use seaworthy_model::host::{BootId, Drift, OperationId, OperationState};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 
-use world::artefacts::{Artefacts, BARE, Edition, NEW, OLD, SICK, UNFIT, install, remove};
+use world::artefacts::{ANEW, Artefacts, BARE, Edition, NEW, OLD, SICK, UNFIT, install, remove};
 use world::judge::{assert_whole, facts};
 use world::{PROGRAM, Units, World, apply, fence, operation_id, request, scratch};
 
@@ -345,6 +345,8 @@ enum Flaw {
     DeniesStart,
     /// It does not tell how units are.
     HidesUnits,
+    /// It does not go down to be started anew.
+    StaysUp,
 }
 
 struct Flawed<'a> {
@@ -388,8 +390,17 @@ impl System for Flawed<'_> {
         self.units.unmount(path)
     }
 
+    fn reboot(&self) -> Result<(), Cause> {
+        self.fail_if(&Flaw::StaysUp)?;
+        self.units.reboot()
+    }
+
     fn detach(&self, layout: &Layout, operation: OperationId) -> Result<(), Cause> {
         self.fail_if(&Flaw::StartsNothing)?;
+        if self.flaw == Flaw::StaysUp {
+            let (layout, program) = (layout.clone(), Path::new(PROGRAM));
+            return Host { layout, system: self, steps: &Unobserved, program }.execute(operation);
+        }
         self.units.detach(layout, operation)?;
         self.fail_if(&Flaw::DeniesStart)
     }
@@ -424,9 +435,23 @@ fn an_accepted_operation_is_never_said_not_to_have_begun() {
                 assert_eq!(reply.answer, Answer::Pending);
                 assert_eq!(state, OperationState::Succeeded);
             }
+            Flaw::StaysUp => unreachable!("it is not among them"),
         }
         end(world);
     }
+}
+
+#[test]
+fn a_host_that_refuses_to_reboot_keeps_the_old_release() {
+    let (world, artefacts) = new_host("orders-stays-up");
+    succeed(world.handle(&apply(artefacts.install(1, OLD))));
+    let system = Flawed { units: world.units(&Unobserved), flaw: Flaw::StaysUp };
+    let host =
+        Host { layout: world.layout(), system: &system, steps: &Unobserved, program: Path::new(PROGRAM) };
+    let reply = host.handle(&apply(artefacts.install(2, ANEW)));
+    assert_eq!(refusal(reply), (CauseKind::HostFailed, "flawed".into()));
+    assert_whole(&world, Some(OLD), &[ANEW], "after the refusal");
+    end(world);
 }
 
 #[test]

@@ -11,12 +11,13 @@ use std::io::{BufRead, BufReader, Read, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use seaworthy_api::host::wire::Request;
+use seaworthy_api::host::wire::{Answer, Command as Order, Request};
 use seaworthy_host::{Steps, Unobserved};
 
 use world::artefacts::Artefacts;
 use world::authority::Authority;
 use world::identity;
+use world::judge::outcome_with;
 use world::scenario::{VICTIM, for_each};
 use world::{World, apply, scratch};
 
@@ -89,7 +90,10 @@ fn victim(arguments: &[String]) {
     let mut line = String::new();
     stdin().lock().read_line(&mut line).unwrap();
     let order: Request = serde_json::from_str(&line).unwrap();
-    let _ = world.handle_with(&order, &Pause);
+    let reply = world.handle_with(&order, &Pause);
+    if let (Order::Apply(operation), Answer::Pending) = (&order.command, &reply.answer) {
+        outcome_with(&world, order.fence.sequence + 1, operation.id, &Pause);
+    }
 }
 
 /// A file that holds a disk.

@@ -170,12 +170,20 @@ pub struct Content {
     pub facts: Vec<Fact>,
     /// Whether the previous release may be restored.
     pub rollback: Rollback,
+    /// Whether the host has to be started anew before a change from or to it is done.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reboot: bool,
     /// Run from the staged release before anything that runs is touched. If it fails, nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preflight: Option<Invocation>,
     /// What is done when the component is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes every field by reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// A program that is run on the host, without a shell.
@@ -397,7 +405,8 @@ pub struct Recipe {
 impl Recipe {
     /// The id of the release that this recipe makes: version, artefact (without its URL: bytes count, not where
     /// they come from), files, links, unit, parameters, facts, and what is kept on the host for the day when it is
-    /// removed. The probe, the preflight and the rollback policy do not go in, since they change nothing on the host.
+    /// removed. The probe, the preflight, the rollback policy and the reboot do not go in, since they change nothing in the
+    /// files of the host.
     /// What is absent leaves no trace: a field that is new changes no id.
     #[must_use]
     pub fn release_id(&self) -> ReleaseId {
@@ -524,5 +533,6 @@ mod tests {
         assert!(!changed(|r| r.artefact.as_mut().unwrap().url.push('2')), "a mirror holds the same bytes");
         assert!(!changed(|r| r.content.preflight = Some(invocation(&["bin/webd", "check"]))));
         assert!(!changed(|r| r.content.rollback = Rollback::Unsafe));
+        assert!(!changed(|r| r.content.reboot = true));
     }
 }

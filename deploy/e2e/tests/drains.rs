@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{
-    Component, Fleet, Nodes, Purpose, WORKLOAD_VERSION, Workload, eventually, oci, scenario_for,
+    Component, Fleet, Host, Nodes, Purpose, WORKLOAD_VERSION, Workload, eventually, oci, scenario_for,
 };
 use seaworthy_e2e::{PATIENCE, World};
 use serde_json::json;
@@ -30,6 +30,8 @@ fn a_drain_waits_for_a_budget_that_allows_nothing_and_says_so_while_others_go_on
         })?;
         fleet.scene("the budget is lifted", |fleet| lifted(fleet, &nodes))?;
         world.kubectl(["rollout", "status", "deployment/web", "--timeout=120s"])?;
+        workload.answers_everywhere(world)?;
+        fleet.scene("settings that need a reboot", |fleet| rebooted(fleet, &mut nodes))?;
         workload.answers_everywhere(world)?;
         fleet.stop_operator()
     })
@@ -106,6 +108,23 @@ fn lifted(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<()> {
     ))?;
     let status = format!("deployment/{PRECIOUS}");
     world.kubectl(["rollout", "status", &status, "--timeout=120s"]).map(drop)
+}
+
+/// Every node is drained and started anew, once, and takes pods again.
+fn rebooted(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
+    let (world, start) = (fleet.world(), Instant::now());
+    let boots = || world.hosts().map(Host::boot_id).collect::<Result<Vec<_>>>();
+    let before = boots()?;
+    let settings = Component::read("node-prerequisites")?.at("1.0.1").with("disruption", json!("Reboot"));
+    nodes.want_component(fleet, settings)?;
+    nodes.are_in_order(fleet)?;
+    for ((host, before), after) in world.hosts().zip(before).zip(boots()?) {
+        ensure!(before != after, "{} was not started anew", host.name());
+        ensure!(!is_cordoned(fleet, host.name())?, "{} is still cordoned", host.name());
+        let last = host.operations()?.pop().context("no operation")?;
+        ensure!(last.has_succeeded() && last.count("rebooted") == 1, "{}", last.summary());
+    }
+    fleet.note(&format!("all drained, rebooted and Ready after {:.1?}", start.elapsed()))
 }
 
 fn is_cordoned(fleet: &Fleet<'_>, node: &str) -> Result<bool> {

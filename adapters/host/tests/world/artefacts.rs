@@ -135,6 +135,8 @@ pub struct Edition {
     pub fit: bool,
     /// Whether it has no artefact and no process, only what is rendered and a unit that does its work once.
     pub bare: bool,
+    /// Whether the host is started anew when it comes.
+    pub reboot: bool,
 }
 
 pub const OLD: Edition = Edition {
@@ -144,14 +146,18 @@ pub const OLD: Edition = Edition {
     rollback: Rollback::Safe,
     fit: true,
     bare: false,
+    reboot: false,
 };
 pub const NEW: Edition = Edition { version: "1.1.0", link: "/usr/local/bin/webnew", ..OLD };
 pub const SICK: Edition = Edition { version: "1.2.0", healthy: false, link: "/usr/local/bin/websick", ..OLD };
 pub const UNFIT: Edition = Edition { version: "1.3.0", fit: false, link: "/usr/local/bin/webunfit", ..OLD };
 pub const BARE: Edition = Edition { version: "1.4.0", bare: true, link: "/usr/local/bin/webbare", ..OLD };
+pub const ANEW: Edition = Edition { version: "1.5.0", reboot: true, link: "/usr/local/bin/webanew", ..OLD };
+pub const SICK_ANEW: Edition =
+    Edition { version: "1.6.0", reboot: true, link: "/usr/local/bin/websickanew", ..SICK };
 
 /// Every edition.
-pub const ALL: [Edition; 5] = [OLD, NEW, SICK, UNFIT, BARE];
+pub const ALL: [Edition; 7] = [OLD, NEW, SICK, UNFIT, BARE, ANEW, SICK_ANEW];
 
 /// What the daemon leaves behind on a host where it ran, with something mounted in it.
 pub const LEFT: &str = "/var/lib/webd";
@@ -216,6 +222,7 @@ impl Edition {
                 }),
                 facts: vec![Fact::MachineName],
                 rollback: self.rollback,
+                reboot: self.reboot,
                 preflight: Some(shell(if self.fit { "test -x bin/webd" } else { "echo unfit >&2; exit 7" })),
                 removal: Some(Removal {
                     before_stop: vec![shell("test -x bin/webd"), shell("test -e etc/webd.conf")],

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use seaworthy_api::host::wire::{Answer, Command, Facts, Operation, Reply};
-use seaworthy_host::{System, Unobserved};
+use seaworthy_host::{Steps, System, Unobserved};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{Drift, OperationId, OperationState};
 
@@ -21,15 +21,52 @@ pub fn facts(reply: Reply) -> Facts {
 
 /// Asks for an operation until it has ended; `None` when the host has never heard of it.
 pub fn outcome(world: &World, sequence: u64, id: OperationId) -> Option<OperationState> {
-    // Only the first answer may say `Running`: asking makes the host go on, here at once.
-    for attempt in 0..2 {
-        let facts = facts(world.handle(&request(sequence + attempt, Command::Status(id))));
+    outcome_with(world, sequence, id, &Unobserved)
+}
+
+/// The same, with somebody who is told of each step.
+pub fn outcome_with(
+    world: &World,
+    sequence: u64,
+    id: OperationId,
+    steps: &dyn Steps,
+) -> Option<OperationState> {
+    let rebooted = started_anew(world, id);
+    let mut attempts = 0;
+    loop {
+        let status = request(sequence + attempts, Command::Status(id));
+        let facts = facts(world.handle_with(&status, steps));
+        attempts += 1;
         match facts.operation.map(|operation| operation.state) {
-            Some(OperationState::Running) => {}
+            // Asking makes the host go on, here at once: only the first answer says `Running`, and each that ends with a
+            // reboot.
+            Some(OperationState::Running) => {
+                let reboots = started_anew(world, id) - rebooted;
+                assert!(attempts < 2 + reboots, "{id} runs for ever");
+            }
             ended => return ended,
         }
     }
-    panic!("{id} runs for ever");
+}
+
+/// How often an operation has started the host anew, as its journal proves it.
+pub fn started_anew(world: &World, id: OperationId) -> u64 {
+    let text = fs::read_to_string(world.layout().root().join(format!("state/operations/{id}.journal")))
+        .unwrap_or_default();
+    let lines: Vec<serde_json::Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let mut last = None;
+    let mut reboots = 0;
+    for line in &lines {
+        if line["step"] == "rebooting" {
+            last = Some(&line["boot"]);
+        }
+        if line["step"] == "rebooted" {
+            assert_ne!(last.expect("it was about to be"), &line["boot"], "{text}");
+            reboots += 1;
+        }
+    }
+    reboots
 }
 
 /// Orders `operation`, and checks that it fails with `expected` and leaves the old edition untouched.

@@ -4,11 +4,11 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use seaworthy_api::host::wire::Operation;
+use seaworthy_api::host::wire::{Answer, Operation};
 use seaworthy_model::host::OperationState;
 
-use super::artefacts::{ALL, Artefacts, BARE, Edition, LEFT, NEW, OLD, SICK, UNFIT, remove};
-use super::judge::{assert_whole, facts, outcome};
+use super::artefacts::{ALL, ANEW, Artefacts, BARE, Edition, LEFT, NEW, OLD, SICK, SICK_ANEW, UNFIT, remove};
+use super::judge::{assert_whole, outcome, started_anew};
 use super::units::MOUNTS;
 use super::{World, apply, operation_id};
 
@@ -32,7 +32,7 @@ pub enum Ordered {
     Remove,
 }
 
-pub const SCENARIOS: [Scenario; 8] = [
+pub const SCENARIOS: [Scenario; 12] = [
     Scenario {
         name: "install",
         before: None,
@@ -90,6 +90,38 @@ pub const SCENARIOS: [Scenario; 8] = [
         fails: true,
     },
     Scenario {
+        name: "reboot",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Install(ANEW),
+        after: Some(ANEW),
+        fails: false,
+    },
+    Scenario {
+        name: "reboot for the first release",
+        before: None,
+        damage: none,
+        order: Ordered::Install(ANEW),
+        after: Some(ANEW),
+        fails: false,
+    },
+    Scenario {
+        name: "reboot and back",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Install(SICK_ANEW),
+        after: Some(SICK_ANEW),
+        fails: true,
+    },
+    Scenario {
+        name: "reboot for what goes",
+        before: Some(ANEW),
+        damage: none,
+        order: Ordered::Install(NEW),
+        after: Some(NEW),
+        fails: false,
+    },
+    Scenario {
         name: "remove",
         before: Some(OLD),
         damage: used,
@@ -137,10 +169,17 @@ impl Scenario {
     /// Brings a new host to where the operation begins.
     pub fn set_up(&self, world: &World, artefacts: &Artefacts) {
         if let Some(edition) = self.before {
-            let reply = world.handle(&apply(artefacts.install(1, edition)));
-            assert_eq!(facts(reply).operation.unwrap().state, OperationState::Succeeded);
+            self.carry_out(world, artefacts.install(1, edition), "before");
         }
         (self.damage)(world);
+    }
+
+    /// Orders an operation, and sees it to its success.
+    fn carry_out(&self, world: &World, operation: Operation, what: &str) {
+        let (id, sequence) = (operation.id, operation.id.sequence);
+        let reply = world.handle(&apply(operation));
+        assert!(matches!(reply.answer, Answer::Done(_) | Answer::Pending), "{what}: {reply:?}");
+        assert_eq!(outcome(world, sequence + 1, id), Some(OperationState::Succeeded), "{what}");
     }
 
     /// The operation, under some number.
@@ -164,10 +203,16 @@ impl Scenario {
             Some(OperationState::Interrupted) | None => self.assert_is(world, self.before, &what),
             other => panic!("{what}: {other:?}"),
         }
+        if self.name.starts_with("reboot") {
+            let halves = match &state {
+                Some(OperationState::Succeeded) => 1,
+                Some(OperationState::Failed(_)) => 2,
+                _ => 0,
+            };
+            assert_eq!(started_anew(world, operation_id(VICTIM)), halves, "{what}: reboots");
+        }
         if !self.fails {
-            let again = world.handle(&apply(self.operation(artefacts, VICTIM + 10)));
-            let ended = facts(again).operation.unwrap().state;
-            assert_eq!(ended, OperationState::Succeeded, "{what}, then again");
+            self.carry_out(world, self.operation(artefacts, VICTIM + 20), &format!("{what}, then again"));
             self.assert_is(world, self.after, &what);
         }
     }

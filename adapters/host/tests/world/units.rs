@@ -43,10 +43,11 @@ impl<'a> Units<'a> {
 
     /// What systemd does at a boot: everything that is wanted is read and started.
     pub fn boot_up(&self) {
+        let boot = self.boots() + 1;
         stop_all(&self.volatile);
         let _ = fs::remove_dir_all(&self.volatile);
         fs::create_dir_all(self.volatile.join("loaded")).unwrap();
-        fs::write(self.volatile.join("boot"), "2").unwrap();
+        fs::write(self.volatile.join("boot"), boot.to_string()).unwrap();
         let Ok(wanted) = fs::read_dir(self.files.join("multi-user.target.wants")) else { return };
         for entry in wanted {
             let name = entry.unwrap().file_name().into_string().unwrap();
@@ -56,6 +57,11 @@ impl<'a> Units<'a> {
             // A unit that does not start is found by whoever looks after it.
             let _ = self.start(&name);
         }
+    }
+
+    /// How often the host was started.
+    fn boots(&self) -> u128 {
+        fs::read_to_string(self.volatile.join("boot")).map_or(1, |text| text.parse().unwrap())
     }
 
     /// The unit file as it was last read.
@@ -135,7 +141,7 @@ pub fn stop_all(volatile: &Path) {
 
 impl System for Units<'_> {
     fn boot(&self) -> Result<BootId, Cause> {
-        Ok(BootId(if self.volatile.join("boot").exists() { 2 } else { 1 }))
+        Ok(BootId(self.boots()))
     }
 
     fn reload(&self) -> Result<(), Cause> {
@@ -186,6 +192,11 @@ impl System for Units<'_> {
         mounts.remove(top.ok_or_else(|| failed("unmount", "nothing is mounted there"))?);
         let lines = mounts.iter().map(|mount| format!("{}\n", mount.display()));
         fs::write(self.volatile.join(MOUNTS), lines.collect::<String>()).unwrap();
+        Ok(())
+    }
+
+    fn reboot(&self) -> Result<(), Cause> {
+        self.boot_up();
         Ok(())
     }
 

@@ -175,7 +175,8 @@ fn content(root: Field<'_>, spec: &MachineComponentSpec, faults: &mut Faults) ->
     let is_served = unit.is_some() || removal.as_ref().is_none_or(|removal| removal.before_stop.is_empty());
     let message = "must not be set without a unit";
     faults.require(root.name("removal").name("beforeStop"), is_served, message);
-    Content { files, links, unit, probe, facts, rollback, preflight, removal }
+    let reboot = spec.disruption == Disruption::Reboot.name();
+    Content { files, links, unit, probe, facts, rollback, reboot, preflight, removal }
 }
 
 fn files(field: Field<'_>, files: &[v1alpha1::ConfigFile], faults: &mut Faults) -> Vec<ConfigFile> {

@@ -118,8 +118,9 @@ pub struct MachineComponentSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
     /// What a change to this version costs those who work on the machine. `None`: nothing. `Restart`: its service is away
-    /// for a moment. `Drain`: the pods of the machine have to go elsewhere first. `Reboot`: that, and the machine has to
-    /// be started anew.
+    /// for a moment. `Drain`: the pods of the machine have to go elsewhere first. `Reboot`: that, and the machine is
+    /// started anew once the release is in place, proven by the id of its boot, and again should it be taken back. A change
+    /// away from this version costs the same. Nothing is started anew for a repair or a removal.
     #[serde(default = "disruption_default")]
     #[cfg_attr(feature = "crd", schemars(extend("enum" = ["None", "Restart", "Drain", "Reboot"])))]
     pub disruption: String,

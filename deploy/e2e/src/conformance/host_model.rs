@@ -83,6 +83,7 @@ impl HostModel {
                     release: ReleaseNumber(number),
                     has_preflight: release.is_careful,
                     has_removal: release.is_careful,
+                    reboots: release.reboots,
                     rollback: if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe },
                     probe: Duration::from_secs(1),
                     probe_deadline: Duration::from_secs(60),
@@ -124,6 +125,24 @@ impl HostModel {
         }
         ensure!(until.is_none(), "the operation never comes to {until:?}");
         Ok(())
+    }
+
+    /// Goes on until the operation ends, and tells how often it started the host anew.
+    fn reboots(&mut self, order: &Order) -> Result<String> {
+        ensure!(matches!(self.receive(order)?, Answer::Begun(_)), "it does not begin");
+        let before = self.host.reboots();
+        loop {
+            let (host, setting) = self.parts();
+            let Some(running) = host.running() else { break };
+            if running.step == Step::Reboot {
+                ensure!(host.power_off() && host.power_on(), "it is off");
+                host.recover(&setting).context("it forgets the operation")?;
+            } else {
+                let run = running.run;
+                host.advance(run, &setting).context("the model does not go on")?;
+            }
+        }
+        Ok(format!("rebooted {}", self.host.reboots() - before))
     }
 
     fn ordered(&mut self, order: &Order) -> Result<String> {
@@ -209,6 +228,7 @@ impl HostPart for HostModel {
                 self.go_on(None)?;
                 return Ok(self.ended(&order)?.summary((self.host.epoch().0, self.host.sequence())));
             }
+            Action::Reboot(order) => return self.reboots(order),
             Action::Left => {
                 let left = self.host.installed_of(WEBD).is_some_and(|installed| installed.has_removal);
                 return Ok(if left { "left" } else { "nothing" }.to_owned());

@@ -284,6 +284,19 @@ impl<'w> RealHost<'w> {
         self.comes_to(id, "ended")
     }
 
+    /// Waits until an operation that starts the host anew has ended, and tells how often it did, by its journal and by the id
+    /// of the boot.
+    fn reboots(&self, order: &Order) -> Result<String> {
+        let (id, before) = (order.operation()?, self.host.boot_id()?);
+        self.give(order)?.wait()?;
+        self.comes_to(id, "ended")?;
+        let operations = self.host.operations()?;
+        let journal = operations.iter().find(|operation| operation.id == id.to_string());
+        let times = journal.context("no journal")?.count("rebooted");
+        ensure!((self.host.boot_id()? != before) == (times > 0), "the id of the boot tells another story");
+        Ok(format!("rebooted {times}"))
+    }
+
     fn spoil(&self, spoiled: Spoiled) -> Result<()> {
         let line = match spoiled {
             Spoiled::Files => "echo '# by hand' >> /opt/seaworthy/current/webd/etc/webd.conf",
@@ -313,6 +326,7 @@ impl HostPart for RealHost<'_> {
                 let child = self.begun.take().context("nothing was begun")?;
                 return self.told(&child.wait_with_output()?.stdout);
             }
+            Action::Reboot(order) => return self.reboots(order),
             Action::Left => {
                 let line = format!(
                     "if test -e {LEFT} || grep -q {LEFT} /proc/mounts; then echo left; else echo nothing; fi"
@@ -389,6 +403,7 @@ fn content(release: &releases::Release) -> Content {
         }),
         facts: Vec::new(),
         rollback: if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe },
+        reboot: release.reboots,
         preflight: careful.then(|| held("preflight", Fault::Unfit)),
         removal: careful.then_some(removal),
     }

@@ -14,6 +14,7 @@
 //! | `spoil files` | somebody changes a file; also `links`, `unit` (stops it) |
 //! | `cut at swapped: 1.2 install 1.1.0` | the power fails when the journal has come to this step, and returns; the host recovers |
 //! | `left` | whether anything of what the service left behind is there still |
+//! | `reboot: 1.2 install anew` | the operation starts the host anew, and goes on until it ends; how often it did |
 //! | `kill at swapped: 1.2 install 1.1.0` | the same, but only the program is killed; whoever asks next wakes it |
 
 use anyhow::{Context, Result, bail};
@@ -62,6 +63,7 @@ pub(super) enum Action {
     Left,
     Spoil(Spoiled),
     Identify,
+    Reboot(Order),
     Strike { is_power: bool, at: String, order: Order },
 }
 
@@ -115,6 +117,7 @@ impl Action {
             ("begin", order) => Ok(Self::Begin(Order::parse(order)?)),
             ("spoil", "files") => Ok(Self::Spoil(Spoiled::Files)),
             ("spoil", "links") => Ok(Self::Spoil(Spoiled::Links)),
+            ("reboot:", order) => Ok(Self::Reboot(Order::parse(order)?)),
             ("identify", "foreign") => Ok(Self::Identify),
             ("spoil", "unit") => Ok(Self::Spoil(Spoiled::Unit)),
             ("cut", rest) => strike(rest.strip_prefix("at ").unwrap_or(rest), true),

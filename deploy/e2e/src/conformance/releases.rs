@@ -11,6 +11,8 @@ pub(super) struct Release {
     pub(super) is_unsafe: bool,
     /// Whether it is tested before it is swapped in, and leaves more behind than itself.
     pub(super) is_careful: bool,
+    /// Whether the host is started anew when it comes or goes.
+    pub(super) reboots: bool,
 }
 
 /// What is wrong with a release.
@@ -30,14 +32,18 @@ pub(super) enum Fault {
 }
 
 const fn release(version: &'static str, fault: Fault, is_unsafe: bool) -> Release {
-    Release { version, fault, is_unsafe, is_careful: false }
+    Release { version, fault, is_unsafe, is_careful: false, reboots: false }
 }
 
 const fn careful(version: &'static str, fault: Fault) -> Release {
-    Release { version, fault, is_unsafe: false, is_careful: true }
+    Release { version, fault, is_unsafe: false, is_careful: true, reboots: false }
 }
 
-pub(super) const ALL: [Release; 9] = [
+const fn anew(version: &'static str, fault: Fault) -> Release {
+    Release { version, fault, is_unsafe: false, is_careful: false, reboots: true }
+}
+
+pub(super) const ALL: [Release; 11] = [
     release("1.0.0", Fault::None, false),
     release("1.1.0", Fault::None, false),
     release("sick", Fault::Sick, false),
@@ -47,6 +53,8 @@ pub(super) const ALL: [Release; 9] = [
     careful("careful", Fault::None),
     careful("unfit", Fault::Unfit),
     careful("sticky", Fault::Sticky),
+    anew("anew", Fault::None),
+    anew("sick-anew", Fault::Sick),
 ];
 
 /// The release of this version, and its number.

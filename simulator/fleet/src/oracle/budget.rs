@@ -268,7 +268,7 @@ impl Budget {
         }
         for (number, (place, host)) in self.places.iter().zip(truth.hosts).enumerate() {
             // What a host resumes by itself nobody has started anew.
-            let is_at_work = host.is_on() && host.running().is_some_and(|running| !running.resumed);
+            let is_at_work = host.is_at_work();
             found.compare_at(number, "at work", place.at_work, is_at_work);
             found.compare_at(number, "Machines", place.machines, of_host[number]);
             found.compare_at(

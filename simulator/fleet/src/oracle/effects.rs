@@ -1,6 +1,5 @@
 //! Effects besides operations, for the comparison with the twin: how often operators created and deleted each object, how
-//! often people deleted it, and how often each host lost its power. What else starts a host anew is a reboot that somebody
-//! ordered.
+//! often people deleted it, and how often each host lost its power, and how often an operation started it anew.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,11 +24,13 @@ pub(crate) struct Lives {
 pub(super) struct Effects {
     objects: BTreeMap<(Kind, Arc<str>), Lives>,
     outages: Vec<u32>,
+    /// Hosts that operations started anew, and how often.
+    reboots: BTreeMap<u32, u32>,
 }
 
 impl Effects {
     pub(super) fn new(hosts: u32) -> Self {
-        Self { objects: BTreeMap::new(), outages: vec![0; hosts as usize] }
+        Self { objects: BTreeMap::new(), outages: vec![0; hosts as usize], reboots: BTreeMap::new() }
     }
 
     /// Something was committed, by whomever.
@@ -62,6 +63,15 @@ impl Effects {
     pub(super) fn powered_on(&mut self, host: u32) {
         let outages = &mut self.outages[host as usize];
         *outages = outages.saturating_add(1);
+    }
+
+    /// An operation starts a host anew.
+    pub(super) fn rebooted(&mut self, host: u32) {
+        *self.reboots.entry(host).or_default() += 1;
+    }
+
+    pub(super) fn reboots(&self, host: u32) -> u32 {
+        self.reboots.get(&host).copied().unwrap_or_default()
     }
 
     pub(super) fn outages(&self, host: u32) -> u32 {

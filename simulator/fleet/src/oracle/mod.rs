@@ -511,6 +511,17 @@ impl Oracle {
         self.effects.powered_on(host);
     }
 
+    /// A host goes down since an operation starts it anew. The operation is under way all the while.
+    pub fn rebooted(&mut self, host: u32) {
+        self.effects.rebooted(host);
+    }
+
+    /// How often operations started a host anew.
+    #[must_use]
+    pub(crate) fn reboots(&self, host: u32) -> u32 {
+        self.effects.reboots(host)
+    }
+
     /// How often a host was started because its power came back.
     #[must_use]
     pub(crate) fn outages(&self, host: u32) -> u32 {

@@ -41,6 +41,7 @@ fn work(version: u32, sequence: u64) -> Work {
             release: ReleaseNumber(version),
             has_preflight: false,
             has_removal: false,
+            reboots: false,
             rollback: Rollback::Safe,
             probe: Duration::ZERO,
             probe_deadline: Duration::ZERO,

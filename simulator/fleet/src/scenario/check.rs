@@ -152,6 +152,8 @@ occasions! {
     OperationInterrupted,
     /// An operation was finished by the host itself after it had been down.
     OperationResumed,
+    /// A host was started anew by an operation.
+    HostRebooted,
     /// A release failed.
     ReleaseFailed,
     /// A host was changed by hand.

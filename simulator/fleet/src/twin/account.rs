@@ -1,8 +1,9 @@
 //! Effects, compared: what was done to each host and to each object, beyond what was done in the twin, was worth a change
 //! of wishes that the twin never acted on, or is what something that went wrong has cost.
 //!
-//! Operators create nothing but the Lease, and delete nothing; and no host is started anew but after it has lost its power.
-//! So nothing that goes wrong accounts for one more, except that a Lease which people deleted is created again.
+//! Operators create nothing but the Lease, and delete nothing: nothing that goes wrong accounts for one more, except that a
+//! Lease which people deleted is created again. A host is started anew when its power is back, and by an operation that wants
+//! it: once on the way there, and once on the way back.
 
 use std::sync::Arc;
 
@@ -19,19 +20,27 @@ pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
     let is_plain = !(is_open(world) || is_open(twin));
     let hosts = 0..world.scenario.fleet.machines;
     let operations = hosts.clone().filter_map(|host| overdone(world, twin, host, is_plain));
-    let reboots = hosts.filter_map(|host| rebooted(world, twin, host));
+    let reboots = hosts.filter_map(|host| rebooted(world, twin, host, is_plain));
     operations.chain(reboots).chain(objects(world, twin)).collect()
 }
 
-/// A host that was started anew more often than in the twin and than its power came back.
-fn rebooted(world: &World, twin: &World, host: u32) -> Option<Difference> {
-    let reboots = |world: &World| world.hosts[host as usize].reboots();
-    let accounted = reboots(twin) + world.oracle.outages(host);
-    (reboots(world) > accounted).then(|| {
-        let detail =
-            format!("{}: {} reboots; accounted for are {accounted}", machine_name(host), reboots(world));
-        Difference { invariant: NAME, host: Some(host), detail }
-    })
+/// A host that was started anew more often than its power came back and operations ordered; or by operations more often than
+/// in the twin and than what went wrong or was wished beyond the twin accounts for, each of which may go there and back.
+fn rebooted(world: &World, twin: &World, host: u32, is_plain: bool) -> Option<Difference> {
+    let (all, ordered) = (world.hosts[host as usize].reboots(), world.oracle.reboots(host));
+    let accounted = world.oracle.outages(host) + ordered;
+    let passed_over = if is_plain { 0 } else { u32::from(world.oracle.wishes(host)) * 2 };
+    let excused = u32::from(world.oracle.deeds(host).excused_disruptions) * 2;
+    let worth = twin.oracle.reboots(host).max(passed_over) + excused;
+    let name = machine_name(host);
+    let detail = if all > accounted {
+        format!("{name}: {all} reboots; accounted for are {accounted}")
+    } else if ordered > worth {
+        format!("{name}: {ordered} reboots by operations; accounted for are {worth}")
+    } else {
+        return None;
+    };
+    Some(Difference { invariant: NAME, host: Some(host), detail })
 }
 
 /// Objects that operators created or deleted more often than in the twin.

@@ -51,6 +51,8 @@ pub(crate) enum Event {
         /// Void unless the host is at this run.
         run: u32,
     },
+    /// A host that shut itself down to be started anew starts.
+    Boot(u32),
     /// A kubelet renews the lease of its Node.
     Renewal {
         /// The host.

@@ -108,7 +108,12 @@ impl World {
         let length = self.disturbance.slowed(number, length);
         self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
         self.recorder.step(now, number, &self.hosts[number as usize]);
-        self.queue.after(length, Priority::NORMAL, Event::Step { host: number, run });
+        if step == Step::Reboot {
+            self.shut_down(number);
+            self.queue.after(length, Priority::WORLD, Event::Boot(number));
+        } else {
+            self.queue.after(length, Priority::NORMAL, Event::Step { host: number, run });
+        }
         if let Some(&(at, lasting)) = self.breaks.get(&number)
             && at == step
         {
@@ -196,14 +201,35 @@ impl World {
         self.host_lost(number);
     }
 
-    fn power_on(&mut self, number: u32) {
-        if !self.hosts[number as usize].power_on() {
+    /// A host goes down to be started anew, since the operation on it wants that.
+    fn shut_down(&mut self, number: u32) {
+        let sessions = self.drop_sessions(number);
+        if !self.hosts[number as usize].power_off() {
             return;
+        }
+        let now = self.queue.now();
+        self.trace.record(&[word("shut down"), u64::from(number), now.0]);
+        self.recorder.power(now, number, false);
+        self.session_lost(sessions);
+        self.tally.note(Occasion::HostRebooted);
+        self.oracle.rebooted(number);
+        self.host_lost(number);
+    }
+
+    fn power_on(&mut self, number: u32) {
+        if self.start(number) {
+            self.oracle.powered_on(number);
+        }
+    }
+
+    /// A host starts, unless something else keeps it off.
+    pub(super) fn start(&mut self, number: u32) -> bool {
+        if !self.hosts[number as usize].power_on() {
+            return false;
         }
         let now = self.queue.now();
         self.trace.record(&[word("power on"), u64::from(number), now.0]);
         self.recorder.power(now, number, true);
-        self.oracle.powered_on(number);
         let boots = self.hosts[number as usize].boot().0;
         let boot = self.draws.within(word("boot"), u64::from(number), boots as u64, BOOT);
         let setting = setting!(self, number);
@@ -220,6 +246,7 @@ impl World {
             }
         }
         self.host_on(number, boot);
+        true
     }
 
     fn cut(&mut self, number: u32) {

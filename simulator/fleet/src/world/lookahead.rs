@@ -36,7 +36,7 @@ impl World {
     fn warm_event(&self, event: &Event) -> u64 {
         match *event {
             Event::Mail(number) => self.warm_letter(number),
-            Event::Step { host, .. } => self.warm_step(host),
+            Event::Step { host, .. } | Event::Boot(host) => self.warm_step(host),
             Event::Start { .. }
             | Event::Deliver { .. }
             | Event::List { .. }

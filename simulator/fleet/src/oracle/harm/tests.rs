@@ -79,6 +79,7 @@ impl Fleet {
             release: ReleaseNumber(1),
             has_preflight: false,
             has_removal: false,
+            reboots: false,
             rollback: Rollback::Safe,
             probe: Duration::ZERO,
             probe_deadline: Duration::ZERO,

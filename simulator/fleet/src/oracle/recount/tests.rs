@@ -33,8 +33,7 @@ fn half_way() -> World {
 }
 
 fn at_work(world: &World) -> Option<u32> {
-    let at_work = |host: &Host| host.is_on() && host.running().is_some_and(|running| !running.resumed);
-    world.hosts.iter().position(at_work).and_then(|number| u32::try_from(number).ok())
+    world.hosts.iter().position(Host::is_at_work).and_then(|number| u32::try_from(number).ok())
 }
 
 fn miscounts(world: &World) -> Vec<String> {

@@ -46,6 +46,8 @@ pub struct Installed {
     pub drift: Drift,
     /// Whether there is more to its removal than to take it away.
     pub has_removal: bool,
+    /// Whether the host is started anew when it comes or goes.
+    pub reboots: bool,
 }
 
 /// Which version of control groups the hosts use, all of them.

@@ -70,6 +70,8 @@ pub struct Install {
     pub has_preflight: bool,
     /// Whether there is more to its removal than to take it away.
     pub has_removal: bool,
+    /// Whether the host is started anew when it comes or goes.
+    pub reboots: bool,
     /// How long a healthy release is probed, at least.
     pub probe: Duration,
     /// When an unhealthy one is given up.
@@ -172,6 +174,22 @@ impl Running {
         self.previous.as_ref()
     }
 
+    /// Whether the host is started anew for it: another release comes, and it or the one that goes says so.
+    const fn reboots(&self) -> bool {
+        let Change::Install(install) = self.work.change else { return false };
+        match &self.previous {
+            Some(previous) => {
+                previous.release.0 != install.release.0 && (previous.reboots || install.reboots)
+            }
+            None => install.reboots,
+        }
+    }
+
+    /// What follows the new start of the host.
+    const fn after_reboot(&self) -> Step {
+        if self.failed.is_some() { Step::Recover } else { Step::Restart }
+    }
+
     /// Whether the change itself is done or, of a removal, begun, so that it will be finished and not undone.
     #[must_use]
     pub const fn is_past_the_swap(&self) -> bool {
@@ -187,6 +205,7 @@ impl Running {
             Step::Stop
             | Step::Clean
             | Step::Delete
+            | Step::Reboot
             | Step::Restart
             | Step::Probe
             | Step::Restore
@@ -236,6 +255,14 @@ impl Host {
         setting.pace.length(setting.draws, u64::from(setting.number), self.runs, Step::Lock)
     }
 
+    /// Whether it does what somebody ordered: also while it is down because the operation starts it anew, but not when it
+    /// goes on by itself after it had lost its power.
+    #[must_use]
+    pub fn is_at_work(&self) -> bool {
+        let is_up = |running: &Running| self.is_on() || running.step == Step::Reboot;
+        self.running().is_some_and(|running| !running.resumed && is_up(running))
+    }
+
     /// What is done, and the version that is there of what it changes.
     pub fn at_work_on(&self) -> Option<(Work, Option<VersionNumber>)> {
         let work = self.running.as_ref()?.work;
@@ -278,9 +305,13 @@ impl Host {
         }
         self.runs += 1;
         running.run = self.runs;
-        running.resumed = true;
+        // Who was started anew by the operation itself goes on with it.
+        running.resumed |= running.step != Step::Reboot;
         if running.step == Step::Probe {
             running.step = Step::Restart;
+        }
+        if running.step == Step::Reboot {
+            running.step = running.after_reboot();
         }
         let progress = Progress::Next(running.step, length(&running, setting));
         self.running = Some(running);
@@ -292,12 +323,13 @@ impl Host {
         match (running.step, running.work.change) {
             (Step::Swap, Change::Install(install)) => {
                 let drift = Drift::NOT_RUNNING.with(Drift::WRONG_BINARY);
-                let Install { version, release, has_removal, .. } = install;
-                self.put(Installed { component, version, release, drift, has_removal });
+                let Install { version, release, has_removal, reboots, .. } = install;
+                self.put(Installed { component, version, release, drift, has_removal, reboots });
             }
             (Step::Restart, Change::Install(install)) => {
-                let Install { version, release, has_removal, .. } = install;
-                self.put(Installed { component, version, release, drift: Drift::NONE, has_removal });
+                let Install { version, release, has_removal, reboots, .. } = install;
+                let drift = Drift::NONE;
+                self.put(Installed { component, version, release, drift, has_removal, reboots });
             }
             (Step::Restore, _) => match running.previous {
                 Some(previous) => {
@@ -356,6 +388,7 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
             | Step::Render
             | Step::Preflight
             | Step::Swap
+            | Step::Reboot
             | Step::Restart
             | Step::Probe
             | Step::Restore
@@ -383,7 +416,9 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
             running.failed = failure.filter(|cause| *cause == CauseKind::PreflightFailed);
             Some(if running.failed.is_some() { Step::Commit } else { Step::Swap })
         }
+        Step::Swap | Step::Restore if running.reboots() => Some(Step::Reboot),
         Step::Swap => Some(Step::Restart),
+        Step::Reboot => Some(running.after_reboot()),
         Step::Restart => {
             if failure == Some(CauseKind::ProbeFailed) {
                 running.failed = Some(match install.rollback {

@@ -42,11 +42,14 @@ pub enum Step {
     Preflight,
     /// Of a removal, between stop and delete, if the release has one: its commands, and what it left behind.
     Clean,
+    /// After the swap, if the release that comes or the one that goes says so, and again on the way back: the host is shut
+    /// down and started anew.
+    Reboot,
 }
 
 impl Step {
     /// Every step, by its number.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Lock,
         Self::Journal,
         Self::Download,
@@ -63,6 +66,7 @@ impl Step {
         Self::Commit,
         Self::Preflight,
         Self::Clean,
+        Self::Reboot,
     ];
 
     /// The steps of an installation that succeeds.
@@ -128,6 +132,8 @@ impl Pace {
             Step::Probe => Span::millis(0, 1_000),
             Step::Preflight => Span::millis(20, 2_000),
             Step::Clean => Span::millis(50, 10_000),
+            // From the order to the power-on self-test: a virtual machine takes half a minute, a large server minutes.
+            Step::Reboot => Span::millis(20_000, 240_000),
         };
         draws.within(word("host step") ^ step.number(), owner, u64::from(run), span)
     }

@@ -40,6 +40,7 @@ fn install(epoch: u32, sequence: u64, version: u32) -> Order {
         rollback: Rollback::Safe,
         has_preflight: false,
         has_removal: false,
+        reboots: false,
         probe: Duration::from_secs(3),
         probe_deadline: Duration::from_secs(60),
     });
@@ -112,6 +113,62 @@ fn power_lost_while_it_is_cleaned_up_ends_with_nothing_left() {
     assert!(matches!(host.recover(&setting), Some(Progress::Next(Step::Clean, _))));
     assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Succeeded));
     assert_eq!(version_of(&host), None);
+}
+
+/// A release for which the host is started anew.
+fn install_anew(epoch: u32, sequence: u64, version: u32) -> Order {
+    let Command::Apply(work) = install(epoch, sequence, version).command else { unreachable!() };
+    let Change::Install(install) = work.change else { unreachable!() };
+    apply(epoch, sequence, Change::Install(Install { reboots: true, ..install }))
+}
+
+/// The steps of the operation under way, the host being started anew where they say so.
+fn steps_with_reboots(host: &mut Host, setting: &Setting<'_>) -> (Vec<Step>, Ended) {
+    let mut steps = Vec::new();
+    loop {
+        let run = host.running().unwrap().run;
+        let mut progress = host.advance(run, setting).unwrap();
+        if let Progress::Next(Step::Reboot, _) = progress {
+            steps.push(Step::Reboot);
+            assert!(host.power_off() && host.power_on());
+            progress = host.recover(setting).unwrap();
+        }
+        match progress {
+            Progress::Next(step, _) => steps.push(step),
+            Progress::Ended { ended, .. } => return (steps, ended),
+        }
+    }
+}
+
+#[test]
+fn a_host_is_started_anew_for_another_release_and_not_for_a_repair() {
+    let setting = setting(&[]);
+    let mut host = host();
+    host.receive(&install_anew(1, 1, 1), 0, &setting);
+    let (steps, ended) = steps_with_reboots(&mut host, &setting);
+    assert!(steps.windows(3).any(|three| three == [Step::Swap, Step::Reboot, Step::Restart]), "{steps:?}");
+    assert_eq!((ended, host.reboots()), (Ended::Succeeded, 1));
+    assert!(host.spoil(0, Drift::FILES));
+    host.receive(&install_anew(1, 2, 1), 0, &setting);
+    assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Succeeded));
+    assert_eq!((version_of(&host), host.reboots()), (Some((1, Drift::NONE)), 1));
+    host.receive(&install(1, 3, 2), 0, &setting);
+    let (_, ended) = steps_with_reboots(&mut host, &setting);
+    assert_eq!((ended, host.reboots()), (Ended::Succeeded, 2), "what goes wants it too");
+}
+
+#[test]
+fn the_way_back_starts_the_host_anew_as_well() {
+    let failures = [None, None, Some((CauseKind::ProbeFailed, Share::ALL))];
+    let setting = setting(&failures);
+    let mut host = host();
+    host.receive(&install(1, 1, 1), 0, &setting);
+    go_on(&mut host, &setting, None);
+    host.receive(&install_anew(1, 2, 2), 0, &setting);
+    let (steps, ended) = steps_with_reboots(&mut host, &setting);
+    assert!(steps.ends_with(&[Step::Restore, Step::Reboot, Step::Recover, Step::Commit]), "{steps:?}");
+    assert_eq!((ended, host.reboots()), (Ended::Failed(CauseKind::ProbeFailed), 2));
+    assert_eq!(version_of(&host), Some((1, Drift::NONE)));
 }
 
 fn apply(epoch: u32, sequence: u64, change: Change) -> Order {

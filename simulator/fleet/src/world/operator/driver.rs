@@ -442,6 +442,7 @@ impl World {
                     rollback: release.recipe.content.rollback,
                     has_preflight: release.recipe.content.preflight.is_some(),
                     has_removal: release.recipe.content.removal.is_some(),
+                    reboots: release.recipe.content.reboot,
                     probe: probe_length(&release.recipe),
                     probe_deadline: probe_deadline(&release.recipe),
                 })

@@ -68,6 +68,7 @@ impl World {
             },
             Event::Start { .. }
             | Event::Step { .. }
+            | Event::Boot(_)
             | Event::Renewal { .. }
             | Event::Expiry { .. }
             | Event::People(_)
