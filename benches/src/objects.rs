@@ -42,6 +42,7 @@ pub(crate) fn machine(number: u32) -> MachineObject {
         }),
         pins: Vec::new(),
         parameters: Default::default(),
+        node: None,
         paused: false,
     };
     MachineObject {

@@ -4,6 +4,7 @@
 #[expect(dead_code, reason = "each test uses a part of it")]
 mod fake;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fake::{Fake, Fault};
@@ -12,6 +13,9 @@ use seaworthy_api::object::Node;
 use seaworthy_api::parse;
 use seaworthy_api::request::request;
 use seaworthy_kube::write;
+use seaworthy_model::attributes::{
+    AttributesChange, Label, LabelChange, NodeAttributes, Taint, TaintChange, TaintEffect,
+};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Outcome, Receipt};
@@ -29,8 +33,10 @@ fn with_node(node: &Value) -> Fake {
     let fake = Fake::default();
     let mut object = json!({"metadata": {"name": "m1"}, "spec": {}});
     object["spec"] = node["spec"].clone();
-    if !node["annotations"].is_null() {
-        object["metadata"]["annotations"] = node["annotations"].clone();
+    for field in ["annotations", "labels"] {
+        if !node[field].is_null() {
+            object["metadata"][field] = node[field].clone();
+        }
     }
     fake.put(NODES, object);
     fake
@@ -85,6 +91,61 @@ async fn a_node_is_as_it_was_after_our_cordon_whatever_others_have_there() {
         assert_eq!(json!(taints), if node["spec"]["taints"].is_null() { json!([]) } else { json!([taint]) });
         assert_eq!(after["spec"]["unschedulable"], node["spec"]["unschedulable"]);
         assert_eq!(send(&fake, fence, uncordon(&marked)).await, Outcome::Stale);
+    }
+}
+
+/// What has to be written so that a Node carries a label and a taint of ours with this value, or neither.
+fn relabel(node: &NodeObject, to: Option<&str>) -> Effect {
+    let carried = node.state.carried.clone().unwrap_or_default();
+    let (effect, key, to) = (TaintEffect::NoSchedule, "example.com/pool", to.map(Arc::<str>::from));
+    let from = carried.taint(key, effect).map(|(place, taint)| (place, taint.value.clone()));
+    let taint = |value: &Arc<str>| Taint { key: key.into(), value: value.clone(), effect };
+    let label = |value: &Arc<str>| Label { key: key.into(), value: value.clone() };
+    Effect::WriteNodeAttributes(Box::new(AttributesChange {
+        has_labels: node.state.has_labels,
+        has_annotations: node.state.has_annotations,
+        has_taints: node.state.has_taints,
+        record: carried.record.as_ref().map(|(_, text)| text.clone()),
+        applied: NodeAttributes {
+            labels: to.iter().map(label).collect(),
+            taints: to.iter().map(taint).collect(),
+        },
+        labels: vec![LabelChange { key: key.into(), from: carried.label(key).cloned(), to: to.clone() }],
+        taints: vec![TaintChange { key: key.into(), effect, from, to }],
+        is_repair: false,
+    }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_is_as_it_was_after_our_labels_and_taints() {
+    let taint = json!({"key": "theirs", "effect": "NoExecute"});
+    for node in [
+        json!({"spec": {}}),
+        json!({"spec": {}, "annotations": {"a": "b"}, "labels": {"kubernetes.io/hostname": "m1", "x": "y"}}),
+        json!({"spec": {"taints": [taint]}, "annotations": {"a": "b"}, "labels": {"x": "y"}}),
+    ] {
+        let fake = with_node(&node);
+        let bare = seen(&fake);
+        let fence = Fence::Incarnation(bare.uid);
+        assert!(matches!(send(&fake, fence, relabel(&bare, Some("1"))).await, Outcome::Done(_)));
+        assert_eq!(send(&fake, fence, relabel(&bare, Some("1"))).await, Outcome::Stale, "twice is once");
+        let first = seen(&fake);
+        let carried = first.state.carried.clone().unwrap();
+        assert_eq!(carried.label("example.com/pool").map(|value| &**value), Some("1"));
+        assert_eq!(carried.applied().unwrap().labels.len(), 1);
+        assert!(matches!(send(&fake, fence, relabel(&first, Some("2"))).await, Outcome::Done(_)));
+        assert_eq!(
+            send(&fake, fence, relabel(&first, None)).await,
+            Outcome::Stale,
+            "it looks different by now"
+        );
+        assert!(matches!(send(&fake, fence, relabel(&seen(&fake), None)).await, Outcome::Done(_)));
+        let after = fake.get(NODES, "m1").unwrap();
+        let map = |value: &Value| value.as_object().cloned().unwrap_or_default();
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        assert_eq!(map(&after["metadata"]["labels"]), map(&node["labels"]));
+        assert_eq!(map(&after["metadata"]["annotations"]), map(&node["annotations"]));
+        assert_eq!(list(&after["spec"]["taints"]), list(&node["spec"]["taints"]));
     }
 }
 

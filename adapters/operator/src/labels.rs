@@ -30,6 +30,8 @@ pub(crate) fn action(action: &Action, names: &Names) -> Label {
         },
         Effect::Cordon(_) => "cordon_node",
         Effect::Uncordon(_) => "uncordon_node",
+        Effect::WriteNodeAttributes(change) if change.is_repair => "repair_node_attributes",
+        Effect::WriteNodeAttributes(_) => "write_node_attributes",
         Effect::DeleteNode => "delete_node",
         Effect::ListPods => "list_pods",
         Effect::Evict(_) => "evict_pod",
@@ -55,6 +57,7 @@ pub(crate) fn action(action: &Action, names: &Names) -> Label {
             | "write_event"
             | "cordon_node"
             | "uncordon_node"
+            | "repair_node_attributes"
             | "delete_node"
             | "evict_pod"
     );

@@ -18,8 +18,10 @@
 //! `Stale`.
 //! [`Request::http`] spells it all out.
 
+mod attributes;
 mod node;
 
+use seaworthy_model::attributes::AttributesChange;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::node::{NodeCordon, NodeUncordon};
@@ -36,6 +38,7 @@ use crate::render;
 use crate::scalar::Scalar;
 use crate::v1alpha1::{self, API_VERSION, LEASE, NAMESPACE};
 
+pub use attributes::{read_record, record_text};
 pub use node::{
     NodeChange, NodeDeletion, NodePatch, PODS_PER_PAGE, PodEviction, PodQuery, mark_text, read_mark,
 };
@@ -324,6 +327,9 @@ fn about_node(effect: &Effect, name: String, fence: Fence) -> Option<Request> {
     match effect {
         Effect::Cordon(cordon) => Some(patch(NodeChange::Cordon(NodeCordon::clone(cordon)), uid?)),
         Effect::Uncordon(uncordon) => Some(patch(NodeChange::Uncordon(NodeUncordon::clone(uncordon)), uid?)),
+        Effect::WriteNodeAttributes(change) => {
+            Some(patch(NodeChange::Attributes(AttributesChange::clone(change)), uid?))
+        }
         Effect::DeleteNode => Some(Request::DeleteNode(NodeDeletion { name, uid: uid? })),
         Effect::ListPods => (fence == Fence::None).then_some(Request::ListPods(PodQuery { node: name })),
         Effect::Evict(pod) => (uid == Some(pod.uid))

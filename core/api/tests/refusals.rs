@@ -142,6 +142,58 @@ fn of_a_machine() {
 }
 
 #[test]
+fn of_labels_and_taints_of_a_node() {
+    let key = "keys must be a name of at most 63 letters, digits and -_. that starts and ends with a letter or digit, \
+               after a DNS subdomain and '/' or alone";
+    let reserved = "keys in kubernetes.io, k8s.io and seaworthy.dev are reserved, but for node-role.kubernetes.io/ and \
+                    node-restriction.kubernetes.io/";
+    let value = "must consist of letters, digits, '-', '_' and '.', start and end with a letter or digit, and have at most \
+                 63 characters";
+    let taint =
+        |key: &str, value: &str, effect: &str| json!({ "key": key, "value": value, "effect": effect });
+    let twice = json!([taint("a", "1", "NoExecute"), taint("a", "2", "NoExecute")]);
+    let many: serde_json::Map<_, _> = (0..65).map(|index| (format!("a{index}"), json!("x"))).collect();
+    assert_faults(
+        machine,
+        &[
+            ("/spec/nodeLabels", json!({ "a b": "c" }), "spec.nodeLabels[\"a b\"]", key),
+            ("/spec/nodeLabels", json!({ "/a": "c" }), "spec.nodeLabels[\"/a\"]", key),
+            ("/spec/nodeLabels", json!({ "a": "c d" }), "spec.nodeLabels[\"a\"]", value),
+            ("/spec/nodeLabels", json!({ "x.k8s.io/a": "" }), "spec.nodeLabels[\"x.k8s.io/a\"]", reserved),
+            ("/spec/nodeLabels", json!(many), "spec.nodeLabels", "must have at most 64 entries, has 65"),
+            ("/spec/nodeTaints", json!([taint("a/", "", "NoExecute")]), "spec.nodeTaints[0].key", key),
+            (
+                "/spec/nodeTaints",
+                json!([taint("seaworthy.dev/drain", "", "NoSchedule")]),
+                "spec.nodeTaints[0].key",
+                reserved,
+            ),
+            ("/spec/nodeTaints", json!([taint("a", "-", "NoSchedule")]), "spec.nodeTaints[0].value", value),
+            (
+                "/spec/nodeTaints",
+                json!([taint("a", "", "Never")]),
+                "spec.nodeTaints[0].effect",
+                "must be NoSchedule, PreferNoSchedule or NoExecute",
+            ),
+            ("/spec/nodeTaints", twice, "spec.nodeTaints[1]", "is the same as in spec.nodeTaints[0]"),
+        ],
+    );
+    let mut good = machine();
+    set(
+        &mut good,
+        "/spec/nodeLabels",
+        json!({ "a": "", "node-role.kubernetes.io/worker": "", "b.c/D_e.f": "1" }),
+    );
+    let all = json!([
+        taint("a", "", "NoExecute"),
+        taint("a", "", "NoSchedule"),
+        taint("b", "1", "PreferNoSchedule")
+    ]);
+    set(&mut good, "/spec/nodeTaints", all);
+    assert_eq!(faults(&good), []);
+}
+
+#[test]
 fn of_components() {
     let label = "must consist of lower-case letters, digits and '-', start and end with a letter or digit, and have \
                  at most 63 characters";

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use seaworthy_api::names::Names;
 use seaworthy_api::request::{Request, RequestError, mark_text, request};
+use seaworthy_model::attributes::{
+    AttributesChange, Label, LabelChange, NodeAttributes, Taint, TaintChange, TaintEffect,
+};
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::id::{MachineId, Uid, VersionId};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
@@ -153,6 +156,97 @@ fn a_node_is_patched_if_it_looks_as_it_did() {
     assert_http(&about_node(lift(false), fence), ("PATCH", path, JSON_PATCH), &body);
     let stays = request(&about_node(lift(true), fence), &mut names()).unwrap().http("seaworthy").body;
     assert!(!stays.to_string().contains("unschedulable"), "{stays}");
+}
+
+const RECORD: &str = r#"{"labels":{"a/b~c":"1"},"taints":[{"effect":"NoSchedule","key":"t"}]}"#;
+
+fn label(key: &str, from: Option<&str>, to: Option<&str>) -> LabelChange {
+    LabelChange { key: key.into(), from: from.map(Into::into), to: to.map(Into::into) }
+}
+
+fn taint(key: &str, from: Option<(u32, &str)>, to: Option<&str>) -> TaintChange {
+    TaintChange {
+        key: key.into(),
+        effect: TaintEffect::NoSchedule,
+        from: from.map(|(place, value)| (place, value.into())),
+        to: to.map(Into::into),
+    }
+}
+
+fn assert_patch(change: AttributesChange, operations: Vec<Value>) {
+    let mut body = vec![json!({ "op": "test", "path": "/metadata/uid", "value": UID })];
+    body.extend(operations);
+    let fence = Fence::Incarnation(Uid::parse(UID).unwrap());
+    let effect = Effect::WriteNodeAttributes(Box::new(change));
+    assert_http(&about_node(effect, fence), ("PATCH", "/api/v1/nodes/m-0", JSON_PATCH), &json!(body));
+}
+
+#[test]
+fn labels_and_taints_come_to_a_node_without_any() {
+    let change = AttributesChange {
+        applied: NodeAttributes {
+            labels: vec![Label { key: "a/b~c".into(), value: "1".into() }],
+            taints: vec![Taint { key: "t".into(), value: "".into(), effect: TaintEffect::NoSchedule }],
+        },
+        labels: vec![label("a/b~c", None, Some("1")), label("d", None, Some(""))],
+        taints: vec![taint("t", None, Some("")), taint("u", None, Some("2"))],
+        ..AttributesChange::default()
+    };
+    let last = json!({ "key": "u", "effect": "NoSchedule", "value": "2" });
+    let operations = vec![
+        json!({ "op": "test", "path": "/metadata/annotations", "value": null }),
+        json!({ "op": "add", "path": "/metadata/annotations", "value": { "seaworthy.dev/from-machine": RECORD } }),
+        json!({ "op": "test", "path": "/metadata/labels", "value": null }),
+        json!({ "op": "add", "path": "/metadata/labels", "value": { "a/b~c": "1" } }),
+        json!({ "op": "add", "path": "/metadata/labels/d", "value": "" }),
+        json!({ "op": "test", "path": "/spec/taints", "value": null }),
+        json!({ "op": "add", "path": "/spec/taints", "value": [{ "key": "t", "effect": "NoSchedule" }] }),
+        json!({ "op": "add", "path": "/spec/taints/-", "value": last }),
+    ];
+    assert_patch(change, operations);
+}
+
+#[test]
+fn labels_and_taints_of_a_node_change_only_as_they_were_seen() {
+    let change = AttributesChange {
+        has_labels: true,
+        has_annotations: true,
+        has_taints: true,
+        record: Some(RECORD.into()),
+        labels: vec![label("a/b~c", Some("1"), None), label("d", None, Some("2"))],
+        taints: vec![
+            taint("t", Some((1, "")), None),
+            taint("u", Some((2, "2")), Some("")),
+            taint("v", Some((4, "x")), None),
+            taint("w", None, Some("")),
+        ],
+        ..AttributesChange::default()
+    };
+    let of_taint = |place: u32, key: &str, value: Value| {
+        [
+            json!({ "op": "test", "path": format!("/spec/taints/{place}/key"), "value": key }),
+            json!({ "op": "test", "path": format!("/spec/taints/{place}/effect"), "value": "NoSchedule" }),
+            json!({ "op": "test", "path": format!("/spec/taints/{place}/value"), "value": value }),
+        ]
+    };
+    let pointer = "/metadata/annotations/seaworthy.dev~1from-machine";
+    let mut operations = vec![
+        json!({ "op": "test", "path": pointer, "value": RECORD }),
+        json!({ "op": "remove", "path": pointer }),
+        json!({ "op": "test", "path": "/metadata/labels/a~1b~0c", "value": "1" }),
+        json!({ "op": "remove", "path": "/metadata/labels/a~1b~0c" }),
+        json!({ "op": "test", "path": "/metadata/labels/d", "value": null }),
+        json!({ "op": "add", "path": "/metadata/labels/d", "value": "2" }),
+    ];
+    operations.extend(of_taint(1, "t", Value::Null));
+    operations.extend(of_taint(2, "u", json!("2")));
+    operations.push(json!({ "op": "remove", "path": "/spec/taints/2/value" }));
+    operations.extend(of_taint(4, "v", json!("x")));
+    operations.push(json!({ "op": "remove", "path": "/spec/taints/4" }));
+    operations.push(json!({ "op": "remove", "path": "/spec/taints/1" }));
+    let comes = json!({ "key": "w", "effect": "NoSchedule" });
+    operations.push(json!({ "op": "add", "path": "/spec/taints/-", "value": comes }));
+    assert_patch(change, operations);
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn reason() -> impl Strategy<Value = Reason> {
         Reason::UnknownVersion,
         Reason::NoArtefact,
         Reason::MissingParameter,
+        Reason::NodeConflict,
         Reason::Dependency,
         Reason::VersionSkew,
         Reason::ApiServerUnknown,

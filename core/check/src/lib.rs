@@ -11,6 +11,7 @@
 extern crate alloc;
 
 mod admission;
+mod attributes;
 mod authority;
 mod budget;
 mod drain;
@@ -74,6 +75,7 @@ pub const CHECKS: &[Invariant] = &[
     pause::INVARIANT,
     patience::INVARIANT,
     drain::INVARIANT,
+    attributes::INVARIANT,
 ];
 
 /// Judges a turn against what the engine knew when it ended. Empty when all is well.

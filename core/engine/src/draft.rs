@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use seaworthy_model::attributes::AttributesChange;
 use seaworthy_model::certificate::{EventNote, NewCertificateRequest, Refusal};
 use seaworthy_model::config::Config;
 use seaworthy_model::digest::Digest;
@@ -191,6 +192,10 @@ impl<'a> Draft<'a> {
             NodeWork::Uncordon(uncordon) => {
                 (Fence::Incarnation(node), Effect::Uncordon(uncordon), InFlightKind::Uncordon)
             }
+            NodeWork::Attributes(change) => {
+                let kind = InFlightKind::Attributes { is_repair: change.is_repair };
+                (Fence::Incarnation(node), Effect::WriteNodeAttributes(change), kind)
+            }
             NodeWork::Delete => (Fence::Incarnation(node), Effect::DeleteNode, InFlightKind::DeleteNode),
             NodeWork::ListPods(under) => (Fence::None, Effect::ListPods, InFlightKind::ListPods(under)),
             NodeWork::Evict(pod) => (Fence::Incarnation(pod.uid), Effect::Evict(pod), InFlightKind::Evict),
@@ -254,6 +259,7 @@ impl<'a> Draft<'a> {
 pub(crate) enum NodeWork {
     Cordon(Box<NodeCordon>),
     Uncordon(Box<NodeUncordon>),
+    Attributes(Box<AttributesChange>),
     Delete,
     ListPods(Option<u64>),
     Evict(Box<PodName>),

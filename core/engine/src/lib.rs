@@ -6,6 +6,7 @@
 
 extern crate alloc;
 
+mod attributes;
 mod budget;
 mod by_subject;
 mod controllers;

@@ -134,6 +134,12 @@ pub enum Sabotage {
     ForeignCordonLifted,
     /// Our cordon stays when there is nothing more to do.
     CordonLeft,
+    /// A label or taint of a Node that somebody else has set otherwise is set as ours.
+    ForeignAttributeTaken,
+    /// Labels and taints of a Node that are not wanted any more stay there.
+    AttributeLeft,
+    /// What others change among our labels and taints of a Node stays changed.
+    AttributeDriftIgnored,
 }
 
 #[cfg(feature = "sabotage")]
@@ -199,6 +205,9 @@ impl Sabotage {
         Self::CordonUnowned,
         Self::ForeignCordonLifted,
         Self::CordonLeft,
+        Self::ForeignAttributeTaken,
+        Self::AttributeLeft,
+        Self::AttributeDriftIgnored,
     ];
 }
 

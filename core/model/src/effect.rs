@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::attributes::AttributesChange;
 use crate::certificate::{EventNote, NewCertificateRequest};
 use crate::host::{HostFence, HostOrder};
 use crate::id::{CertificateRequestId, MachineId, Uid, VersionId};
@@ -119,6 +120,8 @@ pub enum Effect {
     Cordon(Box<NodeCordon>),
     /// Take our mark off a Node, if it still looks as it did.
     Uncordon(Box<NodeUncordon>),
+    /// Change what is ours among the labels and taints of a Node, if it still looks as it did.
+    WriteNodeAttributes(Box<AttributesChange>),
     /// Delete a Node.
     DeleteNode,
     /// List the pods of a Node, from the store itself. Ends with [`Receipt::Pods`](crate::event::Receipt::Pods).

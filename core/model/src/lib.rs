@@ -12,6 +12,7 @@
 
 extern crate alloc;
 
+pub mod attributes;
 pub mod cause;
 pub mod certificate;
 pub mod component;

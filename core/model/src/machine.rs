@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::attributes::NodeAttributes;
 use crate::cause::CauseKind;
 use crate::component::{Architecture, CgroupVersion, Parameters, ReleaseId};
 use crate::host::Connection;
@@ -36,6 +37,8 @@ pub struct MachineSpec {
     pub pins: Vec<ComponentSetting>,
     /// Parameters of the machine, for the templates of all its components.
     pub parameters: Parameters,
+    /// Labels and taints of its Node; `None` when it has none to keep there.
+    pub node: Option<Box<NodeAttributes>>,
     /// Nothing new is started while it is set.
     pub paused: bool,
 }
@@ -289,6 +292,8 @@ pub enum Reason {
     DrainForbidden,
     /// Its Node was not empty in time; it takes pods again, and is tried later.
     DrainOverdue,
+    /// A label or taint of its Node is set otherwise by somebody else.
+    NodeConflict,
     /// A person has recorded that its host is gone for good.
     HostReleased,
     /// Something outside did not work.

@@ -13,6 +13,7 @@ use alloc::boxed::Box;
 
 use serde::{Deserialize, Serialize};
 
+use crate::attributes::Carried;
 use crate::id::Uid;
 use crate::lease::Epoch;
 use crate::machine::HostId;
@@ -49,15 +50,27 @@ pub struct NodeState {
     pub has_taints: bool,
     /// Whether it has any annotation, ours or another's.
     pub has_annotations: bool,
+    /// Whether it has any label, ours or another's.
+    pub has_labels: bool,
     /// What is out of the ordinary about it; `None` for a Node that takes pods and carries nothing of ours.
     pub cordon: Option<Box<Cordon>>,
+    /// The labels and taints that a Machine may set, and our record; `None` when there is nothing of that.
+    pub carried: Option<Box<Carried>>,
 }
 
 impl NodeState {
     /// A Node that takes pods and carries nothing of anybody.
     #[must_use]
     pub const fn plain(ready: Health, since: Timestamp) -> Self {
-        Self { ready, since, has_taints: false, has_annotations: false, cordon: None }
+        Self {
+            ready,
+            since,
+            has_taints: false,
+            has_annotations: false,
+            has_labels: false,
+            cordon: None,
+            carried: None,
+        }
     }
 
     /// Our mark, if it carries one.

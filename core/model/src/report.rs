@@ -215,6 +215,11 @@ pub enum Blocker {
         /// When it is tried again.
         until: Timestamp,
     },
+    /// Labels or taints of the machine's Node are not as they are wanted: somebody else has set the same key.
+    NodeConflict {
+        /// [`word`](crate::draw::word) of the first such key.
+        key: u64,
+    },
 }
 
 impl Blocker {
@@ -261,6 +266,7 @@ impl Blocker {
             Self::DisruptionBudget { .. } => "DisruptionBudget",
             Self::DrainForbidden { .. } => "DrainForbidden",
             Self::DrainOverdue { .. } => "DrainOverdue",
+            Self::NodeConflict { .. } => "NodeConflict",
         }
     }
 }

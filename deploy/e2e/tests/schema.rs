@@ -52,6 +52,15 @@ fn a_bad_field_is_refused_with_a_message_that_names_it() -> Result<()> {
             ("/spec/ssh/secretName", Value::Null, "spec.ssh.secretName"),
             ("/spec/components", json!([{"name": "webd"}]), "spec.components[0]"),
             ("/spec/components", json!([{"name": "Webd", "version": "1"}]), "spec.components[0].name"),
+            ("/spec/nodeLabels", json!({"a b": "c"}), "spec.nodeLabels"),
+            ("/spec/nodeLabels", json!({"kubernetes.io/hostname": "one"}), "spec.nodeLabels"),
+            ("/spec/nodeLabels", json!({"a": "b c"}), "spec.nodeLabels"),
+            (
+                "/spec/nodeTaints",
+                json!([{"key": "seaworthy.dev/drain", "effect": "NoSchedule"}]),
+                "spec.nodeTaints[0].key",
+            ),
+            ("/spec/nodeTaints", json!([{"key": "a", "effect": "Never"}]), "spec.nodeTaints[0].effect"),
         ] {
             refused(world, &changed(&machine, pointer, value)?, words)?;
         }

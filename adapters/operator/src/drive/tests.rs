@@ -197,8 +197,16 @@ async fn what_is_counted_no_more_is_zero_and_not_missing() {
         host_key_policy: "TrustOnFirstUse".into(),
     };
     let (address, components) = (Address::default(), Vec::new());
-    let spec =
-        MachineSpec { address, ssh, components, parameters: Default::default(), paused: true, retry: None };
+    let spec = MachineSpec {
+        address,
+        ssh,
+        components,
+        parameters: Default::default(),
+        node_labels: Default::default(),
+        node_taints: Vec::new(),
+        paused: true,
+        retry: None,
+    };
     let (api_version, kind) = ("".into(), "".into());
     let machine = Machine { api_version, kind, metadata, spec: spec.into(), status: None };
     let comes = Change::Present(Resource::Machine(Box::new(machine)));

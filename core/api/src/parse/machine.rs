@@ -10,7 +10,7 @@ use seaworthy_model::meta::Parsed;
 use super::component_setting::{check_parameters, component_settings};
 use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
-use super::{status, text};
+use super::{node_attributes, status, text};
 use crate::names::Names;
 use crate::object::Machine;
 use crate::v1alpha1;
@@ -58,10 +58,11 @@ fn spec(spec: &v1alpha1::MachineSpec, names: &mut Names) -> Parsed<MachineSpec> 
     let retry = spec.retry.as_deref().unwrap_or_default();
     faults.require(root.name("retry"), retry.len() <= 253, "must have at most 253 bytes");
     check_parameters(root.name("parameters"), &spec.parameters, &mut faults);
+    let node = node_attributes::wanted(root, spec, &mut faults);
     let (parameters, paused) = (spec.parameters.clone(), spec.paused);
     faults.result(connection.map(|connection| {
         let connection = Arc::new(connection);
-        Arc::new(MachineSpec { connection, pins, parameters, paused })
+        Arc::new(MachineSpec { connection, pins, parameters, node, paused })
     }))
 }
 

@@ -14,6 +14,7 @@ mod machine;
 mod machine_component;
 mod metadata;
 mod node;
+mod node_attributes;
 mod observation;
 mod package_version;
 mod probe;

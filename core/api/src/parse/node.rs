@@ -6,6 +6,7 @@ use seaworthy_model::time::Timestamp;
 
 use super::faults::{Faults, Field};
 use super::metadata::MetadataError;
+use super::node_attributes::carried;
 use crate::names::Names;
 use crate::object::Node;
 use crate::request::read_mark;
@@ -39,7 +40,9 @@ pub fn node(object: &Node, names: &mut Names) -> Result<(MachineId, NodeObject),
         since,
         has_taints: !object.spec.taints.is_empty(),
         has_annotations: !metadata.annotations.is_empty(),
+        has_labels: !metadata.labels.is_empty(),
         cordon: cordon(object),
+        carried: carried(object),
     };
     Ok((names.machine_of(&metadata.name), NodeObject { uid, state }))
 }

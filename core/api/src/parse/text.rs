@@ -34,6 +34,17 @@ pub(super) fn is_label_value(text: &str) -> bool {
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
+pub(super) const LABEL_KEY: &str = "keys must be a name of at most 63 letters, digits and -_. that starts and ends with a \
+                                    letter or digit, after a DNS subdomain and '/' or alone";
+/// The key of a label or taint: a name, or a DNS subdomain, `/` and a name.
+pub(super) fn is_label_key(text: &str) -> bool {
+    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    prefix.is_none_or(|prefix| is_subdomain(prefix, 253)) && is_label_value(name)
+}
+
+pub(super) const RESERVED_KEY: &str = "keys in kubernetes.io, k8s.io and seaworthy.dev are reserved, but for \
+                                       node-role.kubernetes.io/ and node-restriction.kubernetes.io/";
+
 pub(super) const IDENTIFIER: &str = "must be named with letters, digits and '_', not start with a digit, and have at \
                                      most 63 characters";
 /// The name of a parameter: templates spell it `parameters.<name>`.

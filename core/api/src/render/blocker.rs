@@ -92,6 +92,7 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         | Blocker::DisruptionBudget { .. }
         | Blocker::DrainForbidden { .. }
         | Blocker::DrainOverdue { .. } => drain(*blocker),
+        Blocker::NodeConflict { .. } => own(Reason::NodeConflict, ""),
     };
     Explanation { reason, message }
 }

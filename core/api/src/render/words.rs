@@ -32,7 +32,7 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
 }
 
 /// Every reason that is not a cause.
-pub(crate) const REASONS: [Reason; 26] = [
+pub(crate) const REASONS: [Reason; 27] = [
     Reason::AsDesired,
     Reason::Connected,
     Reason::NotYetKnown,
@@ -58,6 +58,7 @@ pub(crate) const REASONS: [Reason; 26] = [
     Reason::Draining,
     Reason::DrainForbidden,
     Reason::DrainOverdue,
+    Reason::NodeConflict,
     Reason::HostReleased,
 ];
 
@@ -91,6 +92,7 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::Draining => "Draining",
         Reason::DrainForbidden => "DrainForbidden",
         Reason::DrainOverdue => "DrainOverdue",
+        Reason::NodeConflict => "NodeConflict",
         Reason::HostReleased => "HostReleased",
         Reason::Cause(cause) => cause.name(),
     }
@@ -167,6 +169,7 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
             "the Node was not empty within spec.drain.timeoutSeconds of the ClusterPackageVersion; it takes pods again, and \
              is tried later"
         }
+        Reason::NodeConflict => NODE_CONFLICT,
         Reason::HostReleased => {
             "a person has recorded that the host is gone for good: the Machine goes without it, and nothing is removed there"
         }
@@ -181,6 +184,8 @@ pub(crate) const STORE_REGRESSED: &str = "hosts have worked for a newer operator
      highest epoch that was seen; if nobody knows it, begin with 1: too low a number does no harm, the hosts then \
      tell theirs";
 
+const NODE_CONFLICT: &str = "somebody else has set a label or taint of the Node to another value: correct spec.nodeLabels \
+                             or spec.nodeTaints, or take it off the Node";
 const CONTESTED: &str = "what was repaired has been changed again, several times in a row, so each further repair waits longer: find \
      out who else changes it there; after a change of spec.retry the next repair does not wait";
 

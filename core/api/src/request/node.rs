@@ -2,6 +2,7 @@
 //! they touch what they have to be: JSON patches with `test` operations, of which one that does not hold is answered
 //! with 422.
 
+use seaworthy_model::attributes::AttributesChange;
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::node::{DRAIN_ANNOTATION, DRAIN_TAINT, Mark, NodeCordon, NodeShape, NodeUncordon};
@@ -9,6 +10,7 @@ use seaworthy_model::pod::PodName;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::attributes;
 use crate::scalar::{Scalar, Time};
 
 /// A change of what is ours on a Node.
@@ -29,6 +31,8 @@ pub enum NodeChange {
     Cordon(NodeCordon),
     /// It loses our taint and mark, and can be scheduled to again unless it could not before.
     Uncordon(NodeUncordon),
+    /// Labels and taints change.
+    Attributes(AttributesChange),
 }
 
 /// The end of a Node.
@@ -110,6 +114,7 @@ impl NodePatch {
         match &self.change {
             NodeChange::Cordon(NodeCordon { shape, mark }) => cordon(shape, mark, &mut operations),
             NodeChange::Uncordon(uncordon) => lift(uncordon, &mut operations),
+            NodeChange::Attributes(change) => attributes::change(change, &mut operations),
         }
         Value::Array(operations)
     }

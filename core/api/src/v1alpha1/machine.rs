@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "crd")]
 use super::schema::{self, Rule, rule, rules};
-use super::{ComponentSetting, Condition, Parameters};
+use super::{ComponentSetting, Condition, NodeLabels, NodeTaint, Parameters};
 use crate::scalar::Scalar;
 
 /// What is wanted of the machine.
@@ -37,6 +37,25 @@ pub struct MachineSpec {
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     #[cfg_attr(feature = "crd", schemars(schema_with = "super::component_setting::parameters_schema"))]
     pub parameters: Parameters,
+    /// Labels that the Node of this machine is to have. What was set is recorded on the Node, in the annotation
+    /// `seaworthy.dev/from-machine`: that is put right when others change it, and taken away when it leaves this list. A
+    /// label that somebody else has set to another value is left alone, and told in the conditions. Reserved are keys
+    /// with prefixes in kubernetes.io, k8s.io and seaworthy.dev, but for `node-role.kubernetes.io/` and
+    /// `node-restriction.kubernetes.io/`.
+    #[serde(default, skip_serializing_if = "NodeLabels::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(schema_with = "super::node_attributes::labels_schema"))]
+    pub node_labels: NodeLabels,
+    /// Taints that the Node of this machine is to have, treated like its labels. A Node takes pods as soon as it is
+    /// registered; what must never run there has to be kept off by `registerWithTaints` of its kubelet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(
+            length(max = 16),
+            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key", "effect"])
+        )
+    )]
+    pub node_taints: Vec<NodeTaint>,
     /// While true, nothing new is started on the machine. What is under way ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,

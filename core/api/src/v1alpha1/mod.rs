@@ -10,6 +10,7 @@ mod condition;
 mod int_or_string;
 mod machine;
 mod machine_component;
+mod node_attributes;
 mod requirement;
 #[cfg(feature = "crd")]
 pub(crate) mod schema;
@@ -25,6 +26,7 @@ pub use machine_component::{
     Artefact, ConfigFile, ExecProbe, HttpProbe, Invocation, Link, MachineComponentSpec, NodeIdentity, Probe,
     Removal, TcpProbe, Unit,
 };
+pub use node_attributes::{NodeLabels, NodeTaint};
 pub use requirement::Requirement;
 
 /// The API group.

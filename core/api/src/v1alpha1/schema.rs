@@ -21,6 +21,12 @@ pub(crate) const SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([
 pub(crate) const VERSION_NUMBER: &str = concat!("^", number!(), r"\.", number!(), r"\.", number!(), "$");
 /// A label value: data centres, racks.
 pub(crate) const LABEL_VALUE: &str = "^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$";
+/// What is said of what cannot be the key of a label.
+pub(crate) const LABEL_KEY: &str = "keys must be a name of at most 63 letters, digits and -_. that starts and ends with a \
+                                    letter or digit, after a DNS subdomain and '/' or alone";
+/// What is said of a key that is not for a Machine to set.
+pub(crate) const RESERVED_KEY: &str = "keys in kubernetes.io, k8s.io and seaworthy.dev are reserved, but for \
+                                       node-role.kubernetes.io/ and node-restriction.kubernetes.io/";
 /// A SHA-256 digest.
 pub(crate) const SHA256: &str = "^[0-9a-f]{64}$";
 

@@ -1,5 +1,6 @@
 //! Every invariant bites: an honest turn passes, and the same turn with one thing wrong does not.
 
+mod attributes;
 mod drain;
 #[path = "../../../engine/tests/fixture/mod.rs"]
 mod fixture;
@@ -390,6 +391,7 @@ fn every_invariant_has_a_name_of_its_own() {
     names.sort_unstable();
     let all = [
         "admission",
+        "attributes",
         "authority",
         "budget",
         "drain",

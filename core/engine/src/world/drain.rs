@@ -20,7 +20,7 @@ use crate::queue::Priority;
 use crate::sabotage::Sabotage;
 
 /// So long a write of a Node may take to be seen. After that it is tried again: its tests keep it from happening twice.
-const ECHO: Duration = Duration::from_secs(30);
+pub(super) const ECHO: Duration = Duration::from_secs(30);
 /// From one look at pods that are leaving to the next. kubectl has a second; it has one Node.
 const POLL: Duration = Duration::from_secs(5);
 /// The longest from one look to the next while disruption budgets do not allow evictions: kubectl tries every 5 s, for as
@@ -244,6 +244,7 @@ impl World {
                 | InFlightKind::Identify
                 | InFlightKind::Certify
                 | InFlightKind::Ask
+                | InFlightKind::Attributes { .. }
                 | InFlightKind::Tell(_) => {}
             }
             if drain.trouble.is_some() {

@@ -15,6 +15,7 @@ use seaworthy_model::machine::{FailedRelease, Installed};
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
+use super::repairs::Part;
 use super::{Failure, InFlight, InFlightKind, Machine, Retry, World};
 use crate::queue::Priority;
 use crate::sabotage::{self, Sabotage};
@@ -136,6 +137,7 @@ impl World {
         self.unsync();
         self.hosts.clear();
         self.certificates.begin_epoch();
+        self.node_writes.clear();
         for id in self.machines.ids() {
             self.change(id, Machine::forget_contact);
             if let Some(host) = self.machine(id).recorded_host() {
@@ -161,7 +163,11 @@ impl World {
         let ours = self.leadership.epoch.unwrap_or_default();
         if in_flight.kind.is_about_node() {
             if in_flight.epoch == ours {
-                return self.finish_drain(id, &in_flight, outcome, terms);
+                return if in_flight.kind.is_of_drain() {
+                    self.finish_drain(id, &in_flight, outcome, terms)
+                } else {
+                    self.finish_node_write(id, &in_flight, outcome, terms)
+                };
             }
             return self.note(id, |machine| machine.action = None);
         }
@@ -248,10 +254,12 @@ impl World {
             && self.machine(id).installed(component) == Some(installs)
             && shows(facts, component, Some(installs))
         {
-            self.repairs.note(id, component, self.now);
+            self.repairs.note(id, Part::Component(component), self.now);
         }
         let interval = self.fleet.audit_interval();
-        self.repairs.look_back(id, self.now, interval, |component| {
+        let is_node_intact = self.repairs.is_empty() || self.is_node_intact(id);
+        self.repairs.look_back(id, self.now, interval, |part| {
+            let Part::Component(component) = part else { return Some(is_node_intact) };
             let reported = facts.components.iter().find(|reported| reported.component == component)?;
             Some(reported.drift.is_none())
         });
@@ -366,6 +374,7 @@ fn settle_facts(
         | InFlightKind::Probe(_)
         | InFlightKind::Cordon
         | InFlightKind::Uncordon
+        | InFlightKind::Attributes { .. }
         | InFlightKind::DeleteNode
         | InFlightKind::ListPods(_)
         | InFlightKind::Evict

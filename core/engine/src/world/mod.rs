@@ -10,6 +10,7 @@
 //! nothing here scans the fleet but a change of the fleet's own rollouts.
 
 mod api_servers;
+mod attributes;
 mod certificates;
 mod drain;
 mod finished;
@@ -46,6 +47,7 @@ use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
 pub use api_servers::KnownApiServers;
+use attributes::NodeWrite;
 pub use certificates::{Certificates, Request};
 pub use drain::{Drain, Listed};
 pub(crate) use finished::Terms;
@@ -53,8 +55,8 @@ pub use fleet::{Counts, Fleet, RolloutState};
 pub use leadership::Leadership;
 use line::Line;
 pub use machine::{Contact, Failure, Machine, Retry, Standing};
-pub(crate) use repairs::Contested;
 use repairs::Repairs;
+pub(crate) use repairs::{Contested, Part};
 use rows::Rows;
 pub use under_way::UnderWay;
 pub use users::{Use, User};
@@ -100,6 +102,8 @@ pub struct World {
     sessionless: Line,
     /// Repairs that did not last.
     repairs: Repairs,
+    /// Writes of labels and taints of Nodes that were not seen yet, or did not work. Most fleets have none.
+    node_writes: BTreeMap<MachineId, NodeWrite>,
     /// What each subject waited for when it was last looked at.
     blockers: BySubject<Blocker>,
     /// The versions of the API servers.
@@ -187,6 +191,11 @@ pub enum InFlightKind {
     Cordon,
     /// Uncordons a Node.
     Uncordon,
+    /// Changes labels and taints of a Node.
+    Attributes {
+        /// Somebody else had changed what is ours.
+        is_repair: bool,
+    },
     /// Deletes a Node.
     DeleteNode,
     /// Lists the pods of a Node, on which this mark was seen before, by its order.
@@ -212,6 +221,7 @@ impl InFlightKind {
             | Self::Tell(_)
             | Self::Cordon
             | Self::Uncordon
+            | Self::Attributes { .. }
             | Self::DeleteNode
             | Self::ListPods(_)
             | Self::Evict => false,
@@ -221,6 +231,11 @@ impl InFlightKind {
     /// Whether it is about a Node or what runs there.
     #[must_use]
     pub const fn is_about_node(self) -> bool {
+        self.is_of_drain() || matches!(self, Self::Attributes { .. })
+    }
+
+    /// Whether it is part of a drain.
+    const fn is_of_drain(self) -> bool {
         matches!(self, Self::Cordon | Self::Uncordon | Self::DeleteNode | Self::ListPods(_) | Self::Evict)
     }
 }
@@ -364,11 +379,16 @@ impl World {
 
     /// Whether a component of a machine has been repaired so often in a row that somebody else must be changing it.
     pub(crate) fn contested(&self, id: MachineId, component: ComponentId) -> Option<Contested> {
-        self.repairs.contested(id, component)
+        self.repairs.contested(id, Part::Component(component))
     }
 
-    /// The component of a machine of which that is most so.
-    pub(crate) fn most_contested(&self, id: MachineId) -> Option<(ComponentId, Contested)> {
+    /// Whether what is ours on the Node of a machine was put right so often in a row that somebody else must be changing it.
+    pub(crate) fn contested_node(&self, id: MachineId) -> Option<Contested> {
+        self.repairs.contested(id, Part::Node)
+    }
+
+    /// The part of a machine of which that is most so.
+    pub(crate) fn most_contested(&self, id: MachineId) -> Option<(Part, Contested)> {
         self.repairs.worst(id)
     }
 
@@ -471,8 +491,10 @@ impl World {
                         machine.parked = false;
                     });
                 }
-                if in_flight.kind.is_about_node() {
+                if in_flight.kind.is_of_drain() {
                     self.start_drain(id, in_flight.kind);
+                } else if in_flight.kind.is_about_node() {
+                    self.start_node_write(id);
                 }
             }
         }

@@ -283,8 +283,9 @@ impl World {
         if let Some(node) = &node {
             self.note_node_uid(id, node);
         }
+        let mut before = None;
         self.change(id, |machine| {
-            machine.node = node.map(|node| node.state);
+            before = core::mem::replace(&mut machine.node, node.map(|node| node.state));
             if was == is {
                 return;
             }
@@ -300,6 +301,7 @@ impl World {
         } else if was != is {
             self.touch(Subject::Machine(id), Priority::Normal);
         }
+        self.weigh_attributes(id, before.as_ref());
     }
 
     fn observe_lease(&mut self, lease: Option<Box<LeaseObject>>) {

@@ -20,9 +20,18 @@ const FIRST_WAIT: Duration = Duration::from_secs(60);
 /// The longest wait: four tries a day, until people have found out who it is. A changed spec ends every wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(6 * 3600);
 
-/// Repairs that did not last, by machine and component. Most fleets have none.
+/// What is repaired of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// A component on its host.
+    Component(ComponentId),
+    /// Labels and taints on its Node.
+    Node,
+}
+
+/// Repairs that did not last, by machine and part. Most fleets have none.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Repairs(BTreeMap<(MachineId, ComponentId), Repeated>);
+pub(super) struct Repairs(BTreeMap<(MachineId, Part), Repeated>);
 
 #[derive(Clone, Copy, Debug)]
 struct Repeated {
@@ -30,7 +39,7 @@ struct Repeated {
     last: Timestamp,
 }
 
-/// A component that had to be repaired more often in a row than by chance.
+/// A part that had to be repaired more often in a row than by chance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contested {
     /// Repairs in a row.
@@ -43,9 +52,14 @@ pub(crate) struct Contested {
 
 impl Repairs {
     /// A repair has succeeded.
-    pub(super) fn note(&mut self, machine: MachineId, component: ComponentId, now: Timestamp) {
-        let repeated = self.0.entry((machine, component)).or_insert(Repeated { times: 0, last: now });
+    pub(super) fn note(&mut self, machine: MachineId, part: Part, now: Timestamp) {
+        let repeated = self.0.entry((machine, part)).or_insert(Repeated { times: 0, last: now });
         *repeated = Repeated { times: repeated.times.saturating_add(1), last: now };
+    }
+
+    /// Whether nothing was repaired of late.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// A host was read. What has lasted for two audit intervals, in which two audits at least have found it in order, is
@@ -55,13 +69,13 @@ impl Repairs {
         machine: MachineId,
         now: Timestamp,
         interval: Duration,
-        is_intact: impl Fn(ComponentId) -> Option<bool>,
+        is_intact: impl Fn(Part) -> Option<bool>,
     ) {
         if self.0.is_empty() {
             return;
         }
-        let lasting = self.0.range(all_of(machine)).filter(|((_, component), repeated)| {
-            is_intact(*component).is_none_or(|is_intact| is_intact && now >= repeated.last + 2 * interval)
+        let lasting = self.0.range(all_of(machine)).filter(|((_, part), repeated)| {
+            is_intact(*part).is_none_or(|is_intact| is_intact && now >= repeated.last + 2 * interval)
         });
         let lasting: Vec<_> = lasting.map(|(key, _)| *key).collect();
         for key in lasting {
@@ -76,25 +90,25 @@ impl Repairs {
         }
     }
 
-    /// Whether a component is changed by somebody else again and again.
-    pub(super) fn contested(&self, machine: MachineId, component: ComponentId) -> Option<Contested> {
-        let Repeated { times, last } = *self.0.get(&(machine, component))?;
+    /// Whether a part is changed by somebody else again and again.
+    pub(super) fn contested(&self, machine: MachineId, part: Part) -> Option<Contested> {
+        let Repeated { times, last } = *self.0.get(&(machine, part))?;
         let further = times.checked_sub(UNHURRIED)?;
         let wait = FIRST_WAIT.saturating_mul(1 << further.min(16)).min(LONGEST_WAIT);
         Some(Contested { times, wait, not_before: last + wait })
     }
 
-    /// The component of a machine that is contested most.
-    pub(super) fn worst(&self, machine: MachineId) -> Option<(ComponentId, Contested)> {
+    /// The part of a machine that is contested most.
+    pub(super) fn worst(&self, machine: MachineId) -> Option<(Part, Contested)> {
         let contested = self
             .0
             .range(all_of(machine))
-            .filter_map(|((_, component), _)| Some((*component, self.contested(machine, *component)?)));
+            .filter_map(|((_, part), _)| Some((*part, self.contested(machine, *part)?)));
         contested.max_by_key(|(_, contested)| contested.times)
     }
 }
 
-/// The keys of all components of a machine.
-const fn all_of(machine: MachineId) -> RangeInclusive<(MachineId, ComponentId)> {
-    (machine, ComponentId(0))..=(machine, ComponentId(u32::MAX))
+/// The keys of all parts of a machine.
+const fn all_of(machine: MachineId) -> RangeInclusive<(MachineId, Part)> {
+    (machine, Part::Component(ComponentId(0)))..=(machine, Part::Node)
 }

@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 18] = [
+    pub const NAMES: [&'static str; 19] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -86,6 +86,7 @@ impl WaitsFor {
         "DisruptionBudget",
         "DrainForbidden",
         "DrainOverdue",
+        "NodeConflict",
     ];
 
     /// Its number.
@@ -120,6 +121,7 @@ impl WaitsFor {
             Blocker::DisruptionBudget { .. } => 15,
             Blocker::DrainForbidden { .. } => 16,
             Blocker::DrainOverdue { .. } => 17,
+            Blocker::NodeConflict { .. } => 18,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }

@@ -153,6 +153,7 @@ impl Recording {
                 | Effect::WriteEvent(_)
                 | Effect::Cordon(_)
                 | Effect::Uncordon(_)
+                | Effect::WriteNodeAttributes(_)
                 | Effect::DeleteNode
                 | Effect::Evict(_) => writes = writes.saturating_add(1),
             }

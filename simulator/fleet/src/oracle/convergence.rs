@@ -127,6 +127,10 @@ fn judge_machine(
     if releases.world.host_named(name).is_some_and(|host| releases.world.oracle.is_cordoned(host)) {
         findings.add(|| format!("{name}: we still keep pods off its Node"));
     }
+    let strays = releases.world.host_named(name).map(|host| releases.world.attribute_strays(host));
+    for stray in strays.into_iter().flatten() {
+        findings.add(|| format!("{name}: {stray}"));
+    }
     let is_held = machine.metadata.finalizers.iter().any(|one| **one == *FINALIZER);
     if !host.installed().is_empty() && !is_held {
         let name = &machine.metadata.name;

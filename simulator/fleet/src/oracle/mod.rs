@@ -3,6 +3,7 @@
 //! Everything is incremental: an event costs the oracle the same in a fleet of ten and of a hundred thousand. Only the
 //! judgement at the end, `convergence`, and the `recount` of what was counted on the way look at every machine.
 
+mod attributes;
 mod bound;
 mod budget;
 mod convergence;
@@ -28,6 +29,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use seaworthy_api::object::Node;
+use seaworthy_api::v1alpha1::MachineSpec;
 use seaworthy_check::CHECKS;
 use seaworthy_engine::Engine;
 use seaworthy_kernel::Timestamp;
@@ -36,6 +39,7 @@ use seaworthy_model::id::{Kind, MachineId, Uid};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Turn;
 
+use attributes::Attributes;
 use budget::Budget;
 use drains::Drains;
 use effects::Effects;
@@ -57,6 +61,7 @@ use crate::world::host::{
 };
 use crate::world::host_of_address;
 
+pub(crate) use attributes::Seen;
 pub use budget::Peak;
 pub(crate) use convergence::{stray_hosts, wanted};
 pub(crate) use deeds::Deeds;
@@ -91,7 +96,7 @@ pub(crate) struct Over<'a> {
 const VIOLATIONS_MAX: usize = 100;
 
 /// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 27] = [
+const OWN_INVARIANTS: [&str; 28] = [
     "budget",
     "hostExclusivity",
     "leadership",
@@ -119,6 +124,7 @@ const OWN_INVARIANTS: [&str; 27] = [
     "recount",
     "drained",
     "foreignCordon",
+    "foreignAttribute",
 ];
 
 /// The names of all invariants.
@@ -150,6 +156,7 @@ pub struct Oracle {
     rules: Rules,
     identities: Identities,
     drains: Drains,
+    attributes: Attributes,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -176,6 +183,7 @@ impl Oracle {
             rules: Rules::default(),
             identities: Identities::default(),
             drains: Drains::default(),
+            attributes: Attributes::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -439,6 +447,29 @@ impl Oracle {
     #[must_use]
     pub(crate) fn is_cordoned(&self, host: u32) -> bool {
         self.drains.is_cordoned(host)
+    }
+
+    /// Labels or taints of a Node were written.
+    pub(crate) fn node_attributes(&mut self, host: u32, written: &Written, by_operator: bool) -> Seen {
+        self.attributes.written(host, written, by_operator)
+    }
+
+    /// Whether an operator has put this label or taint on a Node: `label a`, `taint a:NoSchedule`.
+    #[must_use]
+    pub(crate) fn is_operators(&self, host: u32, key: &str) -> bool {
+        self.attributes.is_put(host, key)
+    }
+
+    /// Whether others have set labels or taints of a Node otherwise than a Machine wants them.
+    #[must_use]
+    pub(crate) fn has_attribute_conflict(&self, host: u32, spec: &MachineSpec, node: &Node) -> bool {
+        self.attributes.has_conflict(host, spec, node)
+    }
+
+    /// What of the labels and taints of a Node is not as a Machine wants it.
+    #[must_use]
+    pub(crate) fn attribute_strays(&self, host: u32, spec: &MachineSpec, node: &Node) -> Vec<String> {
+        self.attributes.strays(host, spec, node)
     }
 
     /// Whether a host has a Node: without one nothing tells that it is lost.

@@ -15,6 +15,7 @@
 //! | `Draining`, `DrainOverdue` | pods on the Node |
 //! | `DisruptionBudget` | pods on the Node, and budgets that allow nothing |
 //! | `DrainForbidden` | a pod on the Node that nobody makes again |
+//! | `NodeConflict` | a label or taint on the Node that others have set otherwise |
 //! | `StoreRegressed` | the host has seen a higher epoch than the Lease has |
 //! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: these pass, and nothing passes any more |
 
@@ -155,6 +156,9 @@ impl<'a> Truth<'a> {
                 self.world.are_budgets_closed() && self.has_pods(stray, false)
             }
             Blocker::DrainForbidden { .. } => self.has_pods(stray, true),
+            Blocker::NodeConflict { .. } => {
+                stray.host.is_some_and(|host| self.world.has_attribute_conflict(host))
+            }
         }
     }
 

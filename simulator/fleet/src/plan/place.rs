@@ -75,6 +75,8 @@ pub enum Writes {
     Cordon,
     /// The end of our cordon of a Node.
     Uncordon,
+    /// Labels and taints of a Node.
+    NodeAttributes,
     /// The end of a Node.
     NodeDeletion,
     /// The eviction of a pod.
@@ -117,6 +119,7 @@ impl Place {
             Request::PatchNode(patch) => match patch.change {
                 NodeChange::Cordon(_) => Writes::Cordon,
                 NodeChange::Uncordon(_) => Writes::Uncordon,
+                NodeChange::Attributes(_) => Writes::NodeAttributes,
             },
             Request::DeleteNode(_) => Writes::NodeDeletion,
             Request::Evict(_) => Writes::Eviction,
@@ -188,6 +191,7 @@ impl Place {
                 Writes::Event => format!("the operator writes Event {object}"),
                 Writes::Cordon => format!("the operator cordons the Node {object}"),
                 Writes::Uncordon => format!("the operator uncordons the Node {object}"),
+                Writes::NodeAttributes => format!("the operator labels or taints the Node {object}"),
                 Writes::NodeDeletion => format!("the operator deletes the Node {object}"),
                 Writes::Eviction => format!("the operator evicts a pod from the Node {object}"),
                 Writes::PodList => format!("the operator lists the pods of the Node {object}"),

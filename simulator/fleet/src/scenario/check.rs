@@ -216,6 +216,12 @@ occasions! {
     NodeUncordoned,
     /// People cordoned a Node, or lifted that.
     NodeCordonedByPeople,
+    /// Others changed labels or taints of a Node.
+    NodeRelabelled,
+    /// An operator set labels or taints of a Node.
+    NodeAttributesSet,
+    /// An operator put labels or taints of a Node right that others had changed.
+    NodeAttributesRepaired,
     /// A Node was deleted.
     NodeDeleted,
     /// A pod was evicted.

@@ -316,6 +316,9 @@ pub struct Moment {
     /// They uncordon the Nodes of these machines.
     #[serde(default)]
     pub uncordon: Vec<u32>,
+    /// They label and taint Nodes.
+    #[serde(default)]
+    pub relabel: Vec<Relabel>,
     /// Whether disruption budgets allow what they say from now on, or nothing.
     #[serde(default)]
     pub budgets: Option<bool>,
@@ -344,12 +347,38 @@ pub struct Edit {
         schemars(with = "Option<Vec<serde_json::Map<String, serde_json::Value>>>")
     )]
     pub components: Option<Vec<seaworthy_api::v1alpha1::ComponentSetting>>,
+    /// The labels that they want on their Nodes from now on.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<std::collections::BTreeMap<String, String>>"))]
+    pub node_labels: Option<seaworthy_api::v1alpha1::NodeLabels>,
+    /// The taints that they want on their Nodes from now on.
+    #[serde(default)]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<Vec<serde_json::Map<String, serde_json::Value>>>")
+    )]
+    pub node_taints: Option<Vec<seaworthy_api::v1alpha1::NodeTaint>>,
     /// Whether they are paused from now on.
     #[serde(default)]
     pub paused: Option<bool>,
     /// A new word that allows a failed release another try.
     #[serde(default)]
     pub retry: Option<String>,
+}
+
+/// What somebody does to labels and taints of Nodes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Relabel {
+    /// Of which machines, by their numbers.
+    pub machines: Vec<u32>,
+    /// Values of labels by key; null takes the label away.
+    #[serde(default)]
+    pub labels: std::collections::BTreeMap<String, Option<String>>,
+    /// Values of taints by key, with the effect `NoSchedule`; null takes the taint away.
+    #[serde(default)]
+    pub taints: std::collections::BTreeMap<String, Option<String>>,
 }
 
 /// The end of the run.

@@ -4,7 +4,7 @@ use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
 use seaworthy_kernel::word;
 
 use crate::faults::Scope;
-use crate::scenario::Occasion;
+use crate::scenario::{Occasion, Relabel};
 use crate::world::World;
 
 use super::impostors::Guise;
@@ -90,6 +90,23 @@ impl<'a> Hands<'a> {
     #[must_use]
     pub fn is_cordoned_by_people(&self, number: u32) -> bool {
         self.world.oracle.is_cordoned_by_people(number)
+    }
+
+    /// Labels and taints a Node, or takes that away, if it has to be done.
+    pub fn relabel(&mut self, number: u32, change: &Relabel) {
+        self.world.people_relabel(number, change);
+    }
+
+    /// Whether a Node has this label, and no operator has put it there.
+    #[must_use]
+    pub fn is_their_label(&self, number: u32, key: &str, value: &str) -> bool {
+        self.world.is_others_label(number, key, value)
+    }
+
+    /// Whether a Node has this taint, of the effect `NoSchedule`, and no operator has put it there.
+    #[must_use]
+    pub fn is_their_taint(&self, number: u32, key: &str, value: &str) -> bool {
+        self.world.is_others_taint(number, key, value)
     }
 
     /// Edits the fleet's defaults. True if that changed them.

@@ -9,6 +9,7 @@ pub mod editors;
 pub mod gitops;
 mod hands;
 pub mod impostors;
+pub mod labellers;
 pub mod publisher;
 
 use serde::Deserialize;
@@ -77,5 +78,6 @@ registry! {
     Editors => editors,
     Gitops => gitops,
     Impostors => impostors,
+    Labellers => labellers,
     Publisher => publisher,
 }

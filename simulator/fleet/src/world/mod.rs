@@ -10,6 +10,7 @@ mod actors;
 mod adoption;
 mod api_servers;
 mod arrival;
+mod attributes;
 mod blindness;
 mod catalogue;
 mod clock;

@@ -37,6 +37,7 @@ impl World {
 
     /// What follows the write of a Node.
     pub(super) fn node_written(&mut self, written: &Written, writer: Writer, now: Timestamp) {
+        self.judge_attributes(written, writer, now);
         let is_bare = |object: &Stored| object.node_spec().is_none();
         let was_bare = written.before.as_ref().is_some_and(|before| is_bare(before));
         if was_bare && is_bare(&written.object) && !written.removed {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_api::object::{Endpoint, Machine, Metadata, Resource};
-use seaworthy_api::v1alpha1::{Address, MachineSpec, Parameters, RELEASE_ANNOTATION, Ssh};
+use seaworthy_api::v1alpha1::{Address, MachineSpec, NodeLabels, Parameters, RELEASE_ANNOTATION, Ssh};
 use seaworthy_kernel::{Draws, Priority};
 use seaworthy_model::id::Kind;
 
@@ -73,6 +73,11 @@ impl World {
                 self.people_cordon(*number, unschedulable);
             }
         }
+        for change in &moment.relabel {
+            for number in &change.machines {
+                self.people_relabel(*number, change);
+            }
+        }
         if let Some(open) = moment.budgets {
             self.close_budgets(!open);
         }
@@ -122,6 +127,12 @@ impl World {
                 let spec = Arc::make_mut(&mut machine.spec);
                 if let Some(components) = &edit.components {
                     spec.components.clone_from(components);
+                }
+                if let Some(labels) = &edit.node_labels {
+                    spec.node_labels.clone_from(labels);
+                }
+                if let Some(taints) = &edit.node_taints {
+                    spec.node_taints.clone_from(taints);
                 }
                 spec.paused = edit.paused.unwrap_or(spec.paused);
                 if edit.retry.is_some() {
@@ -230,6 +241,8 @@ impl Racks {
                 ssh: self.ssh.clone(),
                 components: Vec::new(),
                 parameters: Parameters::new(),
+                node_labels: NodeLabels::new(),
+                node_taints: Vec::new(),
                 paused: false,
                 retry: None,
             }),

@@ -30,7 +30,8 @@ impl Step<'_> {
                 || self.object.meta.generation != self.object.status.observed_generation
                 || self.machine.is_recorded_drifted()
                 || self.machine.is_recorded_unreachable()
-                || self.wants_change())
+                || self.wants_change()
+                || self.has_attributes_to_tell())
     }
 
     /// The next audit: once per interval, at a random point of its second half, so that a fleet that was read at once

@@ -7,8 +7,9 @@ use seaworthy_model::id::ComponentId;
 use seaworthy_model::time::Timestamp;
 
 use super::Step;
+use super::attributes::NODE;
 use crate::sabotage::Sabotage;
-use crate::world::Contested;
+use crate::world::{Contested, Part};
 
 impl Step<'_> {
     /// When a component may be repaired that had to be repaired again and again; `None` if that is not so.
@@ -20,13 +21,20 @@ impl Step<'_> {
 
     /// What is changed again and again, in words; empty when nothing is.
     pub(super) fn describe_contested(self) -> String {
-        let Some((component, Contested { times, wait, .. })) = self.world.most_contested(self.machine.id)
-        else {
+        let Some((part, contested)) = self.world.most_contested(self.machine.id) else {
             return String::new();
         };
-        let (name, minutes) = (self.world.component_name(component), wait.as_secs() / 60);
-        format!(
-            "{name} was repaired {times} times in a row; the next repair waits for {minutes} min after the last"
-        )
+        match part {
+            Part::Component(component) => describe(self.world.component_name(component), contested),
+            Part::Node => describe(NODE, contested),
+        }
     }
+}
+
+/// What is changed again and again, in words.
+pub(super) fn describe(name: &str, Contested { times, wait, .. }: Contested) -> String {
+    let minutes = wait.as_secs() / 60;
+    format!(
+        "{name} was repaired {times} times in a row; the next repair waits for {minutes} min after the last"
+    )
 }

@@ -3,6 +3,7 @@
 //! One step per reconcile, and always the same questions in the same order: is something under way, may we act at all,
 //! is there something to tell, do we know the host, does it differ from what it should be, may we change it now.
 
+mod attributes;
 mod change;
 mod contact;
 mod contest;
@@ -78,7 +79,7 @@ impl Step<'_> {
             let verdict = Verdict::out_of_sync(Reason::InvalidSpec);
             return self.tell(draft, &verdict, Blocker::InvalidSpec);
         }
-        if self.tells_trouble(draft) {
+        if self.writes_attributes(draft) || self.tells_trouble(draft) {
             return;
         }
         let retry = self.machine.host.retry;
@@ -192,6 +193,12 @@ impl Step<'_> {
         // Who is paused stays left out of batches: the next one may be decided already, without it.
         if self.machine.blocked.is_some() && !self.is_paused() {
             draft.note(Note::Unblock);
+        }
+        if let Some((verdict, blocker)) = self.attributes_verdict(draft) {
+            return match verdict {
+                Some(verdict) => self.tell(draft, &verdict, blocker),
+                None => draft.wait(blocker),
+            };
         }
         let words = self.describe_contested();
         let verdict = if words.is_empty() { Verdict::in_sync() } else { Verdict::contested(words) };

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use seaworthy_api::names::Names;
 use seaworthy_api::object::Resource;
-use seaworthy_api::request::{NodeChange, NodePatch, Precondition, Request, mark_text};
+use seaworthy_api::request::{NodeChange, NodePatch, Precondition, Request, mark_text, record_text};
 use seaworthy_api::{object, parse};
 use seaworthy_kernel::Timestamp;
+use seaworthy_model::attributes::{ATTRIBUTES_ANNOTATION, AttributesChange};
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::node::{DRAIN_ANNOTATION, DRAIN_TAINT};
 
@@ -80,11 +81,14 @@ impl ApiServer {
         let present = self.get(Kind::Node, &patch.name).ok_or(Refusal::NotFound)?;
         let Resource::Node(node) = present.resource() else { return Err(Refusal::NotFound) };
         let read = parse::node(&node, &mut Names::new()).ok().map(|(_, read)| read);
-        let shape = match &patch.change {
-            NodeChange::Cordon(cordon) => &cordon.shape,
-            NodeChange::Uncordon(uncordon) => &uncordon.shape,
-        };
-        let holds = read.is_some_and(|read| read.uid == patch.uid && read.state.shape() == *shape);
+        let holds = read.is_some_and(|read| {
+            let shape = match &patch.change {
+                NodeChange::Cordon(cordon) => &cordon.shape,
+                NodeChange::Uncordon(uncordon) => &uncordon.shape,
+                NodeChange::Attributes(change) => return read.uid == patch.uid && holds(&node, change),
+            };
+            read.uid == patch.uid && read.state.shape() == *shape
+        });
         if !holds {
             return Err(Refusal::TestFailed);
         }
@@ -111,6 +115,60 @@ fn apply(node: &mut object::Node, change: &NodeChange) {
             node.spec.taints.retain(|taint| taint.key != DRAIN_TAINT);
             node.spec.unschedulable &= !uncordon.makes_schedulable();
             annotations.remove(DRAIN_ANNOTATION);
+        }
+        NodeChange::Attributes(change) => apply_attributes(node, change),
+    }
+}
+
+/// Whether what a change of labels and taints touches is as it was seen.
+fn holds(node: &object::Node, change: &AttributesChange) -> bool {
+    let object::Metadata { labels, annotations, .. } = &node.metadata;
+    let record = annotations.get(ATTRIBUTES_ANNOTATION).map(String::as_str);
+    let comes = change.labels.iter().any(|label| label.to.is_some());
+    let taint_comes = change.taints.iter().any(|taint| taint.from.is_none());
+    record == change.record.as_deref()
+        && (change.has_annotations || annotations.is_empty())
+        && (change.has_labels || !comes || labels.is_empty())
+        && (change.has_taints || !taint_comes || node.spec.taints.is_empty())
+        && change
+            .labels
+            .iter()
+            .all(|label| labels.get(&*label.key).map(String::as_str) == label.from.as_deref())
+        && change.taints.iter().all(|taint| {
+            taint.from.as_ref().is_none_or(|(place, value)| {
+                let there = node.spec.taints.get(*place as usize);
+                there.is_some_and(|there| {
+                    *there.key == *taint.key && there.effect == taint.effect.name() && *there.value == **value
+                })
+            })
+        })
+}
+
+fn apply_attributes(node: &mut object::Node, change: &AttributesChange) {
+    let object::Metadata { labels, annotations, .. } = &mut node.metadata;
+    if change.applied.is_empty() {
+        annotations.remove(ATTRIBUTES_ANNOTATION);
+    } else {
+        annotations.insert(ATTRIBUTES_ANNOTATION.to_owned(), record_text(&change.applied));
+    }
+    for label in &change.labels {
+        match &label.to {
+            Some(value) => labels.insert(label.key.to_string(), value.to_string()),
+            None => labels.remove(&*label.key),
+        };
+    }
+    let taints = &mut node.spec.taints;
+    for taint in &change.taints {
+        let (key, effect) = (taint.key.to_string(), taint.effect.name());
+        let is_it = |there: &object::Taint| *there.key == *key && there.effect == effect;
+        let value = taint.to.as_ref().map(|value| value.to_string().into());
+        match (taints.iter_mut().find(|there| is_it(there)), value) {
+            (Some(there), Some(value)) => there.value = value,
+            (Some(_), None) => taints.retain(|there| !is_it(there)),
+            (None, Some(value)) => {
+                taints.push(object::Taint { key: key.into(), value, effect: effect.into(), time_added: None })
+            }
+            (None, None) => {}
         }
     }
 }

@@ -37,6 +37,8 @@ fn machine(name: &str) -> Resource {
             },
             components: Vec::new(),
             parameters: Default::default(),
+            node_labels: Default::default(),
+            node_taints: Vec::new(),
             paused: false,
             retry: None,
         }),

@@ -197,6 +197,7 @@ impl World {
             | Effect::WriteEvent(_)
             | Effect::Cordon(_)
             | Effect::Uncordon(_)
+            | Effect::WriteNodeAttributes(_)
             | Effect::DeleteNode
             | Effect::ListPods
             | Effect::Evict(_) => self.send_request(process, sender, &action),

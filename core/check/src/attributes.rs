@@ -1,0 +1,121 @@
+//! Labels and taints of Nodes: written is only what the Machine wants, where nobody else has set it otherwise; taken away and
+//! put right is only what our record on the Node lists; and all of it as the Node was seen last. Nothing is written for a
+//! Machine that is paused or goes.
+
+use alloc::format;
+
+use seaworthy_engine::{Machine, World};
+use seaworthy_model::attributes::{
+    AttributesChange, Carried, LabelChange, NodeAttributes, TaintChange, is_reserved,
+};
+use seaworthy_model::draw::word;
+use seaworthy_model::effect::{Action, Effect};
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "attributes", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        if let (Some(id), Effect::WriteNodeAttributes(change)) = (action.target.machine(), &action.effect) {
+            judge_change(world, world.machine(id), (change, action), findings);
+        }
+    }
+}
+
+fn judge_change(
+    world: &World,
+    machine: &Machine,
+    (change, action): (&AttributesChange, &Action),
+    findings: &mut Findings<'_>,
+) {
+    let Some(node) = &machine.node else { return };
+    let (nothing, bare) = (NodeAttributes::default(), Carried::default());
+    let carried = node.carried.as_deref().unwrap_or(&bare);
+    let wanted = machine.spec().and_then(|spec| spec.node.as_deref()).unwrap_or(&nothing);
+    let applied = carried.applied().unwrap_or(&nothing);
+    let record = carried.record.as_ref().map(|(_, text)| text);
+    let has = (change.has_labels, change.has_annotations, change.has_taints);
+    if change.record.as_ref() != record || has != (node.has_labels, node.has_annotations, node.has_taints) {
+        findings.against(action, "the Node looks different by now".into());
+    }
+    if !machine.is_live() || world.fleet.is_paused() || machine.spec().is_none_or(|spec| spec.paused) {
+        findings.against(action, "the Machine is paused, or is not to stay".into());
+    }
+    for label in &change.labels {
+        if let Some(what) = wrong_label(label, (wanted, applied, carried)) {
+            findings.against(action, format!("label {} {what}", label.key));
+        }
+    }
+    for taint in &change.taints {
+        if let Some(what) = wrong_taint(taint, (wanted, applied, carried)) {
+            findings.against(action, format!("taint {} {what}", taint.key));
+        }
+    }
+    judge_record(change, (wanted, applied), action, findings);
+}
+
+/// A change, held against what is wanted, what was set, and what is there.
+type Sides<'a> = (&'a NodeAttributes, &'a NodeAttributes, &'a Carried);
+
+fn wrong_label(change: &LabelChange, (wanted, applied, carried): Sides<'_>) -> Option<&'static str> {
+    let LabelChange { key, from, to } = change;
+    let ours = applied.label(key);
+    if is_reserved(key) {
+        Some("is reserved")
+    } else if from.as_ref() != carried.label(key) {
+        Some("looks different by now")
+    } else if ours.is_none() && (from.is_some() || carried.others.iter().any(|it| it.key == word(key))) {
+        Some("is somebody else's")
+    } else if to.as_ref() != wanted.label(key) {
+        Some("does not become what is wanted")
+    } else if to.is_none() && (from.is_none() || from.as_ref() != ours) {
+        Some("goes, and is not as it was set")
+    } else {
+        None
+    }
+}
+
+fn wrong_taint(change: &TaintChange, (wanted, applied, carried): Sides<'_>) -> Option<&'static str> {
+    let TaintChange { key, effect, from, to } = change;
+    let ours = applied.taint(key, *effect);
+    let there = carried.taint(key, *effect).map(|(place, taint)| (place, &taint.value));
+    if is_reserved(key) {
+        Some("is reserved")
+    } else if from.as_ref().map(|(place, value)| (*place, value)) != there {
+        Some("looks different by now")
+    } else if ours.is_none() && there.is_some() {
+        Some("is somebody else's")
+    } else if to.as_ref() != wanted.taint(key, *effect) {
+        Some("does not become what is wanted")
+    } else if to.is_none() && (there.is_none() || there.map(|(_, value)| value) != ours) {
+        Some("goes, and is not as it was set")
+    } else {
+        None
+    }
+}
+
+/// What is recorded is wanted, and was ours or becomes ours now.
+fn judge_record(
+    change: &AttributesChange,
+    (wanted, applied): (&NodeAttributes, &NodeAttributes),
+    action: &Action,
+    findings: &mut Findings<'_>,
+) {
+    for label in &change.applied.labels {
+        let comes = change.labels.iter().any(|it| it.key == label.key && it.from.is_none());
+        let is_ours = comes || applied.label(&label.key).is_some();
+        if !is_ours || wanted.label(&label.key) != Some(&label.value) {
+            findings.against(action, format!("label {} is recorded, and is not ours", label.key));
+        }
+    }
+    for taint in &change.applied.taints {
+        let is_it = |it: &&TaintChange| it.key == taint.key && it.effect == taint.effect;
+        let comes = change.taints.iter().find(is_it).is_some_and(|it| it.from.is_none());
+        let is_ours = comes || applied.taint(&taint.key, taint.effect).is_some();
+        if !is_ours || wanted.taint(&taint.key, taint.effect) != Some(&taint.value) {
+            findings.against(action, format!("taint {} is recorded, and is not ours", taint.key));
+        }
+    }
+}

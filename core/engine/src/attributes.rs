@@ -1,0 +1,190 @@
+//! What has to change among the labels and taints of a Node: a merge of what is wanted, what was set, and what is there.
+//!
+//! | wanted | set by us | there | becomes |
+//! |---|---|---|---|
+//! | yes | no | nothing | it is set, and ours from then on |
+//! | yes | no | the same | left: it is somebody else's, who wants the same |
+//! | yes | no | something else | a conflict: left, and told |
+//! | yes | yes | the same | left |
+//! | yes | yes | anything else | it is set |
+//! | no | yes | what we set | taken away |
+//! | no | yes | anything else | left: it is somebody else's by now |
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+
+use seaworthy_model::attributes::{
+    AttributesChange, Carried, Label, LabelChange, NodeAttributes, Taint, TaintChange,
+};
+use seaworthy_model::draw::word;
+use seaworthy_model::node::NodeState;
+
+use crate::sabotage::Sabotage;
+use crate::world::World;
+
+/// What has to change, and what is in the way.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// What has to be written, if anything.
+    pub(crate) change: Option<Box<AttributesChange>>,
+    /// The first key that somebody else has set otherwise, in words.
+    pub(crate) conflict: Option<(u64, String)>,
+}
+
+/// What becomes of one label or taint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Nothing changes.
+    Left { is_ours: bool },
+    /// It gets the value that is wanted.
+    Set { is_repair: bool },
+    /// It goes.
+    Taken,
+    /// Somebody else has set it otherwise.
+    Conflict,
+}
+
+/// What is there, held against what is wanted and what was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct There {
+    is_any: bool,
+    is_wanted: bool,
+    is_as_set: bool,
+}
+
+const fn fate(is_wanted: bool, is_set: bool, there: There) -> Fate {
+    match (is_wanted, is_set) {
+        (true, false) if !there.is_any => Fate::Set { is_repair: false },
+        (true, false) if there.is_wanted => Fate::Left { is_ours: false },
+        (true, false) => Fate::Conflict,
+        (true, true) if there.is_wanted => Fate::Left { is_ours: true },
+        (true, true) => Fate::Set { is_repair: !there.is_as_set },
+        (false, true) if there.is_as_set => Fate::Taken,
+        (false, _) => Fate::Left { is_ours: false },
+    }
+}
+
+/// What has to change on a Node for what is `wanted` there.
+pub(crate) fn plan(world: &World, wanted: Option<&NodeAttributes>, node: &NodeState) -> Plan {
+    let (nothing, bare) = (NodeAttributes::default(), Carried::default());
+    let carried = node.carried.as_deref().unwrap_or(&bare);
+    let mut merge = Merge {
+        world,
+        wanted: wanted.unwrap_or(&nothing),
+        applied: carried.applied().unwrap_or(&nothing),
+        carried,
+        change: AttributesChange {
+            has_labels: node.has_labels,
+            has_annotations: node.has_annotations,
+            has_taints: node.has_taints,
+            record: carried.record.as_ref().map(|(_, text)| text.clone()),
+            ..AttributesChange::default()
+        },
+        conflict: None,
+    };
+    merge.labels();
+    merge.taints();
+    let Merge { applied, mut change, conflict, .. } = merge;
+    let is_news = !change.labels.is_empty() || !change.taints.is_empty() || change.applied != *applied;
+    change.taints.sort_by_key(|taint| taint.from.as_ref().map_or(u32::MAX, |(place, _)| *place));
+    Plan { change: is_news.then(|| Box::new(change)), conflict }
+}
+
+struct Merge<'a> {
+    world: &'a World,
+    wanted: &'a NodeAttributes,
+    applied: &'a NodeAttributes,
+    carried: &'a Carried,
+    change: AttributesChange,
+    conflict: Option<(u64, String)>,
+}
+
+impl Merge<'_> {
+    fn labels(&mut self) {
+        let gone = self.applied.labels.iter().filter(|label| self.wanted.label(&label.key).is_none());
+        for Label { key, .. } in self.wanted.labels.iter().chain(gone) {
+            let (wanted, applied) = (self.wanted.label(key), self.applied.label(key));
+            let ours = self.carried.label(key);
+            let other = self.carried.others.iter().find(|other| other.key == word(key));
+            let there = There {
+                is_any: ours.is_some() || other.is_some(),
+                is_wanted: match other {
+                    Some(other) => wanted.is_some_and(|wanted| word(wanted) == other.value),
+                    None => ours.is_some() && ours == wanted,
+                },
+                is_as_set: ours.is_some() && ours == applied,
+            };
+            let fate = self.sabotaged(fate(wanted.is_some(), applied.is_some(), there));
+            if let (Fate::Set { .. } | Fate::Left { is_ours: true }, Some(value)) = (fate, wanted) {
+                self.change.applied.labels.push(Label { key: Arc::clone(key), value: Arc::clone(value) });
+            }
+            match fate {
+                Fate::Left { .. } => {}
+                Fate::Set { is_repair } => {
+                    self.change.is_repair |= is_repair;
+                    let (from, to) = (ours.cloned(), wanted.cloned());
+                    self.change.labels.push(LabelChange { key: Arc::clone(key), from, to });
+                }
+                Fate::Taken => {
+                    self.change.labels.push(LabelChange {
+                        key: Arc::clone(key),
+                        from: ours.cloned(),
+                        to: None,
+                    });
+                }
+                Fate::Conflict => {
+                    self.conflict.get_or_insert_with(|| (word(key), format!("label {key}")));
+                }
+            }
+        }
+    }
+
+    fn taints(&mut self) {
+        let gone =
+            self.applied.taints.iter().filter(|taint| self.wanted.taint(&taint.key, taint.effect).is_none());
+        for Taint { key, effect, .. } in self.wanted.taints.iter().chain(gone) {
+            let (wanted, applied) = (self.wanted.taint(key, *effect), self.applied.taint(key, *effect));
+            let found = self.carried.taint(key, *effect);
+            let value = found.map(|(_, taint)| &taint.value);
+            let there = There {
+                is_any: value.is_some(),
+                is_wanted: value.is_some() && value == wanted,
+                is_as_set: value.is_some() && value == applied,
+            };
+            let fate = self.sabotaged(fate(wanted.is_some(), applied.is_some(), there));
+            if let (Fate::Set { .. } | Fate::Left { is_ours: true }, Some(value)) = (fate, wanted) {
+                let (key, value, effect) = (Arc::clone(key), Arc::clone(value), *effect);
+                self.change.applied.taints.push(Taint { key, value, effect });
+            }
+            let from = found.map(|(place, taint)| (place, Arc::clone(&taint.value)));
+            let change = |to| TaintChange { key: Arc::clone(key), effect: *effect, from, to };
+            match fate {
+                Fate::Left { .. } => {}
+                Fate::Set { is_repair } => {
+                    self.change.is_repair |= is_repair;
+                    self.change.taints.push(change(wanted.cloned()));
+                }
+                Fate::Taken => self.change.taints.push(change(None)),
+                Fate::Conflict => {
+                    let words = || (word(key), format!("taint {key}:{}", effect.name()));
+                    self.conflict.get_or_insert_with(words);
+                }
+            }
+        }
+    }
+
+    fn sabotaged(&self, fate: Fate) -> Fate {
+        match fate {
+            Fate::Conflict if self.world.is_sabotaged(Sabotage::ForeignAttributeTaken) => {
+                Fate::Set { is_repair: false }
+            }
+            Fate::Taken if self.world.is_sabotaged(Sabotage::AttributeLeft) => Fate::Left { is_ours: false },
+            Fate::Set { is_repair: true } if self.world.is_sabotaged(Sabotage::AttributeDriftIgnored) => {
+                Fate::Left { is_ours: true }
+            }
+            Fate::Left { .. } | Fate::Set { .. } | Fate::Taken | Fate::Conflict => fate,
+        }
+    }
+}

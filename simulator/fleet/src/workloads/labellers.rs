@@ -1,0 +1,68 @@
+//! Others who label and taint Nodes: `kubectl label` and `kubectl taint` of keys of their own, and of those that Machines want
+//! there, before and after the operator has set them.
+
+use serde::Deserialize;
+
+use super::{Hands, Model};
+use crate::faults::{Scope, Window};
+use crate::scenario::{Fleet, Range, Relabel};
+
+/// Others who label and taint Nodes.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Labellers {
+    /// From one act to the next.
+    pub every: Range,
+    /// When.
+    #[serde(default)]
+    pub between: Window,
+    /// Which machines; all when left out.
+    #[serde(default)]
+    pub scope: Option<Scope>,
+    /// The keys, of labels and of taints with the effect `NoSchedule`.
+    pub keys: Vec<String>,
+}
+
+/// The value by which they know what is theirs.
+const THEIRS: &str = "theirs";
+
+impl Model for Labellers {
+    fn every(&self) -> Range {
+        self.every
+    }
+
+    fn between(&self) -> Window {
+        self.between
+    }
+
+    fn act(&self, hands: &mut Hands<'_>) {
+        let machines = hands.machines(self.scope.as_ref());
+        let Some(&number) = hands.one_of("machine", &machines) else { return };
+        let Some(key) = hands.one_of("key", &self.keys).cloned() else { return };
+        let value = (hands.below("value", 3) > 0).then(|| THEIRS.to_owned());
+        let mut change = Relabel::default();
+        let of = if hands.below("what", 3) > 0 { &mut change.labels } else { &mut change.taints };
+        of.insert(key, value);
+        hands.relabel(number, &change);
+    }
+
+    /// They take away what is in the way of others.
+    fn finish(&self, hands: &mut Hands<'_>) {
+        for number in hands.machines(self.scope.as_ref()) {
+            let mut change = Relabel::default();
+            for key in self.keys.iter().filter(|key| hands.is_their_label(number, key, THEIRS)) {
+                change.labels.insert(key.clone(), None);
+            }
+            for key in self.keys.iter().filter(|key| hands.is_their_taint(number, key, THEIRS)) {
+                change.taints.insert(key.clone(), None);
+            }
+            hands.relabel(number, &change);
+        }
+    }
+
+    fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
+        let problem = self.scope.as_ref().and_then(|scope| scope.problem(fleet));
+        problem.map(|problem| format!("labellers: {problem}"))
+    }
+}

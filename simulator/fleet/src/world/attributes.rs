@@ -1,0 +1,100 @@
+//! Labels and taints of Nodes: what people and operators write, and how it is judged.
+
+use std::borrow::Cow;
+
+use seaworthy_api::object::{Node, Resource, Taint};
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::Kind;
+
+use super::api_server::{Preconditions, Written};
+use super::arrival::Writer;
+use super::{World, machine_name};
+use crate::scenario::{Occasion, Relabel};
+
+/// The effect of the taints of people.
+const EFFECT: &str = "NoSchedule";
+
+impl World {
+    /// `kubectl label` and `kubectl taint`: values by key; none takes the label, or the taint, away.
+    pub(crate) fn people_relabel(&mut self, number: u32, change: &Relabel) {
+        let (name, now) = (machine_name(number), self.now());
+        let written = self.api.update((Kind::Node, &name), Preconditions::default(), now, |object| {
+            let Resource::Node(node) = object else { return };
+            for (key, value) in &change.labels {
+                match value {
+                    Some(value) => node.metadata.labels.insert(key.clone(), value.clone()),
+                    None => node.metadata.labels.remove(key),
+                };
+            }
+            for (key, value) in &change.taints {
+                taint(node, key, value.as_deref());
+            }
+        });
+        let Ok(written) = written else { return };
+        if written.committed {
+            self.tally.note(Occasion::NodeRelabelled);
+            self.committed(&written, Writer::Other);
+        }
+    }
+
+    /// Whether a Node has this label, and it is not an operator's.
+    pub(crate) fn is_others_label(&self, number: u32, key: &str, value: &str) -> bool {
+        let node = self.node_of(number);
+        node.is_some_and(|node| node.metadata.labels.get(key).is_some_and(|it| it == value))
+            && !self.oracle.is_operators(number, &format!("label {key}"))
+    }
+
+    /// Whether a Node has this taint, and it is not an operator's.
+    pub(crate) fn is_others_taint(&self, number: u32, key: &str, value: &str) -> bool {
+        let node = self.node_of(number);
+        let is_it = |taint: &Taint| taint.key == key && taint.value == value && taint.effect == EFFECT;
+        node.is_some_and(|node| node.spec.taints.iter().any(is_it))
+            && !self.oracle.is_operators(number, &format!("taint {key}:{EFFECT}"))
+    }
+
+    /// Whether others have set labels or taints of a Node otherwise than its Machine wants them.
+    pub(crate) fn has_attribute_conflict(&self, number: u32) -> bool {
+        let spec = self.machine_stored(number).and_then(|machine| machine.machine_spec());
+        let (Some(spec), Some(node)) = (spec, self.node_of(number)) else { return false };
+        self.oracle.has_attribute_conflict(number, spec, &node)
+    }
+
+    /// What of labels and taints is not as a Machine wants it.
+    pub(crate) fn attribute_strays(&self, number: u32) -> Vec<String> {
+        let spec = self.machine_stored(number).and_then(|machine| machine.machine_spec());
+        let (Some(spec), Some(node)) = (spec, self.node_of(number)) else { return Vec::new() };
+        self.oracle.attribute_strays(number, spec, &node)
+    }
+
+    fn node_of(&self, number: u32) -> Option<Box<Node>> {
+        let node = self.api.get(Kind::Node, &machine_name(number))?.resource();
+        if let Resource::Node(node) = node { Some(node) } else { None }
+    }
+
+    /// What follows for labels and taints from the write of a Node.
+    pub(super) fn judge_attributes(&mut self, written: &Written, writer: Writer, now: Timestamp) {
+        let before = written.before.as_ref();
+        if !written.removed && before.is_some_and(|before| before.is_marked_as(&written.object)) {
+            return;
+        }
+        let Some(host) = self.host_named(written.object.name()) else { return };
+        let seen = self.oracle.node_attributes(host, written, writer == Writer::Operator);
+        if seen.repaired {
+            self.tally.note(Occasion::NodeAttributesRepaired);
+        }
+        if seen.set {
+            self.tally.note(Occasion::NodeAttributesSet);
+        }
+        if let Some(wrong) = seen.wrong {
+            self.oracle.breach("foreignAttribute", now, format!("Node of host {host}: {wrong}"));
+        }
+    }
+}
+
+fn taint(node: &mut Node, key: &str, value: Option<&str>) {
+    node.spec.taints.retain(|taint| taint.key != key || taint.effect != EFFECT);
+    if let Some(value) = value {
+        let (key, value) = (Cow::Owned(key.to_owned()), Cow::Owned(value.to_owned()));
+        node.spec.taints.push(Taint { key, value, effect: EFFECT.into(), time_added: None });
+    }
+}
