@@ -54,3 +54,43 @@ fn a_machine_that_is_deleted_and_waits_for_a_slot_says_so() {
     assert!(fixture.hosts[&leaving.0].facts.components.is_empty());
     assert_eq!(fixture.hosts[&busy.0].version(WEB), Some(web(2)));
 }
+
+/// Whoever deletes a machine that may not be touched sees why it stays, and it is written once.
+#[test]
+fn a_machine_that_is_deleted_while_the_fleet_or_itself_is_paused_says_so() {
+    let fleet = |fixture: &mut Fixture, paused| fixture.store.edit_fleet(|spec| spec.paused = paused);
+    let itself = |fixture: &mut Fixture, paused| fixture.store.edit_machine(0, |spec| spec.paused = paused);
+    let pauses: [(&dyn Fn(&mut Fixture, bool), bool); 3] =
+        [(&fleet, false), (&itself, false), (&itself, true)];
+    for (pause, is_released) in pauses {
+        let mut fixture = Fixture::new(1);
+        fixture.store.defaults(vec![want(WEB, web(1))]);
+        fixture.deliver();
+        fixture.pass(Duration::from_secs(3600));
+        pause(&mut fixture, true);
+        fixture.deliver();
+        fixture.pass(Duration::from_secs(60));
+        fixture.store.delete_machine(0);
+        if is_released {
+            fixture.store.release_host(0);
+        }
+        fixture.deliver();
+        let mut writes = 0;
+        for _ in 0..10 {
+            let turn = fixture.turn();
+            let is_status = |effect: &Effect| matches!(effect, Effect::WriteMachineStatus(_));
+            writes += turn.actions.iter().filter(|action| is_status(&action.effect)).count();
+            fixture.execute();
+        }
+        assert_eq!(writes, 1);
+        let told = fixture.store.machines[&0].status.condition(ConditionKind::InSync).unwrap();
+        assert_eq!(told.reason, Reason::Paused);
+        let waits = fixture.engine.world().blocker(Subject::Machine(MachineId(0)));
+        assert_eq!(waits, Some(Blocker::Paused));
+        assert_eq!(fixture.host(0).version(WEB), Some(web(1)));
+        pause(&mut fixture, false);
+        fixture.deliver();
+        fixture.pass(Duration::from_secs(600));
+        assert!(!fixture.store.machines.contains_key(&0));
+    }
+}

@@ -223,3 +223,29 @@ fn batches_of_which_nobody_can_start_follow_each_other_at_a_pace() {
         assert_eq!(told, Some(Blocker::Dependency { component: DNS }));
     }
 }
+
+#[test]
+fn the_fleet_tells_which_rollout_waits_for_which() {
+    let mut fixture = web_on_dns(4);
+    fixture.store.defaults(vec![want(WEB, web(1)), want(DNS, dns(1))]);
+    fixture.deliver();
+    let mut told = Vec::new();
+    for _ in 0..4_000 {
+        let turn = fixture.turn();
+        step(&mut fixture, &turn);
+        let conditions = &fixture.store.fleet.as_ref().unwrap().status.conditions;
+        let progressing = conditions.iter().find(|it| it.kind == FleetConditionKind::Progressing);
+        let Some(progressing) = progressing else { continue };
+        let now = (progressing.reason, progressing.message.clone());
+        if told.last() != Some(&now) {
+            told.push(now);
+        }
+        if progressing.reason == FleetReason::AllUpdated {
+            break;
+        }
+    }
+    let waits = (FleetReason::RollingOut, "web waits until dns was rolled out".to_owned());
+    let moves = (FleetReason::RollingOut, String::new());
+    let over = (FleetReason::AllUpdated, String::new());
+    assert_eq!(told, [moves.clone(), waits, moves, over]);
+}

@@ -302,8 +302,8 @@ impl Step<'_> {
                 let left: u32 = counts.map(|counts| counts.pending() + counts.failed).sum();
                 format!("{left} left")
             }
+            FleetReason::RollingOut => self.describe_waits(),
             FleetReason::AllUpdated
-            | FleetReason::RollingOut
             | FleetReason::Superseding
             | FleetReason::Paused
             | FleetReason::InvalidSpec
@@ -340,13 +340,16 @@ impl Step<'_> {
     }
 }
 
-/// What conditions tell, without words and times; but the epoch that a person has to know is in the words, and so is the
-/// rule that is broken.
+/// What conditions tell, without words and times; but the epoch that a person has to know is in the words, and so are the
+/// rule that is broken, and the rollouts that wait for others.
 fn told(
     conditions: &[FleetCondition],
 ) -> impl Iterator<Item = (FleetConditionKind, Truth, FleetReason, Option<&str>)> {
     conditions.iter().map(|told| {
-        let is_in_words = matches!(told.reason, FleetReason::StoreRegressed | FleetReason::VersionSkew);
+        let is_in_words = matches!(
+            told.reason,
+            FleetReason::StoreRegressed | FleetReason::VersionSkew | FleetReason::RollingOut
+        );
         let words = is_in_words.then_some(told.message.as_str());
         (told.kind, told.truth, told.reason, words)
     })

@@ -27,7 +27,7 @@ impl Step<'_> {
             if self.lift(draft) {
                 return;
             }
-            return draft.wait(Blocker::Paused);
+            return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
         }
         if self.machine.is_recorded_unreachable() {
             // A successor takes it for idle as long as that is recorded.
@@ -81,7 +81,8 @@ impl Step<'_> {
     /// Nobody is asked, since nobody is there.
     pub(super) fn release(self, draft: &mut Draft<'_>) {
         if self.is_paused() {
-            return draft.wait(Blocker::Paused);
+            let verdict = Verdict::out_of_sync(Reason::Paused).unfinished();
+            return self.tell(draft, &verdict, Blocker::Paused);
         }
         let recorded = self.object.status.condition(ConditionKind::InSync);
         if recorded.is_none_or(|recorded| recorded.reason != Reason::HostReleased) {

@@ -5,6 +5,8 @@
 //! that hardly anybody could start admits nobody until the other one has been through the fleet. It all follows from the
 //! record and its counters; a new operator comes to the same answer.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use seaworthy_model::id::ComponentId;
@@ -31,6 +33,22 @@ impl<'w> Step<'w> {
             last = next;
         }
         (last != component).then_some(last)
+    }
+
+    /// Which rollouts admit nobody until others have been through the fleet, in words; empty when none waits.
+    pub(super) fn describe_waits(self) -> String {
+        if !self.world.is_ordered() {
+            return String::new();
+        }
+        let waits = self.fleet.rollouts.iter().filter_map(|state| {
+            let admits = state.is_active() && !state.superseded;
+            let is_open = admits && state.record.admitted_below != Rollout::EVERYBODY;
+            let component = state.record.component;
+            let first = self.predecessor(component).filter(|_| is_open)?;
+            let name = |component| self.world.component_name(component);
+            Some(format!("{} waits until {} was rolled out", name(component), name(first)))
+        });
+        waits.collect::<Vec<_>>().join("; ")
     }
 
     /// The first component that a rollout waits for.
