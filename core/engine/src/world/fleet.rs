@@ -2,13 +2,10 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use seaworthy_model::component::Architecture;
 use seaworthy_model::effect::ActionId;
-use seaworthy_model::host::Release;
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::machine::Want;
 use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Rollout};
@@ -17,6 +14,7 @@ use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
 use super::machine::{Derived, Retry, Standing};
+use super::releases::Prepared;
 use crate::rank::RankKey;
 
 /// `auditInterval` when nobody set one.
@@ -55,9 +53,9 @@ pub struct RolloutState {
     /// When a machine that was admitted last turned out to have something in its way. What it was admitted for came to
     /// nothing, and the next may fare alike.
     pub hindered_at: Option<Timestamp>,
-    /// The releases of `to` and of `from`, by architecture, if they depend on no fact of the machine.
-    pub(super) to_releases: Vec<(Architecture, Arc<Release>)>,
-    pub(super) from_releases: Vec<(Architecture, Arc<Release>)>,
+    /// The releases of `to` and of `from`, if they depend on nothing that is one machine's own.
+    pub(super) to_releases: Prepared,
+    pub(super) from_releases: Prepared,
 }
 
 /// How many machines stand where in a rollout.

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use seaworthy_model::component::{Architecture, Fact, Parameters, Recipe, VersionSpec};
+use seaworthy_model::component::{Architecture, CgroupVersion, Fact, Parameters, Recipe, VersionSpec};
 use seaworthy_model::host::Release;
 use seaworthy_model::id::{ComponentId, VersionId};
 use seaworthy_model::machine::{Address, Want};
@@ -15,7 +15,33 @@ use seaworthy_model::report::Blocker;
 
 use super::{Machine, World};
 
-type ByArchitecture = Vec<(Architecture, Arc<Release>)>;
+/// The releases of one want that many machines share: one for each sort of host.
+pub(super) type Prepared = Vec<(Sort, Arc<Release>)>;
+
+/// What of a host a release depends on that thousands of hosts have alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sort {
+    architecture: Architecture,
+    /// `None` when the release does not depend on it.
+    cgroup_version: Option<CgroupVersion>,
+}
+
+impl Sort {
+    fn includes(self, machine: &Machine, architecture: Architecture) -> bool {
+        self.architecture == architecture
+            && (self.cgroup_version.is_none() || self.cgroup_version == machine.cgroup_version())
+    }
+
+    /// The facts of these hosts, of those that a release depends on; `None` when it depends on others.
+    fn facts(self, facts: &[Fact]) -> Option<BTreeMap<Fact, String>> {
+        let value = |fact| match fact {
+            Fact::Architecture => Some(self.architecture.name()),
+            Fact::CgroupVersion => self.cgroup_version.map(CgroupVersion::name),
+            Fact::MachineName | Fact::Ip | Fact::Hostname | Fact::Idc | Fact::Rack => None,
+        };
+        facts.iter().map(|&fact| Some((fact, value(fact)?.to_string()))).collect()
+    }
+}
 
 impl World {
     /// The release that `want` means on `machine`: `None` if the component is to be absent.
@@ -54,7 +80,7 @@ impl World {
         names.join(", ")
     }
 
-    /// The release as it was worked out once for all machines of an architecture.
+    /// The release as it was worked out once for all machines of a sort.
     fn prepared(&self, machine: &Machine, component: ComponentId, want: &Want) -> Option<&Arc<Release>> {
         let rollout = &self.fleet.rollouts[self.fleet.rollout_of(component)?];
         // It is nearly always the very one; to compare parameters is to compare strings.
@@ -66,11 +92,11 @@ impl World {
             return None;
         };
         let architecture = machine.architecture()?;
-        releases.iter().find(|(of, _)| *of == architecture).map(|(_, release)| release)
+        releases.iter().find(|(sort, _)| sort.includes(machine, architecture)).map(|(_, release)| release)
     }
 
-    /// Works out the releases of a rollout that are the same on all machines of an architecture.
-    pub(super) fn prepare(&self, record: &Rollout) -> (ByArchitecture, ByArchitecture) {
+    /// Works out the releases of a rollout that are the same on all machines of a sort.
+    pub(super) fn prepare(&self, record: &Rollout) -> (Prepared, Prepared) {
         let of = |want: Option<&Want>| match want {
             Some(Want::Present { version, parameters }) => {
                 self.prepare_version(record.component, *version, parameters)
@@ -85,15 +111,22 @@ impl World {
         component: ComponentId,
         version: VersionId,
         parameters: &Parameters,
-    ) -> ByArchitecture {
+    ) -> Prepared {
         let Some(spec) = self.version_spec(version) else { return Vec::new() };
-        if spec.component != component || !spec.is_uniform() {
+        if spec.component != component || !spec.machine_parameters.is_empty() {
             return Vec::new();
         }
+        let by_cgroup_version = spec.content.facts.contains(&Fact::CgroupVersion);
+        let both = CgroupVersion::ALL.map(Some);
+        let cgroup_versions: &[Option<CgroupVersion>] = if by_cgroup_version { &both } else { &[None] };
         let parameters = Arc::new(parameters.clone());
-        let prepared = Architecture::ALL.into_iter().filter_map(|architecture| {
-            let release = release(version, spec, architecture, &parameters, Own::default()).ok()?;
-            Some((architecture, release))
+        let sorts = Architecture::ALL.into_iter().flat_map(|architecture| {
+            cgroup_versions.iter().map(move |&cgroup_version| Sort { architecture, cgroup_version })
+        });
+        let prepared = sorts.filter_map(|sort| {
+            let own = Own { facts: sort.facts(&spec.content.facts)?, parameters: Parameters::new() };
+            let release = release(version, spec, sort.architecture, &parameters, own).ok()?;
+            Some((sort, release))
         });
         prepared.collect()
     }
@@ -132,7 +165,6 @@ impl World {
 }
 
 /// What of a release is the machine's own.
-#[derive(Default)]
 struct Own {
     facts: BTreeMap<Fact, String>,
     parameters: Parameters,
