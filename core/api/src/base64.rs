@@ -3,6 +3,20 @@
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 /// Characters in a line of PEM.
 const LINE: usize = 64;
+/// What is no digit.
+const NONE: u8 = 64;
+/// The value of each digit, by character.
+const VALUES: [u8; 256] = values();
+
+const fn values() -> [u8; 256] {
+    let mut values = [NONE; 256];
+    let mut value = 0;
+    while value < ALPHABET.len() {
+        values[ALPHABET[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+}
 
 /// Writes bytes as text.
 #[must_use]
@@ -21,24 +35,37 @@ pub fn encode(bytes: &[u8]) -> String {
 /// Reads text as bytes; `None` when it is anything else than [`encode`] writes.
 #[must_use]
 pub fn decode(text: &str) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=');
-    let padding = text.len() - digits.len();
+    decode_bytes(text.as_bytes())
+}
+
+fn decode_bytes(text: &[u8]) -> Option<Vec<u8>> {
+    let padding = text.iter().rev().take_while(|&&byte| byte == b'=').count();
     if !text.len().is_multiple_of(4) || padding > 2 {
         return None;
     }
+    let (groups, last) = text[..text.len() - padding].as_chunks::<4>();
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut word, mut bits) = (0u32, 0);
-    for digit in digits.bytes() {
-        let value = ALPHABET.iter().position(|&known| known == digit)?;
-        word = word << 6 | u32::try_from(value).ok()?;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push(u8::try_from(word >> bits & 0xff).ok()?);
-        }
+    for group in groups {
+        let [_, whole @ ..] = word(group)?.to_be_bytes();
+        bytes.extend_from_slice(&whole);
     }
-    // What is left over belongs to no byte.
-    (word & ((1 << bits) - 1) == 0).then_some(bytes)
+    if let Some(left) = last.len().checked_sub(1) {
+        let [_, whole @ ..] = (word(last)? << (6 * (4 - last.len()))).to_be_bytes();
+        let (own, rest) = whole.split_at(left);
+        // What is left over belongs to no byte.
+        if rest.iter().any(|&byte| byte != 0) {
+            return None;
+        }
+        bytes.extend_from_slice(own);
+    }
+    Some(bytes)
+}
+
+/// What up to four digits say.
+fn word(digits: &[u8]) -> Option<u32> {
+    let values = digits.iter().map(|&digit| VALUES[usize::from(digit)]);
+    let (word, all) = values.fold((0, 0), |(word, all), value| (word << 6 | u32::from(value), all | value));
+    (all < NONE).then_some(word)
 }
 
 /// Puts bytes into the armour of `label`.
@@ -61,8 +88,11 @@ pub fn armour(label: &str, bytes: &[u8]) -> String {
 pub fn disarm(label: &str, pem: &str) -> Option<Vec<u8>> {
     let (_, rest) = pem.split_once(&format!("-----BEGIN {label}-----"))?;
     let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;
-    let digits: String = body.chars().filter(|digit| !digit.is_ascii_whitespace()).collect();
-    decode(&digits).filter(|bytes| !bytes.is_empty())
+    let mut digits = Vec::with_capacity(body.len());
+    for line in body.split_ascii_whitespace() {
+        digits.extend_from_slice(line.as_bytes());
+    }
+    decode_bytes(&digits).filter(|bytes| !bytes.is_empty())
 }
 
 #[cfg(test)]
