@@ -148,7 +148,7 @@ impl Names {
     }
 
     /// The same as [`Self::machine`], and a new name is shared with the object that has it.
-    pub(crate) fn machine_of(&mut self, name: &Arc<str>) -> MachineId {
+    pub fn machine_of(&mut self, name: &Arc<str>) -> MachineId {
         if let Some(id) = self.expected
             && self.machines.is_shared(id.index(), name)
         {

@@ -100,8 +100,9 @@ impl World {
     /// Since when a Node says that it is ready, if it does.
     fn node_ready_since(&self, number: u32) -> Option<Timestamp> {
         let stored = self.api.get(Kind::Node, &machine_name(number))?;
-        let Resource::Node(node) = stored.resource() else { return None };
-        let status = node.status?;
+        let shown = stored.shown();
+        let Resource::Node(node) = &*shown else { return None };
+        let status = node.status.as_ref()?;
         let ready = status.conditions.iter().find(|condition| condition.r#type == "Ready")?;
         ready.last_transition_time.as_ref().filter(|_| ready.status == "True")?.get()
     }

@@ -55,8 +55,8 @@ impl World {
         if !self.rules.wait() {
             return;
         }
-        let object: &Resource = &written.object.resource();
-        let before = written.before.as_ref().map(|before| before.resource());
+        let object: &Resource = &written.object.shown();
+        let before = written.before.as_ref().map(|before| before.shown());
         let verb = if written.removed {
             Verb::Delete
         } else if let Some(before) = &before {
@@ -67,7 +67,7 @@ impl World {
             Verb::Create
         };
         let by = if writer == Writer::Operator { Author::Operator } else { Author::Other };
-        let before = before.as_ref();
+        let before = before.as_deref();
         let name = &object.metadata().name;
         let here = name.strip_prefix("m-").and_then(|number| number.parse().ok());
         let here = here.filter(|_| matches!(object.kind(), Kind::Machine | Kind::Node));

@@ -79,13 +79,14 @@ impl ApiServer {
     /// A JSON patch of a Node, whose tests are that it looks as it did.
     fn patch_node(&mut self, patch: NodePatch, now: Timestamp) -> WriteResult {
         let present = self.get(Kind::Node, &patch.name).ok_or(Refusal::NotFound)?;
-        let Resource::Node(node) = present.resource() else { return Err(Refusal::NotFound) };
-        let read = parse::node(&node, &mut Names::new()).ok().map(|(_, read)| read);
+        let shown = present.shown();
+        let Resource::Node(node) = &*shown else { return Err(Refusal::NotFound) };
+        let read = parse::node(node, &mut Names::new()).ok().map(|(_, read)| read);
         let holds = read.is_some_and(|read| {
             let shape = match &patch.change {
                 NodeChange::Cordon(cordon) => &cordon.shape,
                 NodeChange::Uncordon(uncordon) => &uncordon.shape,
-                NodeChange::Attributes(change) => return read.uid == patch.uid && holds(&node, change),
+                NodeChange::Attributes(change) => return read.uid == patch.uid && holds(node, change),
             };
             read.uid == patch.uid && read.state.shape() == *shape
         });

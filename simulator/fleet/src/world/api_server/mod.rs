@@ -184,18 +184,7 @@ impl ApiServer {
         change: impl FnOnce(&mut Resource),
     ) -> WriteResult {
         let before = self.require(kind, name, preconditions)?;
-        let was = before.resource();
-        let mut object = was.clone();
-        change(&mut object);
-        rules::restore_status(&mut object, &was);
-        rules::restore_system_metadata(object.metadata_mut(), was.metadata());
-        rules::admit(Some(&was), &object).map_err(Refusal::Invalid)?;
-        if object == was {
-            return Ok(unchanged(before));
-        }
-        if rules::counts_generations(kind) && !rules::same_spec(&object, &was) {
-            object.metadata_mut().generation += 1;
-        }
+        let Some(object) = changed(&before.shown(), change)? else { return Ok(unchanged(before)) };
         if object.metadata().deletion_timestamp.is_some() && object.metadata().finalizers.is_empty() {
             return Ok(self.remove(before, object, now));
         }
@@ -300,6 +289,22 @@ impl ApiServer {
         let object = Arc::new(Stored::keep(object, &mut self.dictionary));
         Written { object, before: Some(before), committed: true, removed: true }
     }
+}
+
+/// What an update makes of an object; `None` when it changes nothing.
+fn changed(was: &Resource, change: impl FnOnce(&mut Resource)) -> Result<Option<Resource>, Refusal> {
+    let mut object = was.clone();
+    change(&mut object);
+    rules::restore_status(&mut object, was);
+    rules::restore_system_metadata(object.metadata_mut(), was.metadata());
+    rules::admit(Some(was), &object).map_err(Refusal::Invalid)?;
+    if object == *was {
+        return Ok(None);
+    }
+    if rules::counts_generations(was.kind()) && !rules::same_spec(&object, was) {
+        object.metadata_mut().generation += 1;
+    }
+    Ok(Some(object))
 }
 
 /// A write that changes nothing.

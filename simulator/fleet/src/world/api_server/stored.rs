@@ -4,6 +4,7 @@
 //! has several versions of each in the log. Kept as here, a version is one small block of memory, which shares all but
 //! the status with the version before.
 
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, OnceLock};
 
@@ -16,6 +17,7 @@ use seaworthy_api::v1alpha1::{MachineComponentSpec, MachineSpec};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::meta::Parsed;
+use seaworthy_model::node::NodeObject;
 
 use super::dictionary::{Dictionary, Frame};
 use super::status::StatusForm;
@@ -45,6 +47,8 @@ enum Body {
     Node {
         frame: Arc<Frame>,
         conditions: Option<Arc<[NodeCondition]>>,
+        /// What it means, once somebody has read it: the same to everybody.
+        reading: OnceLock<NodeObject>,
     },
     /// Of the other kinds there are few; so there are of objects that have no such form.
     Whole(Box<Resource>),
@@ -103,7 +107,13 @@ impl Stored {
     /// The object in full.
     #[must_use]
     pub fn resource(&self) -> Resource {
-        match &self.body {
+        self.shown().into_owned()
+    }
+
+    /// The object in full, to look at: what is kept whole is not copied.
+    #[must_use]
+    pub fn shown(&self) -> Cow<'_, Resource> {
+        Cow::Owned(match &self.body {
             Body::Machine { frame, spec, status } => Resource::Machine(Box::new(Machine {
                 api_version: frame.api_version.clone(),
                 kind: frame.kind.clone(),
@@ -111,7 +121,7 @@ impl Stored {
                 spec: Arc::clone(&spec.wire),
                 status: status.as_ref().map(|status| status.status()),
             })),
-            Body::Node { frame, conditions } => Resource::Node(Box::new(Node {
+            Body::Node { frame, conditions, .. } => Resource::Node(Box::new(Node {
                 api_version: frame.api_version.clone(),
                 kind: frame.kind.clone(),
                 metadata: self.metadata(frame),
@@ -120,8 +130,8 @@ impl Stored {
                     .as_ref()
                     .map(|list| NodeStatus { conditions: list.to_vec(), node_info: None }),
             })),
-            Body::Whole(object) => Resource::clone(object),
-        }
+            Body::Whole(object) => return Cow::Borrowed(object),
+        })
     }
 
     fn metadata(&self, frame: &Frame) -> Metadata {
@@ -153,6 +163,7 @@ impl Stored {
                 Some(Body::Node {
                     frame: Arc::clone(frame),
                     conditions: Some(status.conditions.as_slice().into()),
+                    reading: OnceLock::new(),
                 })
             }
             (_, _) => None,
@@ -169,7 +180,7 @@ impl Stored {
                 body,
             });
         }
-        Some(Self::keep(rules::with_status(&self.resource(), status)?, dictionary))
+        Some(Self::keep(rules::with_status(&self.shown(), status)?, dictionary))
     }
 
     /// Whether both have the same status.
@@ -177,7 +188,7 @@ impl Stored {
         match (&self.body, &other.body) {
             (Body::Machine { status: one, .. }, Body::Machine { status: other, .. }) => one == other,
             (Body::Node { conditions: one, .. }, Body::Node { conditions: other, .. }) => one == other,
-            (_, _) => rules::same_status(&self.resource(), &other.resource()),
+            (_, _) => rules::same_status(&self.shown(), &other.shown()),
         }
     }
 
@@ -299,6 +310,14 @@ impl Stored {
         }
     }
 
+    /// Where readers of it note what it means, if it is a Node that is kept as such.
+    pub(in crate::world) fn node_reading(&self) -> Option<&OnceLock<NodeObject>> {
+        match &self.body {
+            Body::Node { reading, .. } => Some(reading),
+            Body::Machine { .. } | Body::Whole(_) => None,
+        }
+    }
+
     /// Its spec, if it is a `MachineComponent`.
     #[must_use]
     pub fn version_spec(&self) -> Option<&MachineComponentSpec> {
@@ -408,7 +427,8 @@ impl Body {
             Resource::Node(node) if is_plain(&node) => {
                 let Node { api_version, kind, metadata, spec: _, status } = *node;
                 let frame = dictionary.frames.share(Frame::of(api_version, kind, metadata));
-                Self::Node { frame, conditions: status.map(|status| status.conditions.into()) }
+                let conditions = status.map(|status| status.conditions.into());
+                Self::Node { frame, conditions, reading: OnceLock::new() }
             }
             other @ (Resource::MachineComponent(_)
             | Resource::Node(_)

@@ -55,22 +55,40 @@ impl Process {
     }
 
     fn take_in_object(&mut self, stored: &Stored) {
-        let object = stored.resource();
         // Most fleets are created in the order of their names, and listed in it.
         self.names.expect_machine(MachineId(stored.place()));
-        let observation = match &object {
-            Resource::Machine(machine) => self.read_machine(machine, stored),
-            Resource::MachineComponent(_)
-            | Resource::ClusterPackageVersion(_)
-            | Resource::Node(_)
-            | Resource::Lease(_)
-            | Resource::CertificateSigningRequest(_)
-            | Resource::Event(_) => parse::observed(&object, &mut self.names, pki::read_request),
+        let observation = match stored.node_reading().and_then(OnceLock::get) {
+            Some(read) => {
+                let id = self.names.machine_of(stored.name());
+                Ok(Some(Observation::Node(id, Some(read.clone()))))
+            }
+            None => self.read(stored),
         };
         // An object whose metadata makes no sense cannot come out of the store.
         if let Ok(Some(observation)) = observation {
-            self.mark(object.kind(), &observation, true);
+            self.mark(stored.kind(), &observation, true);
             self.observed(observation);
+        }
+    }
+
+    fn read(&mut self, stored: &Stored) -> Result<Option<Observation>, MetadataError> {
+        let object = stored.shown();
+        match &*object {
+            Resource::Machine(machine) => self.read_machine(machine, stored),
+            Resource::Node(_) => {
+                let observation = parse::observed(&object, &mut self.names, pki::read_request);
+                if let (Ok(Some(Observation::Node(_, Some(read)))), Some(reading)) =
+                    (&observation, stored.node_reading())
+                {
+                    reading.get_or_init(|| read.clone());
+                }
+                observation
+            }
+            Resource::MachineComponent(_)
+            | Resource::ClusterPackageVersion(_)
+            | Resource::Lease(_)
+            | Resource::CertificateSigningRequest(_)
+            | Resource::Event(_) => parse::observed(&object, &mut self.names, pki::read_request),
         }
     }
 
