@@ -139,7 +139,7 @@ pub fn fault_labels(scenario: &Scenario) -> Vec<String> {
 }
 
 /// The name of a fault in a document, as [`Fault::name`](crate::faults::Fault::name) has it.
-fn fault_name(fault: &Value) -> String {
+pub(crate) fn fault_name(fault: &Value) -> String {
     let mut snake = String::new();
     for letter in document::fault_name(fault).chars() {
         if letter.is_ascii_uppercase() {

@@ -17,7 +17,7 @@ pub use record::{Divergence, Record};
 use crate::attempt::{Attempt, attempt, recorded};
 use crate::faults::{Fault, Rule};
 use crate::options::Options;
-use crate::plan::{Document, Ledger, ResolvedPlan, fault_mut};
+use crate::plan::{Document, Ledger, ResolvedPlan, fault_mut, fault_name};
 use crate::scenario::{Fleet, Length, Portion, Scenario, ScenarioError};
 use crate::twin::attempt_with_twin;
 use crate::workloads::Workload;
@@ -89,7 +89,8 @@ impl Swarm {
 
     /// Half of the fleets have a dozen machines at most: that is where most errors are near.
     fn draw_fleet(&self, document: &mut Document, lots: Lots) -> Climate {
-        let largest = self.machines_max.unwrap_or_else(|| document.machines()).max(1);
+        let written = document.machines().max(1);
+        let largest = self.machines_max.unwrap_or(written).max(1);
         let most = u64::from(largest);
         let most = if lots.below("small", "fleet", 2) == 0 { most.min(12) } else { most };
         let number = |what, most: u64| u32::try_from(1 + lots.below(what, "fleet", most)).unwrap_or(1);
@@ -105,7 +106,7 @@ impl Swarm {
         let operators = lots.one("operators", "fleet", &[1, 1, 1, 2, 2, 3]);
         document.set_fleet("operators", operators.unwrap_or(1));
         let quiet = document.0.pointer("/quiet/after").and_then(Value::as_str).and_then(Length::parse);
-        Climate { machines, zones, quiet: quiet.unwrap_or_default().0.as_secs() }
+        Climate { machines, written, zones, quiet: quiet.unwrap_or_default().0.as_secs() }
     }
 }
 
@@ -209,7 +210,7 @@ fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, machines: u32, place: 
 fn draw_faults(document: &mut Document, lots: Lots, climate: Climate) {
     let mut own = std::mem::take(document.list_mut("faults"));
     for (place, fault) in own.iter_mut().enumerate() {
-        weigh(fault, lots, &format!("own {place}"));
+        weigh(fault, lots, &format!("own {place}"), climate);
     }
     let mut place = 0u32;
     own.retain(|_| {
@@ -222,12 +223,17 @@ fn draw_faults(document: &mut Document, lots: Lots, climate: Climate) {
     *document.list_mut("faults") = own;
 }
 
-/// Multiplies a fault's share by a quarter to two.
-fn weigh(fault: &mut Value, lots: Lots, of: &str) {
+/// Multiplies a fault's share by a quarter to two. The operator of a fleet that is larger than the file's has as many more
+/// write points; it crashes about as often as in the file's fleet, or it would not get anywhere.
+fn weigh(fault: &mut Value, lots: Lots, of: &str, climate: Climate) {
+    let is_crash = fault_name(fault) == "operator_crash" && fault.get("when").is_none();
     let Some(fault) = fault_mut(fault) else { return };
     let Some(share) = fault.get("share").and_then(Value::as_str).and_then(Portion::parse) else { return };
     let quarters = lots.one("weight", of, &[1, 2, 4, 8]).unwrap_or(4);
-    let parts = (u64::from(share.0.0) * quarters / 4).min(1_000_000);
+    let larger = climate.machines.max(climate.written);
+    let (times, of) = if is_crash { (climate.written, larger) } else { (1, 1) };
+    let parts = u64::from(share.0.0) * quarters * u64::from(times) / (4 * u64::from(of));
+    let parts = parts.min(1_000_000);
     if let Some(fault) = fault.as_object_mut() {
         fault.insert("share".into(), json!(format!("{}.{:04}%", parts / 10_000, parts % 10_000)));
     }

@@ -33,6 +33,23 @@ fn an_exact_swarm_has_fleets_of_one_size() {
     assert!((1..=20).all(|seed| swarm.member(Seed(seed)).unwrap().machines() == 40));
 }
 
+/// Otherwise large fleets do little else than start their operator anew.
+#[test]
+fn a_larger_fleet_has_no_more_crashes_than_that_of_the_file() {
+    let storm = |machines| Swarm::new(vec![file("storm.yaml", STORM)], Some(machines)).exactly();
+    let (usual, large) = (storm(60), storm(6_000));
+    let share = |swarm: &Swarm, seed| -> Option<u32> {
+        let member = swarm.member(Seed(seed)).unwrap();
+        let faults = member.document.list("faults").iter();
+        let share = faults.filter_map(|fault| fault.get("operatorCrash")?.get("share")?.as_str());
+        share.map(|share| Portion::parse(share).unwrap().0.0).max()
+    };
+    let shares = (1..=20).map(|seed| (share(&usual, seed), share(&large, seed)));
+    let shares: Vec<_> = shares.filter_map(|(usual, large)| Some((usual?, large?))).collect();
+    assert!(!shares.is_empty());
+    assert!(shares.iter().all(|(usual, large)| *large <= usual / 50), "{shares:?}");
+}
+
 #[test]
 fn a_member_is_the_same_with_its_file_alone() {
     let alone = Swarm::new(vec![file("storm.yaml", STORM)], Some(40));

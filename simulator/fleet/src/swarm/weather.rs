@@ -44,6 +44,8 @@ impl Lots {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Climate {
     pub(super) machines: u32,
+    /// How many the scenario's file has.
+    pub(super) written: u32,
     pub(super) zones: u32,
     /// When it becomes quiet, in seconds since the start.
     pub(super) quiet: u64,
@@ -192,7 +194,7 @@ mod tests {
         for &name in Fault::NAMES {
             for seed in 0..50 {
                 let lots = Lots { draws: Draws::new(Seed(seed)) };
-                let climate = Climate { machines: 30, zones: 3, quiet: 7_200 };
+                let climate = Climate { machines: 30, written: 30, zones: 3, quiet: 7_200 };
                 let fault = fault(name, lots, climate);
                 let fault = fault.unwrap_or_else(|| panic!("swarm/weather.rs does not draw {name}"));
                 let text = serde_saphyr::to_string(&fault).unwrap();
