@@ -63,11 +63,28 @@ fn whoever_repairs_last_says_that_it_will_hardly_stay_so() {
     assert_eq!((truth, reason), (Truth::True, Reason::Contested));
     assert_eq!(words, "web was repaired 3 times in a row; the next repair waits for 1 min after the last");
     fixture.pass(3 * AUDIT);
+    assert_eq!(told(&fixture).1, Reason::Contested, "half an hour is less than it would wait before long");
+    fixture.pass(4 * AUDIT);
     assert_eq!(told(&fixture).1, Reason::AsDesired, "it was left alone since");
     fixture.host(0).drift(WEB);
     let changes = fixture.host(0).changes;
     fixture.pass(AUDIT);
     assert_eq!(fixture.host(0).changes, changes + 1);
+}
+
+#[test]
+fn who_audits_often_does_not_take_his_own_wait_for_peace() {
+    let mut fixture = settled();
+    fixture.store.edit_fleet(|spec| spec.audit_interval = MINUTE);
+    fixture.deliver();
+    let before = fixture.host(0).changes;
+    // Whoever it is undoes each repair once it has been found in order twice.
+    for _ in 0..20 {
+        fixture.host(0).drift(WEB);
+        fixture.pass(3 * MINUTE);
+    }
+    let repairs = fixture.host(0).changes - before;
+    assert!((4..=9).contains(&repairs), "{repairs}");
 }
 
 #[test]

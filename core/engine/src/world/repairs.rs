@@ -20,6 +20,11 @@ const FIRST_WAIT: Duration = Duration::from_secs(60);
 /// The longest wait: four tries a day, until people have found out who it is. A changed spec ends every wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(6 * 3600);
 
+/// A repair has to last for so long before it counts as the end of a fight, or for two audit intervals if that is longer.
+/// Were it less than the waits of the first hour, whoever audits often would take a wait that it made itself for peace,
+/// and begin anew without a wait.
+const LASTING: Duration = Duration::from_secs(3600);
+
 /// What is repaired of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
@@ -62,8 +67,8 @@ impl Repairs {
         self.0.is_empty()
     }
 
-    /// A host was read. What has lasted for two audit intervals, in which two audits at least have found it in order, is
-    /// left alone by now; of a component that is not there any more nothing is kept.
+    /// A host was read. What has lasted for an hour and for two audit intervals, in which two audits at least have found it
+    /// in order, is left alone by now; of a component that is not there any more nothing is kept.
     pub(super) fn look_back(
         &mut self,
         machine: MachineId,
@@ -74,8 +79,9 @@ impl Repairs {
         if self.0.is_empty() {
             return;
         }
+        let enough = LASTING.max(2 * interval);
         let lasting = self.0.range(all_of(machine)).filter(|((_, part), repeated)| {
-            is_intact(*part).is_none_or(|is_intact| is_intact && now >= repeated.last + 2 * interval)
+            is_intact(*part).is_none_or(|is_intact| is_intact && now >= repeated.last + enough)
         });
         let lasting: Vec<_> = lasting.map(|(key, _)| *key).collect();
         for key in lasting {
