@@ -7,55 +7,20 @@ mod fixture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fixture::{Fixture, WEB, picture, pod, want, web};
+use fixture::{Fixture, WEB, is_change, picture, pod, want, web};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::certificate::NodeIdentity;
 use seaworthy_model::component::Disruption;
-use seaworthy_model::effect::Target;
-use seaworthy_model::event::Outcome;
+use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::event::{Event, Outcome};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::machine::{ConditionKind, HostId, Reason};
 use seaworthy_model::node::Health;
 use seaworthy_model::pod::{DrainPolicy, PodFacts, PodOwner};
-use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::{Blocker, Subject};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
-
-/// Machines on `web-1`, each with a Node and pods, and versions whose changes pods do not outlive.
-fn fleet(machines: u32, pods: u32) -> Fixture {
-    let mut fixture = Fixture::new(machines);
-    for version in fixture.store.versions.values_mut() {
-        Arc::make_mut(version.spec.as_mut().unwrap()).disruption = Disruption::Drain;
-    }
-    for id in 0..machines {
-        fixture.cluster.add(id, 0);
-    }
-    fixture.restart();
-    fixture.store.edit_fleet(|spec| {
-        spec.components = vec![want(WEB, web(1))];
-        spec.max_unavailable = CountOrPercent::Count(machines);
-        spec.max_failures = CountOrPercent::Count(machines);
-    });
-    fixture.deliver();
-    fixture.pass(10 * MINUTE);
-    assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
-    for id in 0..machines {
-        fixture.cluster.node(id).pods = (0..pods).map(|number| pod(&format!("web-{id}-{number}"))).collect();
-    }
-    limit(&mut fixture, 1);
-    fixture.pass(MINUTE);
-    fixture
-}
-
-fn limit(fixture: &mut Fixture, machines: u32) {
-    fixture.store.edit_fleet(|spec| {
-        spec.max_unavailable = CountOrPercent::Count(machines);
-        spec.max_failures = CountOrPercent::Count(machines);
-    });
-    fixture.deliver();
-}
 
 fn policy(fixture: &mut Fixture, policy: DrainPolicy) {
     fixture.store.edit_fleet(|spec| spec.drain = policy);
@@ -64,7 +29,7 @@ fn policy(fixture: &mut Fixture, policy: DrainPolicy) {
 
 /// One machine whose upgrade waits, because its pods may not be evicted.
 fn held_up() -> Fixture {
-    let mut fixture = fleet(1, 1);
+    let mut fixture = Fixture::with_pods(1, 1);
     fixture.cluster.evictions_left = Some(0);
     upgrade(&mut fixture);
     fixture.pass(MINUTE);
@@ -112,7 +77,7 @@ fn story(fixture: &mut Fixture) -> Vec<String> {
 
 #[test]
 fn pods_leave_before_the_change_and_may_come_back_after_it() {
-    let mut fixture = fleet(1, 2);
+    let mut fixture = Fixture::with_pods(1, 2);
     upgrade(&mut fixture);
     assert_eq!(
         story(&mut fixture),
@@ -134,7 +99,7 @@ fn pods_leave_before_the_change_and_may_come_back_after_it() {
 
 #[test]
 fn without_a_node_or_a_disruption_nobody_asks_for_pods() {
-    let mut fixture = fleet(1, 2);
+    let mut fixture = Fixture::with_pods(1, 2);
     for version in fixture.store.versions.values_mut() {
         Arc::make_mut(version.spec.as_mut().unwrap()).disruption = Disruption::Restart;
     }
@@ -147,7 +112,7 @@ fn without_a_node_or_a_disruption_nobody_asks_for_pods() {
 
 #[test]
 fn pods_that_take_their_time_are_waited_for() {
-    let mut fixture = fleet(1, 2);
+    let mut fixture = Fixture::with_pods(1, 2);
     fixture.cluster.pods_linger = true;
     upgrade(&mut fixture);
     fixture.pass(3 * MINUTE);
@@ -165,8 +130,8 @@ fn pods_that_take_their_time_are_waited_for() {
 
 #[test]
 fn a_budget_that_allows_nothing_is_named_and_others_go_on() {
-    let mut fixture = fleet(3, 0);
-    limit(&mut fixture, 2);
+    let mut fixture = Fixture::with_pods(3, 0);
+    fixture.limit(2);
     fixture.cluster.node(0).pods = vec![pod("web-0-0")];
     fixture.cluster.evictions_left = Some(0);
     upgrade(&mut fixture);
@@ -190,7 +155,7 @@ fn a_budget_that_allows_nothing_is_named_and_others_go_on() {
 
 #[test]
 fn a_drain_that_takes_too_long_gives_the_node_back_and_is_tried_again() {
-    let mut fixture = fleet(2, 0);
+    let mut fixture = Fixture::with_pods(2, 0);
     policy(&mut fixture, DrainPolicy { timeout_seconds: 600, ..DrainPolicy::default() });
     fixture.cluster.node(0).pods = vec![pod("web-0-0")];
     fixture.cluster.node(1).pods = vec![pod("web-1-0")];
@@ -224,7 +189,7 @@ fn pods_that_would_be_lost_keep_the_node_untouched_until_that_is_allowed() {
         (stored, DrainPolicy { delete_empty_dir_data: true, ..DrainPolicy::default() }),
     ];
     for (facts, allowing) in table {
-        let mut fixture = fleet(2, 0);
+        let mut fixture = Fixture::with_pods(2, 0);
         fixture.cluster.node(0).pods = vec![pod("web-0-0"), facts];
         upgrade(&mut fixture);
         fixture.pass(20 * MINUTE);
@@ -245,7 +210,7 @@ fn pods_that_would_be_lost_keep_the_node_untouched_until_that_is_allowed() {
 
 #[test]
 fn what_only_its_kubelet_or_a_daemon_set_could_end_stays() {
-    let mut fixture = fleet(1, 1);
+    let mut fixture = Fixture::with_pods(1, 1);
     let daemon = PodFacts { owner: PodOwner::DaemonSet, has_local_storage: true, ..pod("agent") };
     let mirror = PodFacts { owner: PodOwner::Nobody, is_mirror: true, ..pod("etcd") };
     fixture.cluster.node(0).pods.extend([daemon, mirror]);
@@ -257,7 +222,7 @@ fn what_only_its_kubelet_or_a_daemon_set_could_end_stays() {
 
 #[test]
 fn a_cordon_of_a_person_stays() {
-    let mut fixture = fleet(1, 1);
+    let mut fixture = Fixture::with_pods(1, 1);
     fixture.cluster.cordon(0);
     upgrade(&mut fixture);
     fixture.pass(MINUTE);
@@ -270,7 +235,7 @@ fn whoever_comes_next_finds_the_mark_and_goes_on_or_takes_it_off() {
     // Whichever order is the last one of the old process: the next one ends what it began.
     for crash_after in 0..16 {
         for reverts in [false, true] {
-            let mut fixture = fleet(1, 2);
+            let mut fixture = Fixture::with_pods(1, 2);
             upgrade(&mut fixture);
             let mut orders = 0;
             while orders < crash_after {
@@ -305,7 +270,7 @@ fn a_drain_is_abandoned_when_nobody_wants_it_any_more() {
         |fixture| fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]),
     ];
     for abandon in abandonments {
-        let mut fixture = fleet(1, 1);
+        let mut fixture = Fixture::with_pods(1, 1);
         fixture.cluster.evictions_left = Some(0);
         upgrade(&mut fixture);
         fixture.pass(MINUTE);
@@ -321,7 +286,7 @@ fn a_drain_is_abandoned_when_nobody_wants_it_any_more() {
 #[test]
 fn lost_replies_and_refusals_change_nothing_in_the_end() {
     for lost in 1..8 {
-        let mut fixture = fleet(1, 3);
+        let mut fixture = Fixture::with_pods(1, 3);
         fixture.lost_node_replies = lost;
         upgrade(&mut fixture);
         fixture.pass(HOUR);
@@ -330,9 +295,58 @@ fn lost_replies_and_refusals_change_nothing_in_the_end() {
     }
 }
 
+/// That an order was turned away says nothing of the one before it, which may have been carried out and not been seen since;
+/// and of this one it says little, if something on its way has sent it twice.
+#[test]
+fn a_mark_is_relied_on_no_more_once_it_was_ordered_to_be_taken_off() {
+    let turned_away = || Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, "come back later"));
+    let is_uncordon = |action: &Action| matches!(action.effect, Effect::Uncordon(_));
+    for is_carried_out in [true, false] {
+        let mut fixture = held_up();
+        fixture.cluster.is_mute = is_carried_out;
+        fixture.store.edit_machine(0, |spec| spec.paused = true);
+        fixture.deliver();
+        if is_carried_out {
+            fixture.settle();
+            assert!(!fixture.cluster.is_marked(0));
+            // So long it is waited for what is to be seen of it.
+            fixture.now = fixture.now + Duration::from_secs(31);
+        }
+        let again = loop {
+            let _ = fixture.turn();
+            match fixture.pending.iter().position(is_uncordon) {
+                Some(place) => break fixture.pending.remove(place),
+                None => fixture.execute_one(0),
+            }
+        };
+        fixture.engine.observe(Event::Finished { action: again.id, outcome: turned_away() });
+        fixture.store.edit_machine(0, |spec| spec.paused = false);
+        fixture.cluster.evictions_left = None;
+        fixture.deliver();
+        let end = fixture.now + 5 * MINUTE;
+        while !fixture.pending.iter().any(is_change) && fixture.now < end {
+            fixture.execute();
+            let turn = fixture.turn();
+            if let (true, Some(wake)) = (fixture.pending.is_empty(), turn.wake) {
+                fixture.now = wake.at.max(fixture.now + Duration::from_millis(1));
+            }
+        }
+        // Its copy comes at the worst moment: when the Node is taken for empty.
+        let _ = fixture.outcome(&again);
+        let begins = fixture.pending.iter().any(is_change);
+        assert_eq!((begins, fixture.cluster.is_marked(0)), (!is_carried_out, !is_carried_out));
+        fixture.cluster.is_mute = false;
+        fixture.cluster.tell(0);
+        fixture.execute();
+        fixture.pass(10 * MINUTE);
+        assert_eq!(fixture.web(), [Some(2)]);
+        assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+    }
+}
+
 #[test]
 fn a_release_that_fails_gives_the_node_back() {
-    let mut fixture = fleet(1, 1);
+    let mut fixture = Fixture::with_pods(1, 1);
     fixture.host(0).broken = vec![web(2)];
     upgrade(&mut fixture);
     fixture.pass(10 * MINUTE);
@@ -384,7 +398,7 @@ fn of_two_troubles_one_is_told_and_not_both_in_turns() {
 
 #[test]
 fn a_pod_is_not_given_up_because_the_clocks_disagree() {
-    let mut fixture = fleet(1, 1);
+    let mut fixture = Fixture::with_pods(1, 1);
     fixture.cluster.pods_linger = true;
     upgrade(&mut fixture);
     fixture.cluster.node(0).object.state.ready = Health::Unknown;
@@ -399,7 +413,7 @@ fn a_pod_is_not_given_up_because_the_clocks_disagree() {
 
 #[test]
 fn a_machine_that_goes_takes_its_node_with_it() {
-    let mut fixture = fleet(2, 2);
+    let mut fixture = Fixture::with_pods(2, 2);
     fixture.store.delete_machine(0);
     fixture.deliver();
     assert_eq!(
@@ -422,7 +436,7 @@ fn a_machine_that_goes_takes_its_node_with_it() {
 
 #[test]
 fn a_node_is_emptied_before_its_kubelet_goes_whatever_is_said_of_upgrades() {
-    let mut fixture = fleet(1, 1);
+    let mut fixture = Fixture::with_pods(1, 1);
     for version in fixture.store.versions.values_mut() {
         let spec = Arc::make_mut(version.spec.as_mut().unwrap());
         spec.disruption = Disruption::Restart;
@@ -447,7 +461,7 @@ fn a_node_is_emptied_before_its_kubelet_goes_whatever_is_said_of_upgrades() {
 
 #[test]
 fn the_node_of_another_host_is_not_deleted() {
-    let mut fixture = fleet(1, 1);
+    let mut fixture = Fixture::with_pods(1, 1);
     fixture.cluster.evictions_left = Some(0);
     fixture.store.delete_machine(0);
     fixture.deliver();
@@ -463,7 +477,7 @@ fn the_node_of_another_host_is_not_deleted() {
 
 #[test]
 fn a_host_that_is_gone_for_good_is_let_go_when_a_person_says_so_and_not_before() {
-    let mut fixture = fleet(1, 1);
+    let mut fixture = Fixture::with_pods(1, 1);
     fixture.host(0).up = false;
     fixture.cluster.node(0).object.state.ready = Health::Unknown;
     fixture.cluster.tell(0);
@@ -506,7 +520,7 @@ fn a_node_that_went_meanwhile_has_no_pods() {
 
 #[test]
 fn what_the_operator_may_not_do_is_said() {
-    let mut fixture = fleet(1, 1);
+    let mut fixture = Fixture::with_pods(1, 1);
     upgrade(&mut fixture);
     let forbidden = || Outcome::Refused(Cause::new(CauseKind::ApiRefused, "nodes is forbidden"));
     for _ in 0..200 {
@@ -517,7 +531,7 @@ fn what_the_operator_may_not_do_is_said() {
         let action = fixture.pending.remove(0);
         if matches!(action.target, Target::Node(_)) {
             let outcome = forbidden();
-            fixture.engine.observe(seaworthy_model::event::Event::Finished { action: action.id, outcome });
+            fixture.engine.observe(Event::Finished { action: action.id, outcome });
         } else {
             fixture.pending.insert(0, action);
             fixture.execute_one(0);
@@ -529,7 +543,7 @@ fn what_the_operator_may_not_do_is_said() {
 
 #[test]
 fn a_machine_that_goes_and_waits_for_a_slot_says_so_before_its_node_is_emptied() {
-    let mut fixture = fleet(2, 1);
+    let mut fixture = Fixture::with_pods(2, 1);
     fixture.cluster.evictions_left = Some(0);
     upgrade(&mut fixture);
     fixture.pass(MINUTE);

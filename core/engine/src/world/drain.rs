@@ -34,7 +34,8 @@ pub struct Drain {
     pub cordoning: bool,
     /// A write of the Node was ordered, and nothing of ours on it was seen to change since.
     pub awaits: bool,
-    /// The mark that was ordered to be taken off, unless it is certain that nothing came of that.
+    /// The mark that was ordered to be taken off last, whatever the answer was: an order that is turned away says nothing of the
+    /// one before, nor of its own copies. Work that is wanted after all goes on under another mark.
     pub lifting: Option<Box<str>>,
     /// Its pods, as they were listed last.
     pub pods: Option<Listed>,
@@ -229,10 +230,6 @@ impl World {
                 InFlightKind::ListPods(under) => settle_list(drain, under, outcome, now),
                 InFlightKind::Evict => settle_eviction(drain, outcome, trusts),
                 InFlightKind::Cordon | InFlightKind::Uncordon | InFlightKind::DeleteNode => {
-                    let is_void = matches!(outcome, Outcome::Retryable(_) | Outcome::Refused(_));
-                    if is_void && in_flight.kind == InFlightKind::Uncordon {
-                        drain.lifting = None;
-                    }
                     settle_node(drain, outcome, now);
                 }
                 InFlightKind::Write
