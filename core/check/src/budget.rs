@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use seaworthy_engine::{InFlightKind, Standing, World};
+use seaworthy_engine::{InFlightKind, NodeUse, Standing, World};
 use seaworthy_model::report::Turn;
 
 use crate::{Breach, Findings, Invariant};
@@ -41,6 +41,9 @@ pub fn recount(world: &World) -> Vec<Breach> {
     };
     compare("occupied slots", world.occupied(), world.machines().filter(|(_, row)| row.occupies()).count());
     compare("live machines", world.live(), world.machines().filter(|(_, row)| row.is_live()).count());
+    let nodes = |of: NodeUse| world.machines().filter(|(_, row)| row.node_use() == of).count();
+    compare("Nodes that take pods", world.nodes_open(), nodes(NodeUse::Open));
+    compare("Nodes that are kept from it", world.nodes_kept(), nodes(NodeUse::Kept));
     let sessions = world.in_flight().values().filter(|in_flight| in_flight.kind.is_session());
     compare("sessions", world.sessions(), sessions.count());
     for (index, rollout) in world.fleet.rollouts.iter().enumerate() {

@@ -78,6 +78,9 @@ fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Find
     }
     if let Effect::Cordon(cordon) = &action.effect {
         judge_cordon(machine, node, (cordon, action), world.epoch(), findings);
+        if !node.is_ours() && world.last_node(id).is_some() {
+            findings.against(action, "no Node is left to the pods of others that are being emptied".into());
+        }
     } else if let Effect::Uncordon(uncordon) = &action.effect {
         let is_anothers = node.mark().is_none_or(|mark| mark.found_unschedulable);
         if is_anothers && uncordon.makes_schedulable() {

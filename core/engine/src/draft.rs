@@ -64,6 +64,8 @@ pub(crate) enum Note {
     WaitForSession,
     /// It waits until the fleet's rollouts or its pause change.
     WaitForFleet,
+    /// Its drain waits until another Node takes pods, or none is being emptied any more.
+    WaitForNode,
     /// Its next audit is due then.
     Audit(Timestamp),
     /// Its Node is not drained before this time.

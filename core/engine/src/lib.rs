@@ -36,7 +36,8 @@ pub use rank::RankKey;
 pub use resolution::{Aim, Origin, Target, targets};
 pub use world::{
     Certificates, Contact, Counts, Drain, Failure, Fleet, InFlight, InFlightKind, KnownApiServers,
-    Leadership, Listed, Machine, Request, Retry, RolloutState, Standing, UnderWay, Use, User, Version, World,
+    Leadership, Listed, Machine, NodeUse, Request, Retry, RolloutState, Standing, UnderWay, Use, User,
+    Version, World,
 };
 use world::{Terms, WARM_AT_ONCE};
 
@@ -236,6 +237,7 @@ impl Engine {
             (Note::WaitForSlot, Subject::Machine(id)) => self.world.wait_for_slot(id),
             (Note::WaitForSession, Subject::Machine(id)) => self.world.wait_for_session(id),
             (Note::WaitForFleet, Subject::Machine(id)) => self.world.wait_for_fleet(id),
+            (Note::WaitForNode, Subject::Machine(id)) => self.world.wait_for_node(id),
             (Note::Park, Subject::Machine(id)) => self.world.change(id, |machine| machine.parked = true),
             (Note::Block(blocker), Subject::Machine(id)) => self.world.change(id, |machine| {
                 machine.blocked = Some(blocker);
@@ -258,6 +260,7 @@ impl Engine {
                 Note::WaitForSlot
                 | Note::WaitForSession
                 | Note::WaitForFleet
+                | Note::WaitForNode
                 | Note::Park
                 | Note::Block(_)
                 | Note::Unblock

@@ -140,6 +140,8 @@ pub enum Sabotage {
     AttributeLeft,
     /// What others change among our labels and taints of a Node stays changed.
     AttributeDriftIgnored,
+    /// The last Node that takes pods is emptied while others are.
+    LastNodeEmptied,
 }
 
 #[cfg(feature = "sabotage")]
@@ -208,6 +210,7 @@ impl Sabotage {
         Self::ForeignAttributeTaken,
         Self::AttributeLeft,
         Self::AttributeDriftIgnored,
+        Self::LastNodeEmptied,
     ];
 }
 

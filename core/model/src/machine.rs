@@ -294,6 +294,8 @@ pub enum Reason {
     DrainOverdue,
     /// A label or taint of its Node is set otherwise by somebody else.
     NodeConflict,
+    /// No other Node takes pods while others are being emptied, so its own is not.
+    LastSchedulableNode,
     /// A person has recorded that its host is gone for good.
     HostReleased,
     /// Something outside did not work.

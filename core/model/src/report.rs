@@ -220,6 +220,11 @@ pub enum Blocker {
         /// [`word`](crate::draw::word) of the first such key.
         key: u64,
     },
+    /// The machine's Node is not drained: others are being emptied, and no other Node takes their pods.
+    LastSchedulableNode {
+        /// How many others are being emptied.
+        emptied: u32,
+    },
 }
 
 impl Blocker {
@@ -267,6 +272,7 @@ impl Blocker {
             Self::DrainForbidden { .. } => "DrainForbidden",
             Self::DrainOverdue { .. } => "DrainOverdue",
             Self::NodeConflict { .. } => "NodeConflict",
+            Self::LastSchedulableNode { .. } => "LastSchedulableNode",
         }
     }
 }

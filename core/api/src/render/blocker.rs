@@ -91,7 +91,8 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::Draining { .. }
         | Blocker::DisruptionBudget { .. }
         | Blocker::DrainForbidden { .. }
-        | Blocker::DrainOverdue { .. } => drain(*blocker),
+        | Blocker::DrainOverdue { .. }
+        | Blocker::LastSchedulableNode { .. } => drain(*blocker),
         Blocker::NodeConflict { .. } => own(Reason::NodeConflict, ""),
     };
     Explanation { reason, message }
@@ -127,6 +128,8 @@ fn drain(blocker: Blocker) -> (&'static str, String) {
         (blocker.name(), format!("{pods} pods have not left the Node yet"))
     } else if let Blocker::DrainOverdue { until } = blocker {
         own(Reason::DrainOverdue, &rfc3339::format(until))
+    } else if let Blocker::LastSchedulableNode { emptied } = blocker {
+        own(Reason::LastSchedulableNode, &format!("{emptied} of them"))
     } else if matches!(blocker, Blocker::DrainForbidden { .. }) {
         own(Reason::DrainForbidden, "")
     } else {
@@ -206,6 +209,7 @@ mod tests {
             ),
             (Blocker::DrainForbidden { pod: 7 }, "DrainForbidden", "spec.drain.force"),
             (Blocker::DrainOverdue { until }, "DrainOverdue", ": 2026-11-20T08:10:00Z"),
+            (Blocker::LastSchedulableNode { emptied: 2 }, "LastSchedulableNode", ": 2 of them"),
             (Blocker::UnknownVersion(version), "UnknownVersion", ": webd-1.1.0"),
             (Blocker::MissingParameter(version), "MissingParameter", "spec.parameters"),
             (Blocker::Dependency { component: names.component("runc") }, "Dependency", ": runc"),

@@ -32,7 +32,7 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
 }
 
 /// Every reason that is not a cause.
-pub(crate) const REASONS: [Reason; 27] = [
+pub(crate) const REASONS: [Reason; 28] = [
     Reason::AsDesired,
     Reason::Connected,
     Reason::NotYetKnown,
@@ -59,6 +59,7 @@ pub(crate) const REASONS: [Reason; 27] = [
     Reason::DrainForbidden,
     Reason::DrainOverdue,
     Reason::NodeConflict,
+    Reason::LastSchedulableNode,
     Reason::HostReleased,
 ];
 
@@ -93,6 +94,7 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::DrainForbidden => "DrainForbidden",
         Reason::DrainOverdue => "DrainOverdue",
         Reason::NodeConflict => "NodeConflict",
+        Reason::LastSchedulableNode => "LastSchedulableNode",
         Reason::HostReleased => "HostReleased",
         Reason::Cause(cause) => cause.name(),
     }
@@ -170,6 +172,7 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
              is tried later"
         }
         Reason::NodeConflict => NODE_CONFLICT,
+        Reason::LastSchedulableNode => LAST_SCHEDULABLE_NODE,
         Reason::HostReleased => {
             "a person has recorded that the host is gone for good: the Machine goes without it, and nothing is removed there"
         }
@@ -197,6 +200,9 @@ const API_SERVER_UNKNOWN: &str = "a version that is wanted has a rule about kube
 
 const DEPENDENCY_CYCLE: &str = "components that are wanted depend on each other in a circle, so none of them can be the first: correct \
      dependsOn in new versions";
+
+const LAST_SCHEDULABLE_NODE: &str = "other Nodes are being emptied and no Node besides takes pods, so this one is emptied after them: if it \
+     takes long, see what keeps the others, or give their pods another Node";
 
 const REMOVAL_FAILED: &str = "a command of the component's removal failed on the host, so it is not removed yet; it is tried \
      again by itself: see what it said in the journal of the operation";

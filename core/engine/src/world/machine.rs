@@ -18,6 +18,7 @@ use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
 use super::drain::Drain;
+use super::nodes::NodeUse;
 use super::standings::Standings;
 
 /// What is known of a machine. Everything but `object` and `node` is lost with the engine, and found again by reading
@@ -52,6 +53,8 @@ pub struct Machine {
     pub blocked: Option<Blocker>,
     /// What follows from all this, kept by [`World::refresh`](super::World).
     pub(super) derived: Derived,
+    /// What its Node is counted as.
+    pub(super) derived_node: NodeUse,
 }
 
 /// What was learnt by talking to a host.
@@ -191,6 +194,7 @@ impl Machine {
                 lost: false,
                 standings: Standings::NONE,
             },
+            derived_node: NodeUse::Closed,
         }
     }
 

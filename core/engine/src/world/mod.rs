@@ -18,6 +18,7 @@ mod fleet;
 mod leadership;
 mod line;
 mod machine;
+mod nodes;
 mod observed;
 mod releases;
 mod repairs;
@@ -55,6 +56,8 @@ pub use fleet::{Counts, Fleet, RolloutState};
 pub use leadership::Leadership;
 use line::Line;
 pub use machine::{Contact, Failure, Machine, Retry, Standing};
+pub use nodes::NodeUse;
+use nodes::Nodes;
 use repairs::Repairs;
 pub(crate) use repairs::{Contested, Part};
 use rows::Rows;
@@ -98,6 +101,8 @@ pub struct World {
     waiting: Line,
     /// Machines that wait until the fleet's rollouts or its pause change.
     stopped: BTreeSet<MachineId>,
+    /// What the Nodes are to pods that look for one.
+    nodes: Nodes,
     /// Machines that wait for nothing but a session.
     sessionless: Line,
     /// Repairs that did not last.

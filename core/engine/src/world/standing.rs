@@ -17,6 +17,7 @@ impl World {
         if self.leadership.is_listing() {
             return;
         }
+        self.refresh_node(id);
         let derived = self.derive(id);
         let row = &mut self.machines[id];
         let is_blocked = row.blocked.is_some();

@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 19] = [
+    pub const NAMES: [&'static str; 20] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -87,6 +87,7 @@ impl WaitsFor {
         "DrainForbidden",
         "DrainOverdue",
         "NodeConflict",
+        "LastSchedulableNode",
     ];
 
     /// Its number.
@@ -122,6 +123,7 @@ impl WaitsFor {
             Blocker::DrainForbidden { .. } => 16,
             Blocker::DrainOverdue { .. } => 17,
             Blocker::NodeConflict { .. } => 18,
+            Blocker::LastSchedulableNode { .. } => 19,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }

@@ -16,6 +16,7 @@
 //! | `DisruptionBudget` | pods on the Node, and budgets that allow nothing |
 //! | `DrainForbidden` | a pod on the Node that nobody makes again |
 //! | `NodeConflict` | a label or taint on the Node that others have set otherwise |
+//! | `LastSchedulableNode` | another Node that we keep pods off, and none besides that takes pods |
 //! | `StoreRegressed` | the host has seen a higher epoch than the Lease has |
 //! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: these pass, and nothing passes any more |
 
@@ -158,6 +159,12 @@ impl<'a> Truth<'a> {
             Blocker::DrainForbidden { .. } => self.has_pods(stray, true),
             Blocker::NodeConflict { .. } => {
                 stray.host.is_some_and(|host| self.world.has_attribute_conflict(host))
+            }
+            Blocker::LastSchedulableNode { .. } => {
+                let others =
+                    || (0..self.world.scenario.fleet.machines).filter(|host| Some(*host) != stray.host);
+                others().any(|host| self.world.oracle.is_cordoned(host))
+                    && !others().any(|host| self.world.takes_pods(host))
             }
         }
     }

@@ -287,7 +287,8 @@ impl World {
         (0..machines).map(|step| (first + step) % machines).find(|host| self.takes_pods(*host))
     }
 
-    fn takes_pods(&self, host: u32) -> bool {
+    /// Whether the Node of a host is there, ready, and takes pods.
+    pub(crate) fn takes_pods(&self, host: u32) -> bool {
         let node = self.api.get(Kind::Node, &machine_name(host));
         self.is_node_ready(host)
             && node.is_some_and(|node| {

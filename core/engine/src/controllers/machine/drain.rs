@@ -7,6 +7,9 @@
 //!             says why                         says why                    uncordon, says why, later again
 //! ```
 //!
+//! Nodes are not all emptied at once: one that is the last to take pods waits for those that are being emptied, and one whose
+//! pods may not go while no Node takes pods gives way to the others.
+//!
 //! The mark on the Node is the only record: whoever finds it and has nothing to do there takes it off, be it because the work
 //! is done, because nobody wants it any more, or because its Machine is another one by now. While it is there, the machine
 //! occupies a slot of `maxUnavailable`.
@@ -152,6 +155,10 @@ impl Step<'_> {
             }
             return;
         }
+        // What is kept from pods already, and may be empty, gives way only if its pods cannot go.
+        if !node.is_ours() && self.yields_to_others(draft) {
+            return;
+        }
         let shape = node.shape();
         // Of a mark that is not this machine's, what it found goes on to the next.
         let found = node.mark().map_or(shape.unschedulable, |mark| mark.found_unschedulable);
@@ -167,6 +174,22 @@ impl Step<'_> {
         };
         let cordon = NodeCordon { shape, mark };
         draft.order_node(self.world, self.machine, NodeWork::Cordon(Box::new(cordon)));
+    }
+
+    /// Whether its drain would leave no Node that takes pods while others are being emptied as well. Then it takes pods, and
+    /// waits until one of the others is back.
+    fn yields_to_others(self, draft: &mut Draft<'_>) -> bool {
+        let Some(emptied) = self.world.last_node(self.machine.id) else { return false };
+        if self.world.is_sabotaged(Sabotage::LastNodeEmptied) {
+            return false;
+        }
+        draft.note(Note::Park);
+        draft.note(Note::WaitForNode);
+        if !self.lift(draft) {
+            let verdict = Verdict::out_of_sync(Reason::LastSchedulableNode).unfinished();
+            self.tell(draft, &verdict, Blocker::LastSchedulableNode { emptied });
+        }
+        true
     }
 
     /// Evicts the next pod; once all were gone through, waits until it is time to look at them again.
@@ -189,6 +212,9 @@ impl Step<'_> {
         if let Some((ahead, (pod, _))) = rest.find(|(_, (_, fate))| may_go(*fate)) {
             draft.note(Note::Passed(drain.passed + ahead));
             return draft.order_node(self.world, self.machine, NodeWork::Evict(Box::new(pod.pod.clone())));
+        }
+        if drain.refused.is_some() && self.yields_to_others(draft) {
+            return;
         }
         let next = drain.next_look();
         if draft.now >= next {
