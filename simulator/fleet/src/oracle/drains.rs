@@ -12,6 +12,8 @@ pub(super) struct Drains {
     cordoned: BTreeMap<u32, Timestamp>,
     /// Hosts whose Nodes people have cordoned.
     by_people: BTreeSet<u32>,
+    /// Hosts on whose Nodes a disruption budget has ever kept a pod.
+    held_up: BTreeSet<u32>,
 }
 
 impl Drains {
@@ -37,6 +39,14 @@ impl Drains {
 
     pub(super) fn is_cordoned(&self, host: u32) -> bool {
         self.cordoned.contains_key(&host)
+    }
+
+    pub(super) fn eviction_refused(&mut self, host: u32) {
+        self.held_up.insert(host);
+    }
+
+    pub(super) fn was_held_up(&self, host: u32) -> bool {
+        self.held_up.contains(&host)
     }
 
     /// Hosts whose Nodes carried our taint already then.

@@ -472,6 +472,17 @@ impl Oracle {
         self.attributes.strays(host, spec, node)
     }
 
+    /// A disruption budget keeps a pod on the Node of a host.
+    pub(crate) fn eviction_refused(&mut self, host: u32) {
+        self.drains.eviction_refused(host);
+    }
+
+    /// Whether a disruption budget has ever kept a pod on the Node of a host: when its turn came was up to the budgets then.
+    #[must_use]
+    pub(crate) fn was_held_up(&self, host: u32) -> bool {
+        self.drains.was_held_up(host)
+    }
+
     /// Whether a host has a Node: without one nothing tells that it is lost.
     pub(crate) fn node_there(&mut self, host: u32, is: bool) {
         self.budget.node_there(host, is);

@@ -90,12 +90,14 @@ fn objects_that_operators_create_or_delete_for_nothing_are_found() {
     let stored = |kind, name| Arc::clone(world.api.get(kind, name).unwrap());
     let created = |object, before, removed| Written { object, before, committed: true, removed };
     let (lease, machine) = (stored(Kind::Lease, LEASE), stored(Kind::Machine, "m-00006"));
+    let node = stored(Kind::Node, "m-00006");
     let table = [
         ("Lease seaworthy: created 2 times", created(lease, None, false)),
         (
             "Machine m-00006: created 0 times and deleted 1",
             created(Arc::clone(&machine), Some(machine), true),
         ),
+        ("Node m-00006: created 0 times and deleted 1", created(Arc::clone(&node), Some(node), true)),
     ];
     for (words, written) in table {
         let mut world = world.clone();
