@@ -112,6 +112,7 @@ fn relabel(node: &NodeObject, to: Option<&str>) -> Effect {
         },
         labels: vec![LabelChange { key: key.into(), from: carried.label(key).cloned(), to: to.clone() }],
         taints: vec![TaintChange { key: key.into(), effect, from, to }],
+        order: 1,
         is_repair: false,
     }))
 }

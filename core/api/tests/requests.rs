@@ -158,7 +158,7 @@ fn a_node_is_patched_if_it_looks_as_it_did() {
     assert!(!stays.to_string().contains("unschedulable"), "{stays}");
 }
 
-const RECORD: &str = r#"{"labels":{"a/b~c":"1"},"taints":[{"effect":"NoSchedule","key":"t"}]}"#;
+const RECORD: &str = r#"{"labels":{"a/b~c":"1"},"order":7,"taints":[{"effect":"NoSchedule","key":"t"}]}"#;
 
 fn label(key: &str, from: Option<&str>, to: Option<&str>) -> LabelChange {
     LabelChange { key: key.into(), from: from.map(Into::into), to: to.map(Into::into) }
@@ -188,6 +188,7 @@ fn labels_and_taints_come_to_a_node_without_any() {
             labels: vec![Label { key: "a/b~c".into(), value: "1".into() }],
             taints: vec![Taint { key: "t".into(), value: "".into(), effect: TaintEffect::NoSchedule }],
         },
+        order: 7,
         labels: vec![label("a/b~c", None, Some("1")), label("d", None, Some(""))],
         taints: vec![taint("t", None, Some("")), taint("u", None, Some("2"))],
         ..AttributesChange::default()

@@ -80,6 +80,7 @@ pub(crate) fn plan(world: &World, wanted: Option<&NodeAttributes>, node: &NodeSt
             has_annotations: node.has_annotations,
             has_taints: node.has_taints,
             record: carried.record.as_ref().map(|(_, text)| text.clone()),
+            order: world.now().0,
             ..AttributesChange::default()
         },
         conflict: None,

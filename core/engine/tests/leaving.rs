@@ -60,8 +60,8 @@ fn a_machine_that_is_deleted_and_waits_for_a_slot_says_so() {
 fn a_machine_that_is_deleted_while_the_fleet_or_itself_is_paused_says_so() {
     let fleet = |fixture: &mut Fixture, paused| fixture.store.edit_fleet(|spec| spec.paused = paused);
     let itself = |fixture: &mut Fixture, paused| fixture.store.edit_machine(0, |spec| spec.paused = paused);
-    let pauses: [(&dyn Fn(&mut Fixture, bool), bool); 3] =
-        [(&fleet, false), (&itself, false), (&itself, true)];
+    type Pause<'a> = (&'a dyn Fn(&mut Fixture, bool), bool);
+    let pauses: [Pause<'_>; 3] = [(&fleet, false), (&itself, false), (&itself, true)];
     for (pause, is_released) in pauses {
         let mut fixture = Fixture::new(1);
         fixture.store.defaults(vec![want(WEB, web(1))]);

@@ -182,6 +182,9 @@ pub struct AttributesChange {
     pub record: Option<Box<str>>,
     /// What is recorded from then on; the record goes if that is nothing.
     pub applied: NodeAttributes,
+    /// When this was decided, in milliseconds. It is part of the record: so no two of an operator's are the same, and a write
+    /// that arrives once more finds another one.
+    pub order: u64,
     /// The labels that change.
     pub labels: Vec<LabelChange>,
     /// The taints that change, in the order of their places; those that come are last.

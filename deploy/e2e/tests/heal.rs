@@ -72,7 +72,11 @@ fn what_breaks_on_a_node_heals_by_itself() -> Result<()> {
             let host = if index % 2 == 0 { one } else { two };
             let pod = host.sh("pgrep --oldest --exact webd")?;
             fleet.scene(what, |fleet| heals(fleet, &nodes, host, what, line))?;
-            ensure!(host.sh("pgrep --oldest --exact webd")? == pod, "{what}: a pod of {} was touched", host.name());
+            ensure!(
+                host.sh("pgrep --oldest --exact webd")? == pod,
+                "{what}: a pod of {} was touched",
+                host.name()
+            );
         }
         fleet.scene("power cuts in the middle of an upgrade", |fleet| power_cuts(fleet, &mut nodes))?;
         fleet.scene("kubelets renew their certificates", |fleet| {

@@ -22,6 +22,8 @@ pub struct Explanation {
     pub message: String,
 }
 
+const SUPERSEDING: &str = "the fleet's defaults were changed; what is under way for the previous ones ends";
+
 /// A blocker in words. An id that stands for nothing in `names` is written as a number.
 #[must_use]
 pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
@@ -45,10 +47,7 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::MaxUnavailable { occupied, limit } => ("MaxUnavailable", unavailable(occupied, limit)),
         Blocker::MaxFailures { at_work, limit } => ("MaxFailures", unproven(at_work, limit)),
         Blocker::TooManyFailures { failed, limit } => ("TooManyFailures", too_many(failed, limit)),
-        Blocker::Superseding => (
-            "Superseding",
-            "the fleet's defaults were changed; what is under way for the previous ones ends".into(),
-        ),
+        Blocker::Superseding => ("Superseding", SUPERSEDING.into()),
         Blocker::Paused => own(Reason::Paused, ""),
         Blocker::InvalidSpec => own(Reason::InvalidSpec, ""),
         Blocker::UnknownVersion(id) => own(Reason::UnknownVersion, &version(id)),

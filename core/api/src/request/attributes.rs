@@ -17,6 +17,7 @@ struct Record {
     labels: BTreeMap<Arc<str>, Arc<str>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     taints: Vec<RecordedTaint>,
+    order: u64,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -28,22 +29,22 @@ struct RecordedTaint {
     effect: Arc<str>,
 }
 
-/// The text of our record.
+/// The text of our record of what was set, as it was decided at this time.
 #[must_use]
-pub fn record_text(applied: &NodeAttributes) -> String {
+pub fn record_text(applied: &NodeAttributes, order: u64) -> String {
     let labels = applied.labels.iter().map(|label| (Arc::clone(&label.key), Arc::clone(&label.value)));
     let taints = applied.taints.iter().map(|taint| RecordedTaint {
         key: Arc::clone(&taint.key),
         value: Arc::clone(&taint.value),
         effect: taint.effect.name().into(),
     });
-    json!(Record { labels: labels.collect(), taints: taints.collect() }).to_string()
+    json!(Record { labels: labels.collect(), taints: taints.collect(), order }).to_string()
 }
 
 /// What our record lists. What somebody has made unreadable lists nothing: then nothing is ours.
 #[must_use]
 pub fn read_record(text: &str) -> NodeAttributes {
-    let Record { labels, taints } = serde_json::from_str(text).unwrap_or_default();
+    let Record { labels, taints, order: _ } = serde_json::from_str(text).unwrap_or_default();
     let taints = taints.into_iter().filter_map(|RecordedTaint { key, value, effect }| {
         Some(Taint { key, value, effect: TaintEffect::named(&effect)? })
     });
@@ -79,7 +80,7 @@ pub(super) fn change(change: &AttributesChange, operations: &mut Vec<Value>) {
 
 fn write_record(change: &AttributesChange, operations: &mut Vec<Value>) {
     let path = pointer("/metadata/annotations", ATTRIBUTES_ANNOTATION);
-    let text = (!change.applied.is_empty()).then(|| record_text(&change.applied));
+    let text = (!change.applied.is_empty()).then(|| record_text(&change.applied, change.order));
     if !change.has_annotations {
         operations.push(test("/metadata/annotations", Value::Null));
         if let Some(text) = text {
@@ -89,7 +90,6 @@ fn write_record(change: &AttributesChange, operations: &mut Vec<Value>) {
     }
     operations.push(test(&path, json!(change.record)));
     match text {
-        Some(text) if change.record.as_deref() == Some(&text) => {}
         Some(text) => operations.push(add(&path, json!(text))),
         None => operations.push(json!({ "op": "remove", "path": path })),
     }
@@ -167,7 +167,7 @@ mod tests {
             labels: [label("a", ""), label("example.com/b", "c")].into(),
             taints: [taint("a", ""), taint("b", "c")].into(),
         };
-        assert_eq!(read_record(&record_text(&applied)), applied);
+        assert_eq!(read_record(&record_text(&applied, 7)), applied);
         let (odd, none) = (r#"{"taints":[{"key":"a","effect":"Never"}]}"#, NodeAttributes::default());
         for text in ["", "{}", "mine", r#"{"labels":[]}"#, r#"{"labels":{"a":1}}"#, odd] {
             assert_eq!(read_record(text), none, "{text}");

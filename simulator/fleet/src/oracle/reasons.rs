@@ -157,16 +157,21 @@ impl<'a> Truth<'a> {
                 self.world.are_budgets_closed() && self.has_pods(stray, false)
             }
             Blocker::DrainForbidden { .. } => self.has_pods(stray, true),
-            Blocker::NodeConflict { .. } => {
-                stray.host.is_some_and(|host| self.world.has_attribute_conflict(host))
-            }
-            Blocker::LastSchedulableNode { .. } => {
-                let others =
-                    || (0..self.world.scenario.fleet.machines).filter(|host| Some(*host) != stray.host);
-                others().any(|host| self.world.oracle.is_cordoned(host))
-                    && !others().any(|host| self.world.takes_pods(host))
-            }
+            Blocker::NodeConflict { .. } => self.is_conflicted(stray),
+            Blocker::LastSchedulableNode { .. } => self.is_last_node(stray),
         }
+    }
+
+    /// Whether others have set a label or taint of a Node otherwise.
+    fn is_conflicted(&self, stray: &Stray) -> bool {
+        stray.host.is_some_and(|host| self.world.has_attribute_conflict(host))
+    }
+
+    /// Whether we keep pods off other Nodes, and none besides takes any.
+    fn is_last_node(&self, stray: &Stray) -> bool {
+        let others = || (0..self.world.scenario.fleet.machines).filter(|host| Some(*host) != stray.host);
+        others().any(|host| self.world.oracle.is_cordoned(host))
+            && !others().any(|host| self.world.takes_pods(host))
     }
 
     /// Whether there are pods on the Node of a machine, or some that nobody makes again.

@@ -1,5 +1,6 @@
 //! Requests of an operator, as the kube adapter would send them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use seaworthy_api::names::Names;
@@ -150,7 +151,7 @@ fn apply_attributes(node: &mut object::Node, change: &AttributesChange) {
     if change.applied.is_empty() {
         annotations.remove(ATTRIBUTES_ANNOTATION);
     } else {
-        annotations.insert(ATTRIBUTES_ANNOTATION.to_owned(), record_text(&change.applied));
+        annotations.insert(ATTRIBUTES_ANNOTATION.to_owned(), record_text(&change.applied, change.order));
     }
     for label in &change.labels {
         match &label.to {
@@ -162,10 +163,13 @@ fn apply_attributes(node: &mut object::Node, change: &AttributesChange) {
     for taint in &change.taints {
         let (key, effect) = (taint.key.to_string(), taint.effect.name());
         let is_it = |there: &object::Taint| *there.key == *key && there.effect == effect;
-        let value = taint.to.as_ref().map(|value| value.to_string().into());
-        match (taints.iter_mut().find(|there| is_it(there)), value) {
-            (Some(there), Some(value)) => there.value = value,
+        let value = taint.to.as_ref().map(|value| Cow::<'static, str>::Owned(value.to_string()));
+        match (&taint.from, value) {
+            (Some(_), Some(value)) => {
+                taints.iter_mut().filter(|there| is_it(there)).for_each(|there| there.value = value.clone());
+            }
             (Some(_), None) => taints.retain(|there| !is_it(there)),
+            // That somebody else has put such a one there meanwhile, no test can exclude: then the object is not valid.
             (None, Some(value)) => {
                 taints.push(object::Taint { key: key.into(), value, effect: effect.into(), time_added: None })
             }

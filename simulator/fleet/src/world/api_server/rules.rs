@@ -1,7 +1,7 @@
 //! What the API server holds to: which parts of an object a write may change, and what an object may look like.
 
 use seaworthy_api::base64;
-use seaworthy_api::object::{CertificateRequestStatus, Metadata, Object, Resource};
+use seaworthy_api::object::{CertificateRequestStatus, Metadata, Object, Resource, Taint};
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 
@@ -160,6 +160,12 @@ pub(super) fn admit(before: Option<&Resource>, object: &Resource) -> Result<(), 
                 return Err(Invalid { field: "spec.usages", message: "Required value" });
             }
         }
+        Resource::Node(node) if has_duplicates(&node.spec.taints) => {
+            return Err(Invalid {
+                field: "metadata.taints",
+                message: "taints must be unique by key and effect pair",
+            });
+        }
         Resource::ClusterPackageVersion(_)
         | Resource::Machine(_)
         | Resource::Node(_)
@@ -167,4 +173,9 @@ pub(super) fn admit(before: Option<&Resource>, object: &Resource) -> Result<(), 
         | Resource::Event(_) => {}
     }
     Ok(())
+}
+
+fn has_duplicates(taints: &[Taint]) -> bool {
+    let is_same = |one: &Taint, other: &Taint| one.key == other.key && one.effect == other.effect;
+    taints.iter().enumerate().any(|(index, taint)| taints[..index].iter().any(|it| is_same(it, taint)))
 }
