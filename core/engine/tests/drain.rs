@@ -344,6 +344,24 @@ fn a_mark_is_relied_on_no_more_once_it_was_ordered_to_be_taken_off() {
     }
 }
 
+/// The budget may have become smaller since they were cordoned.
+#[test]
+fn two_empty_nodes_do_not_wait_for_the_one_slot_of_each_other() {
+    let mut fixture = Fixture::with_pods(3, 1);
+    fixture.limit(2);
+    fixture.cluster.evictions_left = Some(0);
+    for id in 0..2 {
+        fixture.store.delete_machine(id);
+    }
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    assert!((0..2).all(|id| fixture.cluster.is_unschedulable(id)));
+    fixture.limit(1);
+    fixture.cluster.evictions_left = None;
+    fixture.pass(HOUR);
+    assert_eq!(fixture.store.machines.keys().copied().collect::<Vec<_>>(), [2]);
+}
+
 #[test]
 fn a_release_that_fails_gives_the_node_back() {
     let mut fixture = Fixture::with_pods(1, 1);

@@ -45,7 +45,8 @@ impl Step<'_> {
                 if self.takes_slot(draft) {
                     let work = HostWork::Change { component, change: Change::Remove };
                     draft.order_host(self.world, self.machine, work);
-                } else {
+                } else if !self.lift(draft) {
+                    // An empty Node takes a slot: two of them would wait for each other.
                     self.tell_wait_of_leaving(draft);
                 }
             }
