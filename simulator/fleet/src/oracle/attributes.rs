@@ -8,6 +8,7 @@ use seaworthy_api::request::read_record;
 use seaworthy_api::v1alpha1::MachineSpec;
 use seaworthy_model::attributes::{ATTRIBUTES_ANNOTATION, is_reserved};
 
+use super::Oracle;
 use crate::world::api_server::Written;
 
 /// Labels and taints by key, such as `label a` and `taint a:NoSchedule`, with their values.
@@ -34,6 +35,31 @@ pub(crate) struct Seen {
     pub set: bool,
     /// What is wrong with that.
     pub wrong: Option<String>,
+}
+
+impl Oracle {
+    /// Labels or taints of a Node were written.
+    pub(crate) fn node_attributes(&mut self, host: u32, written: &Written, by_operator: bool) -> Seen {
+        self.attributes.written(host, written, by_operator)
+    }
+
+    /// Whether an operator has put this label or taint on a Node: `label a`, `taint a:NoSchedule`.
+    #[must_use]
+    pub(crate) fn is_operators(&self, host: u32, key: &str) -> bool {
+        self.attributes.is_put(host, key)
+    }
+
+    /// Whether others have set labels or taints of a Node otherwise than a Machine wants them.
+    #[must_use]
+    pub(crate) fn has_attribute_conflict(&self, host: u32, spec: &MachineSpec, node: &Node) -> bool {
+        self.attributes.has_conflict(host, spec, node)
+    }
+
+    /// What of the labels and taints of a Node is not as a Machine wants it.
+    #[must_use]
+    pub(crate) fn attribute_strays(&self, host: u32, spec: &MachineSpec, node: &Node) -> Vec<String> {
+        self.attributes.strays(host, spec, node)
+    }
 }
 
 impl Attributes {

@@ -29,8 +29,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use seaworthy_api::object::Node;
-use seaworthy_api::v1alpha1::MachineSpec;
 use seaworthy_check::CHECKS;
 use seaworthy_engine::Engine;
 use seaworthy_kernel::Timestamp;
@@ -61,7 +59,6 @@ use crate::world::host::{
 };
 use crate::world::host_of_address;
 
-pub(crate) use attributes::Seen;
 pub use budget::Peak;
 pub(crate) use convergence::{stray_hosts, wanted};
 pub(crate) use deeds::Deeds;
@@ -447,29 +444,6 @@ impl Oracle {
     #[must_use]
     pub(crate) fn is_cordoned(&self, host: u32) -> bool {
         self.drains.is_cordoned(host)
-    }
-
-    /// Labels or taints of a Node were written.
-    pub(crate) fn node_attributes(&mut self, host: u32, written: &Written, by_operator: bool) -> Seen {
-        self.attributes.written(host, written, by_operator)
-    }
-
-    /// Whether an operator has put this label or taint on a Node: `label a`, `taint a:NoSchedule`.
-    #[must_use]
-    pub(crate) fn is_operators(&self, host: u32, key: &str) -> bool {
-        self.attributes.is_put(host, key)
-    }
-
-    /// Whether others have set labels or taints of a Node otherwise than a Machine wants them.
-    #[must_use]
-    pub(crate) fn has_attribute_conflict(&self, host: u32, spec: &MachineSpec, node: &Node) -> bool {
-        self.attributes.has_conflict(host, spec, node)
-    }
-
-    /// What of the labels and taints of a Node is not as a Machine wants it.
-    #[must_use]
-    pub(crate) fn attribute_strays(&self, host: u32, spec: &MachineSpec, node: &Node) -> Vec<String> {
-        self.attributes.strays(host, spec, node)
     }
 
     /// A disruption budget keeps a pod on the Node of a host.
