@@ -7,7 +7,7 @@ use seaworthy_e2e::{
     Component, Fleet, Host, Nodes, Purpose, WORKLOAD_VERSION, Workload, eventually, oci, scenario_for,
 };
 use seaworthy_e2e::{PATIENCE, World};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The host with the pod that must not go.
 const HELD: &str = "host-2";
@@ -33,6 +33,7 @@ fn a_drain_waits_for_a_budget_that_allows_nothing_and_says_so_while_others_go_on
         workload.answers_everywhere(world)?;
         fleet.scene("settings that need a reboot", |fleet| rebooted(fleet, &mut nodes))?;
         workload.answers_everywhere(world)?;
+        fleet.scene("labels and taints of a node", |fleet| labelled(fleet))?;
         fleet.stop_operator()
     })
 }
@@ -125,6 +126,33 @@ fn rebooted(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
         ensure!(last.has_succeeded() && last.count("rebooted") == 1, "{}", last.summary());
     }
     fleet.note(&format!("all drained, rebooted and Ready after {:.1?}", start.elapsed()))
+}
+
+/// What a Machine says of its Node is kept there, and what others have put there stays.
+fn labelled(fleet: &Fleet<'_>) -> Result<()> {
+    let world = fleet.world();
+    let want = |spec: Value| {
+        let patch = json!({ "spec": spec }).to_string();
+        world.kubectl(["patch", "machine", HELD, "--type=merge", "--patch", &patch])
+    };
+    let has = |what: &str, label: &Value, is_tainted: bool| {
+        fleet.eventually(what, || {
+            let node = fleet.get("node", HELD)?;
+            let labels = &node["metadata"]["labels"];
+            let mut taints = node["spec"]["taints"].as_array().into_iter().flatten();
+            ensure!(&labels["tier"] == label && labels["owner"] == "somebody", "{labels}");
+            ensure!(taints.any(|taint| taint["key"] == "dedicated") == is_tainted, "{}", node["spec"]);
+            Ok(())
+        })
+    };
+    world.kubectl(["label", "node", HELD, "owner=somebody"])?;
+    let taint = json!({"key": "dedicated", "value": "web", "effect": "PreferNoSchedule"});
+    want(json!({"nodeLabels": {"tier": "front"}, "nodeTaints": [taint]}))?;
+    has("what the Machine says", &json!("front"), true)?;
+    world.kubectl(["label", "node", HELD, "tier-"])?;
+    has("what somebody took away", &json!("front"), true)?;
+    want(json!({"nodeLabels": null, "nodeTaints": null}))?;
+    has("nothing of the Machine's", &Value::Null, false)
 }
 
 fn is_cordoned(fleet: &Fleet<'_>, node: &str) -> Result<bool> {
