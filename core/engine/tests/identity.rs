@@ -185,6 +185,30 @@ fn a_certificate_that_nobody_renews_is_replaced_before_its_end() {
     assert_eq!(fixture.host(0).changes, 1, "nothing is installed for it");
 }
 
+/// So it is for an operator whose clock is ahead by the life of a certificate.
+#[test]
+fn a_certificate_that_has_ended_when_it_comes_is_not_replaced_again_and_again() {
+    let mut fixture = joined(1);
+    fixture.pass(Duration::from_secs(24 * 3600 * 348));
+    for _ in 0..12 {
+        fixture.store.sign();
+        fixture.deliver();
+        fixture.pass(Duration::from_secs(10));
+    }
+    let keys = fixture.host(0).keys;
+    assert!(keys <= 3, "{keys} keys within two minutes");
+    for _ in 0..60 {
+        fixture.store.sign();
+        fixture.deliver();
+        fixture.pass(Duration::from_secs(10));
+    }
+    let later = fixture.host(0).keys;
+    assert!(
+        (keys + 1..=keys + 2).contains(&later),
+        "{later} keys after {keys}: it is tried every five minutes"
+    );
+}
+
 #[test]
 fn what_kubelet_renewed_itself_is_left_alone() {
     let mut fixture = joined(1);

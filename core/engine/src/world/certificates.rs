@@ -97,6 +97,12 @@ impl Certificates {
         self.asked.get(&machine).filter(|(asked, _)| *asked == key).map(|(_, at)| *at)
     }
 
+    /// When the creation of a request of a machine was last ordered, for whichever key.
+    #[must_use]
+    pub fn last_asked(&self, machine: MachineId) -> Option<Timestamp> {
+        self.asked.get(&machine).map(|(_, at)| *at)
+    }
+
     /// Until when nothing more is approved for a node.
     #[must_use]
     pub fn exhausted_until(&self, machine: MachineId, now: Timestamp) -> Option<Timestamp> {

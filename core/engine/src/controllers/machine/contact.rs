@@ -52,7 +52,7 @@ impl Step<'_> {
         if regular <= draft.now {
             regular = draft.now + later;
         }
-        if let Some(due) = self.renewal_due().filter(|due| *due > draft.now) {
+        if let Some(due) = self.renewal_due(draft.now).filter(|due| *due > draft.now) {
             return regular.min(due);
         }
         if self.machine.host.facts.is_none() {

@@ -27,6 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// After so long the request is created once more, if the watch does not show it: somebody may have deleted it.
 const ASK_AGAIN: Duration = Duration::from_secs(30);
 
+/// So long a certificate that we asked for is left alone, even if it seems to end at once: the clock here, or that of the
+/// signer, may be wrong by more than the life of a certificate, and a new one would be no better.
+const REPLACED_FOR: Duration = Duration::from_secs(300);
+
 /// What an identity lacks.
 enum Lack {
     /// The host is to be read: what is known is older than the time at which it would have to be renewed.
@@ -60,10 +64,18 @@ impl<'w> Step<'w> {
     }
 
     /// When the certificate on the host has to be renewed by us, if kubelet does not: then the host is looked at.
-    pub(super) fn renewal_due(self) -> Option<Timestamp> {
+    pub(super) fn renewal_due(self, now: Timestamp) -> Option<Timestamp> {
         let wanted = self.node_identity()?;
         let known = self.machine.host.facts.as_ref()?.identity.as_ref()?;
-        Some(due(wanted, known.certificate.as_ref()?))
+        let due = due(wanted, known.certificate.as_ref()?);
+        let pause = self.replaced_until(now).filter(|_| known.pending.is_none());
+        Some(pause.map_or(due, |until| due.max(until)))
+    }
+
+    /// Until when a certificate that we asked for is left alone.
+    fn replaced_until(self, now: Timestamp) -> Option<Timestamp> {
+        let asked = self.world.certificates.last_asked(self.machine.id).filter(|asked| *asked <= now)?;
+        Some(asked + REPLACED_FOR).filter(|until| now < *until)
     }
 
     /// Takes the next step towards an identity. False when nothing is lacking.
@@ -117,7 +129,10 @@ impl<'w> Step<'w> {
                 Some(present.key)
             }
         };
-        let Some(pending) = &known.pending else { return Some(Lack::Key { replaces }) };
+        let Some(pending) = &known.pending else {
+            let is_new = replaces.is_some() && self.replaced_until(now).is_some();
+            return (!is_new).then_some(Lack::Key { replaces });
+        };
         let name = request_name(self.world.machine_name(self.machine.id), pending.key);
         let Some(request) = self.world.certificates.object_named(&name) else {
             let asked = self.world.certificates.asked_at(self.machine.id, pending.key);
