@@ -82,7 +82,7 @@ impl Engine {
         self.world.set_now(now);
         // Before anything is decided: whoever slept through its renewals must not act on what it believed before.
         if self.world.leadership.tell_time(before, now, &self.config) {
-            self.world.touch_everything();
+            self.world.touch_held_up();
         }
         self.world.forget_api_servers(self.config.api_server_memory);
         self.world.take_up_lists();

@@ -275,3 +275,27 @@ fn without_its_lease_nothing_is_done_until_a_person_adopts() {
     fixture.pass(std::time::Duration::from_secs(60));
     assert_eq!(fixture.web(), [Some(2), Some(2)]);
 }
+
+#[test]
+fn a_list_that_shows_what_is_known_leads_to_no_decision_about_machines() {
+    let mut fixture = Fixture::new(20);
+    fixture.settle();
+    fixture.list();
+    let turn = fixture.turn();
+    assert!(turn.actions.is_empty(), "{}", picture(&turn));
+    assert!(turn.report.reconciled < 20, "{} were looked at", turn.report.reconciled);
+}
+
+#[test]
+fn who_was_late_looks_again_only_at_what_it_left_undone_meanwhile() {
+    let mut fixture = Fixture::new(20);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.settle();
+    // It sleeps through its renewals, while somebody wants one machine to be changed.
+    fixture.store.edit_machine(7, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.deliver();
+    fixture.sleep(std::time::Duration::from_secs(120));
+    let after = fixture.turn();
+    assert_eq!(picture(&after).matches("install web-2").count(), 1, "{}", picture(&after));
+    assert!(after.report.reconciled < 10, "{} were looked at", after.report.reconciled);
+}

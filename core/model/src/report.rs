@@ -228,6 +228,22 @@ pub enum Blocker {
 }
 
 impl Blocker {
+    /// Whether it is the operator's own standing that keeps it from deciding, and not what is known of a subject: see `gate`
+    /// of the engine.
+    #[must_use]
+    pub const fn is_of_operator(self) -> bool {
+        matches!(
+            self,
+            Self::NotLeading
+                | Self::Standby { .. }
+                | Self::RenewalOverdue { .. }
+                | Self::SteppedDown { .. }
+                | Self::Stopping
+                | Self::NotSynced(_)
+                | Self::StoreRegressed { .. }
+        )
+    }
+
     /// Its name in metrics, logs and explanations.
     #[must_use]
     pub const fn name(self) -> &'static str {

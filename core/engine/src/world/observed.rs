@@ -94,6 +94,11 @@ impl World {
         {
             self.hosts.entry(identity.host).or_insert(id);
         }
+        let row = self.machine(id);
+        if row.written.is_none() && object.is_some() && row.object.as_ref() == object.as_deref() {
+            // A list shows again what was seen before: nothing follows from it.
+            return;
+        }
         self.change(id, |machine| {
             if reborn {
                 machine.forget_contact();
@@ -373,12 +378,13 @@ impl World {
         }
         self.touch(Subject::Leadership, Priority::Urgent);
         if self.leadership.unsynced().is_none() {
+            self.touch(Subject::PackageVersion, Priority::Urgent);
+            // Whatever one more list has shown to be different was touched when it was taken in.
             if was_unsynced {
                 let objects = self.machines().filter_map(|(_, machine)| machine.object.as_ref());
                 self.listed = objects.map(|object| object.meta.resource_version).max().unwrap_or_default();
+                self.touch_everything();
             }
-            self.touch(Subject::PackageVersion, Priority::Urgent);
-            self.touch_everything();
         }
     }
 
@@ -389,6 +395,19 @@ impl World {
         self.leadership.unsynced().is_none()
             && new.resource_version < newest
             && !self.is_sabotaged(Sabotage::OutdatedAccepted)
+    }
+
+    /// Touches the subjects that were not decided because of the operator's own standing. While lists are under way nobody:
+    /// their end touches everything.
+    pub(crate) fn touch_held_up(&mut self) {
+        if self.leadership.is_listing() {
+            return;
+        }
+        let held_up = self.blockers.iter().filter(|(_, blocker)| blocker.is_of_operator());
+        let held_up: Vec<Subject> = held_up.map(|(subject, _)| subject).collect();
+        for subject in held_up {
+            self.touch(subject, Priority::Low);
+        }
     }
 
     /// Touches every subject: what gates them all has changed.
