@@ -33,6 +33,16 @@ pub(super) struct Watch {
     pub(super) due: bool,
     /// By id: the objects that were delivered and are not known to be gone.
     present: Vec<bool>,
+    /// By place in the collection: the Machines and Nodes of the last list that no change was delivered of since.
+    listed: Vec<Option<Listed>>,
+}
+
+/// An object of a list.
+#[derive(Clone, Debug)]
+struct Listed {
+    object: Arc<Stored>,
+    /// Of its id.
+    index: usize,
 }
 
 impl Process {
@@ -42,19 +52,26 @@ impl Process {
     }
 
     pub(super) fn take_in(&mut self, change: &Change) {
+        let watch = self.watch(change.object.kind());
+        if let Some(listed) = watch.listed.get_mut(change.object.place() as usize) {
+            *listed = None;
+        }
         match change.kind {
-            ChangeKind::Added | ChangeKind::Modified => self.take_in_object(&change.object),
+            ChangeKind::Added | ChangeKind::Modified => {
+                self.take_in_object(&change.object);
+            }
             ChangeKind::Deleted => {
                 let (kind, name) = (change.object.kind(), &**change.object.name());
                 if let Some(gone) = parse::gone(kind, name, &mut self.names) {
-                    self.mark(kind, &gone, false);
+                    self.mark(kind, index_of(&gone), false);
                     self.observed(gone);
                 }
             }
         }
     }
 
-    fn take_in_object(&mut self, stored: &Stored) {
+    /// Takes in an object. The answer is the index of its id.
+    fn take_in_object(&mut self, stored: &Stored) -> Option<usize> {
         // Most fleets are created in the order of their names, and listed in it.
         self.names.expect_machine(MachineId(stored.place()));
         let observation = match stored.node_reading().and_then(OnceLock::get) {
@@ -65,10 +82,39 @@ impl Process {
             None => self.read(stored),
         };
         // An object whose metadata makes no sense cannot come out of the store.
-        if let Ok(Some(observation)) = observation {
-            self.mark(stored.kind(), &observation, true);
-            self.observed(observation);
+        let Ok(Some(observation)) = observation else { return None };
+        let index = index_of(&observation);
+        self.mark(stored.kind(), index, true);
+        self.observed(observation);
+        Some(index)
+    }
+
+    /// Takes in an object of a list. When the list before has shown the very same and the engine still goes by it, the engine
+    /// would learn nothing; most objects of a list that is made anew are such.
+    fn take_in_listed(&mut self, stored: &Arc<Stored>, before: Option<Listed>) {
+        let kind = stored.kind();
+        let known = before.filter(|listed| Arc::ptr_eq(&listed.object, stored) && self.goes_by(listed));
+        let listed = known.inspect(|listed| self.mark(kind, listed.index, true)).or_else(|| {
+            let index = self.take_in_object(stored)?;
+            Some(Listed { object: Arc::clone(stored), index })
+        });
+        let places = &mut self.watch(kind).listed;
+        let place = stored.place() as usize;
+        if places.len() <= place {
+            places.resize(place + 1, None);
         }
+        places[place] = listed;
+    }
+
+    /// Whether what the engine knows is what this object says.
+    fn goes_by(&self, listed: &Listed) -> bool {
+        let (world, object) = (self.engine.world(), &listed.object);
+        let Ok(id) = u32::try_from(listed.index).map(MachineId) else { return false };
+        if object.kind() == Kind::Node {
+            return world.machine(id).node.is_some() && world.node_uid(id) == Some(object.uid());
+        }
+        let seen = world.machine(id).object.as_ref().map(|seen| (seen.meta.uid, seen.meta.resource_version));
+        seen == Some((object.uid(), object.resource_version()))
     }
 
     fn read(&mut self, stored: &Stored) -> Result<Option<Observation>, MetadataError> {
@@ -125,6 +171,7 @@ impl Process {
     ) {
         self.watch(kind).cursor = Some(cursor);
         let before = std::mem::take(&mut self.watch(kind).present);
+        let mut listed = std::mem::take(&mut self.watch(kind).listed);
         let is_empty = objects.len() == 0;
         let (all, mut objects) = (objects.len(), objects);
         loop {
@@ -134,7 +181,12 @@ impl Process {
             }
             self.warm_objects(all, some.iter().copied());
             for object in some {
-                self.take_in_object(object);
+                if matches!(kind, Kind::Machine | Kind::Node) {
+                    let shown = listed.get_mut(object.place() as usize).and_then(Option::take);
+                    self.take_in_listed(object, shown);
+                } else {
+                    self.take_in_object(object);
+                }
             }
         }
         self.take_in_absences(kind, &before);
@@ -144,18 +196,7 @@ impl Process {
         self.observed(Observation::Synced(kind));
     }
 
-    fn mark(&mut self, kind: Kind, observation: &Observation, is_present: bool) {
-        let index = match observation {
-            Observation::Machine(id, _) | Observation::Node(id, _) => id.index(),
-            Observation::Version(id, _) => id.index(),
-            Observation::CertificateRequest(id, _) => id.index(),
-            Observation::PackageVersion(_)
-            | Observation::Lease(_)
-            | Observation::Named(_)
-            | Observation::Synced(_)
-            | Observation::ApiServers(_)
-            | Observation::Stopping => 0,
-        };
+    fn mark(&mut self, kind: Kind, index: usize, is_present: bool) {
         let present = &mut self.watch(kind).present;
         if present.len() <= index {
             present.resize(index + 1, false);
@@ -336,5 +377,20 @@ impl World {
     pub(super) fn held_until(&self, kind: Kind) -> Timestamp {
         let held = self.holds[KINDS.iter().position(|of| *of == kind).unwrap_or_default()];
         held.max(self.disturbance.api_down)
+    }
+}
+
+/// The index of the id of what an observation is about.
+const fn index_of(observation: &Observation) -> usize {
+    match observation {
+        Observation::Machine(id, _) | Observation::Node(id, _) => id.index(),
+        Observation::Version(id, _) => id.index(),
+        Observation::CertificateRequest(id, _) => id.index(),
+        Observation::PackageVersion(_)
+        | Observation::Lease(_)
+        | Observation::Named(_)
+        | Observation::Synced(_)
+        | Observation::ApiServers(_)
+        | Observation::Stopping => 0,
     }
 }
