@@ -231,7 +231,8 @@ impl<X: Execute> Drive<X> {
             return Some(Exit::SteppedDown { by });
         }
         let stop_by = self.stop_by?;
-        if self.flight.len() == 0 && !busy {
+        let lets_go = self.parts.engine.world().leadership.is_to_let_go();
+        if self.flight.len() == 0 && !busy && !lets_go {
             tracing::info!("stopped, nothing is under way");
             return Some(Exit::Stopped);
         }

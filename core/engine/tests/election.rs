@@ -148,6 +148,23 @@ fn a_lease_that_was_let_go_is_taken_at_once() {
 }
 
 #[test]
+fn whoever_is_to_stop_after_a_failed_renewal_lets_the_lease_go_once_it_may_write_again() {
+    let mut fixture = leading(1);
+    fixture.now = fixture.now + 5 * SECOND;
+    drop(fixture.turn());
+    let action = fixture.pending.remove(0);
+    let outcome = Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, "busy"));
+    fixture.engine.observe(Event::Finished { action: action.id, outcome });
+    fixture.see(Observation::Stopping);
+    let turn = fixture.turn();
+    assert_eq!(turn.actions, [], "it has just failed");
+    assert!(fixture.engine.world().leadership.is_to_let_go());
+    fixture.now = turn.wake.expect("it tries again").at;
+    assert!(picture(&fixture.turn()).starts_with("lease: take as \"\", epoch 1"));
+    assert!(!fixture.engine.world().leadership.is_to_let_go());
+}
+
+#[test]
 fn a_holder_renews_every_five_seconds_and_touches_nothing_else() {
     let mut fixture = leading(3);
     let begin = fixture.now;

@@ -159,7 +159,10 @@ fn renew(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) ->
 fn release(leadership: &Leadership, draft: &mut Draft<'_>) {
     draft.wait(Blocker::Stopping);
     let Some(lease) = leadership.lease.as_deref() else { return };
-    if leadership.is_holder() && !leadership.released {
+    if leadership.is_to_let_go() {
+        if draft.now < leadership.retry.not_before {
+            return draft.wake_at(leadership.retry.not_before, WakeReason::BackOff);
+        }
         draft.note(Note::Taking(None));
         draft.note(Note::Released);
         let record = taken(draft, lease.record.epoch);

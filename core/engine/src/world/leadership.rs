@@ -105,6 +105,12 @@ impl Leadership {
         self.record().is_some_and(|record| record.is_of(&self.holder))
     }
 
+    /// Whether the process is to stop and has the Lease still to let go: it should live until it has tried, if that is soon.
+    #[must_use]
+    pub fn is_to_let_go(&self) -> bool {
+        self.stopping && self.stepped_down.is_none() && self.is_holder() && !self.released
+    }
+
     /// What the Lease says, if it names somebody else.
     #[must_use]
     pub fn other_holder(&self) -> Option<&LeaseRecord> {
