@@ -194,6 +194,8 @@ pub enum End {
     Crashed,
     /// A newer one had taken over.
     SteppedDown,
+    /// It was told to.
+    Stopped,
 }
 
 /// A time at which a process stood still.

@@ -210,6 +210,8 @@ fn describe(moment: &Moment) -> String {
     parts.extend(moment.adopt.then(|| "allow hosts to be taken over".to_owned()));
     let upgrade = moment.upgrade_api_servers.map(|upgrade| upgrade.to.0);
     parts.extend(upgrade.map(|to| format!("begin to upgrade the API servers to {to}")));
+    let upgrade = moment.upgrade_operators.map(|upgrade| upgrade.to);
+    parts.extend(upgrade.map(|to| format!("begin to replace the operators by the {to:?} build")));
     parts.extend(moment.start_operator.map(|seat| format!("start an operator in seat {seat}")));
     if parts.is_empty() {
         parts.push("look whether all is as expected".to_owned());

@@ -120,6 +120,8 @@ macro_rules! occasions {
 occasions! {
     /// An operator process crashed.
     OperatorCrashed,
+    /// An operator process was told to stop, and ended.
+    OperatorStopped,
     /// An operator process ended because a newer one had taken over.
     OperatorSteppedDown,
     /// Another operator process than the one before has taken the Lease.

@@ -21,7 +21,7 @@ pub use quantity::{Length, Portion, Range};
 use crate::faults::Rule;
 use crate::oracle::INVARIANTS;
 use crate::workloads::Workload;
-use crate::world::Pace;
+use crate::world::{Build, Pace};
 
 /// A scenario, as its file says it.
 #[derive(Clone, Debug, Deserialize)]
@@ -117,6 +117,9 @@ pub struct Fleet {
     /// ends in a seat is started again there.
     #[serde(default = "one")]
     pub operators: u32,
+    /// The build of the operator that runs first.
+    #[serde(default)]
+    pub operator_build: Build,
     /// The version of the API servers, for example `1.36.3`. Without one they do not tell it.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -147,6 +150,17 @@ pub struct ApiServerUpgrade {
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub to: ApiServerVersion,
     /// How long there are some of the one before.
+    pub lasting: Length,
+}
+
+/// An upgrade of the operator itself, or a rollback: each process is told to stop, and another build starts in its seat.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OperatorUpgrade {
+    /// The build that runs in the end.
+    pub to: Build,
+    /// From the first seat to the one that would come after the last.
     pub lasting: Length,
 }
 
@@ -328,6 +342,9 @@ pub struct Moment {
     /// They start one more operator, in this seat (0 is that of the first).
     #[serde(default)]
     pub start_operator: Option<u32>,
+    /// They begin to replace the operators by another build, one seat after the other.
+    #[serde(default)]
+    pub upgrade_operators: Option<OperatorUpgrade>,
     /// They begin to upgrade the API servers, or to set them back, one after the other.
     #[serde(default)]
     pub upgrade_api_servers: Option<ApiServerUpgrade>,

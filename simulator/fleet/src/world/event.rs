@@ -13,6 +13,21 @@ pub(crate) enum Event {
         /// The seat: one per replica.
         seat: u32,
     },
+    /// From now on another build of the operator runs in a seat.
+    Replace {
+        /// The seat.
+        seat: u32,
+    },
+    /// A process is told to stop.
+    Stop {
+        /// The process.
+        process: u32,
+    },
+    /// A process that was told to stop waits no longer.
+    Kill {
+        /// The process.
+        process: u32,
+    },
     /// A letter arrives.
     Mail(u32),
     /// A process receives what its watch has for it.

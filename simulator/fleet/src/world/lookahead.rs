@@ -38,6 +38,9 @@ impl World {
             Event::Mail(number) => self.warm_letter(number),
             Event::Step { host, .. } | Event::Boot(host) => self.warm_step(host),
             Event::Start { .. }
+            | Event::Replace { .. }
+            | Event::Stop { .. }
+            | Event::Kill { .. }
             | Event::Deliver { .. }
             | Event::List { .. }
             | Event::Versions { .. }

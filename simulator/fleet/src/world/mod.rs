@@ -62,7 +62,7 @@ pub use host::{Pace, Step};
 pub use injection::Injection;
 pub use mail::{Passage, Reply};
 pub use node_health::{GRACE, machine_name};
-pub use operator::Skew;
+pub use operator::{Build, Skew};
 
 use crate::faults::{Rule, Rules};
 use crate::history::Recorder;
@@ -101,6 +101,10 @@ pub struct World {
     live: Vec<u32>,
     /// Processes that stand still, and until when.
     paused: BTreeMap<u32, Timestamp>,
+    /// By seat: the build that starts there, if it is not the first one.
+    builds: BTreeMap<u32, Build>,
+    /// The build that operators are replaced by.
+    next_build: Build,
     /// By seat: how the clocks of its processes are wrong.
     skews: BTreeMap<u32, Skew>,
     mail: Mail,
@@ -159,6 +163,8 @@ impl World {
             processes: Vec::new(),
             live: Vec::new(),
             paused: BTreeMap::new(),
+            builds: BTreeMap::new(),
+            next_build: Build::default(),
             skews: BTreeMap::new(),
             mail: Mail::default(),
             routes: Vec::new(),
@@ -212,6 +218,9 @@ impl World {
         }
         match event {
             Event::Start { seat } => self.start_process(seat),
+            Event::Replace { seat } => self.replace(seat),
+            Event::Stop { process } => self.stop_process(process),
+            Event::Kill { process } => self.kill_process(process),
             Event::Mail(number) => self.arrive(number),
             Event::Deliver { process, kind } => self.deliver(process, kind),
             Event::List { process, kind } => self.list(process, kind),

@@ -87,6 +87,9 @@ impl World {
         if let Some(upgrade) = moment.upgrade_api_servers {
             self.upgrade_api_servers(upgrade);
         }
+        if let Some(upgrade) = moment.upgrade_operators {
+            self.upgrade_operators(upgrade);
+        }
         if let Some(seat) = moment.start_operator {
             self.queue.after(std::time::Duration::ZERO, Priority::NORMAL, Event::Start { seat });
         }

@@ -23,6 +23,7 @@ pub(super) fn operator(trace: &mut Trace, history: &History) {
             let name = match end {
                 End::Crashed => "crashed",
                 End::SteppedDown => "stepped down",
+                End::Stopped => "stopped",
             };
             trace.instant(track, at, name.into());
         }

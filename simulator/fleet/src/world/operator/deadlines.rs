@@ -47,6 +47,11 @@ impl Deadlines {
         was_under_way
     }
 
+    /// Whether nothing is under way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
     fn is_under_way(&self, ActionId(number): ActionId) -> bool {
         let place = number.checked_sub(self.first).and_then(|place| self.under_way.get(place as usize));
         place.copied().unwrap_or_default()

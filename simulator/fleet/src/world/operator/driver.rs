@@ -57,7 +57,8 @@ impl World {
     /// Starts a process in `seat`.
     pub(in crate::world) fn start_process(&mut self, seat: u32) {
         let number = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
-        let process = Process::new((number, seat), self.seed, self.options, self.clock_of(seat));
+        let build = self.builds.get(&seat).copied().unwrap_or(self.scenario.fleet.operator_build);
+        let process = Process::new((number, seat, build), self.seed, self.options, self.clock_of(seat));
         let mut process = Box::new(process.recorded(self.recorder.is_on()));
         self.oracle.process_started();
         self.recorder.process_started(self.queue.now(), seat);
@@ -124,6 +125,10 @@ impl World {
         if self.recorder.is_on() {
             let seen = process.seen(&turn, &self.oracle);
             self.recorder.turn(self.queue.now(), &seen, &self.tally);
+        }
+        if process.has_stopped(&turn) {
+            self.tally.note(Occasion::OperatorStopped);
+            return self.end_process(&process, true);
         }
         if let Some(wake) = turn.wake {
             let at = process.clock.when(wake.at);
@@ -205,13 +210,14 @@ impl World {
     }
 
     fn send_request(&mut self, process: &mut Process, sender: Sender, action: &Action) -> Dispatched {
-        let request = match request::request(action, &mut process.names) {
+        let mut request = match request::request(action, &mut process.names) {
             Ok(request) => request,
             Err(error) => {
                 self.oracle.breach("soundAction", self.queue.now(), format!("{:?}: {error}", action.target));
                 return Dispatched::Alive;
             }
         };
+        process.build.write(&mut request);
         if action.effect != Effect::ListPods {
             self.pass(&Point::Write { to: Destination::Api, side: Side::Before }, None);
         }
@@ -495,6 +501,7 @@ impl Process {
     fn end(&self) -> End {
         match self.engine.world().gate() {
             Some(Blocker::SteppedDown { .. }) => End::SteppedDown,
+            Some(Blocker::Stopping) => End::Stopped,
             Some(_) | None => End::Crashed,
         }
     }

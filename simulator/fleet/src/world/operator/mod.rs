@@ -1,11 +1,13 @@
 //! An operator process: the real engine, driven as the production binary drives it.
 
+mod build;
 mod clock;
 mod deadlines;
 mod driver;
 mod identity;
 mod pause;
 mod renewal;
+mod replacement;
 mod vocabulary;
 mod watch;
 
@@ -37,6 +39,7 @@ use deadlines::Deadlines;
 use vocabulary::Vocabulary;
 use watch::Watch;
 
+pub use build::Build;
 pub use clock::Skew;
 pub(super) use renewal::is_renewed;
 
@@ -47,6 +50,7 @@ pub(super) struct Process {
     pub number: u32,
     /// The replica that it belongs to.
     pub seat: u32,
+    build: Build,
     engine: Engine,
     clock: Clock,
     names: Names,
@@ -69,12 +73,18 @@ pub(super) struct Process {
 impl Process {
     /// A process that has just started and knows nothing.
     #[must_use]
-    pub(super) fn new((number, seat): (u32, u32), seed: Seed, options: Options, clock: Clock) -> Self {
-        let config = Config { holder: holder(number), ..Config::default() };
+    pub(super) fn new(
+        (number, seat, build): (u32, u32, Build),
+        seed: Seed,
+        options: Options,
+        clock: Clock,
+    ) -> Self {
+        let config = build.config(Config { holder: holder(number), ..Config::default() });
         let engine = new_engine(config, Seed(seed.0 ^ u64::from(number) << 32), options);
         Self {
             number,
             seat,
+            build,
             engine,
             clock,
             names: Names::new(),

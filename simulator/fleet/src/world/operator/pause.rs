@@ -61,12 +61,14 @@ impl World {
             Event::Deliver { process, .. } | Event::List { process, .. } => (process, Priority::NORMAL, true),
             Event::Versions { process } => (process, Priority::NORMAL, true),
             Event::Turn { process, .. } => (process, Priority::DECISION, false),
-            Event::Deadline { process } => (process, Priority::NORMAL, false),
+            Event::Deadline { process } | Event::Stop { process } => (process, Priority::NORMAL, false),
             Event::Mail(number) => match self.mail.recipient(number) {
                 Some(process) => (process, Priority::NORMAL, true),
                 None => return false,
             },
             Event::Start { .. }
+            | Event::Replace { .. }
+            | Event::Kill { .. }
             | Event::Step { .. }
             | Event::Boot(_)
             | Event::Renewal { .. }

@@ -118,7 +118,7 @@ impl Process {
     }
 
     fn read(&mut self, stored: &Stored) -> Result<Option<Observation>, MetadataError> {
-        let object = stored.shown();
+        let object = self.build.read(stored.shown());
         match &*object {
             Resource::Machine(machine) => self.read_machine(machine, stored),
             Resource::Node(_) => {

@@ -1,0 +1,67 @@
+//! Operators that are replaced by another build, one seat after the other: a process is told to stop, lets the Lease go,
+//! waits for what is under way, and ends; another one starts in its place.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use seaworthy_kernel::Priority;
+use seaworthy_model::event::Observation;
+use seaworthy_model::report::{Blocker, Turn};
+
+use super::Process;
+use crate::scenario::{Occasion, OperatorUpgrade};
+use crate::world::World;
+use crate::world::event::Event;
+
+/// How long a process that was told to stop waits for what is under way: `--stop-grace` of the operator by default.
+const GRACE: Duration = Duration::from_secs(25);
+
+impl World {
+    /// People begin to replace the operators.
+    pub(in crate::world) fn upgrade_operators(&mut self, upgrade: OperatorUpgrade) {
+        let live = self.live.iter().filter_map(|number| self.processes[*number as usize].as_ref());
+        let seats: BTreeSet<u32> =
+            live.map(|process| process.seat).chain(0..self.scenario.fleet.operators).collect();
+        self.next_build = upgrade.to;
+        for (place, seat) in (0..).zip(&seats) {
+            let after = upgrade.lasting.0 * place / u32::try_from(seats.len()).unwrap_or(1);
+            self.queue.after(after, Priority::WORLD, Event::Replace { seat: *seat });
+        }
+    }
+
+    /// From now on another build starts in a seat; what runs there is told to stop.
+    pub(in crate::world) fn replace(&mut self, seat: u32) {
+        self.builds.insert(seat, self.next_build);
+        for number in self.live.clone() {
+            if self.processes[number as usize].as_ref().is_some_and(|process| process.seat == seat) {
+                self.queue.after(Duration::ZERO, Priority::NORMAL, Event::Stop { process: number });
+                self.queue.after(GRACE, Priority::NORMAL, Event::Kill { process: number });
+            }
+        }
+    }
+
+    /// A process is told to stop.
+    pub(in crate::world) fn stop_process(&mut self, number: u32) {
+        let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
+        process.observed(Observation::Stopping);
+        self.turn_soon(&mut process);
+        self.put_process(process);
+    }
+
+    /// A process that was told to stop does not wait any longer.
+    pub(in crate::world) fn kill_process(&mut self, number: u32) {
+        let Some(process) = self.take_process(number) else { return self.queue.discount() };
+        self.tally.note(Occasion::OperatorStopped);
+        self.end_process(&process, true);
+    }
+}
+
+impl Process {
+    /// Whether it was told to stop and has ended all that was under way.
+    pub(super) fn has_stopped(&self, turn: &Turn) -> bool {
+        turn.actions.is_empty()
+            && self.deadlines.is_empty()
+            && !self.engine.world().leadership.is_to_let_go()
+            && matches!(self.engine.world().gate(), Some(Blocker::Stopping))
+    }
+}
