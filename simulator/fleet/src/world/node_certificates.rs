@@ -32,6 +32,8 @@ const RENEWAL: (u64, u64) = (70, 90);
 const ASKS_AGAIN: Duration = Duration::from_secs(900);
 /// From a client certificate to a kubelet that asks for a serving one.
 const STARTUP: Span = Span::millis(5_000, 40_000);
+/// How the names of requests of strangers begin that do not hide.
+const FOREIGN: &str = "foreign-";
 /// Who signs.
 const AUTHORITY: KeyNumber = KeyNumber(0xca);
 
@@ -223,7 +225,7 @@ impl World {
         let mut content = RequestContent::of_node(&victim, key.digest());
         let mut signer = Signer::KubeletClient.name();
         let mut user = ("mallory".to_owned(), "system:authenticated");
-        let mut name = format!("foreign-{draw:x}");
+        let mut name = format!("{FOREIGN}{draw:x}");
         // Where there is no other machine, it is a node that is none of the fleet.
         let other = match self.scenario.fleet.machines {
             0 | 1 => number + 1,
@@ -250,9 +252,10 @@ impl World {
             Guise::WrongSigner => signer = "kubernetes.io/kube-apiserver-client",
             Guise::Replay => {
                 let stored = self.api.collection(Kind::CertificateSigningRequest).objects();
-                let requests: Vec<_> =
-                    stored.iter().filter_map(|stored| stored.certificate_request()).collect();
-                let Some(copied) = requests.last() else { return };
+                let of_others = stored.into_iter().filter(|stored| !stored.name().starts_with(FOREIGN));
+                // The newest one is the most promising: its key may still wait on its host.
+                let newest = of_others.max_by_key(|stored| stored.resource_version());
+                let Some(copied) = newest.and_then(|stored| stored.certificate_request()) else { return };
                 pem = Some(copied.spec.request.clone());
             }
         }
