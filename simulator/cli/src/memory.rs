@@ -8,15 +8,15 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How long mimalloc keeps memory that was freed before it gives it back to the system; it reads that when it starts.
 const PURGE_DELAY: &str = "MIMALLOC_PURGE_DELAY";
-/// Fewer machines do not fill enough memory to matter.
-const LARGE: u32 = 20_000;
+/// Fewer machines, in all runs together, do not fill enough memory to matter.
+const LARGE: u64 = 20_000;
 
-/// Lets a run of a large fleet keep the memory that it has freed: the program starts once more, in place, with that
-/// setting, unless it was set already. An operator that crashes frees what its successor needs a moment later; to get that
-/// from the system again costs a tenth of a run.
+/// Lets runs of large fleets, or of many, keep the memory that was freed: the program starts once more, in place, with that
+/// setting, unless it was set already. An operator that crashes frees what its successor needs a moment later, and a run
+/// what the next one does; to get that from the system again costs a tenth of the time.
 ///
 /// Where a program cannot be replaced in place, or it fails, the run goes on as it is.
-pub(crate) fn keep(machines: u32) {
+pub(crate) fn keep(machines: u64) {
     if machines < LARGE || std::env::var_os(PURGE_DELAY).is_some() {
         return;
     }

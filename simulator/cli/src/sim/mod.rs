@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
         Ok(scenario) => Arc::new(scenario),
         Err(problem) => return cannot_run(&problem),
     };
-    memory::keep(scenario.fleet.machines);
+    memory::keep(u64::from(scenario.fleet.machines));
     let options = options(arguments);
     let mut line = ProgressLine::new(&scenario);
     let started = Instant::now();

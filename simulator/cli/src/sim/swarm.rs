@@ -18,6 +18,7 @@ use super::count::Count;
 use super::failures::{Failed, Wrong, groups};
 use super::report::Outcome as _;
 use super::{cannot_run, input, progress};
+use crate::memory;
 
 /// Arguments of `sim swarm`.
 #[derive(Args)]
@@ -41,6 +42,8 @@ pub(crate) struct SwarmArguments {
     many: Many,
 }
 
+/// About so many machines a fleet has of which nobody says how large it is.
+const USUAL: u32 = 16;
 /// One in so many runs is done twice, on two threads, and compared.
 const TWICE_EVERY: u64 = 20;
 
@@ -75,6 +78,7 @@ pub(crate) fn swarm(arguments: &SwarmArguments) -> ExitCode {
     let swarm = Swarm::new(files, arguments.machines);
     let swarm = if arguments.exact { swarm.exactly() } else { swarm };
     let (first, last) = arguments.seeds;
+    memory::keep((last - first + 1).saturating_mul(arguments.machines.unwrap_or(USUAL).into()));
     let jobs = arguments.many.jobs();
     let shared = Shared {
         swarm: &swarm,
