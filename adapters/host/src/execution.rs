@@ -11,7 +11,10 @@
 //! | swapping, swapped, restarted | `current/` is the new release | finished: brought up, probed, kept or restored |
 //! | rebooting | the same boot | the host is started anew |
 //! | rebooting | another boot | that was done: finished as above |
-//! | healthy | | tidied: `Succeeded` |
+//! | confirming | the same boot, its time is not over | it goes on waiting |
+//! | confirming | the same boot, its time is over | the old release is restored: `Failed` |
+//! | confirming | another boot | finished as after the swap, and waits anew |
+//! | confirmed, healthy | | tidied: `Succeeded` |
 //! | restoring | | the old release is restored: `Failed` |
 //! | removing, stopped | | removed to the end, with its commands from the first on: `Succeeded` |
 //! | cleaned | | removed to the end: `Succeeded` |
@@ -46,7 +49,7 @@ pub(crate) struct Execution<'a> {
 
 /// What was there when the execution began.
 #[derive(Clone, Debug, Default)]
-struct Before {
+pub(crate) struct Before {
     /// The manifest of the release that was current.
     manifest: Option<Manifest>,
     /// Whether its unit ran.
@@ -105,7 +108,7 @@ impl Execution<'_> {
     fn resume(&mut self, before: &Before) -> Result<()> {
         self.note(Step::Resumed)?;
         let steps = || self.journal.lines().iter().map(|line| &line.step);
-        let healthy = steps().any(|step| *step == Step::Healthy);
+        let healthy = steps().any(|step| matches!(step, Step::Healthy | Step::Confirmed));
         let removing = steps().any(|step| *step == Step::Removing);
         let restoring = steps()
             .find_map(|step| if let Step::Restoring { cause } = step { Some(cause.clone()) } else { None });
@@ -125,6 +128,7 @@ impl Execution<'_> {
             Some(directory) => {
                 match Manifest::read(&self.host.layout, &self.operation.component, &directory)? {
                     Some(manifest) if healthy => self.finish(&manifest, before),
+                    Some(_) if self.is_waiting()? => self.await_confirmation(release, before),
                     Some(manifest) => self.activate(release, &manifest, before),
                     None => {
                         let cause = failure::host(format!("the manifest of {directory} is lost"));
@@ -212,6 +216,9 @@ impl Execution<'_> {
     /// The new release is the current one: makes it run, and decides whether it stays.
     fn activate(&mut self, release: &Release, manifest: &Manifest, before: &Before) -> Result<()> {
         match self.bring_up(manifest, before) {
+            Ok(Way::Gone) if release.recipe.content.confirm.is_some() => {
+                self.await_confirmation(release, before)
+            }
             Ok(Way::Gone) => {
                 self.note(Step::Healthy)?;
                 self.finish(manifest, before)
@@ -340,7 +347,7 @@ impl Execution<'_> {
     }
 
     /// The new release goes, and what was there before is there again.
-    fn restore(&mut self, release: &Release, before: &Before, cause: Cause) -> Result<()> {
+    pub(crate) fn restore(&mut self, release: &Release, before: &Before, cause: Cause) -> Result<()> {
         self.note(Step::Restoring { cause: cause.clone() })?;
         let cause = match self.go_back(release, before) {
             Ok(Way::Gone) => cause,
@@ -537,7 +544,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    fn note(&mut self, step: Step) -> Result<()> {
+    pub(crate) fn note(&mut self, step: Step) -> Result<()> {
         self.journal.write(self.host.disk(), step)
     }
 

@@ -51,7 +51,8 @@ fn report(host: &Host<'_>, id: OperationId) -> Result<Option<OperationReport>> {
         Change::Remove => None,
     };
     let (generation, component) = (operation.generation, operation.component);
-    Ok(Some(OperationReport { id, generation, component, release, state: journal::state(&lines) }))
+    let state = journal::state(&lines, host.system.boot()?);
+    Ok(Some(OperationReport { id, generation, component, release, state }))
 }
 
 fn machine_id(host: &Host<'_>) -> Result<HostId> {

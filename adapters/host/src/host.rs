@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use seaworthy_api::host::wire::{Answer, Command, Facts, Operation, PROTOCOL, Reply, Request};
+use seaworthy_api::host::wire::{Answer, Change, Command, Facts, Operation, PROTOCOL, Reply, Request};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::{OperationId, OperationState};
 
@@ -76,6 +76,7 @@ impl Host<'_> {
             Command::InstallCertificate(file) => self.install_certificate(request, file),
             Command::Facts => self.report(request, None),
             Command::Status(id) => self.report(request, Some(*id)),
+            Command::Confirm(id) => self.confirm(request, *id),
         }
     }
 
@@ -196,7 +197,8 @@ impl Host<'_> {
             }
         }
         // It was accepted, now or before: whatever goes wrong from here on, nobody may take it for not begun.
-        Ok(self.follow(request, id).unwrap_or(Answer::Pending))
+        let is_followed = |state: &OperationState| *state == OperationState::Running;
+        Ok(self.follow(request, id, is_followed).unwrap_or(Answer::Pending))
     }
 
     /// Sees to it that an operation that was accepted before goes on.
@@ -220,7 +222,7 @@ impl Host<'_> {
         let mut journal = Journal::open(disk, self.layout.journal(id), self.system.boot()?)?;
         journal.write(disk, Step::Accepted)?;
         // What goes wrong now is found out by whoever asks next: the journal says how far it came.
-        let _ = match self.system.detach(&self.layout, id) {
+        let _ = match self.system.detach(&self.layout, id, persists(operation)) {
             Ok(()) => self.await_execution(id),
             Err(cause) => self.give_up(id, cause),
         };
@@ -251,12 +253,17 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Waits for the end of an operation, and answers with it.
-    fn follow(&self, request: &Request, id: OperationId) -> Result<Answer> {
+    /// Waits as long as an operation is in a state that `is_followed`, and answers with what it came to.
+    pub(crate) fn follow(
+        &self,
+        request: &Request,
+        id: OperationId,
+        is_followed: impl Fn(&OperationState) -> bool,
+    ) -> Result<Answer> {
         loop {
             match self.state(id)? {
-                OperationState::Running => {}
-                OperationState::Succeeded => {
+                state if is_followed(&state) => {}
+                OperationState::Running | OperationState::Unconfirmed | OperationState::Succeeded => {
                     let memory = Memory::read(&self.layout)?;
                     return self.done(request, &memory, Some(id));
                 }
@@ -266,15 +273,16 @@ impl Host<'_> {
                     return Ok(Answer::Later(failure::host(detail)));
                 }
             }
-            if !self.is_executing()? && self.state(id)? == OperationState::Running {
+            if !self.is_executing()? && is_followed(&self.state(id)?) {
                 return Ok(Answer::Pending);
             }
             self.system.wait(POLL);
         }
     }
 
-    fn state(&self, id: OperationId) -> Result<OperationState> {
-        Ok(self.journal(id)?.map_or(OperationState::Running, |lines| journal::state(&lines)))
+    pub(crate) fn state(&self, id: OperationId) -> Result<OperationState> {
+        let Some(lines) = self.journal(id)? else { return Ok(OperationState::Running) };
+        Ok(journal::state(&lines, self.system.boot()?))
     }
 
     /// What is remembered, while no operation is under way.
@@ -294,7 +302,7 @@ impl Host<'_> {
     }
 
     /// Judges an order by the memory, and remembers it. The admission lock is held.
-    fn judge(&self, request: &Request) -> Result<Memory> {
+    pub(crate) fn judge(&self, request: &Request) -> Result<Memory> {
         let mut memory = Memory::read(&self.layout)?;
         match memory.judge(&request.fence, &request.command) {
             Verdict::Answer => Ok(memory),
@@ -303,19 +311,20 @@ impl Host<'_> {
         }
     }
 
-    /// The latest operation, if it has not ended. If nobody executes it, its execution is started again.
-    fn push_on(&self, memory: &Memory) -> Result<Option<OperationId>> {
+    /// The latest operation, if it has not ended. If nobody executes it, its execution is started again, unless there is
+    /// nothing to do for it but to wait.
+    pub(crate) fn push_on(&self, memory: &Memory) -> Result<Option<OperationId>> {
         let Some(id) = self.unfinished(memory)? else { return Ok(None) };
-        if !self.is_executing()? {
-            self.system.detach(&self.layout, id)?;
+        if !self.is_executing()? && !self.is_waiting(id)? {
+            let persists = self.order(id).is_ok_and(|operation| persists(&operation));
+            self.system.detach(&self.layout, id, persists)?;
         }
         Ok(Some(id))
     }
 
     fn unfinished(&self, memory: &Memory) -> Result<Option<OperationId>> {
         let Some(id) = memory.latest else { return Ok(None) };
-        let lines = self.journal(id)?;
-        Ok(lines.filter(|lines| journal::state(lines) == OperationState::Running).map(|_| id))
+        Ok((self.journal(id)?.is_some() && self.state(id)?.is_open()).then_some(id))
     }
 
     fn is_executing(&self) -> Result<bool> {
@@ -349,6 +358,14 @@ impl Host<'_> {
             disk.make_dir(&closed, 0o700)?;
         }
         Ok(())
+    }
+}
+
+/// Whether nobody may be there to wake an execution that was killed: it may have cut the host off.
+fn persists(operation: &Operation) -> bool {
+    match &operation.change {
+        Change::Install(release) => release.recipe.content.confirm.is_some(),
+        Change::Remove => false,
     }
 }
 

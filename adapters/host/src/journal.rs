@@ -4,7 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use seaworthy_model::cause::Cause;
 use seaworthy_model::digest::Digest;
@@ -95,6 +95,13 @@ pub enum Step {
     Rebooted,
     /// Its unit was restarted.
     Restarted,
+    /// It is healthy, and is taken back unless that is confirmed in time. A later boot begins that time anew.
+    Confirming {
+        /// When the time is over, in milliseconds since the start of the boot of this line.
+        until: u64,
+    },
+    /// It was confirmed: the operation has succeeded, only tidying is left.
+    Confirmed,
     /// It is healthy: the operation has succeeded, only tidying is left.
     Healthy,
     /// It is not healthy and the release before is about to be restored.
@@ -195,12 +202,20 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<Line>>> {
     Ok(parse(path)?.map(|(lines, _)| lines).filter(|lines| !lines.is_empty()))
 }
 
-/// What became of the operation.
-pub(crate) fn state(lines: &[Line]) -> OperationState {
+/// What became of the operation, as seen in `boot`.
+pub(crate) fn state(lines: &[Line], boot: BootId) -> OperationState {
     match lines.last().map(|line| &line.step) {
         Some(Step::Ended { state }) => state.clone(),
+        _ if confirming(lines, boot).is_some() => OperationState::Unconfirmed,
         _ => OperationState::Running,
     }
+}
+
+/// Until when in `boot` the operation waits to be confirmed, if it does: since the start of the boot.
+pub(crate) fn confirming(lines: &[Line], boot: BootId) -> Option<Duration> {
+    let last = lines.iter().rfind(|line| line.step != Step::Resumed)?;
+    let Step::Confirming { until } = last.step else { return None };
+    (last.boot == boot).then(|| Duration::from_millis(until))
 }
 
 /// The whole lines of a journal, and their length in bytes.

@@ -22,6 +22,7 @@
 
 mod archive;
 mod clearing;
+mod confirmation;
 mod disk;
 mod execution;
 mod facts;

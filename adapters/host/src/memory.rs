@@ -84,6 +84,7 @@ impl Memory {
     ///   moves the marks: a late order of an older operator must not claim it behind the back of the one that read.
     /// - (epoch, sequence) must grow. What reads is answered again with an equal one; with a lower epoch `Facts` is
     ///   still answered, so that an operator whose store was set back learns of it.
+    /// - `Confirm` comes again only for the operation that it came for.
     /// - `Apply` claims a host that nobody owns, and comes again only with the operation that it came with. So do orders
     ///   about certificates; those never come again.
     pub fn judge(&mut self, fence: &Fence, command: &Command) -> Verdict {
@@ -110,6 +111,15 @@ impl Memory {
                     Verdict::Refuse(too_old(fence, mark))
                 }
             }
+            (Command::Confirm(_), None) if !owned => Verdict::Refuse(nothing_to_confirm(fence)),
+            (Command::Confirm(id), None) if order == seen => {
+                if mark.operation == Some(*id) {
+                    Verdict::Answer
+                } else {
+                    Verdict::Refuse(too_old(fence, mark))
+                }
+            }
+            (Command::Confirm(id), None) => self.remember(fence, Some(*id)),
             (Command::Apply(operation), None) => {
                 self.owner = Some(owner(fence));
                 self.remember(fence, Some(operation.id))
@@ -147,6 +157,11 @@ fn owned_by(owner: &Owner) -> Cause {
         owner.machine_name, owner.machine, owner.cluster
     );
     Cause::new(CauseKind::OwnedByAnother, detail)
+}
+
+fn nothing_to_confirm(fence: &Fence) -> Cause {
+    let detail = format!("nobody owns the host, so nothing is left to confirm for {}", fence.machine_name);
+    Cause::new(CauseKind::FenceRefused, detail)
 }
 
 fn too_old(fence: &Fence, mark: Mark) -> Cause {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use seaworthy_api::host::translate::is_object_name;
 use seaworthy_api::host::wire::{Change, Fence, Operation, Release};
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, Content, Invocation, Probe, ProbeCheck, Unit,
+    Architecture, Artefact, ArtefactFormat, Confirm, Content, Invocation, Probe, ProbeCheck, Rollback, Unit,
 };
 use seaworthy_model::removal::{Removal, is_removable};
 
@@ -128,8 +128,22 @@ fn check_content(content: &Content, layout: &Layout) -> Result<()> {
         check_unit(unit)?;
     }
     content.probe.as_ref().map_or(Ok(()), check_probe)?;
+    content.confirm.map_or(Ok(()), |confirm| check_confirm(confirm, content.rollback))?;
     content.preflight.as_ref().map_or(Ok(()), |preflight| check_invocation("preflight", preflight))?;
     content.removal.as_ref().map_or(Ok(()), |removal| check_removal(removal, layout))
+}
+
+fn check_confirm(confirm: Confirm, rollback: Rollback) -> Result<()> {
+    let (seconds, least, most) = (confirm.within_seconds, Confirm::WITHIN_MIN, Confirm::WITHIN_MAX);
+    if !(least..=most).contains(&seconds) {
+        return Err(failure::invalid(format!(
+            "confirm: withinSeconds {seconds} is not from {least} to {most}"
+        )));
+    }
+    if rollback == Rollback::Unsafe {
+        return Err(failure::invalid("confirm: a release whose rollback is Unsafe is never taken back"));
+    }
+    Ok(())
 }
 
 fn check_invocation(what: &str, invocation: &Invocation) -> Result<()> {

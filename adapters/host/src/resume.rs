@@ -22,6 +22,8 @@ pub(crate) fn arm(host: &Host<'_>) -> Result<()> {
          After=dbus.service\n\n\
          [Service]\n\
          Type=exec\n\
+         Restart=on-failure\n\
+         RestartSec=3\n\
          ExecStart={program} --root {root} --prefix {prefix} resume\n\n\
          [Install]\n\
          WantedBy=multi-user.target\n"

@@ -59,11 +59,22 @@ pub trait System {
     /// When it refuses.
     fn reboot(&self) -> Result<()>;
 
-    /// Starts the execution of an accepted operation in a process of its own that outlives this one.
+    /// Starts the execution of an accepted operation in a process of its own that outlives this one. One that `persists` is
+    /// started again by the system when it is killed.
     ///
     /// # Errors
     /// When it could not be started; nothing was done then.
-    fn detach(&self, layout: &Layout, operation: OperationId) -> Result<()>;
+    fn detach(&self, layout: &Layout, operation: OperationId, persists: bool) -> Result<()>;
+
+    /// Sees to it that the execution of an operation is started after so long, as one that persists, whatever becomes of
+    /// this process. A boot makes it void.
+    ///
+    /// # Errors
+    /// When nothing will be started.
+    fn alarm(&self, layout: &Layout, operation: OperationId, after: Duration) -> Result<()>;
+
+    /// How long the present boot has lasted, the time asleep included.
+    fn uptime(&self) -> Duration;
 
     /// A clock that never goes back, from any start.
     fn now(&self) -> Duration;

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::mount::{UnmountFlags, unmount};
+use rustix::time::{ClockId, clock_gettime};
 use seaworthy_model::host::{BootId, OperationId};
 
 use crate::failure::{self, Result};
@@ -31,6 +32,9 @@ const DISCONNECTED: [&str; 5] = [
     "Failed to connect to bus",
     "Transport endpoint is not connected",
 ];
+
+/// What makes systemd start a unit again that was killed or has failed. At this pace it never gives up.
+const PERSISTENT: [&str; 2] = ["--property=Restart=on-failure", "--property=RestartSec=3"];
 
 fn is_disconnected(words: &str) -> bool {
     DISCONNECTED.iter().any(|known| words.contains(known))
@@ -67,6 +71,21 @@ impl Systemd {
                 result => return result,
             }
         }
+    }
+
+    /// Starts the execution of an operation as a transient unit.
+    fn start(&self, layout: &Layout, operation: OperationId, options: &[&str]) -> Result<()> {
+        let description = format!("--description=Seaworthy operation {operation}");
+        // Collected when it ends: the journal is the truth, and the name must be free should it have to be resumed.
+        let mut arguments: Vec<&OsStr> =
+            ["--quiet", "--collect", "--service-type=exec", &description].map(OsStr::new).to_vec();
+        arguments.extend(options.iter().map(OsStr::new));
+        let operation = operation.to_string();
+        arguments.extend([OsStr::new("--"), self.program.as_os_str()]);
+        arguments.extend([OsStr::new("--root"), layout.root().as_os_str()]);
+        arguments.extend([OsStr::new("--prefix"), layout.prefix().as_os_str()]);
+        arguments.extend([OsStr::new("execute"), OsStr::new(&operation)]);
+        self.run("systemd-run", arguments).map(drop)
     }
 
     /// Runs a command and gives what it printed.
@@ -176,19 +195,24 @@ impl System for Systemd {
         self.systemctl(["reboot"]).map(drop)
     }
 
-    fn detach(&self, layout: &Layout, operation: OperationId) -> Result<()> {
+    fn detach(&self, layout: &Layout, operation: OperationId, persists: bool) -> Result<()> {
         let unit = format!("--unit=seaworthy-{operation}.service");
-        let description = format!("--description=Seaworthy operation {operation}");
-        // Collected when it ends: the journal is the truth, and the name must be free should it have to be resumed.
-        let mut arguments: Vec<&OsStr> =
-            ["--quiet", "--collect", "--service-type=exec", &unit, &description, "--"]
-                .map(OsStr::new)
-                .to_vec();
-        let operation = operation.to_string();
-        arguments.extend([self.program.as_os_str(), OsStr::new("--root"), layout.root().as_os_str()]);
-        arguments.extend([OsStr::new("--prefix"), layout.prefix().as_os_str()]);
-        arguments.extend([OsStr::new("execute"), OsStr::new(&operation)]);
-        self.run("systemd-run", arguments).map(drop)
+        let persistence = if persists { &PERSISTENT[..] } else { &[] };
+        self.start(layout, operation, &[&[unit.as_str()], persistence].concat())
+    }
+
+    fn alarm(&self, layout: &Layout, operation: OperationId, after: Duration) -> Result<()> {
+        // The name of one that rang is taken as long as its execution lasts.
+        let unit = format!("--unit=seaworthy-alarm-{operation}-{}", self.uptime().as_millis());
+        let after = format!("--on-active={}ms", after.as_millis());
+        let options = [unit.as_str(), &after, "--timer-property=AccuracySec=100ms"];
+        self.start(layout, operation, &[&options[..], &PERSISTENT].concat())
+    }
+
+    fn uptime(&self) -> Duration {
+        let since = clock_gettime(ClockId::Boottime);
+        let seconds = u64::try_from(since.tv_sec).unwrap_or_default();
+        Duration::new(seconds, u32::try_from(since.tv_nsec).unwrap_or_default())
     }
 
     fn now(&self) -> Duration {

@@ -10,14 +10,13 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs};
 
-use seaworthy_api::host::wire::{Answer, Command as Order, Request};
+use seaworthy_api::host::wire::{Command as Order, Request};
 use seaworthy_host::Steps;
 
 use world::artefacts::Artefacts;
 use world::authority::Authority;
 use world::identity::{self, IdentityScenario};
-use world::judge::outcome_with;
-use world::scenario::{Scenario, VICTIM, for_each};
+use world::scenario::{Scenario, Then, VICTIM, for_each};
 use world::{World, apply, operation_id, request, scratch};
 
 fn main() {
@@ -45,24 +44,22 @@ impl Steps for Death {
 
 /// The process that is killed: carries out a stored request.
 fn victim(arguments: &[String]) {
-    let [base, at] = arguments else { panic!("--victim BASE AT") };
+    let [base, at, name] = arguments else { panic!("--victim BASE AT SCENARIO") };
     let base = Path::new(base);
     // It lives on in the parent, which stops what it started.
     let world = std::mem::ManuallyDrop::new(World::make(base, &base.join("volatile")));
     let order: Request = serde_json::from_slice(&fs::read(base.join("request.json")).unwrap()).unwrap();
     let death = Death { at: at.parse().unwrap(), reached: AtomicU64::new(0) };
-    let reply = world.handle_with(&order, &death);
-    if let (Order::Apply(operation), Answer::Pending) = (&order.command, &reply.answer) {
-        outcome_with(&world, order.fence.sequence + 1, operation.id, &death);
-    }
+    Then::of(name).carry_through(&world, &order, &death);
 }
 
-fn run_victim(base: &Path, order: &Request, at: u64) -> (ExitStatus, String) {
+fn run_victim(base: &Path, (name, order): (&str, &Request), at: u64) -> (ExitStatus, String) {
     fs::write(base.join("request.json"), serde_json::to_vec(order).unwrap()).unwrap();
     let output = Command::new(env::current_exe().unwrap())
         .arg("--victim")
         .arg(base)
         .arg(at.to_string())
+        .arg(name)
         .output()
         .unwrap();
     (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
@@ -94,14 +91,14 @@ fn kill_identity_after(scenario: &IdentityScenario, authority: &Authority, at: u
     let world = World::make(&base, &base.join("volatile"));
     scenario.set_up(&world, authority);
     let order = scenario.request(&world, authority);
-    let (status, log) = run_victim(&base, &order, at);
+    let (status, log) = run_victim(&base, (scenario.name, &order), at);
     let killed = !status.success();
     let what = format!("{} killed after step {at}: {log}", scenario.name);
     assert!(!killed || log.contains("dies after"), "{what}");
     if killed && twice {
         let mut again = order.clone();
         again.fence.sequence += 1;
-        run_victim(&base, &again, 1 + at / 3);
+        run_victim(&base, (scenario.name, &again), 1 + at / 3);
     }
     scenario.judge(&world, authority, &order, &what);
     drop(world);
@@ -115,12 +112,13 @@ fn kill_after(scenario: &Scenario, artefacts: &Artefacts, at: u64, twice: bool) 
     let base = scratch(&format!("kill-{}", scenario.name.replace(' ', "-")));
     let world = World::make(&base, &base.join("volatile"));
     scenario.set_up(&world, artefacts);
-    let (status, log) = run_victim(&base, &apply(scenario.operation(artefacts, VICTIM)), at);
+    let (status, log) = run_victim(&base, (scenario.name, &apply(scenario.operation(artefacts, VICTIM))), at);
     let killed = !status.success();
     let what = format!("{} killed after step {at}: {log}", scenario.name);
     assert!(!killed || log.contains("dies after"), "{what}");
     if killed && twice {
-        run_victim(&base, &request(VICTIM + 1, Order::Status(operation_id(VICTIM))), 1 + at / 3);
+        let status = request(VICTIM + 9, Order::Status(operation_id(VICTIM)));
+        run_victim(&base, (scenario.name, &status), 1 + at / 3);
     }
     scenario.judge(&world, artefacts, &what);
     drop(world);

@@ -395,13 +395,21 @@ impl System for Flawed<'_> {
         self.units.reboot()
     }
 
-    fn detach(&self, layout: &Layout, operation: OperationId) -> Result<(), Cause> {
+    fn alarm(&self, layout: &Layout, operation: OperationId, after: Duration) -> Result<(), Cause> {
+        self.units.alarm(layout, operation, after)
+    }
+
+    fn uptime(&self) -> Duration {
+        self.units.uptime()
+    }
+
+    fn detach(&self, layout: &Layout, operation: OperationId, persists: bool) -> Result<(), Cause> {
         self.fail_if(&Flaw::StartsNothing)?;
         if self.flaw == Flaw::StaysUp {
             let (layout, program) = (layout.clone(), Path::new(PROGRAM));
             return Host { layout, system: self, steps: &Unobserved, program }.execute(operation);
         }
-        self.units.detach(layout, operation)?;
+        self.units.detach(layout, operation, persists)?;
         self.fail_if(&Flaw::DeniesStart)
     }
 

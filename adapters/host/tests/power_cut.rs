@@ -11,14 +11,13 @@ use std::io::{BufRead, BufReader, Read, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use seaworthy_api::host::wire::{Answer, Command as Order, Request};
+use seaworthy_api::host::wire::Request;
 use seaworthy_host::{Steps, Unobserved};
 
 use world::artefacts::Artefacts;
 use world::authority::Authority;
 use world::identity;
-use world::judge::outcome_with;
-use world::scenario::{VICTIM, for_each};
+use world::scenario::{Then, VICTIM, for_each};
 use world::{World, apply, scratch};
 
 /// The smallest disk that has the free space which the program leaves to others. Nearly all of it is a hole.
@@ -84,16 +83,13 @@ impl Steps for Pause {
 
 /// The process whose disk loses power: carries out the request that it is given.
 fn victim(arguments: &[String]) {
-    let [base, volatile] = arguments else { panic!("--victim BASE VOLATILE") };
+    let [base, volatile, name] = arguments else { panic!("--victim BASE VOLATILE SCENARIO") };
     // It lives on in the parent, which stops what it started.
     let world = std::mem::ManuallyDrop::new(World::make(Path::new(base), Path::new(volatile)));
     let mut line = String::new();
     stdin().lock().read_line(&mut line).unwrap();
     let order: Request = serde_json::from_str(&line).unwrap();
-    let reply = world.handle_with(&order, &Pause);
-    if let (Order::Apply(operation), Answer::Pending) = (&order.command, &reply.answer) {
-        outcome_with(&world, order.fence.sequence + 1, operation.id, &Pause);
-    }
+    Then::of(name).carry_through(&world, &order, &Pause);
 }
 
 /// A file that holds a disk.
@@ -163,6 +159,7 @@ fn cut_everywhere(
         let mut child = Command::new(env::current_exe().unwrap())
             .arg("--victim")
             .args([&mount, &volatile])
+            .arg(name)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

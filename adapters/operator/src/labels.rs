@@ -23,6 +23,7 @@ pub(crate) fn action(action: &Action, names: &Names) -> Label {
         Effect::Host(order) => match order.command {
             HostCommand::Facts => "host_facts",
             HostCommand::Status(_) => "host_status",
+            HostCommand::Confirm(_) => "host_confirm",
             HostCommand::Apply(_) => "host_apply",
             HostCommand::Disown => "host_disown",
             HostCommand::RequestCertificate { .. } => "host_request_certificate",

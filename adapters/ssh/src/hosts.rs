@@ -38,6 +38,15 @@ pub struct Hosts<K, D = Tcp> {
     connecting: Semaphore,
 }
 
+/// How a request may get to a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    /// Over a session that is open already, if there is one.
+    Any,
+    /// Over a connection that is opened for it.
+    New,
+}
+
 /// A reply, and who gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
@@ -78,12 +87,37 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         request: &[u8],
         deadline: Instant,
     ) -> Result<Exchange, Failure> {
+        self.exchange_by(Route::Any, connection, request, deadline).await
+    }
+
+    /// The same over a connection that is opened for this request, whatever sessions there are: its reply proves that the
+    /// host can be reached now.
+    ///
+    /// # Errors
+    /// As [`Self::exchange`].
+    pub async fn exchange_anew(
+        &self,
+        connection: &Connection,
+        request: &[u8],
+        deadline: Instant,
+    ) -> Result<Exchange, Failure> {
+        self.exchange_by(Route::New, connection, request, deadline).await
+    }
+
+    async fn exchange_by(
+        &self,
+        route: Route,
+        connection: &Connection,
+        request: &[u8],
+        deadline: Instant,
+    ) -> Result<Exchange, Failure> {
         let span = info_span!("ssh", host = &*connection.address.ip, port = connection.port);
-        self.exchange_in_turn(connection, request, deadline).instrument(span).await
+        self.exchange_in_turn(route, connection, request, deadline).instrument(span).await
     }
 
     async fn exchange_in_turn(
         &self,
+        route: Route,
         connection: &Connection,
         request: &[u8],
         deadline: Instant,
@@ -94,7 +128,9 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
             let detail = "another order to the same host did not end in time";
             Failure::Before(Cause::new(CauseKind::HostBusy, detail))
         })?;
+        // What is not taken is closed: one session for each host is enough.
         let kept = lane.take().filter(|session| session.serves(connection, &host_keys));
+        let kept = kept.filter(|_| route == Route::Any);
         if let Some(mut session) = kept {
             match self.call(&mut session, request, deadline).await {
                 // What a kept session cannot do may only mean that the host was restarted meanwhile.

@@ -35,7 +35,12 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         deadline: Instant,
     ) -> Result<Replied, Outcome> {
         let framed = frame::encode(request).map_err(|error| unsendable(&error))?;
-        let exchanged = self.exchange(connection, &framed, deadline).await.and_then(|exchange| {
+        let exchanged = if proves_contact(&request.command) {
+            self.exchange_anew(connection, &framed, deadline).await
+        } else {
+            self.exchange(connection, &framed, deadline).await
+        };
+        let exchanged = exchanged.and_then(|exchange| {
             let reply = frame::decode(&exchange.body).map_err(|error| {
                 Failure::After(Cause::new(CauseKind::ProtocolError, format!("the host's reply: {error}")))
             })?;
@@ -48,6 +53,19 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
             }
             outcome(failure, &request.command)
         })
+    }
+}
+
+/// Whether an order is there to prove that the host can be reached anew.
+const fn proves_contact(command: &Command) -> bool {
+    match command {
+        Command::Confirm(_) => true,
+        Command::Facts
+        | Command::Status(_)
+        | Command::Apply(_)
+        | Command::Disown
+        | Command::RequestCertificate(_)
+        | Command::InstallCertificate(_) => false,
     }
 }
 

@@ -344,6 +344,12 @@ fn of_links_and_units() {
             ("/spec/facts", json!(["ip", "ip"]), "spec.facts[1]", "is the same as in spec.facts[0]"),
             ("/spec/disruption", json!("Some"), "spec.disruption", "must be None, Restart, Drain or Reboot"),
             ("/spec/rollback", json!("Never"), "spec.rollback", "must be Safe or Unsafe"),
+            (
+                "/spec/confirm",
+                json!({ "withinSeconds": 9 }),
+                "spec.confirm.withinSeconds",
+                "must be from 10 to 3600, is 9",
+            ),
         ],
     );
 }

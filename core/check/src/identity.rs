@@ -108,7 +108,7 @@ fn judge_order(world: &World, id: MachineId, command: &HostCommand) -> Option<&'
     // Most orders are none of those that name the node.
     let name = || world.machine_name(id);
     match command {
-        HostCommand::Facts | HostCommand::Status(_) | HostCommand::Disown => None,
+        HostCommand::Facts | HostCommand::Status(_) | HostCommand::Confirm(_) | HostCommand::Disown => None,
         HostCommand::RequestCertificate { path, replaces } => {
             let present = identity(machine).and_then(|known| known.certificate.as_ref());
             let is_own = present.is_none_or(|present| present.is_of_node(name()));

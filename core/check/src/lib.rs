@@ -14,6 +14,7 @@ mod admission;
 mod attributes;
 mod authority;
 mod budget;
+mod confirmation;
 mod drain;
 mod exclusivity;
 mod finalizer;
@@ -76,6 +77,7 @@ pub const CHECKS: &[Invariant] = &[
     patience::INVARIANT,
     drain::INVARIANT,
     attributes::INVARIANT,
+    confirmation::INVARIANT,
 ];
 
 /// Judges a turn against what the engine knew when it ended. Empty when all is well.

@@ -22,8 +22,12 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                     continue;
                 }
                 let kind = world.in_flight().get(&action.id).map(|in_flight| in_flight.kind);
-                let reads = matches!(kind, Some(InFlightKind::Read | InFlightKind::Probe(_)) | None);
-                if !reads {
+                // What is under way ends as it would; a confirmation begins nothing.
+                let begins_nothing = matches!(
+                    kind,
+                    Some(InFlightKind::Read | InFlightKind::Probe(_) | InFlightKind::Confirm(_)) | None
+                );
+                if !begins_nothing {
                     let who = if is_paused { "the machine" } else { "the fleet" };
                     findings.against(action, format!("{kind:?} although {who} is paused"));
                 }

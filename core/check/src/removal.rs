@@ -18,7 +18,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         let machine = world.machine(id);
         let is_leaving = machine.object.as_ref().is_some_and(|object| object.meta.is_terminating());
         match &order.command {
-            HostCommand::Facts | HostCommand::Status(_) => {}
+            HostCommand::Facts | HostCommand::Status(_) | HostCommand::Confirm(_) => {}
             HostCommand::RequestCertificate { .. } | HostCommand::InstallCertificate { .. } => {
                 if is_leaving {
                     findings.against(action, "a certificate for a Machine that is being deleted".into());

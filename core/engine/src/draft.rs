@@ -226,6 +226,9 @@ impl<'a> Draft<'a> {
             HostWork::Probe(operation) => {
                 (HostCommand::Status(operation), InFlightKind::Probe(operation), self.config.read_deadline)
             }
+            HostWork::Confirm(operation, allowance) => {
+                (HostCommand::Confirm(operation), InFlightKind::Confirm(operation), allowance)
+            }
             HostWork::Disown => (HostCommand::Disown, InFlightKind::Disown, self.config.read_deadline),
             HostWork::RequestCertificate { path, replaces } => {
                 let command = HostCommand::RequestCertificate { path, replaces };
@@ -272,10 +275,21 @@ pub(crate) enum NodeWork {
 pub(crate) enum HostWork {
     Read,
     Probe(OperationId),
+    /// And how long that may take.
+    Confirm(OperationId, Duration),
     Disown,
-    RequestCertificate { path: Arc<str>, replaces: Option<Digest> },
-    InstallCertificate { path: Arc<str>, certificate: Arc<str> },
-    Change { component: ComponentId, change: Change },
+    RequestCertificate {
+        path: Arc<str>,
+        replaces: Option<Digest>,
+    },
+    InstallCertificate {
+        path: Arc<str>,
+        certificate: Arc<str>,
+    },
+    Change {
+        component: ComponentId,
+        change: Change,
+    },
 }
 
 /// What a change installs, and how long it may take.

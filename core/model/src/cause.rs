@@ -90,6 +90,9 @@ pub enum CauseKind {
     PreflightFailed,
     /// A command that belongs to the removal of a component has failed; it is there still, stopped or not.
     RemovalFailed,
+    /// Nobody has confirmed in time that the host can be reached with the new release; the previous one was restored (or
+    /// there was none).
+    NotConfirmed,
 }
 
 impl CauseKind {
@@ -106,6 +109,7 @@ impl CauseKind {
                 | Self::PreflightFailed
                 | Self::ProbeFailed
                 | Self::RollbackFailed
+                | Self::NotConfirmed
         )
     }
 
@@ -165,11 +169,12 @@ impl CauseKind {
             Self::ApiUnavailable => "ApiUnavailable",
             Self::DisruptionBudget => "DisruptionBudget",
             Self::Guard => "Guard",
+            Self::NotConfirmed => "NotConfirmed",
         }
     }
 
     /// Every cause, for parsing names back.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::ConnectionFailed,
         Self::HostKeyMismatch,
         Self::HostKeyUnknown,
@@ -198,6 +203,7 @@ impl CauseKind {
         Self::Guard,
         Self::PreflightFailed,
         Self::RemovalFailed,
+        Self::NotConfirmed,
     ];
 
     /// The cause whose [`name`](Self::name) this is.

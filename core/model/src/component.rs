@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -173,6 +174,9 @@ pub struct Content {
     /// Whether the host has to be started anew before a change from or to it is done.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reboot: bool,
+    /// What has to be confirmed, lest it be taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<Confirm>,
     /// Run from the staged release before anything that runs is touched. If it fails, nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preflight: Option<Invocation>,
@@ -184,6 +188,30 @@ pub struct Content {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes every field by reference")]
 const fn is_false(value: &bool) -> bool {
     !*value
+}
+
+/// A dead-man switch. A change to such a release, also a repair, is not over when the release is in place and healthy: the
+/// host restores what was there before unless the operator confirms, over a connection that was opened after the change,
+/// that it can still be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Confirm {
+    /// Seconds after which it is restored, by the host's own clock: from [`Self::WITHIN_MIN`] to [`Self::WITHIN_MAX`]. They
+    /// begin anew when the host was started anew in between.
+    pub within_seconds: u32,
+}
+
+impl Confirm {
+    /// The shortest time, in seconds: a new connection and its answer take some.
+    pub const WITHIN_MIN: u32 = 10;
+    /// The longest time, in seconds: so long a host that is cut off stays so.
+    pub const WITHIN_MAX: u32 = 3600;
+
+    /// The time within which the operator has to confirm.
+    #[must_use]
+    pub const fn window(self) -> Duration {
+        Duration::from_secs(self.within_seconds as u64)
+    }
 }
 
 /// A program that is run on the host, without a shell.
@@ -405,8 +433,8 @@ pub struct Recipe {
 impl Recipe {
     /// The id of the release that this recipe makes: version, artefact (without its URL: bytes count, not where
     /// they come from), files, links, unit, parameters, facts, and what is kept on the host for the day when it is
-    /// removed. The probe, the preflight, the rollback policy and the reboot do not go in, since they change nothing in the
-    /// files of the host.
+    /// removed. The probe, the preflight, the rollback policy, the reboot and the confirmation do not go in, since they change
+    /// nothing in the files of the host.
     /// What is absent leaves no trace: a field that is new changes no id.
     #[must_use]
     pub fn release_id(&self) -> ReleaseId {
@@ -534,5 +562,6 @@ mod tests {
         assert!(!changed(|r| r.content.preflight = Some(invocation(&["bin/webd", "check"]))));
         assert!(!changed(|r| r.content.rollback = Rollback::Unsafe));
         assert!(!changed(|r| r.content.reboot = true));
+        assert!(!changed(|r| r.content.confirm = Some(Confirm { within_seconds: 60 })));
     }
 }

@@ -71,7 +71,8 @@ pub struct Connection {
 pub enum HostCommand {
     /// Report what is there. Changes nothing but the remembered fence.
     Facts,
-    /// Do one operation, and report once it ended. The host goes on with it when the connection is lost.
+    /// Do one operation, and report once it ended or waits for its confirmation. The host goes on with it when the connection
+    /// is lost.
     Apply(Box<Operation>),
     /// Report what is there, and what became of an operation.
     Status(OperationId),
@@ -93,6 +94,13 @@ pub enum HostCommand {
         /// The certificate, and others that lead to its issuer: PEM.
         certificate: Arc<str>,
     },
+    /// End an operation that is [`OperationState::Unconfirmed`] with success, and report once it ended. One that is over is
+    /// answered with how it ended.
+    ///
+    /// It is the proof that the host can be reached anew, so a driver carries it over a connection that it opens for this
+    /// order, to the pinned host key as always: never over one that was there before, which a firewall may go on
+    /// letting through.
+    Confirm(OperationId),
 }
 
 /// One change of one component.
@@ -131,8 +139,8 @@ pub struct Release {
 }
 
 /// The fence of an order to a host. The host refuses an order of another owner, and one that is older than what it
-/// has seen: (epoch, sequence) must grow. Only a repeated [`HostCommand::Apply`] of the same operation, and
-/// [`HostCommand::Status`], are answered again.
+/// has seen: (epoch, sequence) must grow. Only a repeated [`HostCommand::Apply`] or [`HostCommand::Confirm`] of the
+/// same operation, and [`HostCommand::Status`], are answered again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFence {
     /// The Machine in whose name we act.
@@ -264,6 +272,19 @@ pub enum OperationState {
     Succeeded,
     /// It failed; what was there before is there again, unless the cause says otherwise.
     Failed(Cause),
+    /// The new release is in place and healthy. The host takes it back by itself unless that is confirmed in time.
+    Unconfirmed,
+}
+
+impl OperationState {
+    /// Whether it has not ended.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        match self {
+            Self::Running | Self::Unconfirmed => true,
+            Self::Interrupted | Self::Succeeded | Self::Failed(_) => false,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use seaworthy_api::host::wire::{Change, Operation, Release};
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Fact, Invocation, Link, Probe, ProbeCheck,
-    Recipe, Rollback, Unit,
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Fact, Invocation, Link, Probe,
+    ProbeCheck, Recipe, Rollback, Unit,
 };
 use seaworthy_model::digest::Digest;
 use seaworthy_model::removal::Removal;
@@ -137,6 +137,8 @@ pub struct Edition {
     pub bare: bool,
     /// Whether the host is started anew when it comes.
     pub reboot: bool,
+    /// Whether it has to be confirmed.
+    pub confirm: bool,
 }
 
 pub const OLD: Edition = Edition {
@@ -147,6 +149,7 @@ pub const OLD: Edition = Edition {
     fit: true,
     bare: false,
     reboot: false,
+    confirm: false,
 };
 pub const NEW: Edition = Edition { version: "1.1.0", link: "/usr/local/bin/webnew", ..OLD };
 pub const SICK: Edition = Edition { version: "1.2.0", healthy: false, link: "/usr/local/bin/websick", ..OLD };
@@ -155,9 +158,16 @@ pub const BARE: Edition = Edition { version: "1.4.0", bare: true, link: "/usr/lo
 pub const ANEW: Edition = Edition { version: "1.5.0", reboot: true, link: "/usr/local/bin/webanew", ..OLD };
 pub const SICK_ANEW: Edition =
     Edition { version: "1.6.0", reboot: true, link: "/usr/local/bin/websickanew", ..SICK };
+pub const GUARDED: Edition =
+    Edition { version: "1.7.0", confirm: true, link: "/usr/local/bin/webguarded", ..OLD };
+pub const GUARDED_ANEW: Edition =
+    Edition { version: "1.8.0", reboot: true, link: "/usr/local/bin/webguardedanew", ..GUARDED };
 
 /// Every edition.
-pub const ALL: [Edition; 7] = [OLD, NEW, SICK, UNFIT, BARE, ANEW, SICK_ANEW];
+pub const ALL: [Edition; 9] = [OLD, NEW, SICK, UNFIT, BARE, ANEW, SICK_ANEW, GUARDED, GUARDED_ANEW];
+
+/// Within so many seconds an edition has to be confirmed.
+pub const WITHIN: u32 = 60;
 
 /// What the daemon leaves behind on a host where it ran, with something mounted in it.
 pub const LEFT: &str = "/var/lib/webd";
@@ -223,6 +233,7 @@ impl Edition {
                 facts: vec![Fact::MachineName],
                 rollback: self.rollback,
                 reboot: self.reboot,
+                confirm: self.confirm.then_some(Confirm { within_seconds: WITHIN }),
                 preflight: Some(shell(if self.fit { "test -x bin/webd" } else { "echo unfit >&2; exit 7" })),
                 removal: Some(Removal {
                     before_stop: vec![shell("test -x bin/webd"), shell("test -e etc/webd.conf")],

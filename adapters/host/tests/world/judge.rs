@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use seaworthy_api::host::wire::{Answer, Command, Facts, Operation, Reply};
 use seaworthy_host::{Steps, System, Unobserved};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{Drift, OperationId, OperationState};
 
-use super::artefacts::{Edition, LEFT, NEW, OLD, SICK};
+use super::artefacts::{Edition, LEFT, NEW, OLD, SICK, WITHIN};
 use super::{World, apply, request};
 
 /// What is reported after a request that was answered.
@@ -47,6 +48,18 @@ pub fn outcome_with(
             ended => return ended,
         }
     }
+}
+
+/// Confirms an operation that waits for that.
+pub fn confirm(world: &World, sequence: u64, id: OperationId, steps: &dyn Steps) -> Reply {
+    world.handle_with(&request(sequence, Command::Confirm(id)), steps)
+}
+
+/// Lets the time pass in which an operation is to be confirmed: the alarm rings, and what it calls is carried out.
+pub fn lapse(world: &World, id: OperationId, steps: &dyn Steps) {
+    let units = world.units(steps);
+    assert_eq!(units.pass(Duration::from_secs(WITHIN.into())), [id], "its alarm rings, and no other");
+    world.with_host(&units, steps, |host| host.execute(id)).unwrap();
 }
 
 /// How often an operation has started the host anew, as its journal proves it.

@@ -4,11 +4,15 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use seaworthy_api::host::wire::{Answer, Operation};
-use seaworthy_model::host::OperationState;
+use seaworthy_api::host::wire::{Answer, Command, Operation, Request};
+use seaworthy_host::{Steps, Unobserved};
+use seaworthy_model::host::{OperationId, OperationState};
 
-use super::artefacts::{ALL, ANEW, Artefacts, BARE, Edition, LEFT, NEW, OLD, SICK, SICK_ANEW, UNFIT, remove};
-use super::judge::{assert_whole, outcome, started_anew};
+use super::artefacts::{
+    ALL, ANEW, Artefacts, BARE, Edition, GUARDED, GUARDED_ANEW, LEFT, NEW, OLD, SICK, SICK_ANEW, UNFIT,
+    remove,
+};
+use super::judge::{assert_whole, confirm, facts, lapse, outcome, outcome_with, started_anew};
 use super::units::MOUNTS;
 use super::{World, apply, operation_id};
 
@@ -25,6 +29,15 @@ pub struct Scenario {
     pub after: Option<Edition>,
     /// Whether it is to fail, with what was there before restored.
     pub fails: bool,
+    /// What is done about it if it has to be confirmed.
+    pub then: Then,
+}
+
+/// What is done about an operation that has to be confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    Confirm,
+    Lapse,
 }
 
 pub enum Ordered {
@@ -32,7 +45,7 @@ pub enum Ordered {
     Remove,
 }
 
-pub const SCENARIOS: [Scenario; 12] = [
+pub const SCENARIOS: [Scenario; 18] = [
     Scenario {
         name: "install",
         before: None,
@@ -40,6 +53,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(NEW),
         after: Some(NEW),
         fails: false,
+        then: Then::Confirm,
     },
     Scenario {
         name: "upgrade",
@@ -48,6 +62,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(NEW),
         after: Some(NEW),
         fails: false,
+        then: Then::Confirm,
     },
     Scenario {
         name: "repair",
@@ -56,6 +71,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(NEW),
         after: Some(NEW),
         fails: false,
+        then: Then::Confirm,
     },
     Scenario {
         name: "failing upgrade",
@@ -64,6 +80,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(SICK),
         after: Some(SICK),
         fails: true,
+        then: Then::Confirm,
     },
     Scenario {
         name: "failing preflight",
@@ -72,6 +89,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(UNFIT),
         after: Some(UNFIT),
         fails: true,
+        then: Then::Confirm,
     },
     Scenario {
         name: "bare release",
@@ -80,6 +98,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(BARE),
         after: Some(BARE),
         fails: false,
+        then: Then::Confirm,
     },
     Scenario {
         name: "failing install",
@@ -88,6 +107,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(SICK),
         after: Some(SICK),
         fails: true,
+        then: Then::Confirm,
     },
     Scenario {
         name: "reboot",
@@ -96,6 +116,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(ANEW),
         after: Some(ANEW),
         fails: false,
+        then: Then::Confirm,
     },
     Scenario {
         name: "reboot for the first release",
@@ -104,6 +125,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(ANEW),
         after: Some(ANEW),
         fails: false,
+        then: Then::Confirm,
     },
     Scenario {
         name: "reboot and back",
@@ -112,6 +134,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(SICK_ANEW),
         after: Some(SICK_ANEW),
         fails: true,
+        then: Then::Confirm,
     },
     Scenario {
         name: "reboot for what goes",
@@ -120,6 +143,61 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Install(NEW),
         after: Some(NEW),
         fails: false,
+        then: Then::Confirm,
+    },
+    Scenario {
+        name: "confirmed",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Install(GUARDED),
+        after: Some(GUARDED),
+        fails: false,
+        then: Then::Confirm,
+    },
+    Scenario {
+        name: "lapsed",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Install(GUARDED),
+        after: Some(GUARDED),
+        fails: true,
+        then: Then::Lapse,
+    },
+    Scenario {
+        name: "lapsed first release",
+        before: None,
+        damage: none,
+        order: Ordered::Install(GUARDED),
+        after: Some(GUARDED),
+        fails: true,
+        then: Then::Lapse,
+    },
+    Scenario {
+        name: "repair that is confirmed",
+        before: Some(GUARDED),
+        damage: hand_edit,
+        order: Ordered::Install(GUARDED),
+        after: Some(GUARDED),
+        fails: false,
+        then: Then::Confirm,
+    },
+    Scenario {
+        name: "reboot and confirmed",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Install(GUARDED_ANEW),
+        after: Some(GUARDED_ANEW),
+        fails: false,
+        then: Then::Confirm,
+    },
+    Scenario {
+        name: "reboot and lapsed",
+        before: Some(OLD),
+        damage: none,
+        order: Ordered::Install(GUARDED_ANEW),
+        after: Some(GUARDED_ANEW),
+        fails: true,
+        then: Then::Lapse,
     },
     Scenario {
         name: "remove",
@@ -128,6 +206,7 @@ pub const SCENARIOS: [Scenario; 12] = [
         order: Ordered::Remove,
         after: None,
         fails: false,
+        then: Then::Confirm,
     },
 ];
 
@@ -165,6 +244,41 @@ pub fn for_each(what: &str, interrupt: impl Fn(&Scenario) -> u64 + Sync) {
     println!("{what} after each of {} steps in all; recovery was complete each time", total.into_inner());
 }
 
+impl Then {
+    /// What is done in the scenario of this name.
+    pub fn of(name: &str) -> Self {
+        SCENARIOS
+            .iter()
+            .find(|scenario| scenario.name == name)
+            .map_or(Self::Confirm, |scenario| scenario.then)
+    }
+
+    /// Puts an end to an operation that waits to be confirmed.
+    fn settle(self, world: &World, sequence: u64, id: OperationId, steps: &dyn Steps) {
+        match self {
+            Self::Confirm => drop(confirm(world, sequence, id, steps)),
+            Self::Lapse => lapse(world, id, steps),
+        }
+    }
+
+    /// What a victim does: gives an order, and sees an operation to its end.
+    pub fn carry_through(self, world: &World, order: &Request, steps: &dyn Steps) {
+        let reply = world.handle_with(order, steps);
+        let Command::Apply(operation) = &order.command else { return };
+        let (id, sequence) = (operation.id, order.fence.sequence);
+        let state = match reply.answer {
+            Answer::Pending => outcome_with(world, sequence + 1, id, steps),
+            Answer::Done(facts) => facts.operation.map(|report| report.state),
+            Answer::Later(_) | Answer::Refused(_) => None,
+        };
+        if state == Some(OperationState::Unconfirmed) {
+            self.settle(world, sequence + 6, id, steps);
+            // Who is restored after a reboot goes on after another one.
+            outcome_with(world, sequence + 7, id, steps);
+        }
+    }
+}
+
 impl Scenario {
     /// Brings a new host to where the operation begins.
     pub fn set_up(&self, world: &World, artefacts: &Artefacts) {
@@ -179,7 +293,11 @@ impl Scenario {
         let (id, sequence) = (operation.id, operation.id.sequence);
         let reply = world.handle(&apply(operation));
         assert!(matches!(reply.answer, Answer::Done(_) | Answer::Pending), "{what}: {reply:?}");
-        assert_eq!(outcome(world, sequence + 1, id), Some(OperationState::Succeeded), "{what}");
+        let mut state = outcome(world, sequence + 1, id);
+        if state == Some(OperationState::Unconfirmed) {
+            state = facts(confirm(world, sequence + 5, id, &Unobserved)).operation.map(|report| report.state);
+        }
+        assert_eq!(state, Some(OperationState::Succeeded), "{what}");
     }
 
     /// The operation, under some number.
@@ -193,9 +311,13 @@ impl Scenario {
     /// After a second call the host has the old or the new release, and what it says about the operation is true. Then the
     /// same order succeeds, under a new name.
     pub fn judge(&self, world: &World, artefacts: &Artefacts, what: &str) {
-        let state = outcome(world, VICTIM + 2, operation_id(VICTIM));
+        let mut state = outcome(world, VICTIM + 12, operation_id(VICTIM));
+        if state == Some(OperationState::Unconfirmed) {
+            self.then.settle(world, VICTIM + 17, operation_id(VICTIM), &Unobserved);
+            state = outcome(world, VICTIM + 18, operation_id(VICTIM));
+        }
         let what = format!("{what}\nthen {state:?}");
-        let damaged = self.name == "repair";
+        let damaged = self.name.starts_with("repair");
         match &state {
             Some(OperationState::Succeeded) if !self.fails => self.assert_is(world, self.after, &what),
             Some(OperationState::Failed(_)) if self.fails => self.assert_is(world, self.before, &what),
@@ -212,7 +334,7 @@ impl Scenario {
             assert_eq!(started_anew(world, operation_id(VICTIM)), halves, "{what}: reboots");
         }
         if !self.fails {
-            self.carry_out(world, self.operation(artefacts, VICTIM + 20), &format!("{what}, then again"));
+            self.carry_out(world, self.operation(artefacts, VICTIM + 25), &format!("{what}, then again"));
             self.assert_is(world, self.after, &what);
         }
     }

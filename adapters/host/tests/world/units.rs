@@ -31,6 +31,8 @@ pub struct Units<'a> {
     clock: Cell<Duration>,
     /// Whether what runs detached runs beside this, in a thread, or before this goes on.
     pub beside: bool,
+    /// Whether it sets alarms.
+    pub alarms: bool,
 }
 
 impl<'a> Units<'a> {
@@ -38,7 +40,7 @@ impl<'a> Units<'a> {
         fs::create_dir_all(volatile.join("loaded")).unwrap();
         let files = prefix.join("etc/systemd/system");
         let clock = Cell::new(Duration::ZERO);
-        Self { files, volatile: volatile.to_owned(), steps, clock, beside: false }
+        Self { files, volatile: volatile.to_owned(), steps, clock, beside: false, alarms: true }
     }
 
     /// What systemd does at a boot: everything that is wanted is read and started.
@@ -57,6 +59,22 @@ impl<'a> Units<'a> {
             // A unit that does not start is found by whoever looks after it.
             let _ = self.start(&name);
         }
+    }
+
+    /// Lets time pass on the host; the operations whose alarm rings then are to be executed.
+    pub fn pass(&self, span: Duration) -> Vec<OperationId> {
+        let now = self.uptime() + span;
+        fs::write(self.volatile.join("uptime"), now.as_millis().to_string()).unwrap();
+        let names = fs::read_dir(&self.volatile).unwrap().map(|entry| entry.unwrap().path());
+        let mut rings = Vec::new();
+        for path in names.filter(|path| path.extension().is_some_and(|extension| extension == "alarm")) {
+            let at = Duration::from_millis(fs::read_to_string(&path).unwrap().parse().unwrap());
+            if at <= now {
+                fs::remove_file(&path).unwrap();
+                rings.extend(OperationId::parse(path.file_stem().unwrap().to_str().unwrap()));
+            }
+        }
+        rings
     }
 
     /// How often the host was started.
@@ -200,7 +218,7 @@ impl System for Units<'_> {
         Ok(())
     }
 
-    fn detach(&self, layout: &Layout, operation: OperationId) -> Result<(), Cause> {
+    fn detach(&self, layout: &Layout, operation: OperationId, _: bool) -> Result<(), Cause> {
         let layout = layout.clone();
         if self.beside {
             let (prefix, volatile) = (layout.prefix().to_owned(), self.volatile.clone());
@@ -212,6 +230,20 @@ impl System for Units<'_> {
             return Ok(());
         }
         Host { layout, system: self, steps: self.steps, program: Path::new(PROGRAM) }.execute(operation)
+    }
+
+    fn alarm(&self, _: &Layout, operation: OperationId, after: Duration) -> Result<(), Cause> {
+        if !self.alarms {
+            return Err(failed("alarm", "it sets none"));
+        }
+        let at = self.uptime() + after;
+        fs::write(self.volatile.join(format!("{operation}.alarm")), at.as_millis().to_string()).unwrap();
+        Ok(())
+    }
+
+    fn uptime(&self) -> Duration {
+        let text = fs::read_to_string(self.volatile.join("uptime"));
+        text.map_or(Duration::ZERO, |text| Duration::from_millis(text.parse().unwrap()))
     }
 
     fn now(&self) -> Duration {

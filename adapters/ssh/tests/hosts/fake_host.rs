@@ -208,6 +208,11 @@ impl Net {
         host
     }
 
+    /// Takes the host at `address` away from whoever dials it. What is connected stays so.
+    pub(crate) fn take(&self, address: &str) {
+        self.0.hosts.lock().unwrap().remove(&address.parse().unwrap());
+    }
+
     /// How often anybody has dialed.
     pub(crate) fn dialed(&self) -> usize {
         self.0.dialed.load(SeqCst)

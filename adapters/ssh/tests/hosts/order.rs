@@ -1,9 +1,12 @@
 //! Whole orders, in the words of the host's protocol.
 
+use std::sync::atomic::Ordering::SeqCst;
+
 use seaworthy_api::host::frame::{self, HEADER};
 use seaworthy_api::host::wire::{Answer, Command, Fence, PROTOCOL, Reply, Request};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::event::Outcome;
+use seaworthy_model::host::OperationId;
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_ssh::Replied;
@@ -65,6 +68,55 @@ async fn an_order_that_cannot_arrive_is_retryable() {
     let mut connection = setting.connection(1);
     connection.host_keys = [pin(&fresh_key(russh::keys::Algorithm::Ed25519)).into()].into();
     let end = setting.hosts().execute(&connection, &request(Command::Disown), later()).await;
+    let Err(Outcome::Retryable(cause)) = end else { panic!("not retryable: {end:?}") };
+    assert_eq!(cause.kind, CauseKind::HostKeyMismatch);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_confirmation_never_comes_over_a_session_that_was_there_before() {
+    let setting = Setting::new();
+    let pending = frame::encode(&Reply::new(Answer::Pending)).unwrap()[HEADER..].to_vec();
+    let host = setting.net.put(&address(1), setting.host(Shell::replying(PROGRAM, &pending)));
+    let hosts = setting.hosts();
+    let connection = setting.connection(1);
+    let id = OperationId { epoch: Epoch(2), sequence: 1 };
+    for (command, connections) in [
+        (Command::Facts, 1),
+        (Command::Status(id), 1),
+        (Command::Confirm(id), 2),
+        (Command::Confirm(id), 3),
+        (Command::Status(id), 3),
+    ] {
+        hosts.execute(&connection, &request(command.clone()), later()).await.unwrap();
+        assert_eq!(host.connections.load(SeqCst), connections, "{command:?}");
+    }
+    assert_eq!(hosts.idle(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_only_lets_old_sessions_through_is_not_confirmed() {
+    let setting = Setting::new();
+    let pending = frame::encode(&Reply::new(Answer::Pending)).unwrap()[HEADER..].to_vec();
+    setting.net.put(&address(1), setting.host(Shell::replying(PROGRAM, &pending)));
+    let hosts = setting.hosts();
+    let connection = setting.connection(1);
+    hosts.execute(&connection, &request(Command::Facts), later()).await.unwrap();
+    setting.net.take(&address(1));
+    let id = OperationId { epoch: Epoch(2), sequence: 1 };
+    hosts.execute(&connection, &request(Command::Status(id)), later()).await.unwrap();
+    let end = hosts.execute(&connection, &request(Command::Confirm(id)), later()).await;
+    let Err(Outcome::Retryable(cause)) = end else { panic!("not retryable: {end:?}") };
+    assert_eq!(cause.kind, CauseKind::ConnectionFailed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_confirmation_is_brought_to_the_pinned_host_alone() {
+    let setting = Setting::new();
+    setting.net.put(&address(1), setting.host(Shell::replying(PROGRAM, b"{}")));
+    let mut connection = setting.connection(1);
+    connection.host_keys = [pin(&fresh_key(russh::keys::Algorithm::Ed25519)).into()].into();
+    let id = OperationId { epoch: Epoch(2), sequence: 1 };
+    let end = setting.hosts().execute(&connection, &request(Command::Confirm(id)), later()).await;
     let Err(Outcome::Retryable(cause)) = end else { panic!("not retryable: {end:?}") };
     assert_eq!(cause.kind, CauseKind::HostKeyMismatch);
 }

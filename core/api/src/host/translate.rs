@@ -56,6 +56,7 @@ fn command(command: &HostCommand, names: &Names) -> Result<wire::Command, Unknow
     Ok(match command {
         HostCommand::Facts => wire::Command::Facts,
         HostCommand::Status(id) => wire::Command::Status(*id),
+        HostCommand::Confirm(id) => wire::Command::Confirm(*id),
         HostCommand::Disown => wire::Command::Disown,
         HostCommand::RequestCertificate { path, replaces } => {
             let request = wire::CertificateRequest { path: path.clone(), replaces: *replaces };
@@ -169,6 +170,7 @@ fn facts_of(
             state: match operation.state {
                 OperationState::Failed(cause) => OperationState::Failed(bounded(cause)),
                 state @ (OperationState::Running
+                | OperationState::Unconfirmed
                 | OperationState::Interrupted
                 | OperationState::Succeeded) => state,
             },

@@ -50,7 +50,7 @@ pub struct Fence {
 pub enum Command {
     /// Report what is there.
     Facts,
-    /// Do one operation, and answer once it has ended.
+    /// Do one operation, and answer once it has ended or waits to be confirmed.
     Apply(Box<Operation>),
     /// Report what is there, and what became of this operation.
     Status(OperationId),
@@ -61,6 +61,9 @@ pub enum Command {
     RequestCertificate(CertificateRequest),
     /// Put a certificate into its place, with the key that waits for it.
     InstallCertificate(CertificateFile),
+    /// End this operation, which waits for that, with success, and answer once it has ended. It comes over a connection that
+    /// was opened for it.
+    Confirm(OperationId),
 }
 
 /// Where a certificate is wanted.

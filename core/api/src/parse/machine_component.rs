@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use seaworthy_model::certificate::NodeIdentity;
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Disruption, Fact, Link, Rollback, Unit,
-    VersionObject, VersionSpec,
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Disruption, Fact, Link, Rollback,
+    Unit, VersionObject, VersionSpec,
 };
 use seaworthy_model::digest::Digest;
 use seaworthy_model::id::{Kind, VersionId};
@@ -176,7 +176,16 @@ fn content(root: Field<'_>, spec: &MachineComponentSpec, faults: &mut Faults) ->
     let message = "must not be set without a unit";
     faults.require(root.name("removal").name("beforeStop"), is_served, message);
     let reboot = spec.disruption == Disruption::Reboot.name();
-    Content { files, links, unit, probe, facts, rollback, reboot, preflight, removal }
+    let confirm = spec.confirm.as_ref().and_then(|read| confirm(root.name("confirm"), read, faults));
+    let is_restored = spec.confirm.is_none() || rollback == Rollback::Safe;
+    faults.require(root.name("confirm"), is_restored, "must not be set when rollback is Unsafe");
+    Content { files, links, unit, probe, facts, rollback, reboot, confirm, preflight, removal }
+}
+
+fn confirm(field: Field<'_>, read: &v1alpha1::Confirm, faults: &mut Faults) -> Option<Confirm> {
+    let range = (Confirm::WITHIN_MIN, Confirm::WITHIN_MAX);
+    let within_seconds = faults.number(field.name("withinSeconds"), read.within_seconds, range)?;
+    Some(Confirm { within_seconds })
 }
 
 fn files(field: Field<'_>, files: &[v1alpha1::ConfigFile], faults: &mut Faults) -> Vec<ConfigFile> {

@@ -204,6 +204,9 @@ const DEPENDENCY_CYCLE: &str = "components that are wanted depend on each other 
 const LAST_SCHEDULABLE_NODE: &str = "other Nodes are being emptied and no Node besides takes pods, so this one is emptied after them: if it \
      takes long, see what keeps the others, or give their pods another Node";
 
+const NOT_CONFIRMED: &str = "nobody could reach the host anew with the new release, so it took it back; what was there before is back. Look for what \
+     the release does to the network, the firewall or SSH; change spec.retry to try it once more";
+
 const REMOVAL_FAILED: &str = "a command of the component's removal failed on the host, so it is not removed yet; it is tried \
      again by itself: see what it said in the journal of the operation";
 
@@ -273,6 +276,7 @@ pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
             "the new release did not become healthy, and the previous one could not be restored: repair the host by \
              hand, then change spec.retry"
         }
+        CauseKind::NotConfirmed => NOT_CONFIRMED,
         CauseKind::HostFailed => "the host's systemd or file system failed: look at its journal",
         CauseKind::ApiRefused => "the API server refused a request of the operator: see the operator's log",
         CauseKind::ApiUnavailable => "the API server does not answer",

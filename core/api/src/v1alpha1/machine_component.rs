@@ -37,6 +37,11 @@ use super::schema::{self, Rule, rule, rules};
             field: ".removal.beforeStop",
             message: "must not be set without a unit",
         },
+        Rule {
+            rule: "!has(self.confirm) || self.rollback == 'Safe'",
+            field: ".confirm",
+            message: "must not be set when rollback is Unsafe",
+        },
     ]),
 )))]
 #[serde(rename_all = "camelCase")]
@@ -129,10 +134,27 @@ pub struct MachineComponentSpec {
     #[serde(default = "rollback_default")]
     #[cfg_attr(feature = "crd", schemars(extend("enum" = ["Safe", "Unsafe"])))]
     pub rollback: String,
+    /// A dead-man switch, for what could cut a host off: its network, its firewall, its SSH server. Once this version is in
+    /// place and healthy, after the reboot if it needs one, the operator has to reach the host anew, over a new connection,
+    /// and confirm. If that does not come in time, the host restores the previous release by itself, and the version counts as
+    /// failed there. A repair of this version is confirmed as well; going back to the previous release is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<Confirm>,
     /// The client certificate of its node, which a kubelet needs: before the component is installed, a key for it is made
     /// on the host, which it never leaves, and its certificate is put there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_identity: Option<NodeIdentity>,
+}
+
+/// Until when a change has to be confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Confirm {
+    /// Seconds after which the host restores the previous release unless the operator has confirmed. They begin anew if the
+    /// host is started anew in between.
+    #[cfg_attr(feature = "crd", schemars(range(min = 10, max = 3600)))]
+    pub within_seconds: i64,
 }
 
 /// The client certificate by which a kubelet is known: `system:node:<name of the Machine>`, in group `system:nodes`.

@@ -23,8 +23,8 @@ pub use condition::Condition;
 pub use int_or_string::IntOrString;
 pub use machine::{Address, ComponentStatus, FailedRelease, Identity, MachineSpec, MachineStatus, Ssh};
 pub use machine_component::{
-    Artefact, ConfigFile, ExecProbe, HttpProbe, Invocation, Link, MachineComponentSpec, NodeIdentity, Probe,
-    Removal, TcpProbe, Unit,
+    Artefact, ConfigFile, Confirm, ExecProbe, HttpProbe, Invocation, Link, MachineComponentSpec,
+    NodeIdentity, Probe, Removal, TcpProbe, Unit,
 };
 pub use node_attributes::{NodeLabels, NodeTaint};
 pub use requirement::Requirement;

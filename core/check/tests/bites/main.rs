@@ -1,6 +1,7 @@
 //! Every invariant bites: an honest turn passes, and the same turn with one thing wrong does not.
 
 mod attributes;
+mod confirmation;
 mod drain;
 #[path = "../../../engine/tests/fixture/mod.rs"]
 mod fixture;
@@ -394,6 +395,7 @@ fn every_invariant_has_a_name_of_its_own() {
         "attributes",
         "authority",
         "budget",
+        "confirmation",
         "drain",
         "exclusivity",
         "finalizer",

@@ -236,6 +236,7 @@ impl World {
                 | InFlightKind::Watch
                 | InFlightKind::Read
                 | InFlightKind::Probe(_)
+                | InFlightKind::Confirm(_)
                 | InFlightKind::Change(..)
                 | InFlightKind::Disown
                 | InFlightKind::Identify

@@ -15,6 +15,7 @@ use seaworthy_model::machine::{FailedRelease, Installed};
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
+use super::confirmation::Waiting;
 use super::repairs::Part;
 use super::{Failure, InFlight, InFlightKind, Machine, Retry, World};
 use crate::queue::Priority;
@@ -183,6 +184,7 @@ impl World {
             self.note_repair(id, in_flight.kind, facts);
             self.learn(id, &in_flight, facts, ours);
         }
+        let waiting = self.awaited(id, &outcome);
         let presumes =
             [Sabotage::UnknownIsSuccess, Sabotage::UnknownIsFailure].map(|switch| self.is_sabotaged(switch));
         self.change(id, |machine| {
@@ -194,14 +196,20 @@ impl World {
             // The spec was changed meanwhile: it may have been another host that answered.
             let generation = machine.object.as_ref().map(|object| object.meta.generation);
             machine.host.stale |= generation != in_flight.generation;
+            let waiting = waiting.filter(|waiting| waiting.lasts(machine, now));
             let poll = machine.uncertain.is_some() && machine.host.trouble.is_none();
-            if poll {
+            if poll && !waiting.is_some_and(Waiting::is_news) {
                 machine.host.retry.not_before = now + POLL;
             } else if machine.host.trouble.is_some() {
                 terms.back_off(&mut machine.host.retry, now, key(id));
+                if let Some(waiting) = waiting {
+                    waiting.hurry(machine, now);
+                }
             }
+            // Who waits to be reached anew is at work, and puts an end to that by itself.
             if machine.host.failures >= terms.config.unreachable_after
                 && machine.host.unreachable_since.is_none()
+                && waiting.is_none()
             {
                 machine.host.unreachable_since = Some(now.whole_seconds());
                 machine.parked = true;
@@ -342,9 +350,17 @@ fn settle_host(machine: &mut Machine, in_flight: &InFlight, outcome: Outcome, ou
             settle_trouble(machine, cause);
         }
         Outcome::Refused(cause) => {
+            let unconfirmed = machine.unconfirmed().cloned();
             machine.uncertain = None;
             machine.host.stale = true;
-            settle_refusal(machine, in_flight, cause);
+            match unconfirmed {
+                // It counts at once: until the host is read again somebody else could be started in its place.
+                Some(report) if matches!(kind, InFlightKind::Confirm(_)) && cause.kind.blames_release() => {
+                    machine.host.trouble = None;
+                    note_failure(machine, &report, &cause);
+                }
+                Some(_) | None => settle_refusal(machine, in_flight, cause),
+            }
         }
         Outcome::Unknown => {
             if !matches!(kind, InFlightKind::Change(..)) {
@@ -372,6 +388,7 @@ fn settle_facts(
         | InFlightKind::Tell(_)
         | InFlightKind::Read
         | InFlightKind::Probe(_)
+        | InFlightKind::Confirm(_)
         | InFlightKind::Cordon
         | InFlightKind::Uncordon
         | InFlightKind::Attributes { .. }
@@ -399,7 +416,7 @@ fn settle_facts(
     let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
     if let Some(report) = facts.operation.as_ref().filter(|_| is_ours) {
         match &report.state {
-            OperationState::Running => {
+            OperationState::Running | OperationState::Unconfirmed => {
                 machine.uncertain = Some(report.id);
                 machine.host.stale = true;
             }

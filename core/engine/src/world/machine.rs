@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use seaworthy_model::cause::Cause;
 use seaworthy_model::component::{Architecture, CgroupVersion};
 use seaworthy_model::effect::ActionId;
-use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationState};
+use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationReport, OperationState};
 use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
 use seaworthy_model::machine::{
     ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason, Truth,
@@ -243,9 +243,17 @@ impl Machine {
     #[must_use]
     pub fn is_changing(&self, component: ComponentId) -> bool {
         let facts = self.host.facts.as_ref();
-        facts.and_then(|facts| facts.operation.as_ref()).is_some_and(|operation| {
-            operation.component == component && operation.state == OperationState::Running
-        })
+        facts
+            .and_then(|facts| facts.operation.as_ref())
+            .is_some_and(|operation| operation.component == component && operation.state.is_open())
+    }
+
+    /// The operation that waits on the host for its confirmation, as the host was read last.
+    #[must_use]
+    pub fn unconfirmed(&self) -> Option<&OperationReport> {
+        let report = self.host.facts.as_ref()?.operation.as_ref()?;
+        let is_open = report.state == OperationState::Unconfirmed && self.uncertain == Some(report.id);
+        is_open.then_some(report)
     }
 
     /// What is installed of `component`: first hand if the host was read in this epoch, else as recorded.

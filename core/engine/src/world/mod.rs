@@ -12,6 +12,7 @@
 mod api_servers;
 mod attributes;
 mod certificates;
+mod confirmation;
 mod drain;
 mod finished;
 mod fleet;
@@ -180,6 +181,8 @@ pub enum InFlightKind {
     Read,
     /// Asks a host for an operation.
     Probe(OperationId),
+    /// Confirms an operation of a host.
+    Confirm(OperationId),
     /// Changes a component of a host.
     Change(OperationId, ComponentId, Option<Installed>),
     /// Gives a host up.
@@ -216,6 +219,7 @@ impl InFlightKind {
         match self {
             Self::Read
             | Self::Probe(_)
+            | Self::Confirm(_)
             | Self::Change(..)
             | Self::Disown
             | Self::Identify

@@ -1,6 +1,5 @@
 //! Who uses a version: without it nobody could repair or remove what is installed.
 
-use seaworthy_model::host::OperationState;
 use seaworthy_model::id::{ComponentId, MachineId, VersionId};
 use seaworthy_model::machine::Want;
 
@@ -93,8 +92,7 @@ impl Machine {
     fn may_be_installing(&self, version: VersionId) -> bool {
         let Some(operation) = self.uncertain else { return self.is_unresolved() };
         let report = self.host.facts.as_ref().and_then(|facts| facts.operation.as_ref());
-        let running =
-            report.filter(|report| report.id == operation && report.state == OperationState::Running);
+        let running = report.filter(|report| report.id == operation && report.state.is_open());
         match running {
             Some(report) => report.release.is_some_and(|release| release.version == version),
             None => self.installs == Some(version),

@@ -11,7 +11,7 @@ use seaworthy_fleet::world::host::{
 use seaworthy_kernel::{Draws, Seed, Share};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Architecture, Rollback};
-use seaworthy_model::host::HostFence;
+use seaworthy_model::host::{HostFence, OperationId};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
@@ -63,6 +63,7 @@ impl HostModel {
             Verb::Facts => Command::Facts,
             Verb::Disown => Command::Disown,
             Verb::Status(id) => Command::Status(*id),
+            Verb::Confirm(id) => Command::Confirm(*id),
             Verb::Request(again) => {
                 let present = self.host.node().and_then(|node| node.certificate_at(PATH));
                 let replaces = present.filter(|_| *again).map(|present| present.key);
@@ -84,6 +85,7 @@ impl HostModel {
                     has_preflight: release.is_careful,
                     has_removal: release.is_careful,
                     reboots: release.reboots,
+                    confirm: release.confirm,
                     rollback: if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe },
                     probe: Duration::from_secs(1),
                     probe_deadline: Duration::from_secs(60),
@@ -151,17 +153,34 @@ impl HostModel {
             Answer::Refused(cause) => Told::Refused(cause),
             Answer::Later(cause) => Told::Later(cause),
             Answer::Begun(_) => {
+                self.go_on_alone()?;
+                match self.host.latest().filter(|report| report.waits) {
+                    Some(report) => Told::Done(self.report(Some(report))),
+                    None => self.ended(order.operation()?)?,
+                }
+            }
+            Answer::Confirmed(_) => {
+                let id = self.host.running().context("nothing is confirmed")?.work.id;
                 self.go_on(None)?;
-                self.ended(order)?
+                self.ended(id)?
             }
             Answer::Attached => bail!("the script attaches to nothing"),
         };
         Ok(told.summary((self.host.epoch().0, self.host.sequence())))
     }
 
+    /// Goes on until the operation ends, or waits to be confirmed.
+    fn go_on_alone(&mut self) -> Result<()> {
+        let (host, setting) = self.parts();
+        while let Some(running) = host.running().filter(|running| running.step != Step::Confirm) {
+            let run = running.run;
+            host.advance(run, &setting).context("the model does not go on")?;
+        }
+        Ok(())
+    }
+
     /// What an order is answered whose operation has ended.
-    fn ended(&self, order: &Order) -> Result<Told> {
-        let id = order.operation()?;
+    fn ended(&self, id: OperationId) -> Result<Told> {
         Ok(match self.host.ended(id).context("it has not ended")? {
             Ended::Succeeded => Told::Done(self.report(self.host.report(id))),
             Ended::Failed(cause) => Told::Refused(cause),
@@ -177,6 +196,7 @@ impl HostModel {
         });
         let operation = operation.map(|report| {
             let state = match report.ended {
+                None if report.waits => "Unconfirmed".to_owned(),
                 None => "Running".to_owned(),
                 Some(Ended::Succeeded) => "Succeeded".to_owned(),
                 Some(Ended::Interrupted) => "Interrupted".to_owned(),
@@ -226,9 +246,17 @@ impl HostPart for HostModel {
             Action::Finish => {
                 let order = self.begun.take().context("nothing was begun")?;
                 self.go_on(None)?;
-                return Ok(self.ended(&order)?.summary((self.host.epoch().0, self.host.sequence())));
+                return Ok(self
+                    .ended(order.operation()?)?
+                    .summary((self.host.epoch().0, self.host.sequence())));
             }
             Action::Reboot(order) => return self.reboots(order),
+            Action::Lapse(id) => {
+                let waits =
+                    self.host.latest().is_some_and(|report| report.waits && report.operation.id == *id);
+                ensure!(waits, "it does not wait");
+                self.go_on(None)?;
+            }
             Action::Left => {
                 let left = self.host.installed_of(WEBD).is_some_and(|installed| installed.has_removal);
                 return Ok(if left { "left" } else { "nothing" }.to_owned());
@@ -276,6 +304,7 @@ fn step(journal: &str) -> Result<Step> {
         "removing" => Step::Stop,
         "staged" => Step::Preflight,
         "stopped" => Step::Clean,
+        "confirming" => Step::Confirm,
         other => bail!("no step at which the script can strike: {other:?}"),
     })
 }

@@ -14,8 +14,8 @@ use seaworthy_api::host::wire::{
 };
 use seaworthy_model::certificate::{Certificate, HostIdentity};
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Invocation, Link, Probe, ProbeCheck, Recipe,
-    Rollback, Unit,
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Invocation, Link, Probe,
+    ProbeCheck, Recipe, Rollback, Unit,
 };
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{OperationId, OperationState};
@@ -61,7 +61,7 @@ const LEFT: &str = "/var/lib/webd";
 const PROBE: &str = "test ! -e /run/hold-probe && exec 3<>/dev/tcp/127.0.0.1/8000 && \
                      printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && grep -q ' 200 ' <&3";
 /// Takes everything away but the program itself.
-const RESET: &str = "rm -f /run/hold-*; systemctl stop webd.service 2>/dev/null; \
+const RESET: &str = "rm -f /run/hold-*; systemctl stop 'seaworthy-alarm-*' 2>/dev/null; systemctl stop webd.service 2>/dev/null; \
                      while umount /var/lib/webd/tmp 2>/dev/null; do :; done; rm -rf /var/lib/webd /var/lib/kubelet; cd /opt/seaworthy && \
                      rm -rf releases manifests current previous staging state && cd /etc/systemd/system && \
                      rm -f webd.service multi-user.target.wants/webd.service /usr/local/bin/webd \
@@ -106,6 +106,7 @@ impl<'w> RealHost<'w> {
             Verb::Facts => Command::Facts,
             Verb::Disown => Command::Disown,
             Verb::Status(id) => Command::Status(*id),
+            Verb::Confirm(id) => Command::Confirm(*id),
             Verb::Request(again) => {
                 let replaces =
                     self.known.borrow().certificate.as_ref().filter(|_| *again).map(|known| known.key);
@@ -247,7 +248,7 @@ impl<'w> RealHost<'w> {
             "removing" => self.hold("stop")?,
             "staged" => self.hold("preflight")?,
             "stopped" => self.hold("clean")?,
-            "restoring" => {}
+            "restoring" | "confirming" => {}
             other => bail!("no step at which the script can strike: {other:?}"),
         }
         let child = self.give(order)?;
@@ -327,6 +328,7 @@ impl HostPart for RealHost<'_> {
                 return self.told(&child.wait_with_output()?.stdout);
             }
             Action::Reboot(order) => return self.reboots(order),
+            Action::Lapse(id) => self.comes_to(*id, "ended")?,
             Action::Left => {
                 let line = format!(
                     "if test -e {LEFT} || grep -q {LEFT} /proc/mounts; then echo left; else echo nothing; fi"
@@ -346,9 +348,10 @@ fn report(facts: &wire::Facts) -> Report {
     let operation = facts.operation.as_ref().map(|operation| {
         let state = match &operation.state {
             OperationState::Failed(cause) => format!("{:?}", cause.kind),
-            state @ (OperationState::Running | OperationState::Interrupted | OperationState::Succeeded) => {
-                format!("{state:?}")
-            }
+            state @ (OperationState::Running
+            | OperationState::Unconfirmed
+            | OperationState::Interrupted
+            | OperationState::Succeeded) => format!("{state:?}"),
         };
         (operation.id, state)
     });
@@ -404,6 +407,7 @@ fn content(release: &releases::Release) -> Content {
         facts: Vec::new(),
         rollback: if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe },
         reboot: release.reboots,
+        confirm: (release.confirm > 0).then(|| Confirm { within_seconds: release.confirm.into() }),
         preflight: careful.then(|| held("preflight", Fault::Unfit)),
         removal: careful.then_some(removal),
     }

@@ -15,6 +15,8 @@
 //! | `cut at swapped: 1.2 install 1.1.0` | the power fails when the journal has come to this step, and returns; the host recovers |
 //! | `left` | whether anything of what the service left behind is there still |
 //! | `reboot: 1.2 install anew` | the operation starts the host anew, and goes on until it ends; how often it did |
+//! | `1.3 confirm 1.2` | the operation is confirmed, should it wait for that |
+//! | `lapse 1.2` | nobody does, until it has ended by itself |
 //! | `kill at swapped: 1.2 install 1.1.0` | the same, but only the program is killed; whoever asks next wakes it |
 
 use anyhow::{Context, Result, bail};
@@ -64,6 +66,7 @@ pub(super) enum Action {
     Spoil(Spoiled),
     Identify,
     Reboot(Order),
+    Lapse(OperationId),
     Strike { is_power: bool, at: String, order: Order },
 }
 
@@ -89,6 +92,7 @@ pub(super) enum Verb {
     Facts,
     Disown,
     Status(OperationId),
+    Confirm(OperationId),
     Install(OperationId, String),
     Remove(OperationId),
     /// Whether the certificate that is there is of no use any more.
@@ -114,6 +118,7 @@ impl Action {
         match text.split_once(' ').unwrap_or((text, "")) {
             ("finish", "") => Ok(Self::Finish),
             ("left", "") => Ok(Self::Left),
+            ("lapse", id) => Ok(Self::Lapse(operation(id)?)),
             ("begin", order) => Ok(Self::Begin(Order::parse(order)?)),
             ("spoil", "files") => Ok(Self::Spoil(Spoiled::Files)),
             ("spoil", "links") => Ok(Self::Spoil(Spoiled::Links)),
@@ -140,6 +145,7 @@ impl Order {
             ["facts"] => Verb::Facts,
             ["disown"] => Verb::Disown,
             ["status", id] => Verb::Status(operation(id)?),
+            ["confirm", id] => Verb::Confirm(operation(id)?),
             ["install", version] => Verb::Install(own, (*version).to_owned()),
             ["install", version, "as", id] => Verb::Install(operation(id)?, (*version).to_owned()),
             ["remove"] => Verb::Remove(own),
@@ -158,9 +164,12 @@ impl Order {
     pub(super) fn operation(&self) -> Result<OperationId> {
         match &self.verb {
             Verb::Install(id, _) | Verb::Remove(id) => Ok(*id),
-            Verb::Facts | Verb::Disown | Verb::Status(_) | Verb::Request(_) | Verb::Certify(_) => {
-                bail!("no operation: {self:?}")
-            }
+            Verb::Facts
+            | Verb::Disown
+            | Verb::Status(_)
+            | Verb::Confirm(_)
+            | Verb::Request(_)
+            | Verb::Certify(_) => bail!("no operation: {self:?}"),
         }
     }
 }

@@ -13,6 +13,8 @@ pub(super) struct Release {
     pub(super) is_careful: bool,
     /// Whether the host is started anew when it comes or goes.
     pub(super) reboots: bool,
+    /// Within so many seconds it has to be confirmed; 0 when it need not be.
+    pub(super) confirm: u16,
 }
 
 /// What is wrong with a release.
@@ -32,18 +34,23 @@ pub(super) enum Fault {
 }
 
 const fn release(version: &'static str, fault: Fault, is_unsafe: bool) -> Release {
-    Release { version, fault, is_unsafe, is_careful: false, reboots: false }
+    Release { version, fault, is_unsafe, is_careful: false, reboots: false, confirm: 0 }
 }
 
 const fn careful(version: &'static str, fault: Fault) -> Release {
-    Release { version, fault, is_unsafe: false, is_careful: true, reboots: false }
+    Release { version, fault, is_unsafe: false, is_careful: true, reboots: false, confirm: 0 }
 }
 
 const fn anew(version: &'static str, fault: Fault) -> Release {
-    Release { version, fault, is_unsafe: false, is_careful: false, reboots: true }
+    Release { version, fault, is_unsafe: false, is_careful: false, reboots: true, confirm: 0 }
 }
 
-pub(super) const ALL: [Release; 11] = [
+const fn guarded(version: &'static str) -> Release {
+    // Long enough for some orders to a busy machine.
+    Release { confirm: 20, ..release(version, Fault::None, false) }
+}
+
+pub(super) const ALL: [Release; 12] = [
     release("1.0.0", Fault::None, false),
     release("1.1.0", Fault::None, false),
     release("sick", Fault::Sick, false),
@@ -55,6 +62,7 @@ pub(super) const ALL: [Release; 11] = [
     careful("sticky", Fault::Sticky),
     anew("anew", Fault::None),
     anew("sick-anew", Fault::Sick),
+    guarded("guarded"),
 ];
 
 /// The release of this version, and its number.

@@ -176,7 +176,10 @@ impl Teller<'_> {
         let mut lines: Vec<String> =
             in_flight.map(|in_flight| format!("{:?}", in_flight.kind)).into_iter().collect();
         let unknown = self.machine.uncertain.filter(|_| in_flight.is_none());
-        lines.extend(unknown.map(|operation| format!("the end of operation {operation} is not known")));
+        lines.extend(unknown.map(|operation| match self.machine.unconfirmed() {
+            Some(_) => format!("operation {operation} waits to be confirmed"),
+            None => format!("the end of operation {operation} is not known"),
+        }));
         if lines.is_empty() {
             lines.push("nothing".into());
         }

@@ -49,6 +49,8 @@ pub(super) fn findings(world: &World) -> Findings {
         let Some(host) = world.host_of(machine) else { continue };
         if machine.metadata.deletion_timestamp.is_some() {
             findings.add(|| format!("Machine {} is still being deleted", machine.metadata.name));
+        } else if host.is_shut() {
+            findings.add(|| format!("the host of Machine {} lets nobody in", machine.metadata.name));
         } else if host.is_reachable() {
             judge_machine(machine, host, fleet, &mut releases, &mut findings);
         } else if truth(machine, "Ready") == "True" {

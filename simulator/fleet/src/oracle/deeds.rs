@@ -151,7 +151,9 @@ const fn is_tried_again(ended: Ended) -> bool {
 const fn is_swapped(ended: Ended) -> bool {
     match ended {
         Ended::Succeeded => true,
-        Ended::Failed(cause) => matches!(cause, CauseKind::ProbeFailed | CauseKind::RollbackFailed),
+        Ended::Failed(cause) => {
+            matches!(cause, CauseKind::ProbeFailed | CauseKind::RollbackFailed | CauseKind::NotConfirmed)
+        }
         Ended::Interrupted => false,
     }
 }

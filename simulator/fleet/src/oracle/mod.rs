@@ -6,6 +6,7 @@
 mod attributes;
 mod bound;
 mod budget;
+mod confirmations;
 mod convergence;
 mod deeds;
 mod drains;
@@ -39,6 +40,7 @@ use seaworthy_model::report::Turn;
 
 use attributes::Attributes;
 use budget::Budget;
+use confirmations::Confirmations;
 use drains::Drains;
 use effects::Effects;
 use harm::Harm;
@@ -93,7 +95,7 @@ pub(crate) struct Over<'a> {
 const VIOLATIONS_MAX: usize = 100;
 
 /// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 28] = [
+const OWN_INVARIANTS: [&str; 29] = [
     "budget",
     "hostExclusivity",
     "leadership",
@@ -122,6 +124,7 @@ const OWN_INVARIANTS: [&str; 28] = [
     "drained",
     "foreignCordon",
     "foreignAttribute",
+    "confirmed",
 ];
 
 /// The names of all invariants.
@@ -154,6 +157,7 @@ pub struct Oracle {
     identities: Identities,
     drains: Drains,
     attributes: Attributes,
+    confirmations: Confirmations,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -181,6 +185,7 @@ impl Oracle {
             identities: Identities::default(),
             drains: Drains::default(),
             attributes: Attributes::default(),
+            confirmations: Confirmations::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -508,6 +513,9 @@ impl Oracle {
         }
         if let Some(detail) = self.harm.ended(over, api) {
             self.breach("maxFailures", now, detail);
+        }
+        if let Some(detail) = self.confirmations.ended(over) {
+            self.breach("confirmed", now, detail);
         }
         if let (Change::Install(install), Ended::Failed(cause)) = (over.work.change, over.ended)
             && cause.blames_release()

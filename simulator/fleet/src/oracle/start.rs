@@ -29,6 +29,7 @@ impl Oracle {
     /// An operation has begun on a host. True when it took the last free place of the budget.
     pub fn began(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) -> bool {
         let Command::Apply(work) = began.order.command else { return false };
+        self.confirmations.began(began.host, &work, began.touches);
         if let Some(detail) = self.leadership.began(began.host, began.order.fence.epoch) {
             self.breach("leadership", now, detail);
         }

@@ -42,6 +42,7 @@ fn work(version: u32, sequence: u64) -> Work {
             has_preflight: false,
             has_removal: false,
             reboots: false,
+            confirm: 0,
             rollback: Rollback::Safe,
             probe: Duration::ZERO,
             probe_deadline: Duration::ZERO,

@@ -101,6 +101,8 @@ pub enum Orders {
     RequestCertificate,
     /// To take a certificate.
     InstallCertificate,
+    /// That an operation is confirmed.
+    Confirm,
 }
 
 impl Place {
@@ -133,6 +135,7 @@ impl Place {
         let orders = match command {
             HostCommand::Facts => Orders::Facts,
             HostCommand::Status(_) => Orders::Status,
+            HostCommand::Confirm(_) => Orders::Confirm,
             HostCommand::Disown => Orders::Disown,
             HostCommand::Apply(_) => Orders::Apply,
             HostCommand::RequestCertificate { .. } => Orders::RequestCertificate,
@@ -199,6 +202,7 @@ impl Place {
             Self::Order { orders, host, .. } => match orders {
                 Orders::Facts => format!("the operator reads host {host}"),
                 Orders::Status => format!("the operator asks host {host} for an operation"),
+                Orders::Confirm => format!("the operator confirms an operation on host {host}"),
                 Orders::Disown => format!("the operator gives up host {host}"),
                 Orders::Apply => format!("the operator orders an operation on host {host}"),
                 Orders::RequestCertificate => format!("the operator asks host {host} for a key"),

@@ -156,6 +156,12 @@ occasions! {
     OperationResumed,
     /// A host was started anew by an operation.
     HostRebooted,
+    /// An operation was confirmed.
+    OperationConfirmed,
+    /// An operation was not confirmed in time, and its host restored itself.
+    ConfirmationLapsed,
+    /// An order did not get into a host that takes no new connections.
+    HostShut,
     /// A release failed.
     ReleaseFailed,
     /// A host was changed by hand.

@@ -286,6 +286,9 @@ pub enum FailureCause {
     TemplateFailed,
     /// Its preflight says no. The version must have one.
     PreflightFailed,
+    /// It cuts the host off: from the swap on nobody gets in by a new connection, until it is taken back. The version must
+    /// have to be confirmed.
+    NotConfirmed,
 }
 
 impl FailureCause {
@@ -297,6 +300,7 @@ impl FailureCause {
             Self::DigestMismatch => CauseKind::DigestMismatch,
             Self::TemplateFailed => CauseKind::TemplateFailed,
             Self::PreflightFailed => CauseKind::PreflightFailed,
+            Self::NotConfirmed => CauseKind::NotConfirmed,
         }
     }
 }

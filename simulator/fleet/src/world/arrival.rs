@@ -189,6 +189,10 @@ impl World {
         if !self.hosts[number as usize].is_reachable() {
             return self.answer_unreachable(sender, repeated);
         }
+        if self.hosts[number as usize].is_shut() && !self.gets_in(sender, &order.command) {
+            self.tally.note(Occasion::HostShut);
+            return self.answer_unreachable(sender, repeated);
+        }
         let session = self.mail.post(Letter::Session { sender });
         let setting = setting!(self, number);
         let answer = self.hosts[number as usize].receive(order, session, &setting);
@@ -204,6 +208,10 @@ impl World {
                 return self.pass(&Point::Write { to: Destination::Host, side: Side::After }, Some(number));
             }
             Answer::Attached => return,
+            Answer::Confirmed(length) => {
+                self.operation_confirmed(number, length);
+                return self.pass(&Point::Write { to: Destination::Host, side: Side::After }, Some(number));
+            }
             Answer::Facts(report) => {
                 if matches!(order.command, Command::RequestCertificate(_) | Command::InstallCertificate(_)) {
                     self.pass(&Point::Write { to: Destination::Host, side: Side::After }, Some(number));
@@ -224,6 +232,14 @@ impl World {
             }
         }
         self.mail.take(session);
+    }
+
+    /// Whether an order gets into a host that takes no new connections: every other one comes over a session that was there
+    /// before, but for a confirmation.
+    fn gets_in(&self, sender: Sender, command: &Command) -> bool {
+        let owner = u64::from(sender.process);
+        let is_kept = self.draws.below(word("kept session"), owner, sender.action.0, 2) == 0;
+        is_kept && !matches!(command, Command::Confirm(_))
     }
 
     fn note_refusal(&mut self, kind: CauseKind) {

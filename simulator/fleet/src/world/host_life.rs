@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
-use seaworthy_model::cause::Cause;
+use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::host::Drift;
 
@@ -105,7 +105,8 @@ impl World {
 
     fn step_begun(&mut self, number: u32, run: u32, step: Step, length: Duration) {
         let now = self.queue.now();
-        let length = self.disturbance.slowed(number, length);
+        // A slow host waits no longer than another.
+        let length = if step == Step::Confirm { length } else { self.disturbance.slowed(number, length) };
         self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
         self.recorder.step(now, number, &self.hosts[number as usize]);
         if step == Step::Reboot {
@@ -144,11 +145,36 @@ impl World {
         }
         match progress {
             None => self.queue.discount(),
-            Some(Progress::Next(step, length)) => self.step_begun(number, run, step, length),
+            Some(Progress::Next(step, length)) => {
+                if step == Step::Confirm {
+                    self.answer_waiting(number);
+                }
+                self.step_begun(number, run, step, length);
+            }
             Some(Progress::Ended { work, ended, sessions }) => {
                 self.operation_ended(number, &work, ended, sessions)
             }
         }
+    }
+
+    /// Whoever waits for the end of an operation is told that it waits to be confirmed.
+    fn answer_waiting(&mut self, number: u32) {
+        let report = self.hosts[number as usize].latest();
+        for sender in self.drop_sessions(number) {
+            let delay = self.way_back(sender);
+            if let Some(facts) = self.facts(sender.process, number, report) {
+                self.answer(sender, delay, Outcome::Done(Receipt::Host(facts)));
+            }
+        }
+    }
+
+    /// An operation was confirmed; its last step ends after `length`.
+    pub(super) fn operation_confirmed(&mut self, number: u32, length: Duration) {
+        let Some(running) = self.hosts[number as usize].running() else { return };
+        let (id, run) = (running.work.id, running.run);
+        self.tally.note(Occasion::OperationConfirmed);
+        self.oracle.confirmed(number, id);
+        self.step_begun(number, run, Step::Commit, length);
     }
 
     fn operation_ended(&mut self, number: u32, work: &Work, ended: Ended, sessions: Vec<u32>) {
@@ -160,7 +186,12 @@ impl World {
         self.recorder.ended(now, number, &self.hosts[number as usize], (work, ended));
         match ended {
             Ended::Interrupted => self.tally.note(Occasion::OperationInterrupted),
-            Ended::Failed(_) => self.tally.note(Occasion::ReleaseFailed),
+            Ended::Failed(cause) => {
+                self.tally.note(Occasion::ReleaseFailed);
+                if cause == CauseKind::NotConfirmed {
+                    self.tally.note(Occasion::ConfirmationLapsed);
+                }
+            }
             Ended::Succeeded => {}
         }
         let component = self.catalogue.component_name(work.component).to_owned();

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
 
+use seaworthy_model::config::Config;
 use seaworthy_model::draw::below;
 use seaworthy_model::host::Owner;
 use seaworthy_model::machine::Reason;
@@ -11,8 +12,11 @@ use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
 use super::Step;
-use crate::draft::Draft;
+use crate::draft::{Draft, HostWork};
 use crate::sabotage::Sabotage;
+
+/// A login and an answer take no longer, most of the time; a try that does is given up, so that there is time for another.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
 
 impl Step<'_> {
     /// Whether the host has to be read before anything else: something may have changed, an audit is due, or something
@@ -32,6 +36,14 @@ impl Step<'_> {
                 || self.machine.is_recorded_unreachable()
                 || self.wants_change()
                 || self.has_attributes_to_tell())
+    }
+
+    /// The confirmation of the operation that waits for it. It says that the host can be reached anew, and nothing about what
+    /// is wanted there by now: a release that nobody wants any more did not fail, and is replaced sooner than it lapses.
+    pub(super) fn confirmation(self, config: &Config) -> Option<HostWork> {
+        let (operation, window) = self.world.confirmable(self.machine)?;
+        let allowance = (window / 4).max(CONFIRMED_WITHIN).min(config.read_deadline);
+        self.stranger().is_none().then_some(HostWork::Confirm(operation, allowance))
     }
 
     /// The next audit: once per interval, at a random point of its second half, so that a fleet that was read at once

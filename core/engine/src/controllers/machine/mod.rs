@@ -87,7 +87,8 @@ impl Step<'_> {
             return self.wait_out(draft);
         }
         if let Some(operation) = self.machine.uncertain {
-            return draft.order_host(self.world, self.machine, HostWork::Probe(operation));
+            let work = self.confirmation(draft.config).unwrap_or(HostWork::Probe(operation));
+            return draft.order_host(self.world, self.machine, work);
         }
         if self.needs_read(draft) {
             return draft.order_host(self.world, self.machine, HostWork::Read);

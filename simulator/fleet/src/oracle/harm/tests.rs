@@ -80,6 +80,7 @@ impl Fleet {
             has_preflight: false,
             has_removal: false,
             reboots: false,
+            confirm: 0,
             rollback: Rollback::Safe,
             probe: Duration::ZERO,
             probe_deadline: Duration::ZERO,

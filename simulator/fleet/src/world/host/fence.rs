@@ -5,7 +5,7 @@ use std::time::Duration;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{HostFence, OperationId};
 
-use super::{Ended, Host, KeyNumber, NodeCertificate, Operation, Setting, TextNumber, Work};
+use super::{Ended, Host, KeyNumber, NodeCertificate, Operation, Running, Setting, Step, TextNumber, Work};
 
 /// An order as it reaches a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub enum Command {
     RequestCertificate(Wanted),
     /// Put a certificate into its place.
     InstallCertificate(Offered),
+    /// Confirm an operation.
+    Confirm(OperationId),
 }
 
 /// A certificate that is wanted.
@@ -62,6 +64,8 @@ pub struct Report {
     pub operation: Operation,
     /// How it ended; `None` while it is under way.
     pub ended: Option<Ended>,
+    /// Whether it waits to be confirmed.
+    pub waits: bool,
 }
 
 /// What a host says to an order.
@@ -73,6 +77,8 @@ pub enum Answer {
     Begun(Duration),
     /// The operation is under way already. The end will be told.
     Attached,
+    /// The operation is confirmed; its last step ends after so long. The end will be told.
+    Confirmed(Duration),
     /// Refused.
     Refused(CauseKind),
     /// Not now.
@@ -140,6 +146,12 @@ impl Host {
                     }
                 }
             }
+            Command::Confirm(id) => {
+                if is_new {
+                    self.remember(order.fence, Some(id));
+                }
+                self.take_confirmation(id, session, setting)
+            }
             Command::Apply(work) => {
                 if self.running.is_some() && !self.knows(work.id) {
                     // What is not accepted is not remembered either.
@@ -170,12 +182,35 @@ impl Host {
         match command {
             Command::Facts | Command::Status(_) => true,
             Command::RequestCertificate(wanted) => self.is_identified(wanted),
-            Command::Apply(_) | Command::Disown | Command::InstallCertificate(_) => false,
+            Command::Apply(_) | Command::Disown | Command::InstallCertificate(_) | Command::Confirm(_) => {
+                false
+            }
+        }
+    }
+
+    fn take_confirmation(&mut self, id: OperationId, session: u32, setting: &Setting<'_>) -> Answer {
+        if let Some(running) = self.running.as_mut().filter(|running| running.work.id == id) {
+            if running.is_decided() {
+                running.attach(session);
+                return Answer::Attached;
+            }
+            return self
+                .confirm(session, setting)
+                .map_or(Answer::Later(CauseKind::HostBusy), Answer::Confirmed);
+        }
+        match self.ended(id) {
+            Some(Ended::Succeeded) => Answer::Facts(self.report(id)),
+            Some(Ended::Failed(cause)) => Answer::Refused(cause),
+            Some(Ended::Interrupted) => Answer::Later(CauseKind::HostFailed),
+            None => Answer::Refused(CauseKind::FenceRefused),
         }
     }
 
     fn apply(&mut self, work: Work, session: u32, setting: &Setting<'_>) -> Answer {
         if let Some(running) = self.running.as_mut().filter(|running| running.work.id == work.id) {
+            if running.step == Step::Confirm {
+                return Answer::Facts(self.report(work.id));
+            }
             running.attach(session);
             return Answer::Attached;
         }
@@ -199,11 +234,15 @@ impl Host {
                 Command::Facts => Standing::ReadOnly,
                 Command::RequestCertificate(_) if reads => Standing::ReadOnly,
                 Command::Status(_)
+                | Command::Confirm(_)
                 | Command::Apply(_)
                 | Command::Disown
                 | Command::RequestCertificate(_)
                 | Command::InstallCertificate(_) => Standing::Refused(CauseKind::FenceRefused),
             };
+        }
+        if matches!(order.command, Command::Confirm(_)) && self.owner.is_none() {
+            return Standing::Refused(CauseKind::FenceRefused);
         }
         let present = (self.epoch, self.sequence);
         let asked = (fence.epoch, fence.sequence);
@@ -217,9 +256,11 @@ impl Host {
             Command::Facts | Command::Status(_) => Standing::ReadOnly,
             // The very order that came last, once more.
             Command::Apply(work) if self.operation == Some(work.id) => Standing::ReadOnly,
+            Command::Confirm(id) if self.operation == Some(id) => Standing::ReadOnly,
             Command::Disown if self.owner.is_none() => Standing::ReadOnly,
             Command::RequestCertificate(_) if reads => Standing::ReadOnly,
             Command::Apply(_)
+            | Command::Confirm(_)
             | Command::Disown
             | Command::RequestCertificate(_)
             | Command::InstallCertificate(_) => Standing::Refused(CauseKind::FenceRefused),
@@ -240,19 +281,49 @@ impl Host {
     #[must_use]
     pub fn report(&self, id: OperationId) -> Option<Report> {
         if let Some(running) = self.running.as_ref().filter(|running| running.work.id == id) {
-            return Some(Report { operation: running.work.operation(), ended: None });
+            return Some(running.report());
         }
         let (operation, ended) = self.journal.iter().rev().find(|(operation, _)| operation.id == id)?;
-        Some(Report { operation: *operation, ended: Some(*ended) })
+        Some(Report { operation: *operation, ended: Some(*ended), waits: false })
     }
 
     /// What became of the latest operation.
     #[must_use]
     pub fn latest(&self) -> Option<Report> {
         if let Some(running) = &self.running {
-            return Some(Report { operation: running.work.operation(), ended: None });
+            return Some(running.report());
         }
         let (operation, ended) = self.journal.last()?;
-        Some(Report { operation: *operation, ended: Some(*ended) })
+        Some(Report { operation: *operation, ended: Some(*ended), waits: false })
+    }
+}
+
+impl Running {
+    /// What is told of it.
+    const fn report(&self) -> Report {
+        let waits = matches!(self.step, Step::Confirm);
+        Report { operation: self.work.operation(), ended: None, waits }
+    }
+
+    /// Whether nothing that comes changes any more how it ends.
+    fn is_decided(&self) -> bool {
+        match self.step {
+            Step::Restore | Step::Recover | Step::Commit => true,
+            Step::Reboot => self.is_on_the_way_back(),
+            Step::Lock
+            | Step::Journal
+            | Step::Download
+            | Step::Verify
+            | Step::Stage
+            | Step::Render
+            | Step::Preflight
+            | Step::Swap
+            | Step::Restart
+            | Step::Probe
+            | Step::Confirm
+            | Step::Stop
+            | Step::Clean
+            | Step::Delete => false,
+        }
     }
 }

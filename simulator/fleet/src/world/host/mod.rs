@@ -48,6 +48,8 @@ pub struct Installed {
     pub has_removal: bool,
     /// Whether the host is started anew when it comes or goes.
     pub reboots: bool,
+    /// Whether nobody gets in by a new connection as long as it is there.
+    pub shuts: bool,
 }
 
 /// Which version of control groups the hosts use, all of them.
@@ -126,6 +128,12 @@ impl Host {
     #[must_use]
     pub const fn is_reachable(&self) -> bool {
         self.outages == 0 && self.cuts == 0
+    }
+
+    /// Whether it lets nobody in by a new connection, because of what is installed. What it sends itself gets through.
+    #[must_use]
+    pub fn is_shut(&self) -> bool {
+        self.installed.iter().any(|installed| installed.shuts)
     }
 
     /// The id of its present boot.

@@ -72,6 +72,8 @@ pub struct Install {
     pub has_removal: bool,
     /// Whether the host is started anew when it comes or goes.
     pub reboots: bool,
+    /// Within so many seconds it has to be confirmed; 0 when it need not be.
+    pub confirm: u16,
     /// How long a healthy release is probed, at least.
     pub probe: Duration,
     /// When an unhealthy one is given up.
@@ -187,7 +189,12 @@ impl Running {
 
     /// What follows the new start of the host.
     const fn after_reboot(&self) -> Step {
-        if self.failed.is_some() { Step::Recover } else { Step::Restart }
+        if self.is_on_the_way_back() { Step::Recover } else { Step::Restart }
+    }
+
+    /// Whether it is certain, when the host is started anew, that the release is taken back.
+    pub(super) const fn is_on_the_way_back(&self) -> bool {
+        self.failed.is_some()
     }
 
     /// Whether the change itself is done or, of a removal, begun, so that it will be finished and not undone.
@@ -206,6 +213,7 @@ impl Running {
             | Step::Clean
             | Step::Delete
             | Step::Reboot
+            | Step::Confirm
             | Step::Restart
             | Step::Probe
             | Step::Restore
@@ -275,7 +283,7 @@ impl Host {
             return None;
         }
         let mut running = self.running.take()?;
-        self.take_effect(&running);
+        self.take_effect(&running, setting);
         match next(&mut running, setting) {
             Some(step) => {
                 running.step = step;
@@ -307,7 +315,7 @@ impl Host {
         running.run = self.runs;
         // Who was started anew by the operation itself goes on with it.
         running.resumed |= running.step != Step::Reboot;
-        if running.step == Step::Probe {
+        if matches!(running.step, Step::Probe | Step::Confirm) {
             running.step = Step::Restart;
         }
         if running.step == Step::Reboot {
@@ -318,18 +326,31 @@ impl Host {
         Some(progress)
     }
 
-    fn take_effect(&mut self, running: &Running) {
+    /// The operation under way, if it waits for that, is confirmed in `session`. Its last step ends after the returned time.
+    pub(super) fn confirm(&mut self, session: u32, setting: &Setting<'_>) -> Option<Duration> {
+        let running = self.running.as_mut().filter(|running| running.step == Step::Confirm)?;
+        // The end of its time is void.
+        self.runs += 1;
+        running.run = self.runs;
+        running.step = Step::Commit;
+        running.attach(session);
+        Some(length(running, setting))
+    }
+
+    fn take_effect(&mut self, running: &Running, setting: &Setting<'_>) {
         let component = running.work.component;
         match (running.step, running.work.change) {
             (Step::Swap, Change::Install(install)) => {
                 let drift = Drift::NOT_RUNNING.with(Drift::WRONG_BINARY);
                 let Install { version, release, has_removal, reboots, .. } = install;
-                self.put(Installed { component, version, release, drift, has_removal, reboots });
+                let shuts = setting.failure(version) == Some(CauseKind::NotConfirmed);
+                self.put(Installed { component, version, release, drift, has_removal, reboots, shuts });
             }
             (Step::Restart, Change::Install(install)) => {
                 let Install { version, release, has_removal, reboots, .. } = install;
                 let drift = Drift::NONE;
-                self.put(Installed { component, version, release, drift, has_removal, reboots });
+                let shuts = setting.failure(version) == Some(CauseKind::NotConfirmed);
+                self.put(Installed { component, version, release, drift, has_removal, reboots, shuts });
             }
             (Step::Restore, _) => match running.previous {
                 Some(previous) => {
@@ -391,6 +412,7 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
             | Step::Reboot
             | Step::Restart
             | Step::Probe
+            | Step::Confirm
             | Step::Restore
             | Step::Recover => None,
         };
@@ -429,16 +451,35 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
             }
             Some(Step::Probe)
         }
-        Step::Probe if running.failed == Some(CauseKind::ProbeFailed) => Some(Step::Restore),
-        Step::Probe | Step::Recover => Some(Step::Commit),
+        Step::Probe => Some(after_probe(running.failed, &install)),
+        Step::Confirm => {
+            running.failed = Some(CauseKind::NotConfirmed);
+            Some(Step::Restore)
+        }
+        Step::Recover => Some(Step::Commit),
         Step::Restore => Some(Step::Recover),
         Step::Stop | Step::Clean | Step::Delete | Step::Commit => None,
     }
 }
 
+/// What follows the probe of a release that fails for this cause, or does not.
+fn after_probe(failed: Option<CauseKind>, install: &Install) -> Step {
+    match failed {
+        Some(CauseKind::ProbeFailed) => Step::Restore,
+        None if install.confirm > 0 => Step::Confirm,
+        Some(_) | None => Step::Commit,
+    }
+}
+
 /// Whether a release with this fault can be staged.
 const fn is_found_out_later(cause: CauseKind) -> bool {
-    matches!(cause, CauseKind::ProbeFailed | CauseKind::PreflightFailed | CauseKind::RemovalFailed)
+    matches!(
+        cause,
+        CauseKind::ProbeFailed
+            | CauseKind::PreflightFailed
+            | CauseKind::RemovalFailed
+            | CauseKind::NotConfirmed
+    )
 }
 
 /// How long the present step takes.
@@ -447,6 +488,7 @@ fn length(running: &Running, setting: &Setting<'_>) -> Duration {
     match (running.step, running.work.change) {
         (Step::Probe, Change::Install(install)) if running.failed.is_some() => install.probe_deadline,
         (Step::Probe, Change::Install(install)) => install.probe + drawn,
+        (Step::Confirm, Change::Install(install)) => Duration::from_secs(install.confirm.into()),
         _ => drawn,
     }
 }

@@ -45,11 +45,13 @@ pub enum Step {
     /// After the swap, if the release that comes or the one that goes says so, and again on the way back: the host is shut
     /// down and started anew.
     Reboot,
+    /// After the probe, if the release has to be confirmed: nothing is done until that comes, or its time is over.
+    Confirm,
 }
 
 impl Step {
     /// Every step, by its number.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Lock,
         Self::Journal,
         Self::Download,
@@ -67,6 +69,7 @@ impl Step {
         Self::Preflight,
         Self::Clean,
         Self::Reboot,
+        Self::Confirm,
     ];
 
     /// The steps of an installation that succeeds.
@@ -130,6 +133,8 @@ impl Pace {
             Step::Restart | Step::Recover | Step::Stop => self.restart,
             Step::Delete => Span::millis(50, 500),
             Step::Probe => Span::millis(0, 1_000),
+            // It takes as long as the release says.
+            Step::Confirm => Span::millis(0, 0),
             Step::Preflight => Span::millis(20, 2_000),
             Step::Clean => Span::millis(50, 10_000),
             // From the order to the power-on self-test: a virtual machine takes half a minute, a large server minutes.

@@ -41,6 +41,7 @@ fn install(epoch: u32, sequence: u64, version: u32) -> Order {
         has_preflight: false,
         has_removal: false,
         reboots: false,
+        confirm: 0,
         probe: Duration::from_secs(3),
         probe_deadline: Duration::from_secs(60),
     });
@@ -169,6 +170,74 @@ fn the_way_back_starts_the_host_anew_as_well() {
     assert!(steps.ends_with(&[Step::Restore, Step::Reboot, Step::Recover, Step::Commit]), "{steps:?}");
     assert_eq!((ended, host.reboots()), (Ended::Failed(CauseKind::ProbeFailed), 2));
     assert_eq!(version_of(&host), Some((1, Drift::NONE)));
+}
+
+/// A release that has to be confirmed.
+fn install_guarded(epoch: u32, sequence: u64, version: u32) -> Order {
+    let Command::Apply(work) = install(epoch, sequence, version).command else { unreachable!() };
+    let Change::Install(install) = work.change else { unreachable!() };
+    apply(epoch, sequence, Change::Install(Install { confirm: 60, ..install }))
+}
+
+fn confirm(sequence: u64, of: u64) -> Order {
+    order(OURS, 1, sequence, Command::Confirm(OperationId { epoch: Epoch(1), sequence: of }))
+}
+
+#[test]
+fn what_is_confirmed_stays_and_what_is_not_goes() {
+    let setting = setting(&[]);
+    for is_confirmed in [true, false] {
+        let mut host = with_release(1);
+        host.receive(&install_guarded(1, 2, 2), 0, &setting);
+        go_on(&mut host, &setting, Some(Step::Probe));
+        assert_eq!(
+            host.receive(&confirm(3, 2), 0, &setting),
+            Answer::Later(CauseKind::HostBusy),
+            "too early"
+        );
+        go_on(&mut host, &setting, Some(Step::Confirm));
+        assert!(host.latest().unwrap().waits);
+        let run = host.running().unwrap().run;
+        if is_confirmed {
+            assert!(matches!(host.receive(&confirm(4, 2), 0, &setting), Answer::Confirmed(_)));
+            assert_eq!(host.advance(run, &setting), None, "the end of its time is void");
+        }
+        let ended = if is_confirmed { Ended::Succeeded } else { Ended::Failed(CauseKind::NotConfirmed) };
+        assert_eq!(go_on(&mut host, &setting, None), Some(ended));
+        assert_eq!(version_of(&host), Some((if is_confirmed { 2 } else { 1 }, Drift::NONE)));
+        let again = host.receive(&confirm(5, 2), 0, &setting);
+        assert_eq!(matches!(again, Answer::Facts(_)), is_confirmed, "{again:?}");
+    }
+}
+
+#[test]
+fn a_power_loss_begins_the_time_anew() {
+    let setting = setting(&[]);
+    let mut host = with_release(1);
+    host.receive(&install_guarded(1, 2, 2), 0, &setting);
+    go_on(&mut host, &setting, Some(Step::Confirm));
+    assert!(host.power_off() && host.power_on());
+    host.recover(&setting);
+    assert!(!host.latest().unwrap().waits, "it is brought up first");
+    go_on(&mut host, &setting, Some(Step::Confirm));
+    assert!(matches!(host.receive(&confirm(3, 2), 0, &setting), Answer::Confirmed(_)));
+    assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Succeeded));
+}
+
+#[test]
+fn a_host_is_shut_from_the_swap_until_it_is_taken_back() {
+    let failures = [None, None, Some((CauseKind::NotConfirmed, Share::ALL))];
+    let setting = setting(&failures);
+    let mut host = with_release(1);
+    host.receive(&install_guarded(1, 2, 2), 0, &setting);
+    go_on(&mut host, &setting, Some(Step::Swap));
+    assert!(!host.is_shut());
+    for step in [Step::Restart, Step::Probe, Step::Confirm, Step::Restore] {
+        go_on(&mut host, &setting, Some(step));
+        assert!(host.is_shut(), "{step:?}");
+    }
+    assert_eq!(go_on(&mut host, &setting, None), Some(Ended::Failed(CauseKind::NotConfirmed)));
+    assert!(!host.is_shut());
 }
 
 fn apply(epoch: u32, sequence: u64, change: Change) -> Order {

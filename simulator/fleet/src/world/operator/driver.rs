@@ -429,6 +429,7 @@ impl World {
         let operation = match command {
             HostCommand::Facts => return Ok(Command::Facts),
             HostCommand::Status(id) => return Ok(Command::Status(*id)),
+            HostCommand::Confirm(id) => return Ok(Command::Confirm(*id)),
             HostCommand::Disown => return Ok(Command::Disown),
             HostCommand::RequestCertificate { .. } | HostCommand::InstallCertificate { .. } => {
                 return self.identity_command(process, target, command);
@@ -450,6 +451,7 @@ impl World {
                     has_preflight: release.recipe.content.preflight.is_some(),
                     has_removal: release.recipe.content.removal.is_some(),
                     reboots: release.recipe.content.reboot,
+                    confirm: confirmed_within(&release.recipe),
                     probe: probe_length(&release.recipe),
                     probe_deadline: probe_deadline(&release.recipe),
                 })
@@ -515,6 +517,7 @@ impl Process {
             release: catalogue.release_id(release),
         });
         let state = match report.ended {
+            None if report.waits => OperationState::Unconfirmed,
             None => OperationState::Running,
             Some(Ended::Interrupted) => OperationState::Interrupted,
             Some(Ended::Succeeded) => OperationState::Succeeded,
@@ -532,6 +535,10 @@ fn probe_length(recipe: &Recipe) -> Duration {
             Duration::from_secs(u64::from(probe.period_seconds) * u64::from(probe.success_threshold))
         }
     })
+}
+
+fn confirmed_within(recipe: &Recipe) -> u16 {
+    recipe.content.confirm.map_or(0, |confirm| u16::try_from(confirm.within_seconds).unwrap_or(u16::MAX))
 }
 
 fn probe_deadline(recipe: &Recipe) -> Duration {

@@ -35,9 +35,11 @@ impl World {
                 let certificate = read.and_then(|read| node_certificate(&read, &mut self.catalogue));
                 Ok(Command::InstallCertificate(Offered { path, node, certificate }))
             }
-            HostCommand::Facts | HostCommand::Status(_) | HostCommand::Disown | HostCommand::Apply(_) => {
-                Err("it is not about an identity".to_owned())
-            }
+            HostCommand::Facts
+            | HostCommand::Status(_)
+            | HostCommand::Confirm(_)
+            | HostCommand::Disown
+            | HostCommand::Apply(_) => Err("it is not about an identity".to_owned()),
         }
     }
 }

@@ -1,0 +1,32 @@
+//! Nothing is confirmed but what waits for that: the operation that the host itself has reported, under our own epoch, as
+//! waiting; on a host that is this machine's and the recorded one.
+
+use alloc::format;
+
+use seaworthy_engine::World;
+use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::host::{HostCommand, Owner};
+use seaworthy_model::report::Turn;
+
+use crate::{Findings, Invariant};
+
+pub(crate) const INVARIANT: Invariant = Invariant { name: "confirmation", judge };
+
+fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
+    for action in &turn.actions {
+        let (Target::Host(id), Effect::Host(order)) = (action.target, &action.effect) else { continue };
+        let HostCommand::Confirm(operation) = order.command else { continue };
+        let machine = world.machine(id);
+        let waits = machine.unconfirmed().map(|report| report.id);
+        if waits != Some(operation) {
+            findings.against(action, format!("{operation} is confirmed, what waits is {waits:?}"));
+        }
+        let (Some(facts), Some(object)) = (&machine.host.facts, &machine.object) else { continue };
+        if facts.owner != Owner::Machine(object.meta.uid) {
+            findings.against(action, format!("the host belongs to {:?}", facts.owner));
+        }
+        if object.status.identity.as_ref().is_some_and(|identity| identity.host != facts.host) {
+            findings.against(action, "the host is another than the recorded one".into());
+        }
+    }
+}
