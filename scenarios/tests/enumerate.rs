@@ -62,6 +62,11 @@ fn a_reboot_survives_every_crash() {
 }
 
 #[test]
+fn a_confirmation_survives_every_crash() {
+    hold("confirm.yaml");
+}
+
+#[test]
 fn a_scale_in_survives_every_crash() {
     hold("scale_in.yaml");
 }
