@@ -38,7 +38,32 @@ pub(crate) fn output(command: &mut Command, input: &[u8]) -> Result<Output> {
         // A command that does not read its input may be gone already; its status says what matters.
         let _ = stdin.write_all(input);
     }
-    child.wait_with_output().with_context(|| format!("cannot read from {}", described(command)))
+    let process = child.id();
+    let waiting = thread::current();
+    let output = thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            let output = child.wait_with_output();
+            waiting.unpark();
+            output
+        });
+        while !reader.is_finished() {
+            thread::park_timeout(Duration::from_millis(200));
+            if is_stopped(process) {
+                // It may have ended meanwhile.
+                let _ = signal("CONT", process);
+            }
+        }
+        reader.join()
+    });
+    let Ok(output) = output else { bail!("the reader of {} panicked", described(command)) };
+    output.with_context(|| format!("cannot read from {}", described(command)))
+}
+
+/// Whether a process stands still. A host that shuts down stops everything in it before it ends it, and `nsenter` stops
+/// itself when its child is stopped: then nobody would let it go on, and the host would wait for it for ever.
+fn is_stopped(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
 }
 
 /// Runs a command that takes minutes, with a line of progress every 20 s; what it writes goes to `log`.
@@ -212,6 +237,12 @@ fn append(log: &Path) -> Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_is_stopped_goes_on() {
+        let printed = run_to_end(Command::new("sh").args(["-c", "kill -STOP $$; echo on"]));
+        assert_eq!(printed.unwrap(), "on\n");
+    }
 
     #[test]
     fn a_failure_names_the_command_and_what_it_said() {
