@@ -210,6 +210,43 @@ fn a_certificate_that_has_ended_when_it_comes_is_not_replaced_again_and_again() 
 }
 
 #[test]
+fn nothing_is_installed_under_a_certificate_that_was_over_when_it_came() {
+    let mut fixture = fleet(1);
+    fixture.host(0).valid = (fixture::START, fixture::START);
+    let sign = |fixture: &mut Fixture| {
+        for _ in 0..40 {
+            fixture.pass(Duration::from_secs(10));
+            fixture.store.sign();
+            fixture.deliver();
+        }
+    };
+    sign(&mut fixture);
+    assert_eq!((fixture.web(), reason(&fixture)), (vec![None], Reason::AwaitingCertificate));
+    let end = fixture.now + Duration::from_secs(24 * 3600);
+    fixture.host(0).valid = (fixture::START, end);
+    sign(&mut fixture);
+    assert_eq!(fixture.web(), [Some(1)]);
+}
+
+/// A node was off until its certificate had ended, a few minutes after it came.
+#[test]
+fn a_certificate_that_was_good_when_it_came_is_replaced_as_soon_as_it_has_ended() {
+    let mut fixture = fleet(1);
+    let end = fixture.now + Duration::from_secs(150);
+    fixture.host(0).valid = (fixture.now, end);
+    for _ in 0..3 {
+        fixture.settle();
+        fixture.store.sign();
+        fixture.deliver();
+    }
+    fixture.settle();
+    assert_eq!((fixture.web(), fixture.host(0).keys), (vec![Some(1)], 1));
+    fixture.pass(end.since(fixture.now));
+    fixture.pass(Duration::from_secs(10));
+    assert_eq!(fixture.host(0).keys, 2, "a key waits for the next one");
+}
+
+#[test]
 fn what_kubelet_renewed_itself_is_left_alone() {
     let mut fixture = joined(1);
     let day = Duration::from_secs(24 * 3600);

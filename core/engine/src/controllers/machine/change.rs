@@ -246,7 +246,8 @@ impl<'w> Step<'w> {
         let version = self.world.version_spec(release.version);
         let identity = version.and_then(|version| version.node_identity.as_ref());
         identity.is_some_and(|identity| {
-            !self.world.is_sabotaged(Sabotage::IdentityNotAwaited) && self.lacks_identity(draft, identity)
+            !self.world.is_sabotaged(Sabotage::IdentityNotAwaited)
+                && (self.lacks_identity(draft, identity) || self.awaits_better_identity(draft))
         })
     }
 

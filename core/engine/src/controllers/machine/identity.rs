@@ -27,9 +27,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// After so long the request is created once more, if the watch does not show it: somebody may have deleted it.
 const ASK_AGAIN: Duration = Duration::from_secs(30);
 
-/// So long a certificate that we asked for is left alone, even if it seems to end at once: the clock here, or that of the
-/// signer, may be wrong by more than the life of a certificate, and a new one would be no better.
-const REPLACED_FOR: Duration = Duration::from_secs(300);
+/// So long a certificate is left alone that was over, or nearly, when we asked for it: the clock here, or that of the
+/// signer, is wrong by more than the life of a certificate, and a new one would be no better.
+const LEFT_ALONE: Duration = Duration::from_secs(300);
+/// Nearly: by the time it is on the host it would have to be replaced.
+const NEARLY: Duration = Duration::from_secs(60);
 
 /// What an identity lacks.
 enum Lack {
@@ -68,14 +70,25 @@ impl<'w> Step<'w> {
         let wanted = self.node_identity()?;
         let known = self.machine.host.facts.as_ref()?.identity.as_ref()?;
         let due = due(wanted, known.certificate.as_ref()?);
-        let pause = self.replaced_until(now).filter(|_| known.pending.is_none());
+        let pause = self.left_alone_until(due, now).filter(|_| known.pending.is_none());
         Some(pause.map_or(due, |until| due.max(until)))
     }
 
-    /// Until when a certificate that we asked for is left alone.
-    fn replaced_until(self, now: Timestamp) -> Option<Timestamp> {
+    /// Until when a certificate is left alone that has to be replaced at `due`: if it was hardly better when it came.
+    fn left_alone_until(self, due: Timestamp, now: Timestamp) -> Option<Timestamp> {
         let asked = self.world.certificates.last_asked(self.machine.id).filter(|asked| *asked <= now)?;
-        Some(asked + REPLACED_FOR).filter(|until| now < *until)
+        Some(asked + LEFT_ALONE).filter(|until| due < asked + NEARLY && now < *until)
+    }
+
+    /// Waits if the certificate on the host is over, and is left alone nevertheless: nothing that needs one is installed.
+    pub(super) fn awaits_better_identity(self, draft: &mut Draft<'_>) -> bool {
+        let known = self.machine.host.facts.as_ref().and_then(|facts| facts.identity.as_ref());
+        let present = known.and_then(|known| known.certificate.as_ref());
+        let is_over = present.is_some_and(|present| present.not_after <= draft.now);
+        if is_over {
+            self.await_certificate(draft);
+        }
+        is_over
     }
 
     /// Takes the next step towards an identity. False when nothing is lacking.
@@ -116,22 +129,17 @@ impl<'w> Step<'w> {
         if let Some(whose) = known.certificate.as_ref().and_then(|found| self.foreign(found)) {
             return Some(Lack::Freedom(whose));
         }
-        let replaces = match &known.certificate {
-            None => None,
-            Some(present) => {
-                let due = due(wanted, present);
-                if now < due {
-                    return None;
-                }
-                if self.machine.host.read_at < due {
-                    return Some(Lack::Reading);
-                }
-                Some(present.key)
+        if let Some(due) = known.certificate.as_ref().map(|present| due(wanted, present)) {
+            if now < due || (known.pending.is_none() && self.left_alone_until(due, now).is_some()) {
+                return None;
             }
-        };
+            if self.machine.host.read_at < due {
+                return Some(Lack::Reading);
+            }
+        }
         let Some(pending) = &known.pending else {
-            let is_new = replaces.is_some() && self.replaced_until(now).is_some();
-            return (!is_new).then_some(Lack::Key { replaces });
+            let replaces = known.certificate.as_ref().map(|present| present.key);
+            return Some(Lack::Key { replaces });
         };
         let name = request_name(self.world.machine_name(self.machine.id), pending.key);
         let Some(request) = self.world.certificates.object_named(&name) else {
