@@ -116,6 +116,8 @@ pub enum Sabotage {
     StatusEveryTurn,
     /// A component is installed before its node has an identity.
     IdentityNotAwaited,
+    /// The identity of another node, or of one of another cluster, counts as that of the machine.
+    ForeignIdentityTaken,
     /// A certificate request is approved whatever key it is for.
     KeyUnchecked,
     /// A certificate request is approved whoever has created it.
@@ -198,6 +200,7 @@ impl Sabotage {
         Self::MachinePauseIgnored,
         Self::FleetPauseIgnored,
         Self::IdentityNotAwaited,
+        Self::ForeignIdentityTaken,
         Self::KeyUnchecked,
         Self::RequesterUnchecked,
         Self::SubjectUnchecked,

@@ -3,9 +3,10 @@
 
 mod fixture;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use fixture::{Fixture, OPERATOR, Store, WEB, node_certificate, picture, want, web};
+use fixture::{DNS, Fixture, OPERATOR, Store, WEB, node_certificate, picture, want, web};
 use proptest::prelude::*;
 use seaworthy_model::certificate::{
     Approval, Refusal, RequestContent, RequestState, Signer, Usages, request_name,
@@ -13,7 +14,7 @@ use seaworthy_model::certificate::{
 use seaworthy_model::digest::Digest;
 use seaworthy_model::event::Observation;
 use seaworthy_model::host::Owner;
-use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::id::{MachineId, Uid, VersionId};
 use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::node::{Health, NodeObject, NodeState};
 use seaworthy_model::report::{Blocker, Subject};
@@ -281,6 +282,23 @@ fn an_identity_that_was_there_before_is_taken_for_ours_only_if_the_cluster_knows
         assert_eq!(fixture.web(), [is_node.then_some(1)]);
         assert_eq!(fixture.host(0).keys, 0, "no other key is made");
     }
+}
+
+#[test]
+fn on_a_node_of_others_nothing_at_all_is_installed() {
+    // The certificate makes it m0, and so it is: in another cluster. What comes first needs no identity.
+    let mut fixture = fleet(1);
+    let object = fixture.store.versions.get_mut(&web(1).0).unwrap();
+    Arc::make_mut(object.spec.as_mut().unwrap()).depends_on.push(DNS);
+    fixture.store.edit_machine(0, |spec| spec.pins.push(want(DNS, VersionId(3))));
+    fixture.deliver();
+    fixture.host(0).identify(node_certificate("m0", key(9), fixture::VALID));
+    fixture.see(Observation::Node(M0, None));
+    fixture.settle();
+    assert_eq!(fixture.engine.world().blocker(Subject::Machine(M0)), Some(Blocker::ForeignIdentity));
+    assert_eq!((reason(&fixture), fixture.host(0).keys), (Reason::ForeignIdentity, 0));
+    let facts = &fixture.host(0).facts;
+    assert_eq!((&facts.owner, facts.components.len()), (&Owner::Nobody, 0));
 }
 
 /// What a request that is nearly right comes to.

@@ -240,9 +240,13 @@ impl<'w> Step<'w> {
         }
     }
 
-    /// Whether an identity is lacking without which a change must not be made; the next step towards it is taken then.
+    /// Whether an identity is lacking without which a change must not be made, or it is not known yet whose node the host is;
+    /// the next step is taken then.
     fn lacks_needed_identity(self, draft: &mut Draft<'_>, change: &Change) -> bool {
         let Change::Install(release) = change else { return false };
+        if self.may_be_of_others(draft) {
+            return true;
+        }
         let version = self.world.version_spec(release.version);
         let identity = version.and_then(|version| version.node_identity.as_ref());
         identity.is_some_and(|identity| {

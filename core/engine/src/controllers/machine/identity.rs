@@ -20,7 +20,8 @@ use seaworthy_model::time::Timestamp;
 use super::Step;
 use super::status::Verdict;
 use crate::draft::{Draft, HostWork, Note};
-use crate::resolution::{Aim, targets};
+use crate::resolution::{Aim, Origin, targets};
+use crate::sabotage::Sabotage;
 
 /// After so long without a certificate people are told.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -65,6 +66,19 @@ impl<'w> Step<'w> {
         })
     }
 
+    /// The identity that a machine is to have in the end, whether it may have it already or not.
+    fn identity_to_come(self) -> Option<&'w NodeIdentity> {
+        targets(self.world, self.machine).find_map(|target| {
+            let want = match (target.aim, target.origin) {
+                (Aim::Set(want), _) => want,
+                (Aim::Keep, Origin::Rollout(index)) => &self.world.fleet.rollouts[index].record.to,
+                (Aim::Keep, Origin::Pin | Origin::Nobody) => return None,
+            };
+            let Want::Present { version, .. } = want else { return None };
+            self.world.version_spec(*version)?.node_identity.as_ref()
+        })
+    }
+
     /// When the certificate on the host has to be renewed by us, if kubelet does not: then the host is looked at.
     pub(super) fn renewal_due(self, now: Timestamp) -> Option<Timestamp> {
         let wanted = self.node_identity()?;
@@ -89,6 +103,25 @@ impl<'w> Step<'w> {
             self.await_certificate(draft);
         }
         is_over
+    }
+
+    /// Whether the host is a node of others, or may be: what is to make it ours is found out before the first change on it,
+    /// of whichever component. The next step is taken then.
+    pub(super) fn may_be_of_others(self, draft: &mut Draft<'_>) -> bool {
+        let ours = Owner::Machine(self.object.meta.uid);
+        if self.machine.host.facts.as_ref().is_none_or(|facts| facts.owner == ours)
+            || self.world.is_sabotaged(Sabotage::IdentityNotAwaited)
+        {
+            return false;
+        }
+        let Some(wanted) = self.identity_to_come() else { return false };
+        let is_open = match self.lack(wanted, draft.now) {
+            Some(Lack::Key { replaces }) => replaces.is_none(),
+            Some(Lack::Freedom(_)) => true,
+            Some(Lack::Reading | Lack::Request(_) | Lack::Issue | Lack::Grant | Lack::Installation(_))
+            | None => false,
+        };
+        is_open && self.lacks_identity(draft, wanted)
     }
 
     /// Takes the next step towards an identity. False when nothing is lacking.
@@ -157,20 +190,22 @@ impl<'w> Step<'w> {
     /// Whose the identity on the host is, if it is not this machine's. What was there before we came is only taken for ours
     /// if the cluster knows the node.
     fn foreign(self, present: &Certificate) -> Option<String> {
+        if self.world.is_sabotaged(Sabotage::ForeignIdentityTaken) {
+            return None;
+        }
         let name = self.world.machine_name(self.machine.id);
         if !present.is_of_node(name) {
             return Some(String::from(&*present.common_name));
         }
         let facts = self.machine.host.facts.as_ref()?;
-        if facts.owner == Owner::Machine(self.object.meta.uid) {
-            return None;
-        }
+        let is_ours = facts.owner == Owner::Machine(self.object.meta.uid);
+        let is_node = self.machine.node.is_some();
         let authority = self.world.certificates.authority;
-        if authority.is_some_and(|authority| authority != present.issuer) {
+        // Of what is ours the authority may have been replaced, or somebody may have deleted the Node; hardly both.
+        if authority.is_some_and(|authority| authority != present.issuer) && !(is_ours && is_node) {
             return Some(format!("{}, from another authority", present.common_name));
         }
-        let is_node = self.machine.node.is_some();
-        (!is_node).then(|| format!("{}, which is no Node of this cluster", present.common_name))
+        (!is_ours && !is_node).then(|| format!("{}, which is no Node of this cluster", present.common_name))
     }
 
     fn request(self, draft: &mut Draft<'_>, pending: &PendingRequest) {
