@@ -12,7 +12,7 @@ pub(super) struct Drains {
     cordoned: BTreeMap<u32, Timestamp>,
     /// Hosts whose Nodes people have cordoned.
     by_people: BTreeSet<u32>,
-    /// Hosts on whose Nodes a disruption budget has ever kept a pod.
+    /// Hosts on whose Nodes a disruption budget has ever kept a pod, or that people have kept as they were.
     held_up: BTreeSet<u32>,
 }
 
@@ -41,7 +41,7 @@ impl Drains {
         self.cordoned.contains_key(&host)
     }
 
-    pub(super) fn eviction_refused(&mut self, host: u32) {
+    pub(super) fn holds_up(&mut self, host: u32) {
         self.held_up.insert(host);
     }
 

@@ -95,7 +95,7 @@ pub(crate) struct Over<'a> {
 const VIOLATIONS_MAX: usize = 100;
 
 /// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 29] = [
+const OWN_INVARIANTS: [&str; 30] = [
     "budget",
     "hostExclusivity",
     "leadership",
@@ -124,6 +124,7 @@ const OWN_INVARIANTS: [&str; 29] = [
     "drained",
     "foreignCordon",
     "foreignAttribute",
+    "foreignHost",
     "confirmed",
 ];
 
@@ -451,12 +452,13 @@ impl Oracle {
         self.drains.is_cordoned(host)
     }
 
-    /// A disruption budget keeps a pod on the Node of a host.
-    pub(crate) fn eviction_refused(&mut self, host: u32) {
-        self.drains.eviction_refused(host);
+    /// A disruption budget keeps a pod on the Node of a host, or people have kept the host as it was.
+    pub(crate) fn holds_up(&mut self, host: u32) {
+        self.drains.holds_up(host);
     }
 
-    /// Whether a disruption budget has ever kept a pod on the Node of a host: when its turn came was up to the budgets then.
+    /// Whether a disruption budget has ever kept a pod on the Node of a host, or people the host as it was: when its turn came
+    /// was up to them then.
     #[must_use]
     pub(crate) fn was_held_up(&self, host: u32) -> bool {
         self.drains.was_held_up(host)

@@ -12,6 +12,7 @@
 //! | `VersionSkew`, `ApiServerSkew` | the rule, read again, and the versions of the API servers |
 //! | `ApiServerUnknown` | no API server tells its version |
 //! | `DuplicateHost`, `IdentityMismatch` | the host's owner, its machine-id |
+//! | `ForeignIdentity` | whose node the certificate on the host makes it |
 //! | `Draining`, `DrainOverdue` | pods on the Node |
 //! | `DisruptionBudget` | pods on the Node, and budgets that allow nothing |
 //! | `DrainForbidden` | a pod on the Node that nobody makes again |
@@ -134,7 +135,7 @@ impl<'a> Truth<'a> {
             }
             Blocker::ForeignIdentity => of_host(&|host| {
                 let known = host.node().and_then(|node| node.certificate());
-                known.is_some_and(|known| self.world.catalogue.text_of(known.node) != &*machine.metadata.name)
+                known.is_some_and(|known| self.world.is_of_others(known, &machine.metadata.name))
             }),
             Blocker::StoreRegressed { .. } => self.world.hosts.iter().any(|host| host.epoch().0 > self.epoch),
             Blocker::NotLeading

@@ -58,13 +58,21 @@ impl Document {
                     }
                 }
             }
-            for named in ["cordon", "uncordon", "release"] {
+            for named in ["cordon", "uncordon", "clear", "release"] {
                 if let Some(numbers) = moment.get_mut(named).and_then(Value::as_array_mut) {
                     numbers.retain(exists);
                 }
             }
             if let Some(deleted) = moment.get_mut("delete").and_then(Value::as_array_mut) {
                 deleted.retain(|reference| machine_number(reference).is_none_or(|number| number < machines));
+            }
+        }
+        for found in ["/hosts/found", "/hosts/identities"] {
+            let found = self.0.pointer_mut(found).and_then(Value::as_array_mut);
+            for found in found.into_iter().flatten() {
+                if let Some(numbers) = found.pointer_mut("/on/machines").and_then(Value::as_array_mut) {
+                    numbers.retain(exists);
+                }
             }
         }
         for check in self.list_mut("eventually") {

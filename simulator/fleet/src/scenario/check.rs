@@ -164,6 +164,8 @@ occasions! {
     HostShut,
     /// A release failed.
     ReleaseFailed,
+    /// What somebody else had installed was taken over, and went on running.
+    ReleaseTakenOver,
     /// A host was changed by hand.
     HostSpoiled,
     /// An operation repaired what was changed by hand.

@@ -1,9 +1,10 @@
 //! How hosts behave in a scenario.
 
+use seaworthy_kernel::Share;
 use seaworthy_model::cause::CauseKind;
 use serde::Deserialize;
 
-use super::{Portion, Range};
+use super::{Fleet, Portion, Range};
 use crate::world::Pace;
 
 /// How hosts behave.
@@ -17,6 +18,10 @@ pub struct Hosts {
     pub restart: Option<Range>,
     /// Versions that do not work.
     pub failing: Vec<Failing>,
+    /// What somebody else has installed before. Of one component on one host the first that is said counts.
+    pub found: Vec<FoundComponent>,
+    /// Identities of nodes that somebody else has put there before. On one host the first that is said counts.
+    pub identities: Vec<FoundIdentity>,
 }
 
 impl Hosts {
@@ -30,6 +35,84 @@ impl Hosts {
             ..usual
         }
     }
+}
+
+/// Something that is on some hosts from the beginning.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Where {
+    /// On these, by the numbers of their machines.
+    pub machines: Vec<u32>,
+    /// On this share of the hosts.
+    pub share: Portion,
+}
+
+impl Where {
+    /// What is wrong with it, if anything.
+    pub(super) fn problem(&self, fleet: &Fleet) -> Option<String> {
+        if !self.machines.is_empty() && self.share.0 != Share::NONE {
+            return Some("on: give either machines or a share, not both".into());
+        }
+        let missing = self.machines.iter().find(|machine| **machine >= fleet.machines)?;
+        Some(format!("on.machines: there is no machine {missing}"))
+    }
+}
+
+/// A component that somebody else has installed.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FoundComponent {
+    /// The name of the component.
+    pub name: String,
+    /// The version whose files it has.
+    pub version: String,
+    /// On which hosts.
+    pub on: Where,
+    /// How it is.
+    #[serde(default)]
+    pub state: FoundState,
+}
+
+/// How it is with a component that somebody else has installed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum FoundState {
+    /// Its files are those of the version, and it runs.
+    #[default]
+    Running,
+    /// Its files are those of the version, and it does not run.
+    Stopped,
+    /// It has other files in the same places.
+    Altered,
+}
+
+/// A certificate of a node, with its key, that somebody else has put on hosts.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FoundIdentity {
+    /// The file.
+    pub path: String,
+    /// On which hosts.
+    pub on: Where,
+    /// Of which node it is. Hosts that are not nodes of this cluster have no Node here.
+    #[serde(default)]
+    pub of: FoundNode,
+}
+
+/// Whose a certificate is that was there before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum FoundNode {
+    /// Of the Node of the machine.
+    #[default]
+    Own,
+    /// Of another node of this cluster.
+    Another,
+    /// Of a node of the same name in another cluster.
+    OtherCluster,
 }
 
 /// A version that does not work.

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 pub use check::{Check, ExpectedCondition, InstalledOn, Occasion};
 pub use error::ScenarioError;
-pub use hosts::{Failing, FailureCause, Hosts};
+pub use hosts::{Failing, FailureCause, FoundComponent, FoundIdentity, FoundNode, FoundState, Hosts, Where};
 pub use manifest::{KindName, Manifest, Reference};
 pub use quantity::{Length, Portion, Range};
 
@@ -269,6 +269,9 @@ pub struct Moment {
     /// Whether disruption budgets allow what they say from now on, or nothing.
     #[serde(default)]
     pub budgets: Option<bool>,
+    /// They take away from the hosts of these machines what others have left there.
+    #[serde(default)]
+    pub clear: Vec<u32>,
     /// They record that the hosts of these machines are gone for good.
     #[serde(default)]
     pub release: Vec<u32>,
@@ -412,9 +415,12 @@ impl Scenario {
             for (index, manifest) in moment.apply.iter().enumerate() {
                 manifest.judge(&format!("{field}.apply[{index}]"), &mut problems);
             }
-            for (list, machines) in
-                [("cordon", &moment.cordon), ("uncordon", &moment.uncordon), ("release", &moment.release)]
-            {
+            for (list, machines) in [
+                ("cordon", &moment.cordon),
+                ("uncordon", &moment.uncordon),
+                ("clear", &moment.clear),
+                ("release", &moment.release),
+            ] {
                 if let Some(machine) = machines.iter().find(|machine| **machine >= self.fleet.machines) {
                     problems.push(format!("{field}.{list}: there is no machine {machine}"));
                 }
@@ -426,6 +432,16 @@ impl Scenario {
             }
         }
         self.judge_expectations(&mut problems);
+        for (index, found) in self.hosts.found.iter().enumerate() {
+            if let Some(problem) = found.on.problem(&self.fleet) {
+                problems.push(format!("hosts.found[{index}].{problem}"));
+            }
+        }
+        for (index, found) in self.hosts.identities.iter().enumerate() {
+            if let Some(problem) = found.on.problem(&self.fleet) {
+                problems.push(format!("hosts.identities[{index}].{problem}"));
+            }
+        }
         for (index, workload) in self.workloads.iter().enumerate() {
             if let Some(problem) = workload.model().out_of_range(&self.fleet) {
                 problems.push(format!("workloads[{index}].{problem}"));

@@ -193,6 +193,7 @@ impl World {
             self.tally.note(Occasion::HostShut);
             return self.answer_unreachable(sender, repeated);
         }
+        self.judge_takeover(number, &order.command);
         let session = self.mail.post(Letter::Session { sender });
         let setting = setting!(self, number);
         let answer = self.hosts[number as usize].receive(order, session, &setting);

@@ -83,6 +83,7 @@ impl World {
         }
         self.recorder.began(self.queue.now(), number, &work);
         self.judge_drain(number, &work, sent);
+        self.judge_foreign_work(number, &work);
         let component = self.catalogue.component_name(work.component).to_owned();
         let running = self.hosts[number as usize].running();
         let touches = running.is_some_and(Running::touches);
@@ -146,6 +147,7 @@ impl World {
         match progress {
             None => self.queue.discount(),
             Some(Progress::Next(step, length)) => {
+                self.note_takeover(number, step);
                 if step == Step::Confirm {
                     self.answer_waiting(number);
                 }

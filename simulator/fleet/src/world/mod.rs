@@ -16,6 +16,7 @@ mod catalogue;
 mod clock;
 mod disturbance;
 mod event;
+mod found;
 mod host_life;
 mod injection;
 mod kubelet;
@@ -186,6 +187,7 @@ impl World {
             scenario,
         };
         world.learn_failures();
+        world.place_found();
         world.populate();
         world.start_pods();
         world.plan();

@@ -35,7 +35,7 @@ const STARTUP: Span = Span::millis(5_000, 40_000);
 /// How the names of requests of strangers begin that do not hide.
 const FOREIGN: &str = "foreign-";
 /// Who signs.
-const AUTHORITY: KeyNumber = KeyNumber(0xca);
+pub(super) const AUTHORITY: KeyNumber = KeyNumber(0xca);
 
 /// What is due.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ impl World {
         }
     }
 
-    fn plan_renewal_of(&mut self, number: u32, certificate: NodeCertificate) {
+    pub(super) fn plan_renewal_of(&mut self, number: u32, certificate: NodeCertificate) {
         if !self.scenario.certificates.renewal {
             return;
         }
@@ -170,7 +170,8 @@ impl World {
         let host = self.hosts.get(number as usize)?;
         let certificate = host.node()?.certificate()?;
         let is_own = self.catalogue.text_of(certificate.node) == machine_name(number);
-        let runs = !host.installed().is_empty() && host.owner().is_some() && is_own;
+        let is_ours = !host.installed().is_empty() && host.owner().is_some();
+        let runs = (is_ours || host.runs_found()) && is_own;
         (runs && self.now() < certificate.not_after).then_some(certificate)
     }
 

@@ -74,7 +74,8 @@ impl World {
     pub(super) fn register_node(&mut self, number: u32, work: &Work, ended: Ended) {
         let Change::Install(install) = work.change else { return };
         let version = self.catalogue.version_name(install.version);
-        if ended != Ended::Succeeded || !self.nodes_gone.contains(&number) || !self.drains(version) {
+        let is_kubelet = || self.drains(version) || self.makes_node(version);
+        if ended != Ended::Succeeded || !self.nodes_gone.contains(&number) || !is_kubelet() {
             return;
         }
         self.nodes_gone.remove(&number);
@@ -95,6 +96,12 @@ impl World {
         let object = self.api.get(Kind::MachineComponent, version);
         let spec = object.and_then(|object| object.version_spec());
         spec.is_some_and(|spec| matches!(spec.disruption.as_str(), "Drain" | "Reboot"))
+    }
+
+    /// Whether a version makes its host a node.
+    pub(super) fn makes_node(&self, version: &str) -> bool {
+        let object = self.api.get(Kind::MachineComponent, version);
+        object.and_then(|object| object.version_spec()).is_some_and(|spec| spec.node_identity.is_some())
     }
 
     /// Since when a Node says that it is ready, if it does.

@@ -23,7 +23,7 @@ impl World {
             let machine = racks.machine(&scenario.fleet, &self.draws, number);
             let name = Arc::clone(&machine.metadata().name);
             self.apply(machine);
-            if scenario.fleet.nodes {
+            if scenario.fleet.nodes && !self.nodes_gone.contains(&number) {
                 let now = self.queue.now();
                 let node = Self::node(name, now);
                 let written = self.api.create(node, now);
@@ -80,6 +80,9 @@ impl World {
         }
         if let Some(open) = moment.budgets {
             self.close_budgets(!open);
+        }
+        for number in &moment.clear {
+            self.clear_host(*number);
         }
         for number in &moment.release {
             self.release_host(*number);

@@ -184,7 +184,7 @@ impl World {
             && self.disruptions_allowed(app) == 0
         {
             self.tally.note(Occasion::EvictionRefused);
-            self.oracle.eviction_refused(host);
+            self.oracle.holds_up(host);
             let words = format!("The disruption budget app-{app} does not allow it");
             return Outcome::Retryable(Cause::new(CauseKind::DisruptionBudget, words));
         }

@@ -70,6 +70,12 @@ impl NodeIdentity {
         self.path
     }
 
+    /// Whether the host program has put the certificate there, or any before it.
+    #[must_use]
+    pub const fn is_installed(&self) -> bool {
+        self.is_installed
+    }
+
     /// The node and the key that wait for a certificate.
     #[must_use]
     pub const fn pending(&self) -> Option<(TextNumber, KeyNumber)> {
@@ -148,6 +154,12 @@ impl Host {
         let Some(node) = &mut self.node else { return };
         node.file = node.file.filter(|_| !node.is_installed);
         (node.path, node.pending, node.is_installed) = (None, None, false);
+    }
+
+    /// Somebody takes away an identity that the host program has not put there.
+    pub(super) fn remove_foreign_identity(&mut self) {
+        let Some(node) = &mut self.node else { return };
+        node.file = node.file.filter(|_| node.is_installed);
     }
 
     /// A new key, made by whoever runs on it; nothing is remembered of it but that it was made.

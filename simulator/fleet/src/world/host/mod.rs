@@ -5,6 +5,7 @@
 //! next start.
 
 mod fence;
+mod found;
 mod identity;
 mod operation;
 mod step;
@@ -17,6 +18,7 @@ use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
 
 pub use fence::{Answer, Command, Offered, Order, Report, Wanted};
+pub use found::{Found, FoundState};
 pub use identity::{KeyNumber, NodeCertificate, NodeIdentity, TextNumber};
 pub use operation::{Change, Install, Operation, Progress, Running, Setting, Work};
 pub use step::{Pace, Step};
@@ -88,6 +90,9 @@ pub struct Host {
     /// The operation that came with the latest order. Only that one may come with it again.
     operation: Option<OperationId>,
     installed: Vec<Installed>,
+    /// What somebody else has installed, if anything.
+    #[expect(clippy::box_collection, reason = "hardly ever there: one word instead of three")]
+    found: Option<Box<Vec<Found>>>,
     /// The identity of its node, once it has or had anything of one.
     node: Option<Box<NodeIdentity>>,
     running: Option<Box<Running>>,
@@ -111,6 +116,7 @@ impl Host {
             sequence: 0,
             operation: None,
             installed: Vec::new(),
+            found: None,
             node: None,
             running: None,
             journal: Vec::new(),

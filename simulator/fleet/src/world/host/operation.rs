@@ -7,6 +7,7 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::Rollback;
 use seaworthy_model::host::{Drift, OperationId};
 
+use super::found::Met;
 use super::{ComponentNumber, Ended, Host, Installed, Pace, ReleaseNumber, Step, VersionNumber};
 
 /// What is to be done.
@@ -118,6 +119,8 @@ pub struct Running {
     untouched: bool,
     /// What was there before.
     previous: Option<Installed>,
+    /// What somebody else had installed.
+    met: Met,
     /// Why it fails, once that is certain.
     failed: Option<CauseKind>,
     sessions: Sessions,
@@ -176,6 +179,12 @@ impl Running {
         self.previous.as_ref()
     }
 
+    /// Whether it takes over what somebody else has installed, and what runs goes on running.
+    #[must_use]
+    pub const fn takes_over(&self) -> bool {
+        matches!(self.met, Met::Running)
+    }
+
     /// Whether the host is started anew for it: another release comes, and it or the one that goes says so.
     const fn reboots(&self) -> bool {
         let Change::Install(install) = self.work.change else { return false };
@@ -183,8 +192,29 @@ impl Running {
             Some(previous) => {
                 previous.release.0 != install.release.0 && (previous.reboots || install.reboots)
             }
-            None => install.reboots,
+            None => install.reboots && !self.takes_over(),
         }
+    }
+
+    /// What follows when all is prepared: the swap, unless something else is in the way.
+    const fn prepared(&mut self) -> Step {
+        if matches!(self.met, Met::Other) {
+            self.failed = Some(CauseKind::OperationInvalid);
+            return Step::Commit;
+        }
+        Step::Swap
+    }
+
+    /// The release is in its place and runs, or not.
+    fn started(&mut self, failure: Option<CauseKind>, install: &Install) -> Step {
+        if failure == Some(CauseKind::ProbeFailed) {
+            self.failed = Some(match install.rollback {
+                // With nothing to go back to, nothing is lost by going.
+                Rollback::Unsafe if self.previous.is_some() => CauseKind::RollbackFailed,
+                Rollback::Safe | Rollback::Unsafe => CauseKind::ProbeFailed,
+            });
+        }
+        Step::Probe
     }
 
     /// What follows the new start of the host.
@@ -257,6 +287,7 @@ impl Host {
             resumed: false,
             untouched,
             previous,
+            met: if previous.is_some() { Met::Nothing } else { self.meets(&work) },
             failed: None,
             sessions: Sessions { first: Some(session), others: None },
         }));
@@ -316,7 +347,7 @@ impl Host {
         // Who was started anew by the operation itself goes on with it.
         running.resumed |= running.step != Step::Reboot;
         if matches!(running.step, Step::Probe | Step::Confirm) {
-            running.step = Step::Restart;
+            running.step = if running.takes_over() { Step::Probe } else { Step::Restart };
         }
         if running.step == Step::Reboot {
             running.step = running.after_reboot();
@@ -341,7 +372,11 @@ impl Host {
         let component = running.work.component;
         match (running.step, running.work.change) {
             (Step::Swap, Change::Install(install)) => {
-                let drift = Drift::NOT_RUNNING.with(Drift::WRONG_BINARY);
+                let drift = if running.takes_over() {
+                    Drift::NONE
+                } else {
+                    Drift::NOT_RUNNING.with(Drift::WRONG_BINARY)
+                };
                 let Install { version, release, has_removal, reboots, .. } = install;
                 let shuts = setting.failure(version) == Some(CauseKind::NotConfirmed);
                 self.put(Installed { component, version, release, drift, has_removal, reboots, shuts });
@@ -376,6 +411,9 @@ impl Host {
                 }
             }
             (Step::Delete, _) => self.take(component),
+            (Step::Commit, Change::Install(_)) if running.failed.is_none() => {
+                self.take_over(component);
+            }
             _ => {}
         }
     }
@@ -433,24 +471,16 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
         }
         Step::Stage => Some(Step::Render),
         Step::Render if install.has_preflight => Some(Step::Preflight),
-        Step::Render => Some(Step::Swap),
+        Step::Render => Some(running.prepared()),
         Step::Preflight => {
             running.failed = failure.filter(|cause| *cause == CauseKind::PreflightFailed);
-            Some(if running.failed.is_some() { Step::Commit } else { Step::Swap })
+            Some(if running.failed.is_some() { Step::Commit } else { running.prepared() })
         }
         Step::Swap | Step::Restore if running.reboots() => Some(Step::Reboot),
+        Step::Swap if running.takes_over() => Some(running.started(failure, &install)),
         Step::Swap => Some(Step::Restart),
         Step::Reboot => Some(running.after_reboot()),
-        Step::Restart => {
-            if failure == Some(CauseKind::ProbeFailed) {
-                running.failed = Some(match install.rollback {
-                    // With nothing to go back to, nothing is lost by going.
-                    Rollback::Unsafe if running.previous.is_some() => CauseKind::RollbackFailed,
-                    Rollback::Safe | Rollback::Unsafe => CauseKind::ProbeFailed,
-                });
-            }
-            Some(Step::Probe)
-        }
+        Step::Restart => Some(running.started(failure, &install)),
         Step::Probe => Some(after_probe(running.failed, &install)),
         Step::Confirm => {
             running.failed = Some(CauseKind::NotConfirmed);

@@ -12,6 +12,8 @@ use seaworthy_model::machine::HostId;
 
 use super::*;
 
+mod found;
+
 const DRAWS: Draws = Draws::new(Seed(3));
 const WEBD: ComponentNumber = ComponentNumber(0);
 const OURS: Uid = Uid(1);

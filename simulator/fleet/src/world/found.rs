@@ -1,0 +1,126 @@
+//! Hosts that were somebody else's before: what is installed there, and whose nodes they are.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use seaworthy_kernel::word;
+
+use super::host::{
+    Change, Command, Found, FoundState, KeyNumber, NodeCertificate, NodeIdentity, Running, Step, Work,
+};
+use super::node_certificates::AUTHORITY;
+use super::{START, World, machine_name};
+use crate::scenario::{self, FoundNode, Occasion, Where};
+
+impl World {
+    /// Puts on the hosts what the scenario says is there from the beginning.
+    pub(super) fn place_found(&mut self) {
+        let scenario = Arc::clone(&self.scenario);
+        for number in 0..scenario.fleet.machines {
+            for (index, found) in (0..).zip(&scenario.hosts.found) {
+                let component = self.catalogue.component(&found.name);
+                let is_first = self.hosts[number as usize].found_of(component).is_none();
+                if is_first && self.is_at(&found.on, "found", index, number) {
+                    let version = self.catalogue.version(&format!("{}-{}", found.name, found.version));
+                    let state = match found.state {
+                        scenario::FoundState::Running => FoundState::Running,
+                        scenario::FoundState::Stopped => FoundState::Stopped,
+                        scenario::FoundState::Altered => FoundState::Altered,
+                    };
+                    self.hosts[number as usize].place(Found { component, version, state });
+                }
+            }
+            let mut identities = (0..).zip(&scenario.hosts.identities);
+            let here = identities.find(|(index, found)| self.is_at(&found.on, "identity", *index, number));
+            if let Some((_, found)) = here {
+                self.place_identity(number, &found.path, found.of);
+            }
+        }
+    }
+
+    fn is_at(&self, place: &Where, what: &str, index: u64, number: u32) -> bool {
+        place.machines.contains(&number)
+            || self.draws.chance(word(what), u64::from(number), index, place.share.0)
+    }
+
+    fn place_identity(&mut self, number: u32, path: &str, of: FoundNode) {
+        let name = machine_name(number);
+        let (node, authority) = match of {
+            FoundNode::Own => (name.clone(), AUTHORITY),
+            FoundNode::Another => (format!("{name}-once"), AUTHORITY),
+            FoundNode::OtherCluster => (name.clone(), KeyNumber(AUTHORITY.0 + 1)),
+        };
+        let (path, node) = (self.catalogue.text(path), self.catalogue.text(&node));
+        let key = self.hosts[number as usize].make_key();
+        let not_before = START - Duration::from_secs(300);
+        let not_after = START + self.scenario.certificates.valid_for.0;
+        let certificate = NodeCertificate { key, node, authority, not_before, not_after };
+        self.hosts[number as usize].place_certificate(path, certificate);
+        match of {
+            FoundNode::Own => {
+                self.oracle.key_made(key, number, &name);
+                self.plan_renewal_of(number, certificate);
+            }
+            // Whoever is a node of others is none here.
+            FoundNode::Another | FoundNode::OtherCluster => {
+                self.nodes_gone.insert(number);
+                self.oracle.node_there(number, false);
+            }
+        }
+    }
+
+    /// An operation goes on to a step: from the swap to its probe if it leaves running what it takes over.
+    pub(super) fn note_takeover(&mut self, number: u32, step: Step) {
+        let running = self.hosts[number as usize].running();
+        if step == Step::Probe && running.is_some_and(Running::takes_over) {
+            self.tally.note(Occasion::ReleaseTakenOver);
+        }
+    }
+
+    /// People take away what others have left on a host.
+    pub(super) fn clear_host(&mut self, number: u32) {
+        self.hosts[number as usize].clear();
+        self.oracle.holds_up(number);
+    }
+
+    /// Whether a host is a node of others, by what they have put there.
+    fn is_foreign(&self, number: u32) -> bool {
+        let identity = self.hosts[number as usize].node().filter(|node| !node.is_installed());
+        identity
+            .and_then(NodeIdentity::certificate)
+            .is_some_and(|known| self.is_of_others(known, &machine_name(number)))
+    }
+
+    /// Whether a certificate is none of the node `name` of this cluster.
+    pub(crate) fn is_of_others(&self, certificate: NodeCertificate, name: &str) -> bool {
+        certificate.authority != AUTHORITY || self.catalogue.text_of(certificate.node) != name
+    }
+
+    /// An order is about to be carried out on a host. If it is a node of others, nothing takes that from it.
+    pub(super) fn judge_takeover(&mut self, number: u32, command: &Command) {
+        let takes = match command {
+            Command::RequestCertificate(wanted) => wanted.replaces.is_some(),
+            Command::InstallCertificate(_) => true,
+            Command::Facts
+            | Command::Status(_)
+            | Command::Apply(_)
+            | Command::Disown
+            | Command::Confirm(_) => false,
+        };
+        if takes && self.is_foreign(number) {
+            let detail =
+                format!("the identity on host {number}, which is a node of others, was to be replaced");
+            self.oracle.breach("foreignHost", self.queue.now(), detail);
+        }
+    }
+
+    /// Work begins on a host. What makes it a node does not come to the nodes of others.
+    pub(super) fn judge_foreign_work(&mut self, number: u32, work: &Work) {
+        let Change::Install(install) = work.change else { return };
+        if self.is_foreign(number) && self.makes_node(self.catalogue.version_name(install.version)) {
+            let detail =
+                format!("{} was to be installed on host {number}, which is a node of others", work.id);
+            self.oracle.breach("foreignHost", self.queue.now(), detail);
+        }
+    }
+}
