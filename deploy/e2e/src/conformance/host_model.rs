@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use seaworthy_fleet::world::host::{
-    Answer, Change, Command, ComponentNumber, Ended, Host, Install, KeyNumber, NodeCertificate, Offered,
-    Order as ModelOrder, Pace, Progress, ReleaseNumber, Report as ModelReport, Setting, Step, TextNumber,
-    VersionNumber, Wanted, Work,
+    Answer, Change, Command, ComponentNumber, Ended, Found, FoundState, Host, Install, KeyNumber,
+    NodeCertificate, Offered, Order as ModelOrder, Pace, Progress, ReleaseNumber, Report as ModelReport,
+    Setting, Step, TextNumber, VersionNumber, Wanted, Work,
 };
 use seaworthy_kernel::{Draws, Seed, Share};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Architecture, Rollback};
-use seaworthy_model::host::{HostFence, OperationId};
+use seaworthy_model::host::{Drift, HostFence, OperationId};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
@@ -33,6 +33,8 @@ pub struct HostModel {
     failures: Vec<Option<(CauseKind, Share)>>,
     pace: Pace,
     begun: Option<Order>,
+    /// How often the service was started or stopped.
+    starts: u32,
 }
 
 impl HostModel {
@@ -53,7 +55,7 @@ impl HostModel {
                 Some((cause, Share::ALL))
             })
             .collect();
-        Self { host: fresh(), failures, pace: Pace::default(), begun: None }
+        Self { host: fresh(), failures, pace: Pace::default(), begun: None, starts: 0 }
     }
 
     fn receive(&mut self, order: &Order) -> Result<Answer> {
@@ -109,6 +111,28 @@ impl HostModel {
         }
     }
 
+    /// Whether what was found running still does.
+    fn runs(&self) -> &'static str {
+        let found = self.host.found_of(WEBD).map(|found| found.state);
+        let installed = self.host.installed_of(WEBD);
+        match (installed, found) {
+            (Some(installed), _) if installed.drift.contains(Drift::NOT_RUNNING) => "not at all",
+            (Some(_), _) if self.starts > 0 => "anew",
+            (Some(_), _) | (None, Some(FoundState::Running | FoundState::Altered)) => "as it did",
+            (None, Some(FoundState::Stopped) | None) => "not at all",
+        }
+    }
+
+    /// One step on.
+    fn advance(&mut self) -> Result<()> {
+        let (host, setting) = self.parts();
+        let (run, step) =
+            host.running().map(|running| (running.run, running.step)).context("nothing is done")?;
+        host.advance(run, &setting).context("the model does not go on")?;
+        self.starts += u32::from(matches!(step, Step::Restart | Step::Recover | Step::Stop));
+        Ok(())
+    }
+
     fn parts(&mut self) -> (&mut Host, Setting<'_>) {
         let setting =
             Setting { draws: &DRAWS, number: 0, pace: &self.pace, failures: &self.failures, downloads: true };
@@ -117,13 +141,11 @@ impl HostModel {
 
     /// Goes on until the operation ends, or is about to take this step.
     fn go_on(&mut self, until: Option<Step>) -> Result<()> {
-        let (host, setting) = self.parts();
-        while let Some(running) = host.running() {
+        while let Some(running) = self.host.running() {
             if until == Some(running.step) {
                 return Ok(());
             }
-            let run = running.run;
-            host.advance(run, &setting).context("the model does not go on")?;
+            self.advance()?;
         }
         ensure!(until.is_none(), "the operation never comes to {until:?}");
         Ok(())
@@ -140,8 +162,7 @@ impl HostModel {
                 ensure!(host.power_off() && host.power_on(), "it is off");
                 host.recover(&setting).context("it forgets the operation")?;
             } else {
-                let run = running.run;
-                host.advance(run, &setting).context("the model does not go on")?;
+                self.advance()?;
             }
         }
         Ok(format!("rebooted {}", self.host.reboots() - before))
@@ -171,10 +192,8 @@ impl HostModel {
 
     /// Goes on until the operation ends, or waits to be confirmed.
     fn go_on_alone(&mut self) -> Result<()> {
-        let (host, setting) = self.parts();
-        while let Some(running) = host.running().filter(|running| running.step != Step::Confirm) {
-            let run = running.run;
-            host.advance(run, &setting).context("the model does not go on")?;
+        while self.host.running().is_some_and(|running| running.step != Step::Confirm) {
+            self.advance()?;
         }
         Ok(())
     }
@@ -231,6 +250,7 @@ impl HostPart for HostModel {
     fn reset(&mut self) -> Result<()> {
         self.host = fresh();
         self.begun = None;
+        self.starts = 0;
         Ok(())
     }
 
@@ -262,6 +282,11 @@ impl HostPart for HostModel {
                 return Ok(if left { "left" } else { "nothing" }.to_owned());
             }
             Action::Identify => self.host.place_certificate(PATH, certificate(FOREIGN, KeyNumber(2))),
+            Action::Found(version, state) => {
+                let version = VersionNumber(u32::try_from(releases::find(version)?.0)?);
+                self.host.place(Found { component: WEBD, version, state: *state });
+            }
+            Action::Runs => return Ok(self.runs().to_owned()),
             Action::Spoil(spoiled) => ensure!(self.host.spoil(0, spoiled.drift()), "nothing to spoil"),
             Action::Strike { is_power, at, order } => {
                 ensure!(matches!(self.receive(order)?, Answer::Begun(_)), "it does not begin");

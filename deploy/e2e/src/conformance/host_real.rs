@@ -12,6 +12,7 @@ use seaworthy_api::host::wire::{
     self, Answer, CertificateFile, CertificateRequest, Change, Command, Fence, Operation, PROTOCOL, Reply,
     Request,
 };
+use seaworthy_fleet::world::host::FoundState;
 use seaworthy_model::certificate::{Certificate, HostIdentity};
 use seaworthy_model::component::{
     Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Invocation, Link, Probe,
@@ -68,6 +69,16 @@ const RESET: &str = "rm -f /run/hold-*; systemctl stop 'seaworthy-alarm-*' 2>/de
                      seaworthy-resume.service multi-user.target.wants/seaworthy-resume.service && \
                      systemctl daemon-reload";
 
+/// Makes of what the host program has installed what somebody else would have: files instead of links, and nothing that
+/// tells of the host program.
+const DISGUISE: &str = "set -e; for file in /usr/local/bin/webd /etc/systemd/system/webd.service; do \
+                        cp --remove-destination \"$(readlink -f $file)\" $file; done; \
+                        ln -sfn /etc/systemd/system/webd.service /etc/systemd/system/multi-user.target.wants/webd.service; \
+                        cd /opt/seaworthy && rm -rf releases manifests current previous staging state; \
+                        cd /etc/systemd/system && rm -f seaworthy-resume.service multi-user.target.wants/seaworthy-resume.service; \
+                        systemctl daemon-reload";
+const PID: &str = "systemctl show --property=MainPID --value webd.service";
+
 /// A host of the world.
 #[derive(Debug)]
 pub struct RealHost<'w> {
@@ -76,6 +87,8 @@ pub struct RealHost<'w> {
     begun: Option<Child>,
     /// What it last reported of its identity.
     known: RefCell<HostIdentity>,
+    /// The process that was found running.
+    found: String,
     signer: Signer,
 }
 
@@ -88,7 +101,8 @@ impl<'w> RealHost<'w> {
         let host = world.host(name)?;
         host.write(PROGRAM, fs::read(Programs::find()?.host)?)?;
         host.sh(&format!("chmod 755 {PROGRAM} && sync"))?;
-        Ok(Self { world, host, begun: None, known: RefCell::new(nothing()), signer: Signer::new()? })
+        let (known, found) = (RefCell::new(nothing()), String::new());
+        Ok(Self { world, host, begun: None, known, found, signer: Signer::new()? })
     }
 
     fn request(&self, order: &Order) -> Result<String> {
@@ -142,6 +156,43 @@ impl<'w> RealHost<'w> {
         let (certificate, key) = self.signer.issue("another")?;
         self.host.sh("mkdir -p /var/lib/kubelet/pki && chmod 755 /var/lib/kubelet /var/lib/kubelet/pki")?;
         self.host.write(PATH, certificate + &key)
+    }
+
+    /// Somebody else has installed a release.
+    fn place(&mut self, version: &str, state: FoundState) -> Result<()> {
+        let id = OperationId { epoch: Epoch(1), sequence: 1 };
+        let verb = Verb::Install(id, version.to_owned());
+        let order = Order { is_strange: true, epoch: 1, sequence: 1, verb };
+        if releases::find(version)?.1.reboots {
+            self.reboots(&order)?;
+        } else {
+            self.order(&order)?;
+        }
+        self.host.sh(DISGUISE)?;
+        match state {
+            FoundState::Running => {}
+            FoundState::Stopped => drop(self.host.sh("systemctl stop webd.service")?),
+            FoundState::Altered => {
+                drop(self.host.sh("echo '# his own' >> /etc/systemd/system/webd.service")?)
+            }
+        }
+        self.found = self.host.sh(PID)?;
+        ensure!(
+            (self.found.trim() == "0") == (state == FoundState::Stopped),
+            "it is not as it was to be found"
+        );
+        Ok(())
+    }
+
+    /// Whether what was found running still does.
+    fn runs(&self) -> Result<String> {
+        let pid = self.host.sh(PID)?;
+        let runs = match pid.trim() {
+            "0" => "not at all",
+            _ if pid == self.found => "as it did",
+            _ => "anew",
+        };
+        Ok(runs.to_owned())
     }
 
     fn release(&self, version: &str) -> Result<wire::Release> {
@@ -336,6 +387,8 @@ impl HostPart for RealHost<'_> {
                 return Ok(self.host.sh(&line)?.trim().to_owned());
             }
             Action::Identify => self.identify()?,
+            Action::Found(version, state) => self.place(version, *state)?,
+            Action::Runs => return self.runs(),
             Action::Spoil(spoiled) => self.spoil(*spoiled)?,
             Action::Strike { is_power, at, order } => self.strike(*is_power, at, order)?,
         }

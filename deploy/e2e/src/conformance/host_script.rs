@@ -8,6 +8,8 @@
 //! | `1.3 request`, `1.3 request another` | a key for the node's certificate; another than that of the certificate that is there |
 //! | `1.4 certify`, `1.4 certify other-key`, `1.4 certify other-node`, `1.4 certify garbage` | the certificate for the key that waits, or something else |
 //! | `identify foreign` | somebody puts the identity of another node there |
+//! | `found 1.0.0`, `found 1.0.0 stopped`, `found 1.0.0 altered` | somebody else has installed it before, and nothing tells who; it runs, it does not, or one of its files is another |
+//! | `runs` | whether the service runs as it did when it was found, was started anew, or does not run |
 //! | `stranger 9.9 facts` | in the name of another Machine |
 //! | `begin 1.2 install 1.0.0` | the order is given and comes no further than to its download |
 //! | `finish` | lets it go on, and is its answer |
@@ -20,6 +22,7 @@
 //! | `kill at swapped: 1.2 install 1.1.0` | the same, but only the program is killed; whoever asks next wakes it |
 
 use anyhow::{Context, Result, bail};
+use seaworthy_fleet::world::host::FoundState;
 use seaworthy_model::host::OperationId;
 use seaworthy_model::lease::Epoch;
 use serde::Deserialize;
@@ -65,6 +68,8 @@ pub(super) enum Action {
     Left,
     Spoil(Spoiled),
     Identify,
+    Found(String, FoundState),
+    Runs,
     Reboot(Order),
     Lapse(OperationId),
     Strike { is_power: bool, at: String, order: Order },
@@ -118,6 +123,8 @@ impl Action {
         match text.split_once(' ').unwrap_or((text, "")) {
             ("finish", "") => Ok(Self::Finish),
             ("left", "") => Ok(Self::Left),
+            ("runs", "") => Ok(Self::Runs),
+            ("found", what) => found(what),
             ("lapse", id) => Ok(Self::Lapse(operation(id)?)),
             ("begin", order) => Ok(Self::Begin(Order::parse(order)?)),
             ("spoil", "files") => Ok(Self::Spoil(Spoiled::Files)),
@@ -174,6 +181,16 @@ impl Order {
     }
 }
 
+fn found(text: &str) -> Result<Action> {
+    let (version, state) = match text.split_once(' ').unwrap_or((text, "")) {
+        (version, "") => (version, FoundState::Running),
+        (version, "stopped") => (version, FoundState::Stopped),
+        (version, "altered") => (version, FoundState::Altered),
+        (_, other) => bail!("nothing is found like that: {other:?}"),
+    };
+    Ok(Action::Found(version.to_owned(), state))
+}
+
 fn operation(text: &str) -> Result<OperationId> {
     let (epoch, sequence) = text.split_once('.').with_context(|| format!("no EPOCH.SEQUENCE: {text:?}"))?;
     Ok(OperationId { epoch: Epoch(epoch.parse()?), sequence: sequence.parse()? })
@@ -190,7 +207,9 @@ mod tests {
                 Action::parse(&step.action).unwrap();
             }
         }
-        for nonsense in ["", "1 facts", "1.2 fly", "1.2 install", "cut 1.2 remove", "spoil soup"] {
+        for nonsense in
+            ["", "1 facts", "1.2 fly", "1.2 install", "cut 1.2 remove", "spoil soup", "found 1.0.0 asleep"]
+        {
             assert!(Action::parse(nonsense).is_err(), "{nonsense}");
         }
     }
