@@ -134,8 +134,14 @@ impl HostModel {
     }
 
     fn parts(&mut self) -> (&mut Host, Setting<'_>) {
-        let setting =
-            Setting { draws: &DRAWS, number: 0, pace: &self.pace, failures: &self.failures, downloads: true };
+        let setting = Setting {
+            draws: &DRAWS,
+            number: 0,
+            pace: &self.pace,
+            failures: &self.failures,
+            has_room: true,
+            downloads: true,
+        };
         (&mut self.host, setting)
     }
 

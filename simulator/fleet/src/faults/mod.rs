@@ -30,12 +30,14 @@
 //! | 20 | failure of a whole domain, of what all need | `domainDown`, `registryDown`, `hostDown` |
 //! | 21 | others act too | `handEdit`, the workloads |
 //! | 24 | slow, not dead | `hostSlow` |
+//! | | no room on the disk | `diskFull` |
 
 pub mod api_down;
 pub mod api_error;
 pub mod clock_skew;
 pub mod compaction;
 pub mod conflict;
+pub mod disk_full;
 pub mod domain_down;
 pub mod duplicate;
 pub mod finalizer_race;
@@ -243,6 +245,7 @@ registry! {
     HostBreaks => host_breaks,
     HostBusy => host_busy,
     HostDown => host_down,
+    DiskFull => disk_full,
     HostSlow => host_slow,
     LateRequest => late_request,
     LostEvent => lost_event,

@@ -89,6 +89,8 @@ kinds! {
     CutOff: Machines, "SSH unreachable";
     /// Everything on hosts takes longer.
     HostSlow: Machines, "host slow";
+    /// There is no room on the disk of a host.
+    DiskFull: Machines, "disk full";
     /// Something else holds the lock of a host.
     HostBusy: Machines, "host busy";
     /// A session to a host breaks.
@@ -156,6 +158,7 @@ impl FaultKind {
             | Fault::ApiDown(_)
             | Fault::ClockSkew(_)
             | Fault::Compaction(_)
+            | Fault::DiskFull(_)
             | Fault::DomainDown(_)
             | Fault::FinalizerRace(_)
             | Fault::HandEdit(_)

@@ -241,6 +241,8 @@ fn meaning(injection: Injection) -> Meaning {
         Injection::PowerOn(host) => Ends(F::PowerLost, Host(host)),
         Injection::Cut(host) => Begins(F::CutOff, Host(host), plain()),
         Injection::Mend(host) => Ends(F::CutOff, Host(host)),
+        Injection::Fill(host) => Begins(F::DiskFull, Host(host), plain()),
+        Injection::MakeRoom(host) => Ends(F::DiskFull, Host(host)),
         Injection::Slow(host, 0 | 1) => Ends(F::HostSlow, Host(host)),
         Injection::Slow(host, factor) => Begins(F::HostSlow, Host(host), format!("{factor} times as slow")),
         Injection::Lie(host, None) => Begins(F::NodeLies, Host(host), "says what it said before".into()),

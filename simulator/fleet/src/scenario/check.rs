@@ -198,6 +198,8 @@ occasions! {
     NodeLied,
     /// A host became slow.
     HostSlowed,
+    /// An operation found no room on the disk.
+    SpaceLacking,
     /// A host was busy with something else.
     HostBusy,
     /// Others changed the finalizers of a Machine.

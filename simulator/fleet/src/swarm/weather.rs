@@ -123,6 +123,7 @@ fn on_hosts(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
                 "loses": lots.one("loses", name, &["power", "network"]),
             }})
         }
+        "disk_full" => json!({"diskFull": {"share": hosts(), "lasting": lasting(7_200)}}),
         "finalizer_race" => json!({"finalizerRace": {"share": hosts(), "lasting": lasting(1_800)}}),
         "hand_edit" => json!({"handEdit": {"share": hosts()}}),
         "host_down" => json!({"hostDown": {"share": hosts(), "lasting": lasting(7_200)}}),

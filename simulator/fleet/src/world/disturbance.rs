@@ -31,6 +31,8 @@ pub(super) struct Disturbance {
     caches: [Vec<(Timestamp, Cache)>; KINDS.len()],
     /// Hosts that take so many times as long.
     slow: BTreeMap<u32, u16>,
+    /// Hosts whose disk is full, and for how many causes.
+    full: BTreeMap<u32, u16>,
     /// Nodes that lie, and what they say.
     pub(super) lies: BTreeMap<u32, Health>,
 }
@@ -61,6 +63,7 @@ impl Default for Disturbance {
             lags: [(Duration::ZERO, START); KINDS.len()],
             caches: Default::default(),
             slow: BTreeMap::new(),
+            full: BTreeMap::new(),
             lies: BTreeMap::new(),
         }
     }
@@ -95,6 +98,11 @@ impl Disturbance {
     pub(super) fn delays(&self, kind: Kind, now: Timestamp) -> bool {
         let throttles = self.bucket.as_ref().is_some_and(|bucket| now < bucket.until);
         throttles || now < self.api_down || self.lag(kind, now) > Duration::ZERO
+    }
+
+    /// Whether there is room on the disk of a host.
+    pub(super) fn has_room(&self, host: u32) -> bool {
+        !self.full.contains_key(&host)
     }
 
     /// How long something takes on a host that would take `length` on a healthy one.
@@ -154,6 +162,19 @@ impl World {
             self.disturbance.slow.insert(host, factor);
         } else {
             self.disturbance.slow.remove(&host);
+        }
+    }
+
+    pub(super) fn fill(&mut self, host: u32) {
+        *self.disturbance.full.entry(host).or_default() += 1;
+    }
+
+    pub(super) fn make_room(&mut self, host: u32) {
+        if let Some(causes) = self.disturbance.full.get_mut(&host) {
+            *causes -= 1;
+            if *causes == 0 {
+                self.disturbance.full.remove(&host);
+            }
         }
     }
 

@@ -52,6 +52,8 @@ impl World {
             Injection::Lie(host, says) => self.lie(host, says),
             Injection::Truth(host) => self.tell_truth(host),
             Injection::Slow(host, factor) => self.slow(host, factor),
+            Injection::Fill(host) => self.fill(host),
+            Injection::MakeRoom(host) => self.make_room(host),
             Injection::Time => self.pass(&Point::Time, None),
             Injection::Silence => {}
         }
@@ -192,6 +194,9 @@ impl World {
                 self.tally.note(Occasion::ReleaseFailed);
                 if cause == CauseKind::NotConfirmed {
                     self.tally.note(Occasion::ConfirmationLapsed);
+                }
+                if cause == CauseKind::NoSpace {
+                    self.tally.note(Occasion::SpaceLacking);
                 }
             }
             Ended::Succeeded => {}

@@ -104,6 +104,10 @@ pub enum Injection {
     Truth(u32),
     /// Everything on a host takes so many times as long.
     Slow(u32, u16),
+    /// The disk of a host becomes full, for one more cause.
+    Fill(u32),
+    /// One of these causes is gone.
+    MakeRoom(u32),
     /// Nothing; triggers look at the clock.
     Time,
 }
@@ -139,7 +143,9 @@ impl Injection {
             | Self::StripFinalizer(host)
             | Self::Lie(host, _)
             | Self::Truth(host)
-            | Self::Slow(host, _) => Some(host),
+            | Self::Slow(host, _)
+            | Self::Fill(host)
+            | Self::MakeRoom(host) => Some(host),
             Self::Crash { .. }
             | Self::Pause { .. }
             | Self::Skew { .. }
@@ -201,6 +207,8 @@ impl Injection {
             | Self::Lie(..)
             | Self::Truth(_)
             | Self::Slow(..)
+            | Self::Fill(_)
+            | Self::MakeRoom(_)
             | Self::Time => None,
         }
     }
@@ -236,6 +244,8 @@ impl Injection {
             Self::Lie(host, None) => format!("the Node of host {host} says what it said, whatever happens"),
             Self::Lie(host, Some(says)) => format!("the Node of host {host} says {says:?}, whatever is true"),
             Self::Truth(host) => format!("the Node of host {host} says the truth again"),
+            Self::Fill(host) => format!("the disk of host {host} is full"),
+            Self::MakeRoom(host) => format!("somebody makes room on the disk of host {host}"),
             Self::Slow(host, 0 | 1) => format!("host {host} is as fast as usual again"),
             Self::Slow(host, factor) => format!("everything on host {host} takes {factor} times as long"),
             Self::Time => "triggers look at the clock".into(),

@@ -8,6 +8,7 @@ macro_rules! setting {
             number: $number,
             pace: &$world.pace,
             failures: &$world.failures,
+            has_room: $world.disturbance.has_room($number),
             downloads: $world.queue.now() >= $world.disturbance.registry_down,
         }
     };

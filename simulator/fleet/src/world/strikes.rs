@@ -136,6 +136,8 @@ fn blinding(at: Timestamp, injection: Injection) -> Option<Window> {
         | Injection::Lie(..)
         | Injection::Truth(_)
         | Injection::Slow(..)
+        | Injection::Fill(_)
+        | Injection::MakeRoom(_)
         | Injection::Time => None,
     }
 }

@@ -92,6 +92,8 @@ pub struct Setting<'a> {
     pub pace: &'a Pace,
     /// For each version by its number: why it fails, and on what share of the hosts.
     pub failures: &'a [Option<(CauseKind, Share)>],
+    /// Whether there is room on its disk.
+    pub has_room: bool,
     /// Whether artefacts can be downloaded.
     pub downloads: bool,
 }
@@ -462,6 +464,10 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
         Step::Journal => Some(Step::Download),
         Step::Download if !setting.downloads => {
             running.failed = Some(CauseKind::DownloadFailed);
+            Some(Step::Commit)
+        }
+        Step::Download | Step::Stage if !setting.has_room => {
+            running.failed = Some(CauseKind::NoSpace);
             Some(Step::Commit)
         }
         Step::Download => Some(Step::Verify),

@@ -28,7 +28,7 @@ fn setting(failures: &[Option<(CauseKind, Share)>]) -> Setting<'_> {
         stage: seaworthy_kernel::Span::millis(5, 5),
         restart: seaworthy_kernel::Span::millis(5, 5),
     };
-    Setting { draws: &DRAWS, number: 0, pace: &PACE, failures, downloads: true }
+    Setting { draws: &DRAWS, number: 0, pace: &PACE, failures, has_room: true, downloads: true }
 }
 
 fn release(version: u32) -> ReleaseNumber {
