@@ -6,6 +6,7 @@
 mod precedence;
 mod skew;
 
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -83,9 +84,22 @@ impl Standstill {
             *self = Self::Moving;
         }
     }
+
+    /// What the conditions tell then, and why.
+    const fn told(self) -> (FleetReason, [(FleetConditionKind, Truth); 2]) {
+        let (reason, complete, progressing) = match self {
+            Self::Complete => (FleetReason::AllUpdated, Truth::True, Truth::True),
+            Self::LeftOut => (FleetReason::MachinesLeftOut, Truth::False, Truth::True),
+            Self::Moving => (FleetReason::RollingOut, Truth::False, Truth::True),
+            Self::Stopped(reason) => (reason, Truth::False, Truth::False),
+        };
+        let kinds =
+            [(FleetConditionKind::Complete, complete), (FleetConditionKind::Progressing, progressing)];
+        (reason, kinds)
+    }
 }
 
-impl Step<'_> {
+impl<'w> Step<'w> {
     fn advance(self, draft: &mut Draft<'_>) {
         let meta = &self.object.meta;
         let Ok(spec) = &self.object.spec else {
@@ -104,19 +118,24 @@ impl Step<'_> {
             Err(conflict) => return self.tell_skew(draft, conflict),
         };
         let mut plan = Plan { order, free: budget::free_slots(self.world), standstill: Standstill::Complete };
-        let mut rollouts: Vec<Rollout> =
-            spec.components.iter().filter_map(|setting| self.next(draft, setting, &mut plan)).collect();
-        rollouts.extend(self.unmentioned(draft, &spec.components));
+        let mut rollouts: Vec<Cow<'_, Rollout>> = Vec::with_capacity(self.fleet.rollouts.len());
+        rollouts.extend(spec.components.iter().filter_map(|setting| self.next(draft, setting, &mut plan)));
+        self.keep_unmentioned(draft, &spec.components, &mut rollouts);
         self.write(draft, rollouts, plan.standstill);
     }
 
     /// The record of one component's rollout, one step on.
-    fn next(self, draft: &mut Draft<'_>, setting: &ComponentSetting, plan: &mut Plan) -> Option<Rollout> {
+    fn next(
+        self,
+        draft: &mut Draft<'_>,
+        setting: &ComponentSetting,
+        plan: &mut Plan,
+    ) -> Option<Cow<'w, Rollout>> {
         let state = self.fleet.rollout_of(setting.component).map(|index| &self.fleet.rollouts[index]);
         let Some(state) = state.filter(|state| !state.superseded) else {
             return self.take_up(draft, setting, state, &mut plan.standstill);
         };
-        let mut record = state.record.clone();
+        let mut record = self.record_of(state);
         if state.is_active() {
             if let Some(reason) = self.unusable(&setting.want) {
                 plan.standstill = Standstill::Stopped(reason);
@@ -131,7 +150,7 @@ impl Step<'_> {
                 }
                 return Some(record);
             }
-            record.completed_at = Some(draft.now.whole_seconds());
+            record.to_mut().completed_at = Some(draft.now.whole_seconds());
         }
         if state.counts.pending() + state.counts.failed > 0 && plan.standstill == Standstill::Complete {
             plan.standstill = Standstill::LeftOut;
@@ -145,27 +164,27 @@ impl Step<'_> {
         self,
         draft: &mut Draft<'_>,
         setting: &ComponentSetting,
-        before: Option<&RolloutState>,
+        before: Option<&'w RolloutState>,
         standstill: &mut Standstill,
-    ) -> Option<Rollout> {
+    ) -> Option<Cow<'w, Rollout>> {
         if let Some(before) = before
             && before.counts.unresolved > 0
             && !self.world.is_sabotaged(Sabotage::SupersededAtOnce)
         {
             draft.wait(Blocker::Superseding);
             *standstill = Standstill::Stopped(FleetReason::Superseding);
-            return Some(before.record.clone());
+            return Some(self.record_of(before));
         }
         if let Some(reason) = self.unusable(&setting.want) {
             *standstill = Standstill::Stopped(reason);
-            return before.map(|before| before.record.clone());
+            return before.map(|before| self.record_of(before));
         }
         standstill.moves();
         let from = before.and_then(|before| {
             let record = &before.record;
             if self.is_proven(before) { Some(record.to.clone()) } else { record.from.clone() }
         });
-        Some(Rollout {
+        Some(Cow::Owned(Rollout {
             component: setting.component,
             generation: self.object.meta.generation,
             from,
@@ -173,7 +192,12 @@ impl Step<'_> {
             admitted_below: 0,
             started_at: draft.now.whole_seconds(),
             completed_at: None,
-        })
+        }))
+    }
+
+    /// The record of a rollout as the object holds it: so it is seen at once whether it stays as it is.
+    fn record_of(self, state: &'w RolloutState) -> Cow<'w, Rollout> {
+        Cow::Borrowed(self.object.status.rollout(state.record.component).unwrap_or(&state.record))
     }
 
     /// Whether a default is one to fall back on. It is completed as well if all were away, or if there was nobody to take
@@ -190,7 +214,13 @@ impl Step<'_> {
         self.world.version_spec(*version).is_none().then_some(FleetReason::UnknownVersion)
     }
 
-    fn admit(self, draft: &mut Draft<'_>, state: &RolloutState, record: &mut Rollout, plan: &mut Plan) {
+    fn admit(
+        self,
+        draft: &mut Draft<'_>,
+        state: &RolloutState,
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) {
         let limit = self.world.failures_max();
         if state.counts.failed >= limit {
             plan.standstill = Standstill::Stopped(FleetReason::TooManyFailures);
@@ -216,7 +246,7 @@ impl Step<'_> {
                     // The slots came back unused, and may again: nobody gains by going through the fleet in a hurry.
                     return draft.wake_at(until, WakeReason::Admission);
                 }
-                record.admitted_below = below;
+                record.to_mut().admitted_below = below;
                 plan.free = plan.free.saturating_sub(count);
                 draft.note(Note::SmallBatch(None));
             }
@@ -234,16 +264,19 @@ impl Step<'_> {
     }
 
     /// Components that the spec does not mention any more: nothing is removed, the record goes when nobody is at work.
-    fn unmentioned(self, draft: &mut Draft<'_>, settings: &[ComponentSetting]) -> Vec<Rollout> {
+    fn keep_unmentioned(
+        self,
+        draft: &mut Draft<'_>,
+        settings: &[ComponentSetting],
+        rollouts: &mut Vec<Cow<'w, Rollout>>,
+    ) {
         let is_mentioned =
             |record: &Rollout| settings.iter().any(|setting| setting.component == record.component);
-        let kept = self.fleet.rollouts.iter().filter(|state| !is_mentioned(&state.record));
-        let busy: Vec<Rollout> =
-            kept.filter(|state| state.counts.unresolved > 0).map(|state| state.record.clone()).collect();
-        if !busy.is_empty() {
+        let others = self.fleet.rollouts.iter().filter(|state| !is_mentioned(&state.record));
+        for busy in others.filter(|state| state.counts.unresolved > 0) {
             draft.wait(Blocker::Superseding);
+            rollouts.push(self.record_of(busy));
         }
-        busy
     }
 
     /// The object is going: nothing is removed from any host, and it stays until nobody is at work on its behalf.
@@ -260,13 +293,15 @@ impl Step<'_> {
         draft.write_finalizers(Target::PackageVersion, meta, meta.finalizers_without_ours());
     }
 
-    fn recorded(self) -> Vec<Rollout> {
-        self.object.status.rollouts.clone()
+    fn recorded(self) -> Vec<Cow<'w, Rollout>> {
+        self.object.status.rollouts.iter().map(Cow::Borrowed).collect()
     }
 
-    fn write(self, draft: &mut Draft<'_>, mut rollouts: Vec<Rollout>, standstill: Standstill) {
+    fn write(self, draft: &mut Draft<'_>, mut rollouts: Vec<Cow<'w, Rollout>>, standstill: Standstill) {
         // The spec has its own order; what is recorded comes back in that of the ids.
-        rollouts.sort_by_key(|rollout| rollout.component);
+        if !rollouts.is_sorted_by_key(|rollout| rollout.component) {
+            rollouts.sort_by_key(|rollout| rollout.component);
+        }
         let meta = &self.object.meta;
         let keeps = matches!(
             standstill,
@@ -276,16 +311,33 @@ impl Step<'_> {
         );
         let observed_generation =
             if keeps { self.object.status.observed_generation } else { meta.generation };
-        let conditions = self.conditions(draft, standstill, observed_generation);
         let recorded = &self.object.status;
         let same = observed_generation == recorded.observed_generation
-            && rollouts == recorded.rollouts
-            && told(&conditions).eq(told(&recorded.conditions));
+            && is_recorded(&rollouts, &recorded.rollouts)
+            && self.tells(standstill, &recorded.conditions);
         if !same {
-            let conditions = conditions.into();
+            let conditions = self.conditions(draft, standstill, observed_generation).into();
+            let rollouts = rollouts.into_iter().map(Cow::into_owned).collect();
             let status = PackageVersionStatus { observed_generation, conditions, rollouts };
             draft.write_package_version_status(meta, status);
         }
+    }
+
+    /// Whether conditions tell how things stand, without words and times; but the epoch that a person has to know is in the
+    /// words, and so are the rule that is broken, and the rollouts that wait for others.
+    fn tells(self, standstill: Standstill, conditions: &[FleetCondition]) -> bool {
+        let (reason, kinds) = standstill.told();
+        let as_told = conditions.iter().map(|told| (told.kind, told.truth)).eq(kinds)
+            && conditions.iter().all(|told| told.reason == reason);
+        let is_in_words = matches!(
+            reason,
+            FleetReason::StoreRegressed | FleetReason::VersionSkew | FleetReason::RollingOut
+        );
+        as_told
+            && (!is_in_words || {
+                let words = self.words(reason);
+                conditions.iter().all(|told| told.message == words)
+            })
     }
 
     /// What there is to say to people besides the reason.
@@ -318,21 +370,9 @@ impl Step<'_> {
         standstill: Standstill,
         observed_generation: u64,
     ) -> [FleetCondition; 2] {
-        let (complete, progressing) = match standstill {
-            Standstill::Complete => {
-                ((Truth::True, FleetReason::AllUpdated), (Truth::True, FleetReason::AllUpdated))
-            }
-            Standstill::LeftOut => {
-                ((Truth::False, FleetReason::MachinesLeftOut), (Truth::True, FleetReason::MachinesLeftOut))
-            }
-            Standstill::Moving => {
-                ((Truth::False, FleetReason::RollingOut), (Truth::True, FleetReason::RollingOut))
-            }
-            Standstill::Stopped(reason) => ((Truth::False, reason), (Truth::False, reason)),
-        };
-        let told = [(FleetConditionKind::Complete, complete), (FleetConditionKind::Progressing, progressing)];
+        let (reason, told) = standstill.told();
         let recorded = &self.object.status.conditions;
-        told.map(|(kind, (truth, reason))| {
+        told.map(|(kind, truth)| {
             let before = recorded.iter().find(|before| before.kind == kind && before.truth == truth);
             let since = before.map_or(draft.now.whole_seconds(), |before| before.since);
             FleetCondition { kind, truth, reason, message: self.words(reason), since, observed_generation }
@@ -340,19 +380,12 @@ impl Step<'_> {
     }
 }
 
-/// What conditions tell, without words and times; but the epoch that a person has to know is in the words, and so are the
-/// rule that is broken, and the rollouts that wait for others.
-fn told(
-    conditions: &[FleetCondition],
-) -> impl Iterator<Item = (FleetConditionKind, Truth, FleetReason, Option<&str>)> {
-    conditions.iter().map(|told| {
-        let is_in_words = matches!(
-            told.reason,
-            FleetReason::StoreRegressed | FleetReason::VersionSkew | FleetReason::RollingOut
-        );
-        let words = is_in_words.then_some(told.message.as_str());
-        (told.kind, told.truth, told.reason, words)
-    })
+/// Whether these are the records that there are. Most are those very ones, and then nothing of them is compared.
+fn is_recorded(rollouts: &[Cow<'_, Rollout>], recorded: &[Rollout]) -> bool {
+    let is_one = |(one, recorded): (&Cow<'_, Rollout>, &Rollout)| {
+        core::ptr::eq(&**one, recorded) || **one == *recorded
+    };
+    rollouts.len() == recorded.len() && rollouts.iter().zip(recorded).all(is_one)
 }
 
 /// Every machine that can be worked on has it.
