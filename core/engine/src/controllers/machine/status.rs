@@ -1,7 +1,6 @@
 //! What is recorded about a machine: made from what the host reported and one verdict, and written only when it says
 //! something else than what is recorded already.
 
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -10,7 +9,7 @@ use seaworthy_model::cause::Cause;
 use seaworthy_model::host::InstalledComponent;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{
-    ComponentStatus, Condition, ConditionKind, Conditions, FailedRelease, HostKeyPolicy, Identity, Installed,
+    ComponentStatus, Condition, ConditionKind, FailedRelease, HostKeyPolicy, Identity, Installed,
     MachineStatus, Reason, Truth,
 };
 use seaworthy_model::time::Timestamp;
@@ -120,15 +119,17 @@ impl Step<'_> {
         } else {
             self.object.meta.generation
         };
-        let status = MachineStatus {
-            observed_generation,
-            identity: self.identity(verdict),
-            components: self.components(verdict),
-            conditions: self.conditions(now, verdict),
-        };
-        let says_something =
-            !says_the_same(&status, recorded) || self.world.is_sabotaged(Sabotage::StatusEveryTurn);
-        says_something.then_some(status)
+        let (identity, components) = (self.identity(verdict), self.components(verdict));
+        let told = self.told(verdict);
+        let says_the_same = observed_generation == recorded.observed_generation
+            && tells_the_same(identity.as_ref(), recorded.identity.as_ref())
+            && lists_the_same(&components, recorded)
+            && told.iter().all(|told| self.is_recorded(told, verdict));
+        if says_the_same && !self.world.is_sabotaged(Sabotage::StatusEveryTurn) {
+            return None;
+        }
+        let conditions = told.iter().map(|told| self.condition(told, now, verdict)).collect();
+        Some(MachineStatus { observed_generation, identity, components, conditions })
     }
 
     /// Who the host is: as it was first seen, with what may change since.
@@ -208,8 +209,8 @@ impl Step<'_> {
             })
     }
 
-    fn conditions(self, now: Timestamp, verdict: &Verdict) -> Conditions {
-        let observed_generation = self.object.meta.generation;
+    /// What follows from a verdict for each condition.
+    fn told(self, verdict: &Verdict) -> [Told; 3] {
         let contact = self.machine.host.facts.is_some().then_some((Truth::True, Reason::Connected));
         let reachable = verdict.reachable.or(contact);
         let reachable = reachable.unwrap_or_else(|| self.recorded(ConditionKind::Reachable));
@@ -219,28 +220,50 @@ impl Step<'_> {
         } else {
             reachable
         };
-        ConditionKind::ALL
-            .into_iter()
-            .map(|kind| {
-                let (truth, reason) = match kind {
-                    ConditionKind::Ready => ready,
-                    ConditionKind::Reachable => reachable,
-                    ConditionKind::InSync => in_sync,
-                };
-                let before = self.object.status.condition(kind);
-                let since = before.filter(|before| before.truth == truth).map(|before| before.since);
-                let is_told =
-                    (truth != Truth::True && reason != Reason::NotYetKnown) || reason == Reason::Contested;
-                let unchanged = before.filter(|before| before.truth == truth && before.reason == reason);
-                let message = match unchanged {
-                    Some(before) if verdict.detail.is_empty() => before.message.clone(),
-                    Some(_) | None if is_told => verdict.detail.as_str().into(),
-                    Some(_) | None => Box::default(),
-                };
-                let since = since.unwrap_or_else(|| now.whole_seconds());
-                Condition { kind, truth, reason, message, since, observed_generation }
-            })
-            .collect()
+        ConditionKind::ALL.map(|kind| {
+            let (truth, reason) = match kind {
+                ConditionKind::Ready => ready,
+                ConditionKind::Reachable => reachable,
+                ConditionKind::InSync => in_sync,
+            };
+            Told { kind, truth, reason }
+        })
+    }
+
+    /// The words that go with what is told.
+    fn words<'v>(self, Told { kind, truth, reason }: Told, verdict: &'v Verdict) -> &'v str
+    where
+        Self: 'v,
+    {
+        let before = self.object.status.condition(kind);
+        let is_told = (truth != Truth::True && reason != Reason::NotYetKnown) || reason == Reason::Contested;
+        match before.filter(|before| before.truth == truth && before.reason == reason) {
+            Some(before) if verdict.detail.is_empty() => &before.message,
+            Some(_) | None if is_told => &verdict.detail,
+            Some(_) | None => "",
+        }
+    }
+
+    /// Whether the record tells the same, whatever the words and times.
+    fn is_recorded(self, told: &Told, verdict: &Verdict) -> bool {
+        // The epoch that a person has to know, and what is the matter with another component, are in the words.
+        let is_in_words = matches!(
+            told.reason,
+            Reason::StoreRegressed | Reason::Dependency | Reason::VersionSkew | Reason::ApiServerUnknown
+        );
+        self.object.status.condition(told.kind).is_some_and(|recorded| {
+            (recorded.truth, recorded.reason) == (told.truth, told.reason)
+                && (!is_in_words || *recorded.message == *self.words(*told, verdict))
+        })
+    }
+
+    fn condition(self, told: &Told, now: Timestamp, verdict: &Verdict) -> Condition {
+        let Told { kind, truth, reason } = *told;
+        let before = self.object.status.condition(kind).filter(|before| before.truth == truth);
+        let since = before.map_or_else(|| now.whole_seconds(), |before| before.since);
+        let observed_generation = self.object.meta.generation;
+        let message = self.words(*told, verdict).into();
+        Condition { kind, truth, reason, message, since, observed_generation }
     }
 
     fn recorded(self, kind: ConditionKind) -> (Truth, Reason) {
@@ -249,26 +272,19 @@ impl Step<'_> {
     }
 }
 
-/// Whether two statuses say the same, whatever the words and times.
-fn says_the_same(new: &MachineStatus, old: &MachineStatus) -> bool {
-    let told = |status: &MachineStatus| {
-        ConditionKind::ALL.map(|kind| {
-            let told = status.condition(kind)?;
-            // The epoch that a person has to know, and what is the matter with another component, are in the words.
-            let is_in_words = matches!(
-                told.reason,
-                Reason::StoreRegressed | Reason::Dependency | Reason::VersionSkew | Reason::ApiServerUnknown
-            );
-            let words = is_in_words.then(|| told.message.clone());
-            Some((told.truth, told.reason, words))
-        })
-    };
-    let same_components = new.components.len() == old.components.len()
-        && new.components.iter().all(|new| old.component(new.component) == Some(new));
-    new.observed_generation == old.observed_generation
-        && tells_the_same(new.identity.as_ref(), old.identity.as_ref())
-        && same_components
-        && told(new) == told(old)
+/// What a condition tells, without words and times.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    kind: ConditionKind,
+    truth: Truth,
+    reason: Reason,
+}
+
+/// Whether a list of components says what is recorded.
+fn lists_the_same(new: &Arc<[ComponentStatus]>, recorded: &MachineStatus) -> bool {
+    Arc::ptr_eq(new, &recorded.components)
+        || (new.len() == recorded.components.len()
+            && new.iter().all(|new| recorded.component(new.component) == Some(new)))
 }
 
 /// Whether two identities say the same. One that does not tell yet what no older operator recorded is completed with
