@@ -13,7 +13,7 @@ use seaworthy_model::machine::{Address, Want};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Blocker;
 
-use super::{Machine, World};
+use super::{Machine, RolloutState, World};
 
 /// The releases of one want that many machines share: one for each sort of host.
 pub(super) type Prepared = Vec<(Sort, Arc<Release>)>;
@@ -91,8 +91,7 @@ impl World {
         } else {
             return None;
         };
-        let architecture = machine.architecture()?;
-        releases.iter().find(|(sort, _)| sort.includes(machine, architecture)).map(|(_, release)| release)
+        find(releases, machine)
     }
 
     /// Works out the releases of a rollout that are the same on all machines of a sort.
@@ -162,6 +161,18 @@ impl World {
             Fact::CgroupVersion => machine.cgroup_version().map(|version| version.name().to_string()),
         }
     }
+}
+
+impl RolloutState {
+    /// The release that machines get which are admitted, as it was worked out once for all machines of a sort.
+    pub(super) fn prepared_for(&self, machine: &Machine) -> Option<&Arc<Release>> {
+        find(&self.to_releases, machine)
+    }
+}
+
+fn find<'r>(releases: &'r Prepared, machine: &Machine) -> Option<&'r Arc<Release>> {
+    let architecture = machine.architecture()?;
+    releases.iter().find(|(sort, _)| sort.includes(machine, architecture)).map(|(_, release)| release)
 }
 
 /// What of a release is the machine's own.

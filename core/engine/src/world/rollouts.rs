@@ -130,7 +130,10 @@ impl World {
             self.refresh(id);
             tell(self, id, &before);
         }
-        for (rollout, gathered) in self.fleet.rollouts.iter_mut().zip(core::mem::take(&mut self.gathered)) {
+        for (rollout, mut gathered) in self.fleet.rollouts.iter_mut().zip(core::mem::take(&mut self.gathered))
+        {
+            // As single numbers they are compared without a branch.
+            gathered.sort_unstable_by_key(|&(rank, id)| u64::from(rank) << 32 | u64::from(id.0));
             rollout.waiting = gathered.into_iter().collect();
         }
     }

@@ -32,12 +32,18 @@ impl World {
         let derived = &self.machines[id].derived;
         self.live = self.live + u32::from(derived.live) - u32::from(before.live);
         self.occupied = self.occupied + u32::from(derived.occupies) - u32::from(before.occupies);
-        let failures_max = self.failures_max();
+        let failures_max = if derived.live == before.live { failures_before } else { self.failures_max() };
+        // Whoever comes to stand elsewhere in one rollout mostly stands in the others as before.
+        let is_alike = failures_max == failures_before
+            && (before.uid, before.unresolved, before.lost) == (uid, derived.unresolved, derived.lost);
         let mut opens = false;
         for (index, rollout) in self.fleet.rollouts.iter_mut().enumerate() {
-            let had_room = rollout.counts.room(failures_before) > 0;
             let old = before.standings.get(index).unwrap_or_default();
             let new = derived.standings.get(index).unwrap_or_default();
+            if is_alike && old == new {
+                continue;
+            }
+            let had_room = rollout.counts.room(failures_before) > 0;
             rollout.counts.uncount(old, &before);
             rollout.counts.count(new, derived);
             if is_blocked && (old, new) == (Standing::Reserved, Standing::Excused) {
@@ -77,10 +83,9 @@ impl World {
         let unresolved = machine.is_busy() || inherits;
         let fell = live
             && !self.is_sabotaged(Sabotage::LossesUncounted)
-            && self
-                .fleet
-                .active_since()
-                .is_some_and(|start| machine.unavailable_since().is_some_and(|since| since > start));
+            && machine
+                .unavailable_since()
+                .is_some_and(|since| self.fleet.active_since().is_some_and(|start| since > start));
         let holds =
             standings.iter().any(|standing| matches!(standing, Standing::Reserved | Standing::Failed));
         let lost = !unresolved && machine.may_be_lost(&standings);
@@ -94,10 +99,13 @@ impl World {
         if !machine.is_live() || spec.pins.iter().any(|pin| pin.component == component) {
             return Standing::Outside;
         }
-        let Ok(wanted) = self.wanted(machine, component, &rollout.record.to) else {
-            return self.stand_unfinished(machine, rollout, uid);
+        let wanted = match rollout.prepared_for(machine) {
+            Some(release) => Some(release.id),
+            None => match self.wanted(machine, component, &rollout.record.to) {
+                Ok(wanted) => wanted.map(|release| release.id),
+                Err(_) => return self.stand_unfinished(machine, rollout, uid),
+            },
         };
-        let wanted = wanted.map(|release| release.id);
         let installed = machine.installed(component).map(|installed| installed.release);
         let failed = machine.failed_release(component).map(|failed| failed.release);
         // A release that could not be taken back is installed, even intact, and has failed nevertheless.
