@@ -9,7 +9,7 @@ use seaworthy_model::report::Subject;
 use super::drain::ECHO;
 use super::finished::{Terms, key};
 use super::repairs::Part;
-use super::{InFlight, InFlightKind, Retry, World};
+use super::{InFlight, InFlightKind, Machine, Retry, World};
 use crate::attributes::{Plan, plan};
 use crate::queue::Priority;
 
@@ -31,8 +31,7 @@ impl World {
     }
 
     /// What has to change among the labels and taints of a machine's Node; `None` if it has none and none are wanted.
-    pub(crate) fn attributes_plan(&self, id: MachineId) -> Option<Plan> {
-        let machine = self.machine(id);
+    pub(crate) fn attributes_plan(&self, machine: &Machine) -> Option<Plan> {
         let node = machine.node.as_ref()?;
         let wanted = machine.spec()?.node.as_deref();
         let is_recorded = node.carried.as_ref().is_some_and(|carried| carried.record.is_some());
@@ -41,7 +40,7 @@ impl World {
 
     /// Whether nothing of ours among the labels and taints of a machine's Node has to be put right.
     pub(super) fn is_node_intact(&self, id: MachineId) -> bool {
-        let change = self.attributes_plan(id).and_then(|plan| plan.change);
+        let change = self.attributes_plan(self.machine(id)).and_then(|plan| plan.change);
         change.is_none_or(|change| !change.is_repair)
     }
 
@@ -97,7 +96,7 @@ impl World {
                 self.node_writes.remove(&id);
             }
             self.touch(Subject::Machine(id), Priority::Normal);
-        } else if is_changed && self.attributes_plan(id).is_some() {
+        } else if is_changed && self.attributes_plan(self.machine(id)).is_some() {
             self.touch(Subject::Machine(id), Priority::Normal);
         }
     }

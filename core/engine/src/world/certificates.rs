@@ -162,12 +162,8 @@ impl Certificates {
     }
 
     /// The requests that waited for a machine's host to be read.
-    pub(super) fn take_waiting(&mut self, machine: MachineId) -> BTreeSet<CertificateRequestId> {
-        if self.waiting.is_empty() {
-            BTreeSet::new()
-        } else {
-            self.waiting.remove(&machine).unwrap_or_default()
-        }
+    pub(super) fn take_waiting(&mut self, machine: MachineId) -> Option<BTreeSet<CertificateRequestId>> {
+        self.waiting.remove(&machine)
     }
 
     pub(crate) fn note_approval(&mut self, machine: MachineId, now: Timestamp) {

@@ -247,7 +247,7 @@ impl World {
             self.touch(Subject::PackageVersion, Priority::Urgent);
         }
         self.claim(id, facts);
-        for request in self.certificates.take_waiting(id) {
+        for request in self.certificates.take_waiting(id).into_iter().flatten() {
             self.touch(Subject::CertificateRequest(request), Priority::Normal);
         }
         if in_flight.kind == InFlightKind::Certify {

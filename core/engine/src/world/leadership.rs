@@ -187,6 +187,10 @@ impl Leadership {
     /// A kind that was not listed yet. Lists that come although `Watch` is to be ordered again do not count.
     #[must_use]
     pub fn unsynced(&self) -> Option<Kind> {
+        // Asked all the time, and nearly always all was listed.
+        if self.watching && self.synced == [true; Kind::WATCHED.len()] {
+            return None;
+        }
         let mut kinds = Kind::WATCHED.into_iter().zip(self.synced);
         kinds.find(|(_, synced)| !(self.watching && *synced)).map(|(kind, _)| kind)
     }
@@ -231,13 +235,13 @@ impl Leadership {
             return Some(Blocker::StoreRegressed { seen });
         }
         // Of several processes that miss the Lease only one reports it: who holds the one that was made instead.
-        let other = self.other_holder().map(|record| Blocker::Standby { of: record.epoch });
+        let other = || self.other_holder().map(|record| Blocker::Standby { of: record.epoch });
         if self.lost {
             let regressed = Blocker::StoreRegressed { seen: self.epoch.unwrap_or_default() };
-            return Some(other.unwrap_or(regressed));
+            return Some(other().unwrap_or(regressed));
         }
         if self.epoch.is_none() {
-            return Some(other.unwrap_or(Blocker::NotLeading));
+            return Some(other().unwrap_or(Blocker::NotLeading));
         }
         self.unsynced().map(Blocker::NotSynced)
     }

@@ -449,6 +449,9 @@ impl World {
 
     /// Looks again at those that wait for the fleet.
     pub(crate) fn release_stopped(&mut self) {
+        if self.stopped.is_empty() {
+            return;
+        }
         for id in core::mem::take(&mut self.stopped) {
             self.touch(Subject::Machine(id), Priority::Normal);
         }

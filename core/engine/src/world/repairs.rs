@@ -91,6 +91,9 @@ impl Repairs {
 
     /// People have changed what they want of this machine, or it is another one: what was done before does not count.
     pub(super) fn forget(&mut self, machine: MachineId) {
+        if self.0.is_empty() {
+            return;
+        }
         while let Some(key) = self.0.range(all_of(machine)).next().map(|(key, _)| *key) {
             self.0.remove(&key);
         }
@@ -106,6 +109,9 @@ impl Repairs {
 
     /// The part of a machine that is contested most.
     pub(super) fn worst(&self, machine: MachineId) -> Option<(Part, Contested)> {
+        if self.0.is_empty() {
+            return None;
+        }
         let contested = self
             .0
             .range(all_of(machine))

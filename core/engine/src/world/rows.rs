@@ -9,7 +9,7 @@ use seaworthy_model::id::MachineId;
 use super::Machine;
 
 /// Rows that stand together.
-const BLOCK: usize = 256;
+const BLOCK: usize = 64;
 
 /// Rows by id, without a gap.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,12 @@ impl Rows {
 
     /// The row of `id`, after rows for all ids before it.
     pub(super) fn ensure(&mut self, id: MachineId) {
+        if self.get(id).is_none() {
+            self.extend(id);
+        }
+    }
+
+    fn extend(&mut self, id: MachineId) {
         for missing in self.len()..=id.index() {
             let row = Machine::new(MachineId(u32::try_from(missing).unwrap_or(u32::MAX)));
             match self.blocks.last_mut().filter(|block| block.len() < BLOCK) {

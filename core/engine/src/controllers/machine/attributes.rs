@@ -18,7 +18,7 @@ const TELL_AFTER: u32 = 3;
 impl Step<'_> {
     /// Orders what has to change among the labels and taints of the Node, if it may be changed now. True if it was ordered.
     pub(super) fn writes_attributes(self, draft: &mut Draft<'_>) -> bool {
-        let Some(Plan { change: Some(change), .. }) = self.world.attributes_plan(self.machine.id) else {
+        let Some(Plan { change: Some(change), .. }) = self.world.attributes_plan(self.machine) else {
             return false;
         };
         if self.object.meta.is_terminating() || self.is_paused() {
@@ -52,7 +52,7 @@ impl Step<'_> {
     /// whose host was not read in this epoch.
     pub(super) fn has_attributes_to_tell(self) -> bool {
         let Some(recorded) = self.object.status.condition(ConditionKind::InSync) else { return false };
-        let Some(Plan { change, conflict }) = self.world.attributes_plan(self.machine.id) else {
+        let Some(Plan { change, conflict }) = self.world.attributes_plan(self.machine) else {
             return recorded.reason == Reason::NodeConflict;
         };
         let is_awaited = self.world.node_write(self.machine.id).is_some_and(|write| write.trouble.is_none());
@@ -63,7 +63,7 @@ impl Step<'_> {
 
     /// Why the labels and taints of the Node are not as they should be, if they are not.
     pub(super) fn attributes_verdict(self, draft: &mut Draft<'_>) -> Option<(Option<Verdict>, Blocker)> {
-        let Plan { change, conflict } = self.world.attributes_plan(self.machine.id)?;
+        let Plan { change, conflict } = self.world.attributes_plan(self.machine)?;
         if let Some(change) = change {
             if self.is_paused() || self.is_fleet_paused() {
                 return Some((Some(Verdict::out_of_sync(Reason::Paused)), Blocker::Paused));
