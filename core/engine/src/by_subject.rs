@@ -50,10 +50,21 @@ impl<T: Copy> BySubject<T> {
 
     /// Takes the value of a subject out.
     pub(crate) fn remove(&mut self, subject: Subject) {
-        if self.get(subject).is_some() {
-            *self.place(subject) = None;
-            self.len -= 1;
-        }
+        self.remove_if(subject, |_| true);
+    }
+
+    /// Takes the value of a subject out if it is such a one. True if it was.
+    pub(crate) fn remove_if(&mut self, subject: Subject, is_it: impl FnOnce(T) -> bool) -> bool {
+        let place = match subject {
+            Subject::Leadership => Some(&mut self.leadership),
+            Subject::PackageVersion => Some(&mut self.package_version),
+            Subject::Version(id) => self.versions.get_mut(id.index()),
+            Subject::Machine(id) => self.machines.get_mut(id.index()),
+            Subject::CertificateRequest(id) => self.requests.get_mut(id.index()),
+        };
+        let taken = place.and_then(|place| place.take_if(|value| is_it(*value)));
+        self.len -= usize::from(taken.is_some());
+        taken.is_some()
     }
 
     /// How many subjects have a value.
@@ -117,10 +128,11 @@ mod tests {
             map.insert(subject, value);
         }
         map.insert(Subject::PackageVersion, 1);
+        assert!(!map.remove_if(Subject::PackageVersion, |value| value == 2));
         let expected: Vec<_> = subjects.into_iter().zip(0..).collect();
         assert_eq!((map.iter().collect::<Vec<_>>(), map.len()), (expected, 6));
-        for subject in subjects {
-            map.remove(subject);
+        for (value, subject) in subjects.into_iter().enumerate() {
+            assert!(map.remove_if(subject, |there| there == value));
             map.remove(subject);
         }
         assert!(map.is_empty() && map.iter().next().is_none());

@@ -27,7 +27,7 @@ use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence};
 use seaworthy_model::event::Event;
 use seaworthy_model::id::MachineId;
-use seaworthy_model::report::{Blocked, Subject, Turn, Wake, WakeReason};
+use seaworthy_model::report::{Blocked, Report, Subject, Turn, Wake, WakeReason};
 use seaworthy_model::time::Timestamp;
 
 use draft::{Draft, Note, Order};
@@ -41,6 +41,9 @@ pub use world::{
 };
 use world::{Terms, WARM_AT_ONCE};
 
+/// Room for so many actions is kept from one turn to the next.
+const TURN_KEPT: usize = 64;
+
 /// The core.
 #[derive(Clone, Debug)]
 pub struct Engine {
@@ -51,6 +54,8 @@ pub struct Engine {
     actions: u64,
     /// Room for what a decision leaves to be remembered; empty between two.
     notes: Vec<Note>,
+    /// Room for what a turn orders and reports; empty.
+    spare: Turn,
 }
 
 impl Engine {
@@ -61,7 +66,8 @@ impl Engine {
         world.leadership.holder.clone_from(&config.holder);
         world.leadership.renew_deadline = config.renew_deadline;
         world.touch(Subject::Leadership, queue::Priority::Urgent);
-        Self { config, seed, world, queue: WorkQueue::default(), actions: 0, notes: Vec::new() }
+        let (queue, notes, spare) = (WorkQueue::default(), Vec::new(), Turn::default());
+        Self { config, seed, world, queue, actions: 0, notes, spare }
     }
 
     /// Takes in one fact. Cheap, infallible, decides nothing.
@@ -88,7 +94,7 @@ impl Engine {
         self.world.take_up_lists();
         self.queue.advance(now);
         self.offer();
-        let mut turn = Turn::default();
+        let mut turn = core::mem::take(&mut self.spare);
         while turn.actions.len() < self.config.actions_per_turn_max as usize
             && turn.report.reconciled < self.config.subjects_per_turn_max
         {
@@ -107,6 +113,16 @@ impl Engine {
         self.enqueue_touched();
         turn.wake = self.next_wake(now);
         turn
+    }
+
+    /// Takes back a turn that was worked off, for the room that is in it. Who drops it instead does no harm.
+    pub fn reuse(&mut self, turn: Turn) {
+        let Turn { mut actions, report: Report { mut blocked, .. }, .. } = turn;
+        if actions.capacity().max(blocked.capacity()) <= TURN_KEPT {
+            actions.clear();
+            blocked.clear();
+            self.spare = Turn { actions, report: Report { reconciled: 0, blocked }, wake: None };
+        }
     }
 
     /// What the engine knows, for checks, reports and tests.
@@ -181,11 +197,10 @@ impl Engine {
         if !self.world.has_touched() {
             return;
         }
-        let mut touched = self.world.take_touched();
-        for (subject, priority) in touched.drain(..) {
+        for (subject, priority) in self.world.drain_touched() {
             self.queue.add(subject, priority);
         }
-        self.world.reuse_touched(touched);
+        self.world.shrink_touched();
     }
 
     fn decide(&mut self, subject: Subject, now: Timestamp, turn: &mut Turn) {

@@ -28,8 +28,6 @@ pub(crate) enum Priority {
 }
 
 impl Priority {
-    const ALL: [Self; 3] = [Self::Urgent, Self::Normal, Self::Low];
-
     const fn lane(self) -> usize {
         match self {
             Self::Urgent => 0,
@@ -99,18 +97,26 @@ impl WorkQueue {
     pub(crate) fn pop(&mut self) -> Option<Subject> {
         if self.queued.is_empty() {
             // What still stands in a lane counts for nothing.
-            self.lanes.iter_mut().for_each(VecDeque::clear);
+            for lane in self.lanes.iter_mut().filter(|lane| !lane.is_empty()) {
+                lane.clear();
+            }
             return None;
         }
         let skipped = self.skipped;
         // All that are overdue: what stands in a lane may not count any more, and then the next one is not passed over.
-        let overdue = [2, 1].into_iter().filter(|&lane| skipped[lane] >= FAIRNESS);
-        for lane in overdue.chain(0..3) {
-            while let Some(subject) = self.lanes[lane].pop_front() {
-                if self.queued.get(subject) != Some(Priority::ALL[lane]) {
-                    continue;
-                }
-                self.queued.remove(subject);
+        for lane in [2, 1] {
+            if skipped[lane] >= FAIRNESS
+                && let Some(subject) = self.pop_from(lane)
+            {
+                return Some(subject);
+            }
+        }
+        (0..3).find_map(|lane| self.pop_from(lane))
+    }
+
+    fn pop_from(&mut self, lane: usize) -> Option<Subject> {
+        while let Some(subject) = self.lanes[lane].pop_front() {
+            if self.queued.remove_if(subject, |class| class.lane() == lane) {
                 self.serve(lane);
                 return Some(subject);
             }
@@ -167,6 +173,8 @@ mod tests {
     use seaworthy_model::id::MachineId;
 
     use super::*;
+
+    const CLASSES: [Priority; 3] = [Priority::Urgent, Priority::Normal, Priority::Low];
 
     fn machine(id: u32) -> Subject {
         Subject::Machine(MachineId(id))
@@ -227,7 +235,7 @@ mod tests {
 
     fn step() -> impl Strategy<Value = Step> {
         let subject = (0u32..12).prop_map(|id| if id == 0 { Subject::Leadership } else { machine(id) });
-        let priority = (0usize..3).prop_map(|class| Priority::ALL[class]);
+        let priority = (0usize..3).prop_map(|class| CLASSES[class]);
         let times = prop_oneof![9 => Just(1u64), 1 => 2u64..100];
         prop_oneof![
             4 => (subject.clone(), priority).prop_map(|(subject, class)| Step::Add(subject, class)),
@@ -340,7 +348,7 @@ mod tests {
             let mut queue = WorkQueue::default();
             let mut expected = BTreeSet::new();
             for &(id, class) in &adds {
-                queue.add(machine(id), Priority::ALL[class]);
+                queue.add(machine(id), CLASSES[class]);
                 expected.insert(machine(id));
             }
             let low_waits = queue.lanes[2].iter().any(|subject| queue.queued.get(*subject) == Some(Priority::Low));

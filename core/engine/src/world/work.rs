@@ -24,25 +24,28 @@ impl World {
     pub(crate) fn has_work(&self, sessions_max: u32) -> bool {
         self.has_touched()
             || self.leadership.outdated
-            || (self.slots() > self.occupied && self.waiting() > 0)
-            || (sessions_max > self.sessions && !self.sessionless.is_empty())
+            || (!self.waiting.is_empty() && self.slots() > self.occupied)
+            || (!self.sessionless.is_empty() && sessions_max > self.sessions)
     }
 
-    pub(crate) fn take_touched(&mut self) -> Vec<(Subject, Priority)> {
-        core::mem::take(&mut self.touched)
+    pub(crate) fn drain_touched(&mut self) -> impl Iterator<Item = (Subject, Priority)> {
+        self.touched.drain(..)
     }
 
-    /// Goes on using the room of a list that was worked off, unless that was an uncommonly long one.
-    pub(crate) fn reuse_touched(&mut self, worked_off: Vec<(Subject, Priority)>) {
-        if worked_off.is_empty() && self.touched.is_empty() && worked_off.capacity() <= TOUCHED_KEPT {
-            self.touched = worked_off;
+    /// Gives up the room of a list that was worked off, if that was an uncommonly long one.
+    pub(crate) fn shrink_touched(&mut self) {
+        if self.touched.capacity() > TOUCHED_KEPT {
+            self.touched = Vec::new();
         }
     }
 
     /// Hands out free slots: touches as many of those that wait as there are slots.
     pub(crate) fn offer_slots(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
         let free = self.slots().saturating_sub(self.occupied);
-        if free > 0 && self.waiting() > 0 {
+        if free > 0 {
             // After them: what they leave may be admitted.
             self.touch(Subject::PackageVersion, Priority::Low);
         }
@@ -55,6 +58,9 @@ impl World {
 
     /// Hands out free sessions: touches as many of those that wait as there are sessions.
     pub(crate) fn offer_sessions(&mut self, sessions_max: u32) {
+        if self.sessionless.is_empty() {
+            return;
+        }
         for _ in 0..sessions_max.saturating_sub(self.sessions) {
             self.warm_line(&self.sessionless);
             let Some(id) = self.sessionless.pop() else { return };

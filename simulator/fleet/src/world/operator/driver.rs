@@ -119,7 +119,7 @@ impl World {
             self.queue.discount();
             return self.put_process(process);
         }
-        let turn = process.engine.reconcile(process.clock.read(self.queue.now()));
+        let mut turn = process.engine.reconcile(process.clock.read(self.queue.now()));
         self.warm_actions(&process, &turn.actions);
         self.judge_turn(&process, &turn);
         if self.recorder.is_on() {
@@ -134,7 +134,7 @@ impl World {
             let at = process.clock.when(wake.at);
             process.want_turn(at.max(self.queue.now() + TURN), &mut self.queue);
         }
-        for action in turn.actions {
+        for action in turn.actions.drain(..) {
             if self.dispatch(&mut process, action) == Dispatched::Crashed {
                 self.tally.note(Occasion::OperatorCrashed);
                 return self.end_process(&process, true);
@@ -144,6 +144,7 @@ impl World {
             self.tally.note(Occasion::OperatorSteppedDown);
             return self.end_process(&process, true);
         }
+        process.engine.reuse(turn);
         self.put_process(process);
     }
 
