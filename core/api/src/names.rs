@@ -217,8 +217,8 @@ impl Names {
     }
 
     /// [`take_new`](Self::take_new) as events.
-    pub fn announce(&mut self) -> impl Iterator<Item = Event> + use<> {
-        self.take_new().into_iter().map(|named| Event::Observed(Observation::Named(named)))
+    pub fn announce(&mut self) -> impl Iterator<Item = Event> {
+        self.new.drain(..).map(|named| Event::Observed(Observation::Named(named)))
     }
 
     /// The id of the machine `name`, if it has one. Interns nothing.

@@ -101,15 +101,16 @@ fn three_numbers(text: &str, separator: u8, first: usize) -> Option<(u64, u64, u
     ))
 }
 
-/// Digits only: `str::parse` would also take a sign.
+/// Two or four digits, and nothing else: `str::parse` would also take a sign.
 fn number(text: &str) -> Option<u64> {
-    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
+    text.bytes()
+        .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + u64::from(byte - b'0')))
 }
 
 fn without_fraction(text: &str) -> Option<&str> {
     let Some(fraction) = text.strip_prefix('.') else { return Some(text) };
-    let rest = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
-    (rest.len() < fraction.len()).then_some(rest)
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    if digits > 0 { fraction.get(digits..) } else { None }
 }
 
 /// Seconds to add, and seconds to subtract, to get from local time to UTC.
