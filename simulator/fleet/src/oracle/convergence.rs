@@ -7,7 +7,7 @@ use std::sync::Arc;
 use seaworthy_api::names::Names;
 use seaworthy_api::object::{ClusterPackageVersion, Machine, Resource};
 use seaworthy_api::parse;
-use seaworthy_api::v1alpha1::{Address, ComponentSetting, Condition, Parameters};
+use seaworthy_api::v1alpha1::{Address, ComponentSetting, Condition};
 use seaworthy_model::component::{Architecture, Fact, Recipe, ReleaseId, VersionSpec};
 use seaworthy_model::id::Kind;
 use seaworthy_model::meta::FINALIZER;
@@ -126,10 +126,11 @@ fn judge_machine(
 ) {
     judge_host(machine, host, fleet, releases, findings);
     let name = &machine.metadata.name;
-    if releases.world.host_named(name).is_some_and(|host| releases.world.oracle.is_cordoned(host)) {
+    let number = releases.world.host_named(name);
+    if number.is_some_and(|host| releases.world.oracle.is_cordoned(host)) {
         findings.add(|| format!("{name}: we still keep pods off its Node"));
     }
-    let strays = releases.world.host_named(name).map(|host| releases.world.attribute_strays(host));
+    let strays = number.map(|host| releases.world.attribute_strays(host));
     for stray in strays.into_iter().flatten() {
         findings.add(|| format!("{name}: {stray}"));
     }
@@ -252,13 +253,16 @@ struct Releases<'a> {
     world: &'a World,
     names: Names,
     specs: BTreeMap<String, Option<Arc<VersionSpec>>>,
-    /// Those that depend on no fact of a machine.
-    known: BTreeMap<(String, Architecture, Parameters), ReleaseId>,
+    /// The first few of those that depend on no fact of a machine. A fleet has few defaults.
+    known: Vec<(ComponentSetting, Architecture, ReleaseId)>,
 }
+
+/// So many releases are looked through sooner than one is computed.
+const KNOWN_MAX: usize = 32;
 
 impl<'a> Releases<'a> {
     fn new(world: &'a World) -> Self {
-        Self { world, names: Names::new(), specs: BTreeMap::new(), known: BTreeMap::new() }
+        Self { world, names: Names::new(), specs: BTreeMap::new(), known: Vec::new() }
     }
 
     /// The release that `setting` asks for; `None` when it asks for absence, or for what does not exist.
@@ -271,12 +275,11 @@ impl<'a> Releases<'a> {
         if setting.state == "Absent" {
             return None;
         }
-        let version = version_of(setting);
-        let key = (version.clone(), architecture, setting.parameters.clone());
-        if let Some(release) = self.known.get(&key) {
+        let is_it = |known: &&(ComponentSetting, _, _)| (&known.0, known.1) == (setting, architecture);
+        if let Some((_, _, release)) = self.known.iter().find(is_it) {
             return Some(*release);
         }
-        let spec = self.spec(&version)?;
+        let spec = self.spec(&version_of(setting))?;
         if !spec.suits(architecture) {
             return None;
         }
@@ -293,8 +296,8 @@ impl<'a> Releases<'a> {
             facts,
         };
         let release = recipe.release_id();
-        if spec.is_uniform() {
-            self.known.insert(key, release);
+        if spec.is_uniform() && self.known.len() < KNOWN_MAX {
+            self.known.push((setting.clone(), architecture, release));
         }
         Some(release)
     }

@@ -14,6 +14,7 @@ use seaworthy_model::node::{DRAIN_TAINT, Health};
 use seaworthy_model::pod::{PodFacts, PodName, PodOwner};
 
 use super::event::Event;
+use super::node_health::machine_number;
 use super::{World, machine_name};
 use crate::scenario::{self, Occasion};
 
@@ -333,7 +334,6 @@ impl World {
 
     /// The host that a Node of this name stands for.
     pub(crate) fn host_named(&self, name: &str) -> Option<u32> {
-        let number: u32 = name.strip_prefix("m-")?.parse().ok()?;
-        (number < self.scenario.fleet.machines && machine_name(number) == name).then_some(number)
+        machine_number(name).filter(|number| *number < self.scenario.fleet.machines)
     }
 }

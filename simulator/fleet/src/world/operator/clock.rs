@@ -80,6 +80,10 @@ impl Clock {
 }
 
 fn scale(span: u64, by: u64, of: u64) -> u64 {
+    if by == of {
+        // Most clocks are right.
+        return span;
+    }
     u64::try_from(u128::from(span) * u128::from(by) / u128::from(of)).unwrap_or(u64::MAX)
 }
 
