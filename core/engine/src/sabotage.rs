@@ -136,6 +136,8 @@ pub enum Sabotage {
     ForeignCordonLifted,
     /// Our cordon stays when there is nothing more to do.
     CordonLeft,
+    /// A mark is relied on though it was ordered to be taken off.
+    LiftedMarkTrusted,
     /// A label or taint of a Node that somebody else has set otherwise is set as ours.
     ForeignAttributeTaken,
     /// Labels and taints of a Node that are not wanted any more stay there.
@@ -210,6 +212,7 @@ impl Sabotage {
         Self::CordonUnowned,
         Self::ForeignCordonLifted,
         Self::CordonLeft,
+        Self::LiftedMarkTrusted,
         Self::ForeignAttributeTaken,
         Self::AttributeLeft,
         Self::AttributeDriftIgnored,

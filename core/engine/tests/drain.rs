@@ -7,11 +7,11 @@ mod fixture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fixture::{Fixture, WEB, is_change, picture, pod, want, web};
+use fixture::{Fixture, WEB, picture, pod, want, web};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::certificate::NodeIdentity;
 use seaworthy_model::component::Disruption;
-use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::effect::Target;
 use seaworthy_model::event::{Event, Outcome};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::machine::{ConditionKind, HostId, Reason};
@@ -24,20 +24,6 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 fn policy(fixture: &mut Fixture, policy: DrainPolicy) {
     fixture.store.edit_fleet(|spec| spec.drain = policy);
-    fixture.deliver();
-}
-
-/// One machine whose upgrade waits, because its pods may not be evicted.
-fn held_up() -> Fixture {
-    let mut fixture = Fixture::with_pods(1, 1);
-    fixture.cluster.evictions_left = Some(0);
-    upgrade(&mut fixture);
-    fixture.pass(MINUTE);
-    fixture
-}
-
-fn upgrade(fixture: &mut Fixture) {
-    fixture.store.defaults(vec![want(WEB, web(2))]);
     fixture.deliver();
 }
 
@@ -78,7 +64,7 @@ fn story(fixture: &mut Fixture) -> Vec<String> {
 #[test]
 fn pods_leave_before_the_change_and_may_come_back_after_it() {
     let mut fixture = Fixture::with_pods(1, 2);
-    upgrade(&mut fixture);
+    fixture.upgrade();
     assert_eq!(
         story(&mut fixture),
         [
@@ -104,7 +90,7 @@ fn without_a_node_or_a_disruption_nobody_asks_for_pods() {
         Arc::make_mut(version.spec.as_mut().unwrap()).disruption = Disruption::Restart;
     }
     fixture.restart();
-    upgrade(&mut fixture);
+    fixture.upgrade();
     let story = story(&mut fixture);
     assert!(story.iter().all(|line| !line.contains("node of")), "{story:#?}");
     assert_eq!(fixture.web(), [Some(2)]);
@@ -114,7 +100,7 @@ fn without_a_node_or_a_disruption_nobody_asks_for_pods() {
 fn pods_that_take_their_time_are_waited_for() {
     let mut fixture = Fixture::with_pods(1, 2);
     fixture.cluster.pods_linger = true;
-    upgrade(&mut fixture);
+    fixture.upgrade();
     fixture.pass(3 * MINUTE);
     assert_eq!(fixture.web(), [Some(1)]);
     assert_eq!(blocker(&fixture, 0), Some(Blocker::Draining { pods: 2 }));
@@ -134,7 +120,7 @@ fn a_budget_that_allows_nothing_is_named_and_others_go_on() {
     fixture.limit(2);
     fixture.cluster.node(0).pods = vec![pod("web-0-0")];
     fixture.cluster.evictions_left = Some(0);
-    upgrade(&mut fixture);
+    fixture.upgrade();
     fixture.pass(10 * MINUTE);
     assert_eq!(fixture.web(), [Some(1), Some(2), Some(2)]);
     assert!(
@@ -160,7 +146,7 @@ fn a_drain_that_takes_too_long_gives_the_node_back_and_is_tried_again() {
     fixture.cluster.node(0).pods = vec![pod("web-0-0")];
     fixture.cluster.node(1).pods = vec![pod("web-1-0")];
     fixture.cluster.evictions_left = Some(0);
-    upgrade(&mut fixture);
+    fixture.upgrade();
     fixture.pass(8 * MINUTE);
     let cordoned = |fixture: &Fixture| [0, 1].map(|id| fixture.cluster.is_unschedulable(id));
     assert_eq!(cordoned(&fixture).iter().filter(|is| **is).count(), 1);
@@ -191,7 +177,7 @@ fn pods_that_would_be_lost_keep_the_node_untouched_until_that_is_allowed() {
     for (facts, allowing) in table {
         let mut fixture = Fixture::with_pods(2, 0);
         fixture.cluster.node(0).pods = vec![pod("web-0-0"), facts];
-        upgrade(&mut fixture);
+        fixture.upgrade();
         fixture.pass(20 * MINUTE);
         assert_eq!(fixture.web(), [Some(1), Some(2)]);
         assert!(
@@ -214,7 +200,7 @@ fn what_only_its_kubelet_or_a_daemon_set_could_end_stays() {
     let daemon = PodFacts { owner: PodOwner::DaemonSet, has_local_storage: true, ..pod("agent") };
     let mirror = PodFacts { owner: PodOwner::Nobody, is_mirror: true, ..pod("etcd") };
     fixture.cluster.node(0).pods.extend([daemon, mirror]);
-    upgrade(&mut fixture);
+    fixture.upgrade();
     fixture.pass(MINUTE);
     assert_eq!(fixture.web(), [Some(2)]);
     assert_eq!(fixture.cluster.evicted, ["web-0-0"]);
@@ -224,7 +210,7 @@ fn what_only_its_kubelet_or_a_daemon_set_could_end_stays() {
 fn a_cordon_of_a_person_stays() {
     let mut fixture = Fixture::with_pods(1, 1);
     fixture.cluster.cordon(0);
-    upgrade(&mut fixture);
+    fixture.upgrade();
     fixture.pass(MINUTE);
     assert_eq!(fixture.web(), [Some(2)]);
     assert!(fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
@@ -236,7 +222,7 @@ fn whoever_comes_next_finds_the_mark_and_goes_on_or_takes_it_off() {
     for crash_after in 0..16 {
         for reverts in [false, true] {
             let mut fixture = Fixture::with_pods(1, 2);
-            upgrade(&mut fixture);
+            fixture.upgrade();
             let mut orders = 0;
             while orders < crash_after {
                 let _ = fixture.turn();
@@ -272,7 +258,7 @@ fn a_drain_is_abandoned_when_nobody_wants_it_any_more() {
     for abandon in abandonments {
         let mut fixture = Fixture::with_pods(1, 1);
         fixture.cluster.evictions_left = Some(0);
-        upgrade(&mut fixture);
+        fixture.upgrade();
         fixture.pass(MINUTE);
         assert!(fixture.cluster.is_unschedulable(0));
         abandon(&mut fixture);
@@ -288,58 +274,9 @@ fn lost_replies_and_refusals_change_nothing_in_the_end() {
     for lost in 1..8 {
         let mut fixture = Fixture::with_pods(1, 3);
         fixture.lost_node_replies = lost;
-        upgrade(&mut fixture);
+        fixture.upgrade();
         fixture.pass(HOUR);
         assert_eq!(fixture.web(), [Some(2)], "{lost} replies lost");
-        assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
-    }
-}
-
-/// That an order was turned away says nothing of the one before it, which may have been carried out and not been seen since;
-/// and of this one it says little, if something on its way has sent it twice.
-#[test]
-fn a_mark_is_relied_on_no_more_once_it_was_ordered_to_be_taken_off() {
-    let turned_away = || Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, "come back later"));
-    let is_uncordon = |action: &Action| matches!(action.effect, Effect::Uncordon(_));
-    for is_carried_out in [true, false] {
-        let mut fixture = held_up();
-        fixture.cluster.is_mute = is_carried_out;
-        fixture.store.edit_machine(0, |spec| spec.paused = true);
-        fixture.deliver();
-        if is_carried_out {
-            fixture.settle();
-            assert!(!fixture.cluster.is_marked(0));
-            // So long it is waited for what is to be seen of it.
-            fixture.now = fixture.now + Duration::from_secs(31);
-        }
-        let again = loop {
-            let _ = fixture.turn();
-            match fixture.pending.iter().position(is_uncordon) {
-                Some(place) => break fixture.pending.remove(place),
-                None => fixture.execute_one(0),
-            }
-        };
-        fixture.engine.observe(Event::Finished { action: again.id, outcome: turned_away() });
-        fixture.store.edit_machine(0, |spec| spec.paused = false);
-        fixture.cluster.evictions_left = None;
-        fixture.deliver();
-        let end = fixture.now + 5 * MINUTE;
-        while !fixture.pending.iter().any(is_change) && fixture.now < end {
-            fixture.execute();
-            let turn = fixture.turn();
-            if let (true, Some(wake)) = (fixture.pending.is_empty(), turn.wake) {
-                fixture.now = wake.at.max(fixture.now + Duration::from_millis(1));
-            }
-        }
-        // Its copy comes at the worst moment: when the Node is taken for empty.
-        let _ = fixture.outcome(&again);
-        let begins = fixture.pending.iter().any(is_change);
-        assert_eq!((begins, fixture.cluster.is_marked(0)), (!is_carried_out, !is_carried_out));
-        fixture.cluster.is_mute = false;
-        fixture.cluster.tell(0);
-        fixture.execute();
-        fixture.pass(10 * MINUTE);
-        assert_eq!(fixture.web(), [Some(2)]);
         assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
     }
 }
@@ -366,7 +303,7 @@ fn two_empty_nodes_do_not_wait_for_the_one_slot_of_each_other() {
 fn a_release_that_fails_gives_the_node_back() {
     let mut fixture = Fixture::with_pods(1, 1);
     fixture.host(0).broken = vec![web(2)];
-    upgrade(&mut fixture);
+    fixture.upgrade();
     fixture.pass(10 * MINUTE);
     assert_eq!(fixture.web(), [Some(1)]);
     assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
@@ -374,7 +311,7 @@ fn a_release_that_fails_gives_the_node_back() {
 
 #[test]
 fn a_host_that_is_not_reached_any_more_gives_the_node_back() {
-    let mut fixture = held_up();
+    let mut fixture = Fixture::held_up();
     assert!(fixture.cluster.is_unschedulable(0));
     fixture.host(0).up = false;
     let node = fixture.cluster.node(0);
@@ -392,7 +329,7 @@ fn a_host_that_is_not_reached_any_more_gives_the_node_back() {
 
 #[test]
 fn of_two_troubles_one_is_told_and_not_both_in_turns() {
-    let mut fixture = held_up();
+    let mut fixture = Fixture::held_up();
     fixture.host(0).up = false;
     fixture.cluster.node(0).object.state.ready = Health::Unknown;
     fixture.cluster.tell(0);
@@ -418,7 +355,7 @@ fn of_two_troubles_one_is_told_and_not_both_in_turns() {
 fn a_pod_is_not_given_up_because_the_clocks_disagree() {
     let mut fixture = Fixture::with_pods(1, 1);
     fixture.cluster.pods_linger = true;
-    upgrade(&mut fixture);
+    fixture.upgrade();
     fixture.cluster.node(0).object.state.ready = Health::Unknown;
     fixture.cluster.tell(0);
     fixture.deliver();
@@ -512,23 +449,8 @@ fn a_host_that_is_gone_for_good_is_let_go_when_a_person_says_so_and_not_before()
 }
 
 #[test]
-fn a_mark_of_a_machine_that_is_gone_is_taken_off_by_the_next_of_its_name() {
-    let mut fixture = held_up();
-    assert!(fixture.cluster.is_marked(0));
-    // Somebody has taken its finalizer away by force, and made it anew on a default that is there already.
-    fixture.store.machines.remove(&0);
-    fixture.store.defaults(vec![want(WEB, web(1))]);
-    fixture.store.add_machine(MachineId(0));
-    fixture.hosts.insert(0, fixture::FakeHost::new(0));
-    fixture.cluster.evictions_left = None;
-    fixture.deliver();
-    fixture.pass(10 * MINUTE);
-    assert!(!fixture.cluster.is_marked(0) && !fixture.cluster.is_unschedulable(0));
-}
-
-#[test]
 fn a_node_that_went_meanwhile_has_no_pods() {
-    let mut fixture = held_up();
+    let mut fixture = Fixture::held_up();
     fixture.cluster.nodes.remove(&0);
     fixture.cluster.tell(0);
     fixture.deliver();
@@ -539,7 +461,7 @@ fn a_node_that_went_meanwhile_has_no_pods() {
 #[test]
 fn what_the_operator_may_not_do_is_said() {
     let mut fixture = Fixture::with_pods(1, 1);
-    upgrade(&mut fixture);
+    fixture.upgrade();
     let forbidden = || Outcome::Refused(Cause::new(CauseKind::ApiRefused, "nodes is forbidden"));
     for _ in 0..200 {
         let _ = fixture.turn();
@@ -563,7 +485,7 @@ fn what_the_operator_may_not_do_is_said() {
 fn a_machine_that_goes_and_waits_for_a_slot_says_so_before_its_node_is_emptied() {
     let mut fixture = Fixture::with_pods(2, 1);
     fixture.cluster.evictions_left = Some(0);
-    upgrade(&mut fixture);
+    fixture.upgrade();
     fixture.pass(MINUTE);
     let busy = (0..2).find(|id| fixture.cluster.is_unschedulable(*id)).unwrap();
     fixture.store.delete_machine(1 - busy);

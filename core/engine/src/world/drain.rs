@@ -34,9 +34,6 @@ pub struct Drain {
     pub cordoning: bool,
     /// A write of the Node was ordered, and nothing of ours on it was seen to change since.
     pub awaits: bool,
-    /// The mark that was ordered to be taken off last, whatever the answer was: an order that is turned away says nothing of the
-    /// one before, nor of its own copies. Work that is wanted after all goes on under another mark.
-    pub lifting: Option<Box<str>>,
     /// Its pods, as they were listed last.
     pub pods: Option<Listed>,
     /// How many of them were gone through since.
@@ -126,14 +123,13 @@ impl Machine {
         mark.is_some_and(|mark| Some(mark.machine) == self.uid())
     }
 
-    /// The mark on its Node, if it is one to rely on: of this Machine, set in this epoch, with its taint, and nobody has
-    /// ordered to take it off.
+    /// The mark on its Node, if it is one to rely on: of this Machine, set in this epoch, with its taint, and later than any
+    /// that was ordered to be taken off. Such an order, or a copy of it, may still be on its way.
     #[must_use]
     pub fn mark(&self, epoch: Epoch) -> Option<&Mark> {
         let cordon = self.node.as_ref()?.cordon.as_ref().filter(|cordon| cordon.taint.is_some())?;
-        let (mark, text) = cordon.mark.as_ref()?;
-        let lifting = self.drain.as_ref().and_then(|drain| drain.lifting.as_ref());
-        let is_firm = Some(mark.machine) == self.uid() && mark.epoch == epoch && lifting != Some(text);
+        let (mark, _) = cordon.mark.as_ref()?;
+        let is_firm = Some(mark.machine) == self.uid() && mark.epoch == epoch && mark.order > self.lifted;
         is_firm.then_some(mark)
     }
 
@@ -200,15 +196,18 @@ impl World {
 
     /// An action on a Node or what runs there is ordered.
     pub(super) fn start_drain(&mut self, id: MachineId, kind: InFlightKind) {
+        let epoch = self.epoch();
+        let trusts = self.is_sabotaged(Sabotage::LiftedMarkTrusted);
         self.change(id, |machine| {
-            let cordon = machine.node.as_ref().and_then(|node| node.cordon.as_ref());
-            let text = cordon.and_then(|cordon| cordon.mark.as_ref()).map(|(_, text)| text.clone());
             let drain = machine.drain.get_or_insert_default();
             drain.awaits =
                 matches!(kind, InFlightKind::Cordon | InFlightKind::Uncordon | InFlightKind::DeleteNode);
             drain.cordoning |= kind == InFlightKind::Cordon;
-            if kind == InFlightKind::Uncordon {
-                drain.lifting = text;
+            if kind == InFlightKind::Uncordon && !trusts {
+                let mark = machine.node.as_ref().and_then(|node| node.mark());
+                // The clock of another operator may be ahead, and nobody relies on its marks anyway.
+                let own = mark.filter(|mark| mark.epoch == epoch);
+                machine.lifted = machine.lifted.max(own.map_or(0, |mark| mark.order));
             }
         });
     }

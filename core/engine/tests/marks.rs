@@ -1,0 +1,119 @@
+//! Which mark on a Node is relied on, and which is taken off.
+
+mod fixture;
+
+use std::time::Duration;
+
+use fixture::{Fixture, WEB, is_change, want, web};
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::effect::{Action, Effect};
+use seaworthy_model::event::{Event, Outcome};
+use seaworthy_model::id::MachineId;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Goes on until such an action is ordered, which waits then.
+fn until_ordered(fixture: &mut Fixture, is_wanted: fn(&Action) -> bool) -> Action {
+    for _ in 0..200 {
+        let turn = fixture.turn();
+        if let Some(action) = fixture.pending.iter().find(|action| is_wanted(action)) {
+            return action.clone();
+        }
+        if let (true, Some(wake)) = (fixture.pending.is_empty(), turn.wake) {
+            fixture.now = wake.at.max(fixture.now + Duration::from_millis(1));
+        }
+        fixture.execute();
+    }
+    panic!("it was never ordered");
+}
+
+/// That an order was turned away says nothing of the one before it, which may have been carried out and not been seen since;
+/// and of this one it says little, if something on its way has sent it twice.
+#[test]
+fn a_mark_is_relied_on_no_more_once_it_was_ordered_to_be_taken_off() {
+    let turned_away = || Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, "come back later"));
+    let is_uncordon = |action: &Action| matches!(action.effect, Effect::Uncordon(_));
+    for is_carried_out in [true, false] {
+        let mut fixture = Fixture::held_up();
+        fixture.cluster.is_mute = is_carried_out;
+        fixture.store.edit_machine(0, |spec| spec.paused = true);
+        fixture.deliver();
+        if is_carried_out {
+            fixture.settle();
+            assert!(!fixture.cluster.is_marked(0));
+            // So long it is waited for what is to be seen of it.
+            fixture.now = fixture.now + Duration::from_secs(31);
+        }
+        let again = loop {
+            let _ = fixture.turn();
+            match fixture.pending.iter().position(is_uncordon) {
+                Some(place) => break fixture.pending.remove(place),
+                None => fixture.execute_one(0),
+            }
+        };
+        fixture.engine.observe(Event::Finished { action: again.id, outcome: turned_away() });
+        fixture.store.edit_machine(0, |spec| spec.paused = false);
+        fixture.cluster.evictions_left = None;
+        fixture.deliver();
+        let end = fixture.now + 5 * MINUTE;
+        while !fixture.pending.iter().any(is_change) && fixture.now < end {
+            fixture.execute();
+            let turn = fixture.turn();
+            if let (true, Some(wake)) = (fixture.pending.is_empty(), turn.wake) {
+                fixture.now = wake.at.max(fixture.now + Duration::from_millis(1));
+            }
+        }
+        // Its copy comes at the worst moment: when the Node is taken for empty.
+        let _ = fixture.outcome(&again);
+        let begins = fixture.pending.iter().any(is_change);
+        assert_eq!((begins, fixture.cluster.is_marked(0)), (!is_carried_out, !is_carried_out));
+        fixture.cluster.is_mute = false;
+        fixture.cluster.tell(0);
+        fixture.execute();
+        fixture.pass(10 * MINUTE);
+        assert_eq!(fixture.web(), [Some(2)]);
+        assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+    }
+}
+
+/// A mark that was taken off comes back with a copy of its own order, when nothing is known any more of the drain that it was
+/// set for; and a copy of the order that took it off may follow.
+#[test]
+fn a_mark_that_was_taken_off_is_not_relied_on_when_it_comes_back() {
+    let mut fixture = Fixture::with_pods(1, 1);
+    fixture.upgrade();
+    let cordon = until_ordered(&mut fixture, |action| matches!(action.effect, Effect::Cordon(_)));
+    fixture.execute();
+    fixture.store.edit_machine(0, |spec| spec.paused = true);
+    fixture.deliver();
+    let uncordon = until_ordered(&mut fixture, |action| matches!(action.effect, Effect::Uncordon(_)));
+    fixture.settle();
+    assert!(!fixture.cluster.is_marked(0) && fixture.engine.world().machine(MachineId(0)).drain.is_none());
+
+    let _ = fixture.outcome(&cordon);
+    assert!(fixture.cluster.is_marked(0));
+    fixture.store.edit_machine(0, |spec| spec.paused = false);
+    fixture.deliver();
+    let _ = until_ordered(&mut fixture, is_change);
+    let _ = fixture.outcome(&uncordon);
+    assert!(fixture.cluster.is_marked(0), "work begins while its Node takes pods");
+    fixture.execute();
+    fixture.pass(10 * MINUTE);
+    assert_eq!(fixture.web(), [Some(2)]);
+    assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+}
+
+#[test]
+fn a_mark_of_a_machine_that_is_gone_is_taken_off_by_the_next_of_its_name() {
+    let mut fixture = Fixture::held_up();
+    assert!(fixture.cluster.is_marked(0));
+    // Somebody has taken its finalizer away by force, and made it anew on a default that is there already.
+    fixture.store.machines.remove(&0);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.store.add_machine(MachineId(0));
+    fixture.hosts.insert(0, fixture::FakeHost::new(0));
+    fixture.cluster.evictions_left = None;
+    fixture.deliver();
+    fixture.pass(10 * MINUTE);
+    assert!(!fixture.cluster.is_marked(0) && !fixture.cluster.is_unschedulable(0));
+}
