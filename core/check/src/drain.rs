@@ -1,11 +1,12 @@
 //! Drains: no work that pods would not outlive begins on a machine whose Node is not cordoned in its name and was not seen
 //! empty since; pods are evicted only from such a Node, and only those that a drain may evict; a Node is uncordoned only
 //! as far as the mark on it says that it was us, and deleted only with its Machine. What is ordered of a Node is fenced
-//! with what was seen of it last.
+//! with what was seen of it last. For a rollout a Node is cordoned only with a reservation: what may be at work at once may
+//! be emptied at once, and no more.
 
 use alloc::format;
 
-use seaworthy_engine::{Machine, World};
+use seaworthy_engine::{Machine, Standing, World};
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::host::{Change, HostCommand, Operation};
 use seaworthy_model::id::{MachineId, VersionId};
@@ -81,6 +82,9 @@ fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Find
         if !node.is_ours() && world.last_node(id).is_some() {
             findings.against(action, "no Node is left to the pods of others that are being emptied".into());
         }
+        if lacks_reservation(world, machine, &cordon.mark.reason) {
+            findings.against(action, "the Node is emptied for a rollout, and no reservation was made".into());
+        }
     } else if let Effect::Uncordon(uncordon) = &action.effect {
         let is_anothers = node.mark().is_none_or(|mark| mark.found_unschedulable);
         if is_anothers && uncordon.makes_schedulable() {
@@ -119,6 +123,15 @@ fn judge_cordon(
     if !machine.object.as_ref().is_some_and(|object| object.meta.is_held()) {
         findings.against(action, "the Machine carries no finalizer of ours".into());
     }
+}
+
+/// Whether it was admitted to the rollout of a component, which goes on, and is not at work for it.
+fn lacks_reservation(world: &World, machine: &Machine, component: &str) -> bool {
+    let mut rollouts = world.fleet.rollouts.iter().enumerate();
+    let found = rollouts.find(|(_, rollout)| world.component_name(rollout.record.component) == component);
+    found.is_some_and(|(index, rollout)| {
+        !rollout.superseded && matches!(machine.standing(index), Standing::Parked | Standing::Excused)
+    })
 }
 
 fn judge_deletion(machine: &Machine, node: &NodeState, action: &Action, findings: &mut Findings<'_>) {

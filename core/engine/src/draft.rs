@@ -54,6 +54,8 @@ pub(crate) struct Order {
 pub(crate) enum Note {
     /// It gives up its reservation.
     Park,
+    /// It takes a reservation: it was admitted before, and there is room for it.
+    Reserve,
     /// It cannot be worked on until something changes.
     Block(Blocker),
     /// Nothing stands in its way any more.

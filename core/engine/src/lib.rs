@@ -254,6 +254,7 @@ impl Engine {
             (Note::WaitForFleet, Subject::Machine(id)) => self.world.wait_for_fleet(id),
             (Note::WaitForNode, Subject::Machine(id)) => self.world.wait_for_node(id),
             (Note::Park, Subject::Machine(id)) => self.world.change(id, |machine| machine.parked = true),
+            (Note::Reserve, Subject::Machine(id)) => self.world.change(id, |machine| machine.parked = false),
             (Note::Block(blocker), Subject::Machine(id)) => self.world.change(id, |machine| {
                 machine.blocked = Some(blocker);
                 machine.parked = true;
@@ -277,6 +278,7 @@ impl Engine {
                 | Note::WaitForFleet
                 | Note::WaitForNode
                 | Note::Park
+                | Note::Reserve
                 | Note::Block(_)
                 | Note::Unblock
                 | Note::Audit(_)

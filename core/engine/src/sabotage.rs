@@ -35,6 +35,8 @@ pub enum Sabotage {
     SwappedIsDone,
     /// Who catches up does not look at how many may fail.
     CatchUpUnlimited,
+    /// Whoever catches up empties its Node without a reservation.
+    CatchUpUnreserved,
     /// A release that failed on a machine is tried again and again.
     FailedRetried,
     /// That a release failed is kept in memory only.
@@ -164,6 +166,7 @@ impl Sabotage {
         Self::FailureIsSuccess,
         Self::SwappedIsDone,
         Self::CatchUpUnlimited,
+        Self::CatchUpUnreserved,
         Self::FailedRetried,
         Self::FailureUnrecorded,
         Self::ChangeUnforeseen,

@@ -13,10 +13,10 @@ use seaworthy_model::report::{Blocker, WakeReason};
 
 use super::Step;
 use super::status::Verdict;
-use crate::draft::{Draft, HostWork, Note};
+use crate::draft::{Draft, HostWork, Note, Order};
 use crate::resolution::{Aim, Origin, Target, targets};
 use crate::sabotage::Sabotage;
-use crate::world::{Failure, Standing};
+use crate::world::{Failure, InFlightKind, Standing};
 
 /// What one component needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,7 +218,7 @@ impl<'w> Step<'w> {
         if is_known && self.lacks_needed_identity(draft, &change) {
             return;
         }
-        if drains && !self.is_empty(draft, self.world.component_name(target.component)) {
+        if drains && !self.drain(draft, target) {
             return;
         }
         // What a successor must know is written before the change that it would find under way.
@@ -275,6 +275,29 @@ impl<'w> Step<'w> {
     /// Whether a person stopped the fleet.
     pub(super) fn is_fleet_paused(self) -> bool {
         self.world.fleet.is_paused() && !self.world.is_sabotaged(Sabotage::FleetPauseIgnored)
+    }
+
+    /// Empties the Node, and tells whether it is empty. Whoever catches up takes a reservation first: else all that wait would
+    /// empty theirs while there is room for one, give way to it, and begin anew with each success.
+    fn drain(self, draft: &mut Draft<'_>, target: &Target<'_>) -> bool {
+        let is_admitted = matches!(target.origin, Origin::Rollout(index) if target.aim != Aim::Keep
+            && matches!(self.machine.standing(index), Standing::Parked | Standing::Excused));
+        let catches_up = is_admitted && !self.world.is_sabotaged(Sabotage::CatchUpUnreserved);
+        let is_listed = self.machine.drain.as_ref().is_some_and(|drain| drain.pods.is_some());
+        if catches_up && (self.machine.is_cordoned() || !is_listed) {
+            if !self.takes_slot(draft) {
+                self.lift(draft);
+                return false;
+            }
+            draft.note(Note::Reserve);
+        }
+        let is_empty = self.is_empty(draft, self.world.component_name(target.component));
+        // Who is looked at again because of its pods takes none before it is known that they may go.
+        let cordons = matches!(draft.order, Some(Order { kind: InFlightKind::Cordon, .. }));
+        if catches_up && cordons {
+            draft.note(Note::Reserve);
+        }
+        is_empty
     }
 
     /// Whether there is a slot for it. If not, it gives up its reservation and waits.

@@ -1,0 +1,51 @@
+//! Machines that were admitted and could not be worked on catch up later: no faster than the others, and at no more cost.
+
+mod fixture;
+
+use std::time::Duration;
+
+use fixture::{Fixture, pod};
+use seaworthy_model::effect::Effect;
+use seaworthy_model::pod::{PodFacts, PodOwner};
+use seaworthy_model::quantity::CountOrPercent;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Many wait for one room. Each success makes room for one more, and the others are left in peace meanwhile: else each Node is
+/// cordoned and uncordoned again, as often as there are others.
+#[test]
+fn whoever_catches_up_is_drained_only_when_there_is_room_for_its_work() {
+    const MACHINES: u32 = 40;
+    for restarts in [false, true] {
+        let mut fixture = Fixture::with_pods(MACHINES, 1);
+        fixture.store.edit_fleet(|spec| {
+            spec.max_unavailable = CountOrPercent::Count(MACHINES / 2);
+            spec.max_failures = CountOrPercent::Count(1);
+        });
+        let bare = || PodFacts { owner: PodOwner::Nobody, ..pod("bare") };
+        (0..MACHINES).for_each(|id| fixture.cluster.node(id).pods.push(bare()));
+        fixture.upgrade();
+        fixture.pass(2 * HOUR);
+        assert_eq!(fixture.web(), vec![Some(1); MACHINES as usize]);
+        fixture.store.edit_fleet(|spec| spec.drain.force = true);
+        fixture.deliver();
+        if restarts {
+            fixture.restart();
+        }
+        let (mut cordons, mut lists) = (0, 0);
+        let end = fixture.now + HOUR;
+        while fixture.now < end {
+            let turn = fixture.turn();
+            cordons += turn.actions.iter().filter(|it| matches!(it.effect, Effect::Cordon(_))).count();
+            lists += turn.actions.iter().filter(|it| it.effect == Effect::ListPods).count();
+            if fixture.pending.is_empty() {
+                let wake = turn.wake.map_or(end, |wake| wake.at.min(end));
+                fixture.now = wake.max(fixture.now + Duration::from_millis(1));
+            }
+            fixture.execute();
+        }
+        assert_eq!(fixture.web(), vec![Some(2); MACHINES as usize]);
+        assert_eq!(cordons, MACHINES as usize, "one for each Node, restarts: {restarts}");
+        assert!(lists <= 4 * MACHINES as usize, "{lists} lists of pods, restarts: {restarts}");
+    }
+}
