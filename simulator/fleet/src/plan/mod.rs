@@ -60,8 +60,16 @@ impl ResolvedPlan {
     /// # Errors
     /// What is wrong with it, with file, line and field where there is one.
     pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
-        let text: Text =
-            serde_saphyr::from_str(text).map_err(|error| ScenarioError::malformed(file, &error))?;
+        // What keeps a small file from becoming a large one stays as it is; a plan is as long as its run had strikes.
+        let limits = serde_saphyr::options! {
+            budget: serde_saphyr::budget! {
+                max_events: text.len(),
+                max_nodes: text.len(),
+                max_total_scalar_bytes: text.len(),
+            },
+        };
+        let text: Text = serde_saphyr::from_str_with_options(text, limits)
+            .map_err(|error| ScenarioError::malformed(file, &error))?;
         if text.format != FORMAT {
             let problem = format!("format: {:?} is not {FORMAT:?}", text.format);
             return Err(ScenarioError::unacceptable(file, vec![problem]));

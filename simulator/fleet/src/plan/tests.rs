@@ -38,6 +38,16 @@ fn a_plan_that_was_written_and_read_replays_the_same_history() {
 }
 
 #[test]
+fn the_plan_of_a_large_run_is_read_as_well() {
+    let (_, mut plan) = recorded(20, 3);
+    let strike = plan.strikes[0].clone();
+    plan.strikes = vec![strike; 40_000];
+    let text = plan.to_string();
+    let read = ResolvedPlan::read("plan.yaml", &text);
+    assert_eq!(read.map(|plan| plan.strikes.len()).map_err(|error| error.to_string()), Ok(40_000));
+}
+
+#[test]
 fn recording_changes_nothing() {
     let (summary, plan) = recorded(20, 4);
     let scenario = Arc::new(plan.scenario.scenario("storm.yaml").unwrap());
