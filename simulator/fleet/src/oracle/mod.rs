@@ -33,7 +33,7 @@ use std::time::Duration;
 use seaworthy_check::CHECKS;
 use seaworthy_engine::Engine;
 use seaworthy_kernel::Timestamp;
-use seaworthy_model::effect::Target;
+use seaworthy_model::effect::Action;
 use seaworthy_model::id::{Kind, MachineId, Uid};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Turn;
@@ -257,8 +257,8 @@ impl Oracle {
     }
 
     /// An operator process orders something.
-    pub fn ordered(&mut self, process: u32, target: Target, now: Timestamp) {
-        if let Some(detail) = self.restraint.ordered(process, target, now) {
+    pub fn ordered(&mut self, process: u32, action: &Action, now: Timestamp) {
+        if let Some(detail) = self.restraint.ordered(process, action, now) {
             self.breach("hotLoop", now, detail);
         }
     }

@@ -3,19 +3,18 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use seaworthy_kernel::Timestamp;
-use seaworthy_model::effect::Target;
+use seaworthy_model::effect::{Action, Effect, Target};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::meta::FINALIZER;
 
 use super::recount::{Miscounts, Truth};
 use crate::world::api_server::Written;
 use crate::world::host::ReleaseNumber;
+use crate::world::pods::PODS_MAX;
 
 /// A process orders so much of one target within a minute at most; of the fleet's defaults, one more for each operation that
 /// has ended. The whole life of a machine takes a dozen orders, and what fails is tried again after seconds.
 const ORDERS_MAX: u32 = 60;
-/// So many pods a Node may have: kubelet's `maxPods`.
-const PODS_MAX: u32 = 110;
 const MINUTE_MILLISECONDS: u64 = 60_000;
 
 fn minute_of(now: Timestamp) -> u32 {
@@ -43,7 +42,8 @@ struct Orders {
 struct Ordered {
     /// By machine: of its object, and of its host.
     machines: Vec<[Orders; 2]>,
-    nodes: Vec<Orders>,
+    /// By Node: evictions from it, and everything else.
+    nodes: Vec<[Orders; 2]>,
     versions: Vec<Orders>,
     asked: Vec<Orders>,
     requests: Vec<Orders>,
@@ -53,11 +53,11 @@ struct Ordered {
 }
 
 impl Ordered {
-    fn of(&mut self, target: Target) -> &mut Orders {
+    fn of(&mut self, target: Target, is_eviction: bool) -> &mut Orders {
         match target {
             Target::Machine(id) => &mut place(&mut self.machines, id.index())[0],
             Target::Host(id) => &mut place(&mut self.machines, id.index())[1],
-            Target::Node(id) => place(&mut self.nodes, id.index()),
+            Target::Node(id) => &mut place(&mut self.nodes, id.index())[usize::from(!is_eviction)],
             Target::Version(id) => place(&mut self.versions, id.index()),
             Target::NewCertificateRequest(id) => place(&mut self.asked, id.index()),
             Target::CertificateRequest(id) => place(&mut self.requests, id.index()),
@@ -162,13 +162,15 @@ impl Restraint {
     }
 
     /// A process orders something. The answer says what is wrong with that.
-    pub(super) fn ordered(&mut self, process: u32, target: Target, now: Timestamp) -> Option<String> {
+    pub(super) fn ordered(&mut self, process: u32, action: &Action, now: Timestamp) -> Option<String> {
+        let target = action.target;
+        let is_eviction = matches!(action.effect, Effect::Evict(_));
         let minute = minute_of(now);
         let index = process as usize;
         if self.ordered.len() <= index {
             self.ordered.resize_with(index + 1, || None);
         }
-        let orders = self.ordered[index].get_or_insert_default().of(target);
+        let orders = self.ordered[index].get_or_insert_default().of(target, is_eviction);
         if minute != orders.minute {
             *orders = Orders { minute, count: 0 };
         }
@@ -181,10 +183,11 @@ impl Restraint {
         let worth = match target {
             Target::PackageVersion => over.now + over.before,
             // Each pod there is asked to leave, and those that may not are asked again a few times in the first minute.
-            Target::Node(_) => 4 * PODS_MAX,
+            Target::Node(_) if is_eviction => 4 * PODS_MAX,
             Target::Driver
             | Target::Lease
             | Target::Machine(_)
+            | Target::Node(_)
             | Target::Version(_)
             | Target::Host(_)
             | Target::NewCertificateRequest(_)
@@ -285,16 +288,23 @@ pub(super) fn misuse(written: &Written) -> Option<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
-    use seaworthy_model::id::MachineId;
+    use seaworthy_model::effect::{ActionId, Fence};
+    use seaworthy_model::id::{MachineId, Uid};
+    use seaworthy_model::pod::PodName;
 
     use super::*;
+
+    fn action(target: Target, effect: Effect) -> Action {
+        Action { id: ActionId(1), target, fence: Fence::None, deadline: Timestamp::ZERO, effect }
+    }
 
     /// Whether so many orders of this target within a minute are too many, after so many operations have ended.
     fn is_loop(target: Target, orders: u32, ended: u32) -> bool {
         let mut restraint = Restraint::new(3);
         let now = Timestamp(10 * MINUTE_MILLISECONDS);
         (0..ended).for_each(|_| restraint.operation_ended(now));
-        (0..orders).filter_map(|_| restraint.ordered(7, target, now)).count() > 0
+        let order = action(target, Effect::Watch);
+        (0..orders).filter_map(|_| restraint.ordered(7, &order, now)).count() > 0
     }
 
     #[test]
@@ -304,6 +314,16 @@ mod tests {
         assert!(!is_loop(Target::PackageVersion, ORDERS_MAX + 5, 5));
         assert!(is_loop(Target::PackageVersion, ORDERS_MAX + 6, 5));
         assert!(is_loop(Target::Machine(MachineId(3)), ORDERS_MAX + 1, 5), "a machine has nothing of that");
+    }
+
+    #[test]
+    fn many_pods_may_be_asked_to_leave_and_their_node_is_not_cordoned_as_often() {
+        let node = Target::Node(MachineId(0));
+        let pod = PodName { namespace: "default".into(), name: "app".into(), uid: Uid(1) };
+        let (mut restraint, now) = (Restraint::new(1), Timestamp(0));
+        let eviction = action(node, Effect::Evict(Box::new(pod)));
+        assert!((0..4 * PODS_MAX).all(|_| restraint.ordered(1, &eviction, now).is_none()));
+        assert!(!is_loop(node, ORDERS_MAX, 0) && is_loop(node, ORDERS_MAX + 1, 0));
     }
 
     #[test]
@@ -331,14 +351,16 @@ mod tests {
             for _ in 0..ORDERS_MAX {
                 for process in 0..2 {
                     for target in [Target::Host(MachineId(0)), Target::Machine(MachineId(0)), Target::Lease] {
-                        assert_eq!(restraint.ordered(process, target, now), None);
+                        let order = action(target, Effect::Watch);
+                        assert_eq!(restraint.ordered(process, &order, now), None);
                     }
                 }
             }
         }
         let now = Timestamp(2 * MINUTE_MILLISECONDS);
-        assert!(restraint.ordered(1, Target::Lease, now).is_some());
+        let order = action(Target::Lease, Effect::Watch);
+        assert!(restraint.ordered(1, &order, now).is_some());
         restraint.process_ended(1);
-        assert_eq!(restraint.ordered(1, Target::Lease, now), None);
+        assert_eq!(restraint.ordered(1, &order, now), None);
     }
 }

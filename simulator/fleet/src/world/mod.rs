@@ -29,7 +29,7 @@ mod nodes;
 mod operator;
 mod people;
 pub mod pki;
-mod pods;
+pub(crate) mod pods;
 mod strikes;
 mod view;
 

@@ -18,6 +18,8 @@ use super::node_health::machine_number;
 use super::{World, machine_name};
 use crate::scenario::{self, Occasion};
 
+/// So many pods a Node may have: kubelet's default of `maxPods`. The scheduler places no more there.
+pub(crate) const PODS_MAX: u32 = 110;
 /// From the need for a pod to its being placed: the controller and the scheduler together.
 const PLACEMENT: Span = Span::millis(200, 3_000);
 /// What cannot be placed, or ended, is tried again after so long.
@@ -281,12 +283,13 @@ impl World {
         }
     }
 
-    /// A Node that takes pods, the first from a place that is drawn.
+    /// A Node that takes pods and has room, the first from a place that is drawn.
     fn place_for(&self, number: u32) -> Option<u32> {
         let machines = self.scenario.fleet.machines;
         let drawn = self.draws.below(word("place"), u64::from(number), self.queue.now().0, machines.into());
         let first = u32::try_from(drawn).unwrap_or_default();
-        (0..machines).map(|step| (first + step) % machines).find(|host| self.takes_pods(*host))
+        let has_room = |host: &u32| self.pods_on(*host).0 < PODS_MAX && self.takes_pods(*host);
+        (0..machines).map(|step| (first + step) % machines).find(has_room)
     }
 
     /// Whether the Node of a host is there, ready, and takes pods.

@@ -177,7 +177,7 @@ impl World {
 
     /// Sends what was ordered.
     fn dispatch(&mut self, process: &mut Process, action: Action) -> Dispatched {
-        self.oracle.ordered(process.number, action.target, self.queue.now());
+        self.oracle.ordered(process.number, &action, self.queue.now());
         let sender = Sender { process: process.number, action: action.id };
         if is_renewal(&action) {
             self.renew(process, sender, &action);
