@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{Fleet, Portion, Range};
 use crate::world::Pace;
+use crate::world::host::FoundState;
 
 /// How hosts behave.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -73,19 +74,6 @@ pub struct FoundComponent {
     /// How it is.
     #[serde(default)]
     pub state: FoundState,
-}
-
-/// How it is with a component that somebody else has installed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum FoundState {
-    /// Its files are those of the version, and it runs.
-    #[default]
-    Running,
-    /// Its files are those of the version, and it does not run.
-    Stopped,
-    /// It has other files in the same places.
-    Altered,
 }
 
 /// A certificate of a node, with its key, that somebody else has put on hosts.

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 pub use check::{Check, ExpectedCondition, InstalledOn, Occasion};
 pub use error::ScenarioError;
-pub use hosts::{Failing, FailureCause, FoundComponent, FoundIdentity, FoundNode, FoundState, Hosts, Where};
+pub use hosts::{Failing, FailureCause, FoundComponent, FoundIdentity, FoundNode, Hosts, Where};
 pub use manifest::{KindName, Manifest, Reference};
 pub use quantity::{Length, Portion, Range};
 

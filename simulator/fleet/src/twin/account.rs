@@ -6,9 +6,9 @@
 //! it: once on the way there, and once on the way back.
 //!
 //! Disruption budgets decide when a drain ends, and a moment decides which pods are where by then. A host whose pods a
-//! budget has kept, here or in the twin, or that people had to clear first, may have been passed over in the one world when people changed their minds, and
-//! worked on in the other: it may have been worked on as often as they did. And the Node of a host that was never worked on
-//! in the twin is left alone there when its Machine goes: it may be deleted here.
+//! budget has kept, here or in the twin, or that people had to clear first, may have been passed over in the one world when
+//! people changed their minds, and worked on in the other: it may have been worked on as often as they did. And the Node of
+//! a host that was never worked on in the twin is left alone there when its Machine goes: it may be deleted here.
 
 use std::sync::Arc;
 

@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use seaworthy_kernel::word;
 
-use super::host::{
-    Change, Command, Found, FoundState, KeyNumber, NodeCertificate, NodeIdentity, Running, Step, Work,
-};
+use super::host::{Change, Command, Found, KeyNumber, NodeCertificate, NodeIdentity, Running, Step, Work};
 use super::node_certificates::AUTHORITY;
 use super::{START, World, machine_name};
-use crate::scenario::{self, FoundNode, Occasion, Where};
+use crate::scenario::{FoundNode, Occasion, Where};
 
 impl World {
     /// Puts on the hosts what the scenario says is there from the beginning.
@@ -22,12 +20,7 @@ impl World {
                 let is_first = self.hosts[number as usize].found_of(component).is_none();
                 if is_first && self.is_at(&found.on, "found", index, number) {
                     let version = self.catalogue.version(&format!("{}-{}", found.name, found.version));
-                    let state = match found.state {
-                        scenario::FoundState::Running => FoundState::Running,
-                        scenario::FoundState::Stopped => FoundState::Stopped,
-                        scenario::FoundState::Altered => FoundState::Altered,
-                    };
-                    self.hosts[number as usize].place(Found { component, version, state });
+                    self.hosts[number as usize].place(Found { component, version, state: found.state });
                 }
             }
             let mut identities = (0..).zip(&scenario.hosts.identities);

@@ -2,6 +2,8 @@
 //! of it, until a release comes that is the same: that takes its place, and what runs goes on running. What is not the same
 //! is in the way.
 
+use serde::Deserialize;
+
 use super::{Change, ComponentNumber, Host, VersionNumber, Work};
 
 /// A component that somebody else has installed.
@@ -16,9 +18,11 @@ pub struct Found {
 }
 
 /// How it is with a component that somebody else has installed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FoundState {
     /// It has the files of its version, and runs.
+    #[default]
     Running,
     /// It has the files of its version, and does not run.
     Stopped,
@@ -75,15 +79,12 @@ impl Host {
         }
     }
 
-    /// What was there of a component is ours from now on. True when there was anything.
-    pub(super) fn take_over(&mut self, component: ComponentNumber) -> bool {
-        let Some(found) = &mut self.found else { return false };
-        let before = found.len();
+    /// What was there of a component, if anything was, is ours from now on.
+    pub(super) fn take_over(&mut self, component: ComponentNumber) {
+        let Some(found) = &mut self.found else { return };
         found.retain(|found| found.component != component);
-        let is_less = found.len() < before;
         if found.is_empty() {
             self.found = None;
         }
-        is_less
     }
 }
