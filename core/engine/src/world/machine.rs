@@ -33,9 +33,10 @@ pub struct Machine {
     pub node: Option<NodeState>,
     /// What is known of the drain of its Node, if there is one.
     pub drain: Option<Box<Drain>>,
-    /// The newest of our own marks that was ordered to be taken off its Node, by its order, whatever the answer was; 0 if none
-    /// was. An order that is turned away says nothing of the one before, nor of its own copies, and a copy of the order that set the
-    /// mark may bring it back when its drain is long over. Work that is wanted after all goes on under a later mark.
+    /// The newest of our own marks that was ordered to be taken off its Node, by its order, whatever the answer was; 0 if
+    /// none was. An order that is turned away says nothing of the one before, nor of its own copies, and a copy of the order
+    /// that set the mark may bring it back when its drain is long over. Work that is wanted after all goes on under a later
+    /// mark.
     pub(super) lifted: u64,
     /// What was learnt by talking to the host in this epoch.
     pub host: Contact,

@@ -145,8 +145,6 @@ impl Shrinker<'_> {
         let Some(came) = self.keep(candidate) else { return false };
         // What did not come to pass goes too, unless something depended on its being foreseen.
         self.keep(ResolvedPlan { strikes: came, ..self.best.clone() });
-        let (machines, strikes) = (self.best.scenario.machines(), self.best.strikes.len());
-        (self.progress)(Shrinking { tried: self.tried, machines, strikes });
         true
     }
 
@@ -157,6 +155,8 @@ impl Shrinker<'_> {
             return None;
         }
         self.tried += 1;
+        let (machines, strikes) = (self.best.scenario.machines(), self.best.strikes.len());
+        (self.progress)(Shrinking { tried: self.tried, machines, strikes });
         let by_twin = self.failure.invariant.starts_with("twin");
         let Broken { failure, came, .. } =
             outcome(&text, self.options, by_twin).filter(|broken| broken.kind == self.kind)?;
@@ -184,8 +184,10 @@ impl Shrinker<'_> {
         loop {
             let machines = self.best.scenario.machines();
             let fixed = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24];
-            let parts =
-                [machines / 16, machines / 8, machines / 4, machines / 2, machines * 3 / 4, machines - 1];
+            // At last a small part: one by one, as many runs as there are machines would come to nothing else.
+            let least = machines - (machines / 32).max(1);
+            let halves = [machines / 16, machines / 8, machines / 4, machines / 2];
+            let parts = halves.into_iter().chain([machines * 3 / 4, machines * 7 / 8, least]);
             let sizes: BTreeSet<u32> =
                 fixed.into_iter().chain(parts).filter(|size| *size > 0 && *size < machines).collect();
             let best = self.best.clone();
