@@ -235,7 +235,8 @@ impl<'w> Step<'w> {
         if (is_repair && self.world.is_sabotaged(Sabotage::RepairWithoutSlot)) || self.takes_slot(draft) {
             let component = target.component;
             draft.order_host(self.world, self.machine, HostWork::Change { component, change });
-        } else if drains {
+        } else {
+            // Also a mark that this change does not need: of several such machines each would wait for the others.
             self.lift(draft);
         }
     }
