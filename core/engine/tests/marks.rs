@@ -27,12 +27,15 @@ fn until_ordered(fixture: &mut Fixture, is_wanted: fn(&Action) -> bool) -> Actio
     panic!("it was never ordered");
 }
 
+fn is_uncordon(action: &Action) -> bool {
+    matches!(action.effect, Effect::Uncordon(_))
+}
+
 /// That an order was turned away says nothing of the one before it, which may have been carried out and not been seen since;
 /// and of this one it says little, if something on its way has sent it twice.
 #[test]
 fn a_mark_is_relied_on_no_more_once_it_was_ordered_to_be_taken_off() {
     let turned_away = || Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, "come back later"));
-    let is_uncordon = |action: &Action| matches!(action.effect, Effect::Uncordon(_));
     for is_carried_out in [true, false] {
         let mut fixture = Fixture::held_up();
         fixture.cluster.is_mute = is_carried_out;
@@ -44,13 +47,8 @@ fn a_mark_is_relied_on_no_more_once_it_was_ordered_to_be_taken_off() {
             // So long it is waited for what is to be seen of it.
             fixture.now = fixture.now + Duration::from_secs(31);
         }
-        let again = loop {
-            let _ = fixture.turn();
-            match fixture.pending.iter().position(is_uncordon) {
-                Some(place) => break fixture.pending.remove(place),
-                None => fixture.execute_one(0),
-            }
-        };
+        let again = until_ordered(&mut fixture, is_uncordon);
+        fixture.pending.retain(|action| action.id != again.id);
         fixture.engine.observe(Event::Finished { action: again.id, outcome: turned_away() });
         fixture.store.edit_machine(0, |spec| spec.paused = false);
         fixture.cluster.evictions_left = None;
@@ -86,7 +84,7 @@ fn a_mark_that_was_taken_off_is_not_relied_on_when_it_comes_back() {
     fixture.execute();
     fixture.store.edit_machine(0, |spec| spec.paused = true);
     fixture.deliver();
-    let uncordon = until_ordered(&mut fixture, |action| matches!(action.effect, Effect::Uncordon(_)));
+    let uncordon = until_ordered(&mut fixture, is_uncordon);
     fixture.settle();
     assert!(!fixture.cluster.is_marked(0) && fixture.engine.world().machine(MachineId(0)).drain.is_none());
 
