@@ -4,7 +4,7 @@ mod fixture;
 
 use std::time::Duration;
 
-use fixture::{Fixture, pod};
+use fixture::{Fixture, WEB, pod};
 use seaworthy_model::effect::Effect;
 use seaworthy_model::pod::{PodFacts, PodOwner};
 use seaworthy_model::quantity::CountOrPercent;
@@ -32,20 +32,59 @@ fn whoever_catches_up_is_drained_only_when_there_is_room_for_its_work() {
         if restarts {
             fixture.restart();
         }
-        let (mut cordons, mut lists) = (0, 0);
-        let end = fixture.now + HOUR;
-        while fixture.now < end {
-            let turn = fixture.turn();
-            cordons += turn.actions.iter().filter(|it| matches!(it.effect, Effect::Cordon(_))).count();
-            lists += turn.actions.iter().filter(|it| it.effect == Effect::ListPods).count();
-            if fixture.pending.is_empty() {
-                let wake = turn.wake.map_or(end, |wake| wake.at.min(end));
-                fixture.now = wake.max(fixture.now + Duration::from_millis(1));
-            }
-            fixture.execute();
-        }
+        let (cordons, lists) = pass(&mut fixture, HOUR);
         assert_eq!(fixture.web(), vec![Some(2); MACHINES as usize]);
         assert_eq!(cordons, MACHINES as usize, "one for each Node, restarts: {restarts}");
         assert!(lists <= 4 * MACHINES as usize, "{lists} lists of pods, restarts: {restarts}");
     }
+}
+
+/// Whoever is repaired, or goes, has no reservation of a rollout. Many wait for one slot; as long as the pods of one are listed
+/// nobody else lists theirs for it.
+#[test]
+fn pods_are_listed_only_when_there_is_a_slot_for_what_follows() {
+    const MACHINES: u32 = 40;
+    for is_removal in [false, true] {
+        let mut fixture = Fixture::with_pods(MACHINES, 1);
+        fixture.limit(1);
+        fixture.deliver();
+        for id in 0..MACHINES {
+            if is_removal {
+                fixture.store.delete_machine(id);
+            } else {
+                fixture.host(id).drift(WEB);
+            }
+        }
+        fixture.deliver();
+        if !is_removal {
+            fixture.restart();
+        }
+        let (cordons, lists) = pass(&mut fixture, 4 * HOUR);
+        if is_removal {
+            assert!(fixture.store.machines.is_empty());
+        } else {
+            let is_drifted =
+                |id: u32| fixture.hosts[&id].facts.components.iter().any(|it| !it.drift.is_none());
+            assert!(!(0..MACHINES).any(is_drifted));
+        }
+        assert_eq!(cordons, MACHINES as usize, "one for each Node, removal: {is_removal}");
+        assert!(lists <= 4 * MACHINES as usize, "{lists} lists of pods, removal: {is_removal}");
+    }
+}
+
+/// Lets time pass, and counts the cordons and the lists of pods that are ordered.
+fn pass(fixture: &mut Fixture, time: Duration) -> (usize, usize) {
+    let (mut cordons, mut lists) = (0, 0);
+    let end = fixture.now + time;
+    while fixture.now < end {
+        let turn = fixture.turn();
+        cordons += turn.actions.iter().filter(|it| matches!(it.effect, Effect::Cordon(_))).count();
+        lists += turn.actions.iter().filter(|it| it.effect == Effect::ListPods).count();
+        if fixture.pending.is_empty() {
+            let wake = turn.wake.map_or(end, |wake| wake.at.min(end));
+            fixture.now = wake.max(fixture.now + Duration::from_millis(1));
+        }
+        fixture.execute();
+    }
+    (cordons, lists)
 }

@@ -30,6 +30,8 @@ const POLL_MAX: Duration = Duration::from_secs(60);
 /// The drain of a Node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drain {
+    /// The pods are being listed for the first time, and it is cordoned if they may go: a slot is kept for that.
+    pub begins: bool,
     /// A cordon was ordered, and the Node was not seen since to have it.
     pub cordoning: bool,
     /// A write of the Node was ordered, and nothing of ours on it was seen to change since.
@@ -133,9 +135,17 @@ impl Machine {
         is_firm.then_some(mark)
     }
 
+    /// An action on its Node that was ordered in another epoch is over: what came of it counts no more.
+    pub(super) fn forget_action(&mut self) {
+        self.action = None;
+        if let Some(drain) = &mut self.drain {
+            drain.begins = false;
+        }
+    }
+
     /// Whether its Node is cordoned by us, or may be in a moment.
     pub(super) fn holds_node(&self) -> bool {
-        self.is_cordoned() || self.drain.as_ref().is_some_and(|drain| drain.cordoning)
+        self.is_cordoned() || self.drain.as_ref().is_some_and(|drain| drain.begins || drain.cordoning)
     }
 
     /// `now`, if its Node is not ready: what it has to end then does not end.
@@ -203,6 +213,7 @@ impl World {
             drain.awaits =
                 matches!(kind, InFlightKind::Cordon | InFlightKind::Uncordon | InFlightKind::DeleteNode);
             drain.cordoning |= kind == InFlightKind::Cordon;
+            drain.begins = matches!(kind, InFlightKind::ListPods(_)) && drain.pods.is_none();
             if kind == InFlightKind::Uncordon && !trusts {
                 let mark = machine.node.as_ref().and_then(|node| node.mark());
                 // The clock of another operator may be ahead, and nobody relies on its marks anyway.
@@ -225,6 +236,7 @@ impl World {
         self.change(id, |machine| {
             machine.action = None;
             let drain = machine.drain.get_or_insert_default();
+            drain.begins = false;
             match in_flight.kind {
                 InFlightKind::ListPods(under) => settle_list(drain, under, outcome, now),
                 InFlightKind::Evict => settle_eviction(drain, outcome, trusts),

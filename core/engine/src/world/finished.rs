@@ -170,7 +170,7 @@ impl World {
                     self.finish_node_write(id, &in_flight, outcome, terms)
                 };
             }
-            return self.note(id, |machine| machine.action = None);
+            return self.change(id, |machine| machine.forget_action());
         }
         if in_flight.epoch != ours {
             // It was ordered under an older fence: it says nothing about whom the host obeys now.

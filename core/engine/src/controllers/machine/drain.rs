@@ -7,6 +7,9 @@
 //!             says why                         says why                    uncordon, says why, later again
 //! ```
 //!
+//! Whoever begins takes a slot first, and keeps it while the pods are listed: else all that wait would list theirs whenever
+//! one slot is free.
+//!
 //! Nodes are not all emptied at once: one that is the last to take pods waits for those that are being emptied, and one whose
 //! pods may not go while no Node takes pods gives way to the others.
 //!
@@ -126,7 +129,11 @@ impl Step<'_> {
             // A round of evictions is gone through to its end, however long it takes.
             cordoned.is_some() && listed.under == cordoned && drain.passed > 0
         })) else {
-            draft.order_node(self.world, self.machine, NodeWork::ListPods(cordoned));
+            // Whoever looks again at pods that may not go needs no slot for that.
+            let begins = drain.pods.is_none() && !self.machine.is_cordoned();
+            if !begins || self.may_begin(draft, node) {
+                draft.order_node(self.world, self.machine, NodeWork::ListPods(cordoned));
+            }
             return false;
         };
         if let Some((pod, loss)) = self.forbidden(listed, draft.now) {
@@ -148,15 +155,20 @@ impl Step<'_> {
         false
     }
 
-    fn cordon(self, draft: &mut Draft<'_>, node: &NodeState, reason: &str) {
+    /// Whether there is a slot for a drain, and another Node for its pods.
+    fn may_begin(self, draft: &mut Draft<'_>, node: &NodeState) -> bool {
         if !self.takes_slot(draft) {
             if !self.lift(draft) {
                 self.tell_wait_of_leaving(draft);
             }
-            return;
+            return false;
         }
         // What is kept from pods already, and may be empty, gives way only if its pods cannot go.
-        if !node.is_ours() && self.yields_to_others(draft) {
+        node.is_ours() || !self.yields_to_others(draft)
+    }
+
+    fn cordon(self, draft: &mut Draft<'_>, node: &NodeState, reason: &str) {
+        if !self.may_begin(draft, node) {
             return;
         }
         let shape = node.shape();
