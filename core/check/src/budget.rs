@@ -39,15 +39,15 @@ pub fn recount(world: &World) -> Vec<Breach> {
             breaches.push(Breach { invariant: "recount", action: None, detail });
         }
     };
-    compare("occupied slots", world.occupied(), world.machines().filter(|(_, row)| row.occupies()).count());
-    compare("live machines", world.live(), world.machines().filter(|(_, row)| row.is_live()).count());
-    let nodes = |of: NodeUse| world.machines().filter(|(_, row)| row.node_use() == of).count();
-    compare("Nodes that take pods", world.nodes_open(), nodes(NodeUse::Open));
-    compare("Nodes that are kept from it", world.nodes_kept(), nodes(NodeUse::Kept));
+    let counted = Counted::of(world);
+    compare("occupied slots", world.occupied(), counted.occupied);
+    compare("live machines", world.live(), counted.live);
+    compare("Nodes that take pods", world.nodes_open(), counted.open);
+    compare("Nodes that are kept from it", world.nodes_kept(), counted.kept);
     let sessions = world.in_flight().values().filter(|in_flight| in_flight.kind.is_session());
     compare("sessions", world.sessions(), sessions.count());
-    for (index, rollout) in world.fleet.rollouts.iter().enumerate() {
-        let of = |wanted: Standing| world.machines().filter(|(_, row)| row.standing(index) == wanted).count();
+    for (rollout, standings) in world.fleet.rollouts.iter().zip(&counted.standings) {
+        let of = |wanted: Standing| standings[wanted as usize];
         let counts = &rollout.counts;
         compare("machines that wait for admission", counts.waiting, of(Standing::Waiting));
         compare("machines with a reservation", counts.reserved, of(Standing::Reserved));
@@ -59,4 +59,39 @@ pub fn recount(world: &World) -> Vec<Breach> {
         compare("ranks in the index", counts.waiting, rollout.waiting.len());
     }
     breaches
+}
+
+/// So many ways there are to stand in a rollout.
+const STANDINGS: usize = Standing::Failed as usize + 1;
+
+/// What the rows add up to.
+#[derive(Default)]
+struct Counted {
+    occupied: usize,
+    live: usize,
+    open: usize,
+    kept: usize,
+    /// For each rollout, how many machines stand where in it.
+    standings: Vec<[usize; STANDINGS]>,
+}
+
+impl Counted {
+    /// Looks at each row once: of a large fleet, to fetch them from memory is what it costs.
+    fn of(world: &World) -> Self {
+        let standings = world.fleet.rollouts.iter().map(|_| [0; STANDINGS]).collect();
+        let mut counted = Self { standings, ..Self::default() };
+        for (_, row) in world.machines() {
+            counted.occupied += usize::from(row.occupies());
+            counted.live += usize::from(row.is_live());
+            match row.node_use() {
+                NodeUse::Open => counted.open += 1,
+                NodeUse::Kept => counted.kept += 1,
+                NodeUse::Closed => {}
+            }
+            for (index, standings) in counted.standings.iter_mut().enumerate() {
+                standings[row.standing(index) as usize] += 1;
+            }
+        }
+        counted
+    }
 }

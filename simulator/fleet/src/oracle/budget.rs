@@ -259,12 +259,13 @@ impl Budget {
 
     /// Counts again what is counted on the way.
     pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
-        let machines = truth.machines();
-        let live = || machines.iter().filter(|object| !object.is_terminating());
+        let live = || truth.machines.iter().filter(|machine| !machine.is_terminating);
         found.compare("Machines that stay", self.machines.value as usize, live().count());
         let mut of_host = vec![0; self.places.len()];
-        for host in live().filter_map(|object| self.host_of(object)) {
-            of_host[host as usize] += 1;
+        for host in live().filter_map(|machine| machine.host) {
+            if let Some(machines) = of_host.get_mut(host as usize) {
+                *machines += 1;
+            }
         }
         for (number, (place, host)) in self.places.iter().zip(truth.hosts).enumerate() {
             // What a host resumes by itself nobody has started anew.

@@ -25,9 +25,9 @@ use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::package_version::SINGLETON;
 
 use super::Oracle;
-use crate::world::World;
 use crate::world::api_server::{ApiServer, Stored};
 use crate::world::host::Host;
+use crate::world::{World, host_of_address};
 
 const NAME: &str = "recount";
 
@@ -39,6 +39,8 @@ const EVENTS_PER_MACHINE: u64 = 64;
 pub(super) struct Truth<'a> {
     /// What the API server has.
     pub api: &'a ApiServer,
+    /// All Machines.
+    pub machines: Vec<Machine<'a>>,
     /// The hosts, by number.
     pub hosts: &'a [Host],
     /// So many operator processes were ever started.
@@ -49,22 +51,46 @@ pub(super) struct Truth<'a> {
 
 impl<'a> Truth<'a> {
     fn of(world: &'a World) -> Self {
+        let machines = world.api.collection(Kind::Machine).objects();
         Self {
             api: &world.api,
+            machines: machines.into_iter().map(Machine::of).collect(),
             hosts: &world.hosts,
             processes: world.processes_ever(),
             leader: world.mind().map(|(number, engine, _)| (number, engine.world())),
         }
     }
 
-    /// All Machines.
-    pub(super) fn machines(&self) -> Vec<&'a Arc<Stored>> {
-        self.api.collection(Kind::Machine).objects()
-    }
-
     /// What the fleet is to have.
     pub(super) fn fleet(&self) -> Option<&'a ClusterPackageVersion> {
         self.api.get(Kind::ClusterPackageVersion, SINGLETON)?.package_version()
+    }
+}
+
+/// What is counted of a Machine. It is taken from the object once: of a large fleet, to fetch that from memory is what a
+/// count costs.
+pub(super) struct Machine<'a> {
+    /// Its incarnation.
+    pub uid: Uid,
+    /// Its name.
+    pub name: &'a Arc<str>,
+    /// The number of the host at its address, if there may be one.
+    pub host: Option<u32>,
+    /// Its deletion was asked for.
+    pub is_terminating: bool,
+    /// People have stopped it.
+    pub is_paused: bool,
+}
+
+impl<'a> Machine<'a> {
+    fn of(object: &'a Arc<Stored>) -> Self {
+        Self {
+            uid: object.uid(),
+            name: object.name(),
+            host: object.address().and_then(host_of_address),
+            is_terminating: object.is_terminating(),
+            is_paused: object.machine_spec().is_some_and(|spec| spec.paused),
+        }
     }
 }
 
@@ -91,7 +117,7 @@ impl Miscounts {
 impl Oracle {
     fn recount(&self, truth: &Truth<'_>) -> Vec<String> {
         let mut found = Miscounts::default();
-        let machines = truth.machines().into_iter().map(|object| (object.uid(), Arc::clone(object.name())));
+        let machines = truth.machines.iter().map(|machine| (machine.uid, Arc::clone(machine.name)));
         found.compare("Machines", &self.machines, &machines.collect::<BTreeMap<Uid, Arc<str>>>());
         self.budget.recount(truth, &mut found);
         self.deeds.recount(truth, &mut found);

@@ -184,9 +184,8 @@ impl Wishes {
         found.compare("components of the fleet", self.components, count(components));
         let is_paused = fleet.is_some_and(|fleet| fleet.spec.paused);
         found.compare("whether the fleet is paused", self.fleet_paused.is_some(), is_paused);
-        let machines = truth.machines();
-        let paused = machines.iter().filter(|object| object.machine_spec().is_some_and(|spec| spec.paused));
-        let paused: BTreeSet<Uid> = paused.map(|object| object.uid()).collect();
+        let paused = truth.machines.iter().filter(|machine| machine.is_paused);
+        let paused: BTreeSet<Uid> = paused.map(|machine| machine.uid).collect();
         found.compare("Machines that are paused", self.paused.keys().copied().collect(), paused);
         let is_known = |setting: &ComponentSetting| self.mentioned.contains(&setting.name);
         found.compare("whether all that is wished for was noted", components.iter().all(is_known), true);
