@@ -9,7 +9,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// How long mimalloc keeps memory that was freed before it gives it back to the system; it reads that when it starts.
 const PURGE_DELAY: &str = "MIMALLOC_PURGE_DELAY";
 /// Fewer machines, in all runs together, do not fill enough memory to matter.
-const LARGE: u64 = 20_000;
+const LARGE: u64 = 5_000;
 
 /// Lets runs of large fleets, or of many, keep the memory that was freed: the program starts once more, in place, with that
 /// setting, unless it was set already. An operator that crashes frees what its successor needs a moment later, and a run

@@ -434,10 +434,11 @@ impl Machine {
         let object = self.object.as_ref().map_or(0, |object| {
             let status = &object.status;
             let conditions = status.conditions.iter().fold(0, |sum, condition| sum ^ condition.since.0);
-            let components = status.components.first().map_or(0, |status| status.component.0);
+            let components = status.components.iter().fold(0, |sum, status| sum ^ status.component.0);
             let spec = object.spec.as_ref().map_or(0, |spec| {
                 // Whoever orders something from the host holds on to the way to it.
-                (spec.pins.len() ^ Arc::strong_count(&spec.connection)) as u64
+                let connection = Arc::strong_count(&spec.connection);
+                (spec.pins.len() ^ usize::from(spec.node.is_some()) ^ connection) as u64
             });
             object.meta.generation ^ conditions ^ u64::from(components) ^ spec
         });

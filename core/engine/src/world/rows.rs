@@ -6,7 +6,7 @@ use core::ops::{Index, IndexMut};
 
 use seaworthy_model::id::MachineId;
 
-use super::Machine;
+use super::{LARGE, Machine};
 
 /// Rows that stand together.
 const BLOCK: usize = 64;
@@ -61,6 +61,20 @@ impl Rows {
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Machine> {
         self.blocks.iter_mut().flatten()
+    }
+}
+
+impl Drop for Rows {
+    /// Brings near what the rows of a block hold on to before that is freed, for the reason of [`World::warm`].
+    ///
+    /// [`World::warm`]: super::World::warm
+    fn drop(&mut self) {
+        if self.len() < LARGE {
+            return;
+        }
+        for block in self.blocks.drain(..) {
+            core::hint::black_box(block.iter().fold(0, |sum, row| sum ^ row.warm()));
+        }
     }
 }
 
