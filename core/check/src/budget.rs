@@ -3,8 +3,8 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use seaworthy_engine::{InFlightKind, NodeUse, Standing, World};
-use seaworthy_model::report::Turn;
+use seaworthy_engine::{InFlight, InFlightKind, NodeUse, Standing, World};
+use seaworthy_model::report::{Subject, Turn};
 
 use crate::{Breach, Findings, Invariant};
 
@@ -17,12 +17,22 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         let in_flight = world.in_flight().get(&action.id);
         in_flight.is_some_and(|in_flight| {
             matches!(in_flight.kind, InFlightKind::Change(..) | InFlightKind::Cordon)
+                || begins_drain(world, in_flight)
         })
     });
     let (started, occupied, slots) = (starts.count(), world.occupied(), world.slots());
     if started > 0 && occupied > slots {
         findings.overall(format!("{started} started, and {occupied} of {slots} slots are occupied"));
     }
+}
+
+/// Whether it lists the pods of a Node that is cordoned next if they may go.
+fn begins_drain(world: &World, in_flight: &InFlight) -> bool {
+    let Subject::Machine(id) = in_flight.subject else { return false };
+    let machine = world.machine(id);
+    matches!(in_flight.kind, InFlightKind::ListPods(_))
+        && !machine.is_cordoned()
+        && machine.drain.as_ref().is_some_and(|drain| drain.begins)
 }
 
 /// Counts again, from every row, what the engine keeps incrementally. Costs what the fleet costs. While lists are under way

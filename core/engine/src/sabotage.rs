@@ -37,6 +37,8 @@ pub enum Sabotage {
     CatchUpUnlimited,
     /// Whoever catches up empties its Node without a reservation.
     CatchUpUnreserved,
+    /// The pods of a Node are listed for a drain for which there is no slot.
+    ListedWithoutSlot,
     /// A release that failed on a machine is tried again and again.
     FailedRetried,
     /// That a release failed is kept in memory only.
@@ -167,6 +169,7 @@ impl Sabotage {
         Self::SwappedIsDone,
         Self::CatchUpUnlimited,
         Self::CatchUpUnreserved,
+        Self::ListedWithoutSlot,
         Self::FailedRetried,
         Self::FailureUnrecorded,
         Self::ChangeUnforeseen,

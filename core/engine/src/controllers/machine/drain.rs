@@ -130,7 +130,9 @@ impl Step<'_> {
             cordoned.is_some() && listed.under == cordoned && drain.passed > 0
         })) else {
             // Whoever looks again at pods that may not go needs no slot for that.
-            let begins = drain.pods.is_none() && !self.machine.is_cordoned();
+            let begins = drain.pods.is_none()
+                && !self.machine.is_cordoned()
+                && !self.world.is_sabotaged(Sabotage::ListedWithoutSlot);
             if !begins || self.may_begin(draft, node) {
                 draft.order_node(self.world, self.machine, NodeWork::ListPods(cordoned));
             }
