@@ -26,6 +26,7 @@ mod order;
 mod patience;
 mod pause;
 mod record;
+mod recount;
 mod removal;
 mod skew;
 
@@ -38,7 +39,7 @@ use seaworthy_model::host::{HostCommand, Operation};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::report::Turn;
 
-pub use budget::recount;
+pub use recount::recount;
 
 /// A broken invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,79 @@
+//! The slow recount: what the engine counts as it goes is counted again from the rows.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use seaworthy_engine::{NodeUse, Standing, World};
+
+use crate::Breach;
+
+/// Counts again, from every row, what the engine keeps incrementally. Costs what the fleet costs. While lists are under way
+/// the engine counts nothing, and there is nothing to compare.
+#[must_use]
+pub fn recount(world: &World) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    if world.leadership.is_listing() {
+        return breaches;
+    }
+    let mut compare = |what: &str, kept: u32, counted: usize| {
+        if kept as usize != counted {
+            let detail = format!("{what}: {kept} kept, {counted} counted");
+            breaches.push(Breach { invariant: "recount", action: None, detail });
+        }
+    };
+    let counted = Counted::of(world);
+    compare("occupied slots", world.occupied(), counted.occupied);
+    compare("live machines", world.live(), counted.live);
+    compare("Nodes that take pods", world.nodes_open(), counted.open);
+    compare("Nodes that are kept from it", world.nodes_kept(), counted.kept);
+    let sessions = world.in_flight().values().filter(|in_flight| in_flight.kind.is_session());
+    compare("sessions", world.sessions(), sessions.count());
+    for (rollout, standings) in world.fleet.rollouts.iter().zip(&counted.standings) {
+        let of = |wanted: Standing| standings[wanted as usize];
+        let counts = &rollout.counts;
+        compare("machines that wait for admission", counts.waiting, of(Standing::Waiting));
+        compare("machines with a reservation", counts.reserved, of(Standing::Reserved));
+        compare("machines without a reservation", counts.parked, of(Standing::Parked));
+        compare("machines that are excused", counts.excused, of(Standing::Excused));
+        compare("machines that are done", counts.done, of(Standing::Done));
+        compare("machines that were restored", counts.restored, of(Standing::Restored));
+        compare("machines that failed", counts.failed, of(Standing::Failed));
+        compare("ranks in the index", counts.waiting, rollout.waiting.len());
+    }
+    breaches
+}
+
+/// So many ways there are to stand in a rollout.
+const STANDINGS: usize = Standing::Failed as usize + 1;
+
+/// What the rows add up to.
+#[derive(Default)]
+struct Counted {
+    occupied: usize,
+    live: usize,
+    open: usize,
+    kept: usize,
+    /// For each rollout, how many machines stand where in it.
+    standings: Vec<[usize; STANDINGS]>,
+}
+
+impl Counted {
+    /// Looks at each row once: of a large fleet, to fetch them from memory is what it costs.
+    fn of(world: &World) -> Self {
+        let standings = world.fleet.rollouts.iter().map(|_| [0; STANDINGS]).collect();
+        let mut counted = Self { standings, ..Self::default() };
+        for (_, row) in world.machines() {
+            counted.occupied += usize::from(row.occupies());
+            counted.live += usize::from(row.is_live());
+            match row.node_use() {
+                NodeUse::Open => counted.open += 1,
+                NodeUse::Kept => counted.kept += 1,
+                NodeUse::Closed => {}
+            }
+            for (index, standings) in counted.standings.iter_mut().enumerate() {
+                standings[row.standing(index) as usize] += 1;
+            }
+        }
+        counted
+    }
+}
