@@ -337,11 +337,9 @@ impl<'w> Step<'w> {
             && (!is_in_words || {
                 let words = self.words(reason);
                 // Mostly there are none, and some processors take hundreds of cycles to compare nothing with nothing.
-                let is_said = |told: &FleetCondition| match words.is_empty() {
-                    true => told.message.is_empty(),
-                    false => told.message == words,
-                };
-                conditions.iter().all(is_said)
+                conditions.iter().all(|told| {
+                    if words.is_empty() { told.message.is_empty() } else { told.message == words }
+                })
             })
     }
 
