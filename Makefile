@@ -75,6 +75,11 @@ swarm: ## Twenty thousand seeds over the fast scenarios; then the stories of Nod
 	$(SWARM) --seeds 1..5000 --machines 1000 --exact $(NODE_STORIES)
 	$(SWARM) --seeds 1..100 --machines 10000 --exact $(NODE_STORIES)
 
+.PHONY: same-as
+same-as: ## Whether the work tree behaves as revision BASE did: every request, frame and decision (FULL=1: more seeds)
+	@.ci/requirements build
+	@.ci/same-as $(or $(BASE),HEAD) $(if $(FULL),full,quick)
+
 .PHONY: tidy
 tidy: ## The house rules; prints the longest files and functions
 	@$(STEP) "tidy" cargo test --locked --package seaworthy-check --test tidy

@@ -51,6 +51,10 @@ enum Sim {
     /// Exits with 0 when every point was covered and every history converged, with 1 when not, and with 2 when the
     /// scenario could not be used.
     Enumerate(sim::EnumerateArguments),
+    /// Print one line for each run: hashes of what it did and of every message it sent.
+    ///
+    /// Two builds that behave alike print the same. `--against` compares, and exits with 1 when a line differs.
+    Fingerprint(sim::FingerprintArguments),
 }
 
 fn main() -> ExitCode {
@@ -61,5 +65,6 @@ fn main() -> ExitCode {
         Command::Sim(Sim::Shrink(arguments)) => sim::shrink(&arguments),
         Command::Sim(Sim::Explain(arguments)) => sim::explain(&arguments),
         Command::Sim(Sim::Enumerate(arguments)) => sim::enumerate(&arguments),
+        Command::Sim(Sim::Fingerprint(arguments)) => sim::fingerprint(&arguments),
     }
 }

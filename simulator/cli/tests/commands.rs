@@ -292,3 +292,41 @@ fn a_run_is_compared_with_its_twin_when_asked_to() {
     let twin = seaworthy(&["sim", "run", &storm, "--twin", "--output", "json"]);
     assert_eq!(hash(&code(&alone, 0)), hash(&code(&twin, 0)));
 }
+
+#[test]
+fn fingerprints_are_compared_case_by_case() {
+    let file = scenario("fast/upgrade.yaml");
+    let fingerprint = |more: &[&str]| {
+        let usual = ["sim", "fingerprint", &file, "--seeds", "1..2", "--machines", "9"];
+        seaworthy(&[&usual[..], more].concat())
+    };
+    let lines = String::from_utf8(fingerprint(&[]).stdout).unwrap();
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    let (base, declared) = (scratch("base.fingerprints"), scratch("declared"));
+    let against = ["--against", base.to_str().unwrap()];
+    std::fs::write(&base, &lines).unwrap();
+    assert!(code(&fingerprint(&against), 0).contains("2 cases are equal"));
+
+    let other = lines.replacen("--seed 2 --machines 9 => trace ", "--seed 2 --machines 9 => trace 0", 1);
+    std::fs::write(&base, other).unwrap();
+    let told = code(&fingerprint(&against), 1);
+    assert!(told.contains("1 of 2 cases differ, first: ") && told.contains("--seed 2"), "{told}");
+
+    let meant = [&against[..], &["--declared", declared.to_str().unwrap()]].concat();
+    std::fs::write(&declared, format!("{file} --seed 2: this test says so\n")).unwrap();
+    assert!(code(&fingerprint(&meant), 0).contains("1 of 2 cases differ as declared"));
+    std::fs::write(&declared, format!("{file} --seed 2\n")).unwrap();
+    assert!(code(&fingerprint(&meant), 2).contains("the reason why it may differ"));
+}
+
+#[test]
+fn the_log_of_a_run_holds_its_messages_word_for_word() {
+    let log = scratch("messages.log");
+    let (file, out) = (scenario("fast/upgrade.yaml"), log.to_str().unwrap());
+    code(&seaworthy(&["sim", "fingerprint", &file, "--machines", "9", "--log", out]), 0);
+    let text = std::fs::read_to_string(&log).unwrap();
+    let status = "PUT /apis/seaworthy.dev/v1alpha1/machines/";
+    for part in [status, r#""reason":"#, r#""apply":"#, "turn: "] {
+        assert!(text.contains(part), "{part} stands nowhere in {out}");
+    }
+}

@@ -25,12 +25,16 @@ pub mod enumeration;
 pub mod explanation;
 
 mod attempt;
+mod contents;
+mod fingerprint;
 mod options;
 mod run;
 mod tally;
 mod twin;
 
 pub use attempt::{Attempt, Failure, attempt, attempt_recorded};
+pub use contents::Contents;
+pub use fingerprint::{Difference, Fingerprint, differences, logged};
 #[cfg(feature = "sabotage")]
 pub use options::{Broken, Sabotage};
 pub use options::{Heartbeats, Options};

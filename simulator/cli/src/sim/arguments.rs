@@ -50,12 +50,42 @@ pub(super) struct Many {
 impl Many {
     /// So many runs at once.
     pub(super) fn jobs(&self) -> usize {
-        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.jobs.map_or_else(cores, |jobs| jobs as usize)
+        jobs(self.jobs)
     }
 
     /// Where the plan of a failure is to be written.
     pub(super) fn plan(&self) -> Option<&Path> {
         self.plan.as_deref()
+    }
+}
+
+/// So many runs at once: as asked for, or as many as there are cores.
+pub(super) fn jobs(wanted: Option<u32>) -> usize {
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    wanted.map_or_else(cores, |jobs| jobs as usize)
+}
+
+/// Reads a range of seeds such as `1..20`. Both ends are included.
+pub(super) fn seeds(text: &str) -> Result<(u64, u64), String> {
+    let bounds =
+        text.split_once("..").and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    match bounds {
+        Some((first, last)) if first <= last => Ok((first, last)),
+        Some(_) => Err("the first seed is higher than the last".into()),
+        None => Err("expected two numbers such as 1..1000".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seeds;
+
+    #[test]
+    fn ranges_of_seeds_include_both_ends() {
+        assert_eq!(seeds("1..20"), Ok((1, 20)));
+        assert_eq!(seeds("17..17"), Ok((17, 17)));
+        for text in ["", "1", "2..1", "a..b", "1...3", "-1..2"] {
+            assert!(seeds(text).is_err(), "{text}");
+        }
     }
 }

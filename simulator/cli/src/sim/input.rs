@@ -48,6 +48,11 @@ pub(super) fn document(path: &Path) -> Result<(String, Document), String> {
 
 /// Scenario files, and those in folders, in the order of their names. Each as data.
 pub(super) fn documents(paths: &[PathBuf]) -> Result<Vec<(String, Document)>, String> {
+    files(paths)?.iter().map(|file| document(file)).collect()
+}
+
+/// Scenario files, and those in folders, in the order of their names.
+pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
@@ -67,7 +72,7 @@ pub(super) fn documents(paths: &[PathBuf]) -> Result<Vec<(String, Document)>, St
     if files.is_empty() {
         return Err("there is no scenario in these folders".into());
     }
-    files.iter().map(|file| document(file)).collect()
+    Ok(files)
 }
 
 /// A resolved plan.

@@ -13,7 +13,7 @@ use seaworthy_fleet::swarm::{Divergence, Member, Swarm};
 use seaworthy_fleet::{Attempt, Options};
 use seaworthy_kernel::Seed;
 
-use super::arguments::Many;
+use super::arguments::{Many, seeds};
 use super::count::Count;
 use super::failures::{Failed, Wrong, groups};
 use super::report::Outcome as _;
@@ -46,16 +46,6 @@ pub(crate) struct SwarmArguments {
 const USUAL: u32 = 16;
 /// One in so many runs is done twice, on two threads, and compared.
 const TWICE_EVERY: u64 = 20;
-
-fn seeds(text: &str) -> Result<(u64, u64), String> {
-    let bounds =
-        text.split_once("..").and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
-    match bounds {
-        Some((first, last)) if first <= last => Ok((first, last)),
-        Some(_) => Err("the first seed is higher than the last".into()),
-        None => Err("expected two numbers such as 1..1000".into()),
-    }
-}
 
 /// What the threads share.
 struct Shared<'a> {
@@ -174,18 +164,4 @@ fn tell(arguments: &SwarmArguments, swarm: &Swarm, first: &Failed) -> ExitCode {
         eprintln!("make it small with: seaworthy sim shrink {}", out.display());
     }
     ExitCode::FAILURE
-}
-
-#[cfg(test)]
-mod tests {
-    use super::seeds;
-
-    #[test]
-    fn ranges_of_seeds_include_both_ends() {
-        assert_eq!(seeds("1..20"), Ok((1, 20)));
-        assert_eq!(seeds("17..17"), Ok((17, 17)));
-        for text in ["", "1", "2..1", "a..b", "1...3", "-1..2"] {
-            assert!(seeds(text).is_err(), "{text}");
-        }
-    }
 }

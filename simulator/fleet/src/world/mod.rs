@@ -65,6 +65,7 @@ pub use mail::{Passage, Reply};
 pub use node_health::{GRACE, machine_name};
 pub use operator::{Build, Skew};
 
+use crate::contents::Contents;
 use crate::faults::{Rule, Rules};
 use crate::history::Recorder;
 use crate::options::Options;
@@ -127,6 +128,8 @@ pub struct World {
     pub(crate) ledger: Option<Box<Ledger>>,
     /// What happened, event by event, if somebody wants to compare.
     pub(crate) record: Option<Box<Record>>,
+    /// What operators sent, word for word, if somebody wants to compare.
+    pub(crate) contents: Option<Box<Contents>>,
     pace: Pace,
     /// From then on no fault acts.
     pub(crate) quiet: Timestamp,
@@ -180,6 +183,7 @@ impl World {
             failures: Vec::new(),
             ledger: ledger.map(Box::new),
             record: None,
+            contents: None,
             pace: scenario.hosts.pace(),
             quiet,
             draws,

@@ -159,6 +159,9 @@ impl World {
             self.tally.note(Occasion::RenewalOverdue);
         }
         self.tally.turns += 1;
+        if let Some(contents) = &mut self.contents {
+            contents.turn(now, process.number, turn);
+        }
         // Machines and their versions, also those that are gone, the fleet's defaults, and the operator itself.
         let subjects = process.names.subjects() + 2;
         self.oracle.turned(process.number, (&process.engine, subjects), turn, now);
@@ -218,6 +221,9 @@ impl World {
                 return Dispatched::Alive;
             }
         };
+        if let Some(contents) = &mut self.contents {
+            contents.request(self.queue.now(), process.number, action, &request);
+        }
         process.build.write(&mut request);
         if action.effect != Effect::ListPods {
             self.pass(&Point::Write { to: Destination::Api, side: Side::Before }, None);
@@ -281,6 +287,9 @@ impl World {
             self.answer(sender, Duration::from_secs(3), Outcome::Retryable(cause));
             return Dispatched::Alive;
         };
+        if let Some(contents) = &mut self.contents {
+            contents.order(self.queue.now(), process.number, action, &process.names);
+        }
         let command = match self.command(process, action.target, &order.command) {
             Ok(command) => command,
             Err(problem) => {

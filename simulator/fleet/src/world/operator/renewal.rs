@@ -37,6 +37,9 @@ impl World {
                 return;
             }
         };
+        if let Some(contents) = &mut self.contents {
+            contents.request(self.queue.now(), process.number, action, &request);
+        }
         let fate = self.request_fate(Encounter::message(sender, true), process.seat, &request);
         let now = self.queue.now();
         let disturbed = fate != RequestFate::default()
