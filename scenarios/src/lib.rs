@@ -8,4 +8,6 @@
 //! | `incidents` | what happened to others | always |
 //! | `regressions` | what went wrong here, and bugs of other operators that this one must not have; in `plans`, as resolved plans | always |
 //!
+//! In `mutants` are mistakes: the tests build them into a copy of the engine, and the scenarios have to find them.
+//!
 //! `schema.json` is the JSON Schema of the format; editors complete and check by it.

@@ -1,43 +1,46 @@
 //! A planted bug: a failure of a thousand machines becomes a story of a handful.
 
+mod mutated_copy;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use seaworthy_fleet::plan::{Document, Ledger};
 use seaworthy_fleet::shrink::shrink;
 use seaworthy_fleet::world::World;
-use seaworthy_fleet::{Broken, Options, ResolvedPlan, Sabotage, attempt};
+use seaworthy_fleet::{Options, ResolvedPlan, attempt};
 use seaworthy_kernel::Seed;
+use seaworthy_mutants::with;
 
 /// The engine does not look at its budget, and nothing but the oracle, which sees the truth, notices.
-const BROKEN: Options = Options {
-    sabotage: Some(Broken { engine: Sabotage::BudgetUnchecked, unchecked: true }),
-    ..Options::seeded(None)
-};
+const BROKEN: &[&str] = &["budget-unchecked", mutated_copy::UNCHECKED];
 
 #[test]
 fn a_failure_of_a_thousand_machines_becomes_one_of_a_handful() {
+    mutated_copy::run("shrink", "a_failure_of_a_thousand_machines_becomes_one_of_a_handful", shrink_a_storm);
+}
+
+fn shrink_a_storm() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fast/storm.yaml");
     let mut document = Document::read("storm.yaml", &std::fs::read_to_string(file).unwrap()).unwrap();
     document.set_machines(1_000);
     let scenario = Arc::new(document.scenario("storm.yaml").unwrap());
     let ledger = Ledger::recording(&scenario);
-    let options = Options { seed: Some(Seed(1)), ..BROKEN };
-    let mut world = World::with_ledger(scenario, options, Some(ledger));
-    let failure = attempt(&mut world).failure.unwrap();
+    let mut world = World::with_ledger(scenario, Options::seeded(Some(Seed(1))), Some(ledger));
+    let failure = with(BROKEN, || attempt(&mut world)).failure.unwrap();
     assert_eq!(failure.invariant, "budget");
     let strikes = world.ledger().unwrap().strikes().to_vec();
     assert!(strikes.len() > 100, "{}", strikes.len());
     let plan = ResolvedPlan { scenario: document, seed: Seed(1), strikes };
 
-    let shrunk = shrink(plan, BROKEN, &mut |_| {}).unwrap();
+    let shrunk = with(BROKEN, || shrink(plan, Options::default(), &mut |_| {})).unwrap();
     let (machines, left) = (shrunk.plan.scenario.machines(), shrunk.plan.strikes.len());
     println!("{machines} machines, {left} strikes, {} plans tried", shrunk.tried);
     assert!(machines <= 6 && left <= 3, "{}", shrunk.plan);
 
     // As a file it fails alike, and only with the bug.
     let read = ResolvedPlan::read("shrunk.yaml", &shrunk.plan.to_string()).unwrap();
-    let again = |options| attempt(&mut read.world("shrunk.yaml", options).unwrap()).failure;
-    assert_eq!(again(BROKEN).unwrap().invariant, "budget");
-    assert_ne!(again(Options::default()).map(|failure| failure.invariant).as_deref(), Some("budget"));
+    let again = || attempt(&mut read.world("shrunk.yaml", Options::default()).unwrap()).failure;
+    assert_eq!(with(BROKEN, again).unwrap().invariant, "budget");
+    assert_ne!(again().map(|failure| failure.invariant).as_deref(), Some("budget"));
 }

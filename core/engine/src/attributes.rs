@@ -21,7 +21,6 @@ use seaworthy_model::attributes::{
 use seaworthy_model::draw::word;
 use seaworthy_model::node::NodeState;
 
-use crate::sabotage::Sabotage;
 use crate::world::World;
 
 /// What has to change, and what is in the way.
@@ -71,7 +70,6 @@ pub(crate) fn plan(world: &World, wanted: Option<&NodeAttributes>, node: &NodeSt
     let (nothing, bare) = (NodeAttributes::default(), Carried::default());
     let carried = node.carried.as_deref().unwrap_or(&bare);
     let mut merge = Merge {
-        world,
         wanted: wanted.unwrap_or(&nothing),
         applied: carried.applied().unwrap_or(&nothing),
         carried,
@@ -94,7 +92,6 @@ pub(crate) fn plan(world: &World, wanted: Option<&NodeAttributes>, node: &NodeSt
 }
 
 struct Merge<'a> {
-    world: &'a World,
     wanted: &'a NodeAttributes,
     applied: &'a NodeAttributes,
     carried: &'a Carried,
@@ -117,7 +114,7 @@ impl Merge<'_> {
                 },
                 is_as_set: ours.is_some() && ours == applied,
             };
-            let fate = self.sabotaged(fate(wanted.is_some(), applied.is_some(), there));
+            let fate = fate(wanted.is_some(), applied.is_some(), there);
             if let (Fate::Set { .. } | Fate::Left { is_ours: true }, Some(value)) = (fate, wanted) {
                 self.change.applied.labels.push(Label { key: Arc::clone(key), value: Arc::clone(value) });
             }
@@ -154,7 +151,7 @@ impl Merge<'_> {
                 is_wanted: value.is_some() && value == wanted,
                 is_as_set: value.is_some() && value == applied,
             };
-            let fate = self.sabotaged(fate(wanted.is_some(), applied.is_some(), there));
+            let fate = fate(wanted.is_some(), applied.is_some(), there);
             if let (Fate::Set { .. } | Fate::Left { is_ours: true }, Some(value)) = (fate, wanted) {
                 let (key, value, effect) = (Arc::clone(key), Arc::clone(value), *effect);
                 self.change.applied.taints.push(Taint { key, value, effect });
@@ -173,19 +170,6 @@ impl Merge<'_> {
                     self.conflict.get_or_insert_with(words);
                 }
             }
-        }
-    }
-
-    fn sabotaged(&self, fate: Fate) -> Fate {
-        match fate {
-            Fate::Conflict if self.world.is_sabotaged(Sabotage::ForeignAttributeTaken) => {
-                Fate::Set { is_repair: false }
-            }
-            Fate::Taken if self.world.is_sabotaged(Sabotage::AttributeLeft) => Fate::Left { is_ours: false },
-            Fate::Set { is_repair: true } if self.world.is_sabotaged(Sabotage::AttributeDriftIgnored) => {
-                Fate::Left { is_ours: true }
-            }
-            Fate::Left { .. } | Fate::Set { .. } | Fate::Taken | Fate::Conflict => fate,
         }
     }
 }

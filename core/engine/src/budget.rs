@@ -2,7 +2,6 @@
 
 use seaworthy_model::package_version::Rollout;
 
-use crate::sabotage::Sabotage;
 use crate::world::{RolloutState, World};
 
 /// A batch is raised when it is at least this part of all slots, so that a rollout of a large fleet costs a few dozen
@@ -28,9 +27,6 @@ pub(crate) enum Batch {
 /// Slots that are free for admission. Machines that wait for nothing but a slot go first: they were admitted before, or
 /// a person asked for them by name.
 pub(crate) fn free_slots(world: &World) -> u32 {
-    if world.is_sabotaged(Sabotage::BudgetUnchecked) {
-        return world.live();
-    }
     world.slots().saturating_sub(world.occupied()).saturating_sub(world.waiting())
 }
 
@@ -53,7 +49,7 @@ pub(crate) fn next_batch(world: &World, state: &RolloutState, free: u32, waited:
             continue;
         }
         // Machines of one rank come together: a threshold cannot part them.
-        if count >= room + u32::from(world.is_sabotaged(Sabotage::BatchOffByOne)) && last != Some(rank) {
+        if count >= room && last != Some(rank) {
             return Batch::Admit { below: rank, count };
         }
         last = Some(rank);

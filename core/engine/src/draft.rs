@@ -24,7 +24,6 @@ use seaworthy_model::pod::PodName;
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
-use crate::sabotage::Sabotage;
 use crate::world::{InFlightKind, Machine, World};
 
 /// A decision about one subject. At most one action, since the next one depends on how it ends.
@@ -219,10 +218,7 @@ impl<'a> Draft<'a> {
         }
         let generation = machine.object.as_ref().map_or(0, |object| object.meta.generation);
         let sequence = world.leadership.sequence + 1;
-        let id = OperationId {
-            epoch,
-            sequence: if world.is_sabotaged(Sabotage::OperationIdReused) { 1 } else { sequence },
-        };
+        let id = OperationId { epoch, sequence };
         let (command, kind, allowance) = match work {
             HostWork::Read => (HostCommand::Facts, InFlightKind::Read, self.config.read_deadline),
             HostWork::Probe(operation) => {
@@ -249,11 +245,7 @@ impl<'a> Draft<'a> {
         };
         self.order = Some(Order {
             target: Target::Host(machine.id),
-            fence: Fence::Host(HostFence {
-                machine: uid,
-                epoch,
-                sequence: if world.is_sabotaged(Sabotage::SequenceStuck) { 0 } else { sequence },
-            }),
+            fence: Fence::Host(HostFence { machine: uid, epoch, sequence }),
             deadline: self.now + allowance,
             effect: Effect::Host(HostOrder { connection, command }),
             kind,

@@ -14,7 +14,6 @@ mod draft;
 mod queue;
 mod rank;
 mod resolution;
-pub mod sabotage;
 mod skew;
 mod timers;
 mod world;
@@ -131,15 +130,6 @@ impl Engine {
         &self.world
     }
 
-    /// Breaks the engine on purpose.
-    #[cfg(feature = "sabotage")]
-    pub fn sabotage(&mut self, sabotage: sabotage::Sabotage) {
-        if sabotage == sabotage::Sabotage::BackOffMissing {
-            self.config.backoff_min = core::time::Duration::ZERO;
-        }
-        self.world.sabotage(sabotage);
-    }
-
     /// Whether a `reconcile` at this moment could decide anything: something was learnt or became free since the last one, or
     /// that one did not get through. If not, the next one may wait until the time that the last one named.
     #[must_use]
@@ -212,9 +202,7 @@ impl Engine {
         if let Some(blocker) = blocker {
             turn.report.blocked.push(Blocked { subject, blocker });
         }
-        if let Some((at, _)) = wake
-            && !self.world.is_sabotaged(sabotage::Sabotage::TimersLost)
-        {
+        if let Some((at, _)) = wake {
             self.queue.add_at(subject, at);
         }
         for note in notes.drain(..) {
@@ -323,11 +311,7 @@ impl Engine {
         Action {
             id,
             target: order.target,
-            fence: if self.world.is_sabotaged(sabotage::Sabotage::FenceDropped) {
-                Fence::None
-            } else {
-                order.fence
-            },
+            fence: order.fence,
             deadline: order.deadline,
             effect: order.effect,
         }

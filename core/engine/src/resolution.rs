@@ -6,10 +6,7 @@
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::Want;
 
-use crate::sabotage::Sabotage;
 use crate::world::{Machine, RolloutState, World};
-
-const ABSENT: &Want = &Want::Absent;
 
 /// What a machine should have of one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +48,7 @@ pub fn targets<'w>(world: &'w World, machine: &'w Machine) -> impl Iterator<Item
         (&spec.pins[..], &world.fleet.rollouts[..], installed)
     });
     let (pins, rollouts, installed) = known.unwrap_or_default();
-    let is_pinned = |component| {
-        pins.iter().any(|pin| pin.component == component)
-            && !(world.is_sabotaged(Sabotage::PinIgnored) && world.fleet.rollout_of(component).is_some())
-    };
+    let is_pinned = |component| pins.iter().any(|pin| pin.component == component);
     let is_default = move |component| rollouts.iter().any(|rollout| rollout.record.component == component);
     let pinned = pins.iter().filter(move |pin| is_pinned(pin.component)).map(|pin| Target {
         component: pin.component,
@@ -68,8 +62,7 @@ pub fn targets<'w>(world: &'w World, machine: &'w Machine) -> impl Iterator<Item
     });
     let others = installed.iter().map(|installed| installed.component);
     let others = others.filter(move |component| !is_pinned(*component) && !is_default(*component));
-    let unmentioned = if world.is_sabotaged(Sabotage::AbsenceRemoves) { Aim::Set(ABSENT) } else { Aim::Keep };
-    let others = others.map(move |component| Target { component, aim: unmentioned, origin: Origin::Nobody });
+    let others = others.map(|component| Target { component, aim: Aim::Keep, origin: Origin::Nobody });
     pinned.chain(by_default).chain(others)
 }
 

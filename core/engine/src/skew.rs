@@ -16,7 +16,6 @@ use seaworthy_model::machine::Reason;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::requirement::{API_SERVER, ApiServers, Party, VersionNumber};
 
-use crate::sabotage::Sabotage;
 use crate::world::World;
 
 /// A rule that would be broken.
@@ -106,8 +105,7 @@ impl Plan {
             for (first, other) in self.steps.iter().enumerate().filter(|(first, _)| *first != then) {
                 let meets = |after| other.before.iter().find_map(|before| world.conflict(after, *before));
                 let conflict = step.after.and_then(meets);
-                let is_ignored = world.is_sabotaged(Sabotage::SkewOnTheWay);
-                if conflict.is_some() && !is_ignored {
+                if conflict.is_some() {
                     precedences.push(Precedence { first, then, conflict });
                 } else if step.waits_for(other, world) {
                     precedences.push(Precedence { first, then, conflict: None });
@@ -159,14 +157,7 @@ impl Step {
 impl World {
     /// The rule of one of two versions that the other breaks.
     pub(crate) fn conflict(&self, new: VersionId, other: VersionId) -> Option<Conflict> {
-        if self.is_sabotaged(Sabotage::SkewUnchecked) {
-            return None;
-        }
-        let back = || {
-            let is_blind = self.is_sabotaged(Sabotage::SkewOneSided);
-            if is_blind { None } else { self.broken_by(other, new) }
-        };
-        self.broken_by(new, other).or_else(back)
+        self.broken_by(new, other).or_else(|| self.broken_by(other, new))
     }
 
     /// The rule of a version that another version breaks.
@@ -186,15 +177,11 @@ impl World {
         let rules = &self.version_spec(version)?.requires;
         let rule = rules.iter().position(|rule| rule.party == Party::ApiServer)?;
         let conflict = |with| Some(Conflict { version, rule: index(rule), with });
-        if self.is_sabotaged(Sabotage::SkewUnchecked) {
-            return None;
-        }
         let Some(ApiServers { oldest, newest }) = self.api_servers.get() else {
             return conflict(With::Unknown);
         };
-        let is_forgotten = self.is_sabotaged(Sabotage::OldApiServerForgotten);
-        let mut found = [newest, if is_forgotten { newest } else { oldest }].into_iter();
-        found
+        [newest, oldest]
+            .into_iter()
             .find(|found| !rules[rule].admits(Some(*found)))
             .and_then(|found| conflict(With::ApiServer(found)))
     }

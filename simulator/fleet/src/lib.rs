@@ -35,8 +35,6 @@ mod twin;
 pub use attempt::{Attempt, Failure, attempt, attempt_recorded};
 pub use contents::Contents;
 pub use fingerprint::{Difference, Fingerprint, differences, logged};
-#[cfg(feature = "sabotage")]
-pub use options::{Broken, Sabotage};
 pub use options::{Heartbeats, Options};
 pub use plan::ResolvedPlan;
 pub use run::{Breach, Budget, Progress, Summary, conclude, conclude_recorded, run, run_recorded};

@@ -3,9 +3,6 @@
 use seaworthy_kernel::Seed;
 use serde::Serialize;
 
-#[cfg(feature = "sabotage")]
-pub use seaworthy_engine::sabotage::Sabotage;
-
 /// How a run differs from what its scenario file says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -13,21 +10,13 @@ pub struct Options {
     pub seed: Option<Seed>,
     /// How kubelets are simulated.
     pub heartbeats: Heartbeats,
-    /// Only for tests of the simulator itself.
-    #[cfg(feature = "sabotage")]
-    pub sabotage: Option<Broken>,
 }
 
 impl Options {
     /// Another seed, if there is one, and nothing else.
     #[must_use]
     pub const fn seeded(seed: Option<Seed>) -> Self {
-        Self {
-            seed,
-            heartbeats: Heartbeats::Folded,
-            #[cfg(feature = "sabotage")]
-            sabotage: None,
-        }
+        Self { seed, heartbeats: Heartbeats::Folded }
     }
 }
 
@@ -40,14 +29,4 @@ pub enum Heartbeats {
     Folded,
     /// One by one, each an event of its own: what the folded ones are held against.
     Explicit,
-}
-
-/// What is broken on purpose, to see that it is found.
-#[cfg(feature = "sabotage")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken {
-    /// The switch of the engine.
-    pub engine: Sabotage,
-    /// Whether the checks after each turn are left out too, so that the oracle is alone.
-    pub unchecked: bool,
 }

@@ -21,7 +21,12 @@ const RULES: &[Rule] = &[
     Rule { room: "core/model", imports: &[], tests: &[], optional: &[] },
     Rule { room: "core/api", imports: &["core/model"], tests: &[], optional: &[] },
     Rule { room: "core/engine", imports: &["core/model"], tests: &["core/check"], optional: &[] },
-    Rule { room: "core/check", imports: &["core/model", "core/engine"], tests: &[], optional: &[] },
+    Rule {
+        room: "core/check",
+        imports: &["core/model", "core/engine"],
+        tests: &["scenarios/mutants"],
+        optional: &[],
+    },
     Rule { room: "adapters/*", imports: &["core/*", "adapters/*"], tests: &["simulator/*"], optional: &[] },
     Rule { room: "simulator/kernel", imports: &["core/model"], tests: &[], optional: &[] },
     Rule {
@@ -31,7 +36,13 @@ const RULES: &[Rule] = &[
         optional: &["adapters/kube"],
     },
     Rule { room: "simulator/*", imports: &["core/*", "simulator/*"], tests: &[], optional: &[] },
-    Rule { room: "scenarios", imports: &["core/*", "simulator/*"], tests: &[], optional: &[] },
+    Rule { room: "scenarios/mutants", imports: &[], tests: &[], optional: &[] },
+    Rule {
+        room: "scenarios",
+        imports: &["core/*", "simulator/*", "scenarios/mutants"],
+        tests: &[],
+        optional: &[],
+    },
     Rule { room: "benches", imports: &["core/*", "simulator/*"], tests: &[], optional: &[] },
     // The outermost room: real parts for tests. It may use everything, and nothing but a test may use it.
     Rule { room: "deploy/e2e", imports: &["core/*", "adapters/*", "simulator/*"], tests: &[], optional: &[] },

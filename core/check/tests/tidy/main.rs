@@ -5,6 +5,7 @@
 //! | `layering` | which room may import which |
 //! | `purity` | `core/` has no I/O, and part of it no `std`; what the builds do not contain |
 //! | `sizes` | files, functions, README; prints the ten largest |
+//! | `mutants` | every mutant still fits the code that it breaks |
 //! | `registries` | no file is forgotten: modules, registered parts, scenarios |
 //! | `words` | module names, reasons of lint exceptions, unfinished work, places that the tree must not name |
 //!
@@ -12,9 +13,9 @@
 #![expect(clippy::disallowed_methods, reason = "it reads the tree that it judges; the code in core/ may not")]
 
 mod layering;
+mod mutants;
 mod purity;
 mod registries;
-mod rust;
 mod sizes;
 mod tree;
 mod words;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use seaworthy_mutants::rust;
 use serde_json::Value;
 
-use crate::rust;
 use crate::tree::{self, File, Offence};
 
 /// The crates that do without `std`, so that the compiler proves that they have no clock, file or socket.
@@ -63,7 +63,7 @@ const NOT_IN_SIMULATOR: &[&str] = &[
     "schemars",
 ];
 
-/// What people run. None of it is built with a switch that breaks the engine on purpose.
+/// What people run. None of it is built from a mutated copy of the engine.
 const PROGRAMS: &[(&str, &str)] = &[
     ("seaworthy", "simulator/cli"),
     ("seaworthy-operator", "adapters/operator"),
@@ -229,14 +229,13 @@ fn what_make_run_builds_is_light() {
 }
 
 #[test]
-fn nothing_that_people_run_can_be_sabotaged() {
+fn nothing_that_people_run_contains_mutants() {
     let mut offences = Vec::new();
     for (package, room) in PROGRAMS {
-        let with_switch = |found: &Dependency| found.features.iter().any(|feature| feature == "sabotage");
-        let what =
-            |found: Dependency| format!("builds {} with `sabotage`: switch it on in tests only", found.name);
-        let found = dependencies(package, "").into_iter().filter(with_switch);
-        offences.extend(found.map(|found| offence(&format!("{room}/Cargo.toml"), what(found))));
+        if dependencies(package, "").iter().any(|dependency| dependency.name == "seaworthy-mutants") {
+            let what = "depends on seaworthy-mutants, which only the copy that tests make may";
+            offences.push(offence(&format!("{room}/Cargo.toml"), what.into()));
+        }
     }
     tree::assert_none(&offences);
 }

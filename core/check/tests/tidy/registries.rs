@@ -1,6 +1,7 @@
 //! No file is forgotten: what lies in the tree is built, registered, run.
 
-use crate::rust;
+use seaworthy_mutants::rust;
+
 use crate::tree::{self, File, Offence};
 
 /// A folder in which every file is one thing of a kind, and the files of which one must list it.
@@ -21,6 +22,9 @@ const REGISTRIES: &[Registry] = &[
 
 /// Where scenarios lie.
 const SCENARIOS: &[&str] = &["fast", "slow", "scale", "incidents", "regressions", "regressions/plans"];
+
+/// Beside them lie the mutants, which the tests there build all together.
+const MUTANTS: &str = "mutants";
 
 /// Whether cargo finds this file by itself.
 fn is_root(file: &File) -> bool {
@@ -79,7 +83,7 @@ fn unrun(files: &[File]) -> Vec<Offence> {
         files.iter().filter(|file| file.path.starts_with("scenarios/") && file.is_rust()).collect();
     let objection = |file: &File| {
         let (folder, name) = file.path.strip_prefix("scenarios/")?.rsplit_once('/')?;
-        let is_scenario = name.ends_with(".yaml") || name.ends_with(".yml");
+        let is_scenario = folder != MUTANTS && (name.ends_with(".yaml") || name.ends_with(".yml"));
         if !is_scenario {
             return None;
         }

@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 
-use crate::rust::{self, Function};
+use seaworthy_mutants::rust::{self, Function};
+
 use crate::tree::{self, File, Offence};
 
 /// Lines of a source file. Good ones have 90 to 220.
@@ -45,7 +46,7 @@ fn functions(file: &File) -> Vec<Function> {
 
 fn too_long_functions(file: &File) -> Vec<Offence> {
     let long = functions(file).into_iter().filter(|function| function.length > FUNCTION_MAX);
-    long.map(|Function { name, line, length }| {
+    long.map(|Function { name, line, length, .. }| {
         file.offence(
             line,
             format!(
@@ -81,7 +82,7 @@ fn the_longest_are_printed() {
         text += &format!("  {:4} {}\n", file.text.lines().count(), file.path);
     }
     text += "longest functions (lines of code):\n";
-    for (Function { name, line, length }, file) in longest.iter().take(10) {
+    for (Function { name, line, length, .. }, file) in longest.iter().take(10) {
         text += &format!("  {length:4} {name} ({}:{line})\n", file.path);
     }
     std::io::stdout().lock().write_all(text.as_bytes()).expect("standard output can be written");

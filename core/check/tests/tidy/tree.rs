@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::rust;
+use seaworthy_mutants::rust;
 
 /// A text file.
 pub(crate) struct File {

@@ -1,6 +1,7 @@
 //! Words that do not belong in the tree.
 
-use crate::rust;
+use seaworthy_mutants::rust;
+
 use crate::tree::{self, File, Offence};
 
 /// Names that say nothing about what is inside.

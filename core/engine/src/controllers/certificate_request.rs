@@ -17,7 +17,6 @@ use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
 use crate::draft::{Draft, Note};
-use crate::sabotage::Sabotage;
 use crate::world::{Machine, World};
 
 /// How often a request is looked at that waits for something else to become known.
@@ -100,9 +99,7 @@ fn judge(
     let content = object.content.as_ref().map_err(|_| Refusal::Unreadable)?;
     let node = content.common_name.strip_prefix(NODE_PREFIX).ok_or(Refusal::Subject)?;
     let is_subject = is_node_subject(&content.common_name, &content.organizations, node);
-    if !is_subject || content.other_names > 0 {
-        require(world.is_sabotaged(Sabotage::SubjectUnchecked), Refusal::Subject)?;
-    }
+    require(is_subject && content.other_names == 0, Refusal::Subject)?;
     let machine = world.certificates.machine_named(node).ok_or(Refusal::NoMachine)?;
     let row = world.machine(machine);
     require(row.is_live(), Refusal::NoMachine)?;
@@ -113,13 +110,13 @@ fn judge(
     require(is_client || is_by_node, Refusal::Requester)?;
     require(addresses_fit(row, node, content, object.signer), Refusal::Addresses)?;
     let is_ours = world.certificates.name(id) == request_name(node, content.key);
-    require(is_by_node || is_ours || world.is_sabotaged(Sabotage::RequesterUnchecked), Refusal::Requester)?;
+    require(is_by_node || is_ours, Refusal::Requester)?;
     let identity = identity(row).map_err(|unread| {
         if unread { Judgement::Unread(machine) } else { Judgement::Refused(Refusal::NoIdentity) }
     })?;
     if !is_by_node {
         let is_reported = identity.pending.as_ref().is_some_and(|pending| pending.key == content.key);
-        require(is_reported || world.is_sabotaged(Sabotage::KeyUnchecked), Refusal::Key)?;
+        require(is_reported, Refusal::Key)?;
         return Ok(machine);
     }
     let is_known = identity.certificate.as_ref().is_some_and(|certificate| certificate.is_of_node(node));

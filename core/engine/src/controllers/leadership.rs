@@ -23,7 +23,6 @@ use seaworthy_model::lease::{Epoch, LeaseObject, LeaseRecord};
 use seaworthy_model::report::{Blocker, WakeReason};
 
 use crate::draft::{Draft, Note};
-use crate::sabotage::Sabotage;
 use crate::world::{Leadership, World};
 
 /// What a Lease that was let go says of its duration: client-go's `release` writes this second.
@@ -75,8 +74,7 @@ fn make(world: &World, leadership: &Leadership, draft: &mut Draft<'_>) {
     if let (None, Some(kind)) = (leadership.epoch, leadership.unsynced()) {
         return draft.wait(Blocker::NotSynced(kind));
     }
-    let forgotten =
-        (leadership.lost || world.imported() > 0) && !world.is_sabotaged(Sabotage::RegressIgnored);
+    let forgotten = leadership.lost || world.imported() > 0;
     let epoch = if forgotten { Epoch::VACANT } else { Epoch::VACANT.next() };
     if forgotten {
         draft.note(Note::LeaseLost);
@@ -99,9 +97,7 @@ fn take(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
         return hold(leadership, lease, draft);
     }
     if lease.record.epoch > Epoch::VACANT {
-        let is_raised = !world.is_sabotaged(Sabotage::EpochNotRaised);
-        let next = if is_raised { lease.record.epoch.next() } else { lease.record.epoch };
-        return take_over(lease, next, draft);
+        return take_over(lease, lease.record.epoch.next(), draft);
     }
     if !leadership.watching {
         return draft.watch();
@@ -109,7 +105,7 @@ fn take(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
     if let Some(kind) = leadership.unsynced() {
         return draft.wait(Blocker::NotSynced(kind));
     }
-    if world.imported() > 0 && !world.is_sabotaged(Sabotage::RegressIgnored) {
+    if world.imported() > 0 {
         draft.note(Note::LeaseLost);
         return hold(leadership, lease, draft);
     }

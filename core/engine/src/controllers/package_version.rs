@@ -21,7 +21,6 @@ use seaworthy_model::report::{Blocker, WakeReason};
 
 use crate::budget::{self, Batch};
 use crate::draft::{Draft, Note};
-use crate::sabotage::Sabotage;
 use crate::skew::Plan as Order;
 use crate::world::{Fleet, RolloutState, World};
 
@@ -169,7 +168,6 @@ impl<'w> Step<'w> {
     ) -> Option<Cow<'w, Rollout>> {
         if let Some(before) = before
             && before.counts.unresolved > 0
-            && !self.world.is_sabotaged(Sabotage::SupersededAtOnce)
         {
             draft.wait(Blocker::Superseding);
             *standstill = Standstill::Stopped(FleetReason::Superseding);

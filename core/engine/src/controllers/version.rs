@@ -12,7 +12,6 @@ use seaworthy_model::id::{Kind, VersionId};
 use seaworthy_model::report::{Blocker, WakeReason};
 
 use crate::draft::{Draft, Note};
-use crate::sabotage::Sabotage;
 use crate::world::World;
 
 /// How often a version that is to go is looked at while somebody uses it, and how often everything may be listed for the
@@ -49,12 +48,12 @@ pub(super) fn reconcile(world: &World, id: VersionId, draft: &mut Draft<'_>) {
 /// Whether nobody uses a version that was deleted. If that is not known yet, it is found out.
 fn may_go(world: &World, id: VersionId, draft: &mut Draft<'_>) -> bool {
     let users = world.users_of(id);
-    if users > 0 && !world.is_sabotaged(Sabotage::VersionLetGo) {
+    if users > 0 {
         draft.wake_at(draft.now + LOOK_AGAIN, WakeReason::BackOff);
         draft.wait(Blocker::InUse(users));
         return false;
     }
-    if world.is_listed_since_leaving(id) || world.is_sabotaged(Sabotage::CacheBelieved) {
+    if world.is_listed_since_leaving(id) {
         return true;
     }
     let next = draft.now.max(world.leadership.listed_at + LOOK_AGAIN);

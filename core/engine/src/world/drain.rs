@@ -17,7 +17,6 @@ use seaworthy_model::time::Timestamp;
 use super::finished::{Terms, key};
 use super::{InFlight, InFlightKind, Machine, Retry, World};
 use crate::queue::Priority;
-use crate::sabotage::Sabotage;
 
 /// So long a write of a Node may take to be seen. After that it is tried again: its tests keep it from happening twice.
 pub(super) const ECHO: Duration = Duration::from_secs(30);
@@ -207,14 +206,13 @@ impl World {
     /// An action on a Node or what runs there is ordered.
     pub(super) fn start_drain(&mut self, id: MachineId, kind: InFlightKind) {
         let epoch = self.epoch();
-        let trusts = self.is_sabotaged(Sabotage::LiftedMarkTrusted);
         self.change(id, |machine| {
             let drain = machine.drain.get_or_insert_default();
             drain.awaits =
                 matches!(kind, InFlightKind::Cordon | InFlightKind::Uncordon | InFlightKind::DeleteNode);
             drain.cordoning |= kind == InFlightKind::Cordon;
             drain.begins = matches!(kind, InFlightKind::ListPods(_)) && drain.pods.is_none();
-            if kind == InFlightKind::Uncordon && !trusts {
+            if kind == InFlightKind::Uncordon {
                 let mark = machine.node.as_ref().and_then(|node| node.mark());
                 // The clock of another operator may be ahead, and nobody relies on its marks anyway.
                 let own = mark.filter(|mark| mark.epoch == epoch);
@@ -232,14 +230,13 @@ impl World {
         terms: &Terms<'_>,
     ) {
         let now = self.now;
-        let trusts = self.is_sabotaged(Sabotage::EvictedIsGone);
         self.change(id, |machine| {
             machine.action = None;
             let drain = machine.drain.get_or_insert_default();
             drain.begins = false;
             match in_flight.kind {
                 InFlightKind::ListPods(under) => settle_list(drain, under, outcome, now),
-                InFlightKind::Evict => settle_eviction(drain, outcome, trusts),
+                InFlightKind::Evict => settle_eviction(drain, outcome),
                 InFlightKind::Cordon | InFlightKind::Uncordon | InFlightKind::DeleteNode => {
                     settle_node(drain, outcome, now);
                 }
@@ -283,26 +280,20 @@ fn settle_list(drain: &mut Drain, under: Option<u64>, outcome: Outcome, now: Tim
     }
 }
 
-fn settle_eviction(drain: &mut Drain, outcome: Outcome, trusts: bool) {
-    let current = drain.pods.as_ref().and_then(|listed| listed.pods.get(drain.passed));
+fn settle_eviction(drain: &mut Drain, outcome: Outcome) {
     match outcome {
         Outcome::Retryable(cause) if cause.kind == CauseKind::ApiUnavailable => {
             drain.trouble = Some(cause);
             return;
         }
         Outcome::Retryable(cause) | Outcome::Refused(cause) => {
+            let current = drain.pods.as_ref().and_then(|listed| listed.pods.get(drain.passed));
             if let (None, Some(facts)) = (&drain.refused, current) {
                 drain.refused = Some((facts.pod.clone(), cause));
             }
         }
         // It is leaving, or has left, or the next list shows that it has not.
-        Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => {
-            if let (true, Some(listed), Some(gone)) = (trusts, &drain.pods, current.map(|facts| &facts.pod)) {
-                let pods = listed.pods.iter().filter(|facts| facts.pod != *gone).cloned().collect();
-                drain.pods = Some(Listed::new(pods, listed.at, listed.under, None));
-                return;
-            }
-        }
+        Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => {}
     }
     drain.trouble = None;
     drain.passed += 1;

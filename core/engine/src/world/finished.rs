@@ -19,7 +19,6 @@ use super::confirmation::Waiting;
 use super::repairs::Part;
 use super::{Failure, InFlight, InFlightKind, Machine, Retry, World};
 use crate::queue::Priority;
-use crate::sabotage::{self, Sabotage};
 
 /// How long a running operation is left alone before it is asked for again.
 const POLL: Duration = Duration::from_secs(5);
@@ -185,13 +184,8 @@ impl World {
             self.learn(id, &in_flight, facts, ours);
         }
         let waiting = self.awaited(id, &outcome);
-        let presumes =
-            [Sabotage::UnknownIsSuccess, Sabotage::UnknownIsFailure].map(|switch| self.is_sabotaged(switch));
         self.change(id, |machine| {
             machine.action = None;
-            if outcome == Outcome::Unknown && presumes.contains(&true) {
-                return sabotage::presume(machine, in_flight.kind, presumes[0]);
-            }
             settle_host(machine, &in_flight, outcome, ours, now);
             // The spec was changed meanwhile: it may have been another host that answered.
             let generation = machine.object.as_ref().map(|object| object.meta.generation);

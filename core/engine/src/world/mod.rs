@@ -67,7 +67,6 @@ pub use users::{Use, User};
 
 use crate::by_subject::BySubject;
 use crate::queue::Priority;
-use crate::sabotage::Sabotage;
 
 /// What the engine knows.
 #[derive(Clone, Debug, Default)]
@@ -121,8 +120,6 @@ pub struct World {
     /// What has to be looked at.
     touched: Vec<(Subject, Priority)>,
     now: Timestamp,
-    #[cfg(feature = "sabotage")]
-    sabotaged: Option<Sabotage>,
 }
 
 /// So many rows are brought near at once: enough to hide the way to the memory, few enough for the nearest cache.
@@ -356,10 +353,7 @@ impl World {
     /// Machines that may fail in one rollout.
     #[must_use]
     pub fn failures_max(&self) -> u32 {
-        if self.is_sabotaged(Sabotage::FailuresUnchecked) {
-            return u32::MAX;
-        }
-        self.fleet.max_failures().of(self.live) + u32::from(self.is_sabotaged(Sabotage::FailuresOffByOne))
+        self.fleet.max_failures().of(self.live)
     }
 
     /// Orders to hosts that are under way.
@@ -512,22 +506,6 @@ impl World {
         }
     }
 
-    #[cfg(feature = "sabotage")]
-    pub(crate) const fn sabotage(&mut self, sabotage: Sabotage) {
-        self.sabotaged = Some(sabotage);
-    }
-
-    #[cfg(feature = "sabotage")]
-    pub(crate) fn is_sabotaged(&self, sabotage: Sabotage) -> bool {
-        self.sabotaged == Some(sabotage)
-    }
-
-    #[cfg(not(feature = "sabotage"))]
-    #[expect(clippy::unused_self, reason = "with the feature it looks at the switch")]
-    pub(crate) const fn is_sabotaged(&self, _: Sabotage) -> bool {
-        false
-    }
-
     /// Forgets what was listed. Whatever was written before is in the lists that follow, also in those of a store that
     /// was set back and that does not know the versions which were waited for.
     pub(crate) fn unsync(&mut self) {
@@ -574,11 +552,6 @@ impl World {
     /// Why nothing may be done at all; `None` when we lead and have seen everything.
     #[must_use]
     pub fn gate(&self) -> Option<Blocker> {
-        let is_overlooked = |gate: &Blocker| {
-            (matches!(gate, Blocker::NotSynced(_)) && self.is_sabotaged(Sabotage::ActsUnsynced))
-                || (matches!(gate, Blocker::StoreRegressed { .. })
-                    && self.is_sabotaged(Sabotage::RegressIgnored))
-        };
-        self.leadership.gate().filter(|gate| !is_overlooked(gate))
+        self.leadership.gate()
     }
 }

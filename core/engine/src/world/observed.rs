@@ -19,7 +19,6 @@ use seaworthy_model::time::Timestamp;
 use super::rollouts::Reach;
 use super::{Retry, World};
 use crate::queue::Priority;
-use crate::sabotage::Sabotage;
 
 impl World {
     pub(crate) fn observe(&mut self, observation: Observation) {
@@ -360,11 +359,10 @@ impl World {
 
     /// Steps down if the Lease names an epoch after ours, or somebody else in ours.
     pub(super) fn look_for_successor(&mut self) {
-        let is_blind = self.is_sabotaged(Sabotage::SuccessorIgnored);
         let leadership = &mut self.leadership;
         let (Some(record), Some(ours)) = (leadership.record(), leadership.epoch) else { return };
         let usurped = record.epoch == ours && leadership.other_holder().is_some();
-        if (record.epoch > ours || usurped) && !is_blind {
+        if record.epoch > ours || usurped {
             leadership.stepped_down = Some(record.epoch);
         }
     }
@@ -392,9 +390,7 @@ impl World {
     /// predecessor that a cache still shows must not come back. While lists are under way nothing is: a store that was
     /// set back has lower versions.
     fn is_outdated(&self, new: &Meta, newest: u64) -> bool {
-        self.leadership.unsynced().is_none()
-            && new.resource_version < newest
-            && !self.is_sabotaged(Sabotage::OutdatedAccepted)
+        self.leadership.unsynced().is_none() && new.resource_version < newest
     }
 
     /// Touches the subjects that were not decided because of the operator's own standing. While lists are under way nobody:

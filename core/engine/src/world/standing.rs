@@ -8,7 +8,6 @@ use super::machine::Derived;
 use super::standings::Standings;
 use super::{Machine, RolloutState, Standing, World};
 use crate::queue::Priority;
-use crate::sabotage::Sabotage;
 
 impl World {
     /// Computes anew what follows from a row, and moves the counters by the difference. While lists are under way nothing is
@@ -78,18 +77,15 @@ impl World {
         let standings: Standings =
             self.fleet.rollouts.iter().map(|rollout| self.stand(machine, rollout)).collect();
         let live = machine.is_live();
-        let gives_up = self.is_sabotaged(Sabotage::SilenceFreesSlot) && machine.host.trouble.is_some();
-        let inherits = !self.is_sabotaged(Sabotage::PredecessorUncounted) && machine.may_be_busy(&standings);
-        let unresolved = machine.is_busy() || inherits;
+        let unresolved = machine.is_busy() || machine.may_be_busy(&standings);
         let fell = live
-            && !self.is_sabotaged(Sabotage::LossesUncounted)
             && machine
                 .unavailable_since()
                 .is_some_and(|since| self.fleet.active_since().is_some_and(|start| since > start));
         let holds =
             standings.iter().any(|standing| matches!(standing, Standing::Reserved | Standing::Failed));
         let lost = !unresolved && machine.may_be_lost(&standings);
-        let occupies = (unresolved || fell || holds || machine.holds_node()) && !gives_up;
+        let occupies = unresolved || fell || holds || machine.holds_node();
         Derived { live, occupies, unresolved, lost, standings, uid: machine.uid() }
     }
 
@@ -110,13 +106,10 @@ impl World {
         let failed = machine.failed_release(component).map(|failed| failed.release);
         // A release that could not be taken back is installed, even intact, and has failed nevertheless.
         if failed.is_some() && failed == wanted && !rollout.superseded {
-            let is_done = self.is_sabotaged(Sabotage::FailureIsSuccess);
-            return if is_done { Standing::Done } else { Standing::Failed };
+            return Standing::Failed;
         }
         // A release is in its place before it is probed: until the host says how that ended, nothing is done.
-        if installed == wanted
-            && (!machine.is_changing(component) || self.is_sabotaged(Sabotage::SwappedIsDone))
-        {
+        if installed == wanted && !machine.is_changing(component) {
             return if failed.is_some() { Standing::Restored } else { Standing::Done };
         }
         self.stand_unfinished(machine, rollout, uid)

@@ -113,7 +113,7 @@ fn outcome(text: &str, options: Options, by_twin: bool) -> Option<Broken> {
     Some(Broken { kind: kind(&failure, &world), came: came.cloned().collect(), failure })
 }
 
-/// Whether everything is as wanted in the end when no fault strikes. It is judged with an engine that nobody has broken.
+/// Whether everything is as wanted in the end when no fault strikes.
 fn converges_without_faults(plan: &ResolvedPlan, options: Options) -> bool {
     let mut plan = candidate::without_strikes(plan);
     plan.scenario.relax();

@@ -10,7 +10,6 @@ use super::contest::describe;
 use super::status::Verdict;
 use crate::attributes::Plan;
 use crate::draft::{Draft, NodeWork, Note};
-use crate::sabotage::Sabotage;
 
 /// What is told of a write that was ordered and not seen yet only after so many failures in a row.
 const TELL_AFTER: u32 = 3;
@@ -44,7 +43,6 @@ impl Step<'_> {
     fn attributes_later(self, is_repair: bool) -> Option<Timestamp> {
         let write = self.world.node_write(self.machine.id).map(|write| write.retry.not_before);
         let contested = self.world.contested_node(self.machine.id).filter(|_| is_repair);
-        let contested = contested.filter(|_| !self.world.is_sabotaged(Sabotage::RepairsUnlimited));
         write.max(contested.map(|contested| contested.not_before))
     }
 

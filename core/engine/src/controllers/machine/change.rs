@@ -15,7 +15,6 @@ use super::Step;
 use super::status::Verdict;
 use crate::draft::{Draft, HostWork, Note, Order};
 use crate::resolution::{Aim, Origin, Target, targets};
-use crate::sabotage::Sabotage;
 use crate::world::{Failure, InFlightKind, Standing};
 
 /// What one component needs.
@@ -131,11 +130,7 @@ impl<'w> Step<'w> {
         let drifted = self.machine.reported(component).is_some_and(|reported| !reported.drift.is_none());
         match self.machine.failed_release(component) {
             // Also when it is there: a release that cannot be taken back stays as sick as it is.
-            Some(failed)
-                if failed.release == release.id && !self.world.is_sabotaged(Sabotage::FailedRetried) =>
-            {
-                Need::Failed(failed)
-            }
+            Some(failed) if failed.release == release.id => Need::Failed(failed),
             Some(_) | None if is_there && !drifted => Need::Nothing,
             Some(_) | None => {
                 Need::Change { change: Change::Install(Arc::clone(release)), is_repair: is_there }
@@ -203,7 +198,7 @@ impl<'w> Step<'w> {
             }
             return draft.wait(blocker);
         }
-        if !meta.is_held() && !self.world.is_sabotaged(Sabotage::FinalizerMissing) {
+        if !meta.is_held() {
             let target = ActionTarget::Machine(self.machine.id);
             return draft.write_finalizers(target, meta, meta.finalizers_with_ours());
         }
@@ -222,17 +217,14 @@ impl<'w> Step<'w> {
             return;
         }
         // What a successor must know is written before the change that it would find under way.
-        if (is_repair || !self.is_foreseen(target))
-            && !self.machine.is_recorded_drifted()
-            && !self.world.is_sabotaged(Sabotage::ChangeUnforeseen)
-        {
+        if (is_repair || !self.is_foreseen(target)) && !self.machine.is_recorded_drifted() {
             let drifted = Verdict::out_of_sync(Reason::Drifted).unfinished();
             return self.tell(draft, &drifted, Blocker::AwaitingOwnWrite);
         }
         if self.object.status.identity.is_none() || self.machine.is_recorded_unreachable() {
             return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
         }
-        if (is_repair && self.world.is_sabotaged(Sabotage::RepairWithoutSlot)) || self.takes_slot(draft) {
+        if self.takes_slot(draft) {
             let component = target.component;
             draft.order_host(self.world, self.machine, HostWork::Change { component, change });
         } else {
@@ -251,8 +243,7 @@ impl<'w> Step<'w> {
         let version = self.world.version_spec(release.version);
         let identity = version.and_then(|version| version.node_identity.as_ref());
         identity.is_some_and(|identity| {
-            !self.world.is_sabotaged(Sabotage::IdentityNotAwaited)
-                && (self.lacks_identity(draft, identity) || self.awaits_better_identity(draft))
+            self.lacks_identity(draft, identity) || self.awaits_better_identity(draft)
         })
     }
 
@@ -263,27 +254,24 @@ impl<'w> Step<'w> {
             let recorded = status.component(failure.component).and_then(|recorded| recorded.failed);
             status.observed_generation == meta.generation && recorded == Some(failure.release)
         };
-        let is_kept = !self.world.is_sabotaged(Sabotage::FailureUnrecorded);
-        self.machine.failed.iter().find(|failure| !is_told(failure) && is_kept)
+        self.machine.failed.iter().find(|failure| !is_told(failure))
     }
 
     /// Whether a person stopped this machine.
     pub(super) fn is_paused(self) -> bool {
         self.machine.spec().is_some_and(|spec| spec.paused)
-            && !self.world.is_sabotaged(Sabotage::MachinePauseIgnored)
     }
 
     /// Whether a person stopped the fleet.
     pub(super) fn is_fleet_paused(self) -> bool {
-        self.world.fleet.is_paused() && !self.world.is_sabotaged(Sabotage::FleetPauseIgnored)
+        self.world.fleet.is_paused()
     }
 
     /// Empties the Node, and tells whether it is empty. Whoever catches up takes a reservation first: else all that wait would
     /// empty theirs while there is room for one, give way to it, and begin anew with each success.
     fn drain(self, draft: &mut Draft<'_>, target: &Target<'_>) -> bool {
-        let is_admitted = matches!(target.origin, Origin::Rollout(index) if target.aim != Aim::Keep
+        let catches_up = matches!(target.origin, Origin::Rollout(index) if target.aim != Aim::Keep
             && matches!(self.machine.standing(index), Standing::Parked | Standing::Excused));
-        let catches_up = is_admitted && !self.world.is_sabotaged(Sabotage::CatchUpUnreserved);
         let is_listed = self.machine.drain.as_ref().is_some_and(|drain| drain.pods.is_some());
         if catches_up && (self.machine.is_cordoned() || !is_listed) {
             if !self.takes_slot(draft) {
@@ -303,9 +291,9 @@ impl<'w> Step<'w> {
 
     /// Whether there is a slot for it. If not, it gives up its reservation and waits.
     pub(super) fn takes_slot(self, draft: &mut Draft<'_>) -> bool {
-        let limit = self.world.slots() + u32::from(self.world.is_sabotaged(Sabotage::BudgetOffByOne));
+        let limit = self.world.slots();
         let others = self.world.occupied() - u32::from(self.machine.occupies());
-        if others < limit || self.world.is_sabotaged(Sabotage::BudgetUnchecked) {
+        if others < limit {
             return true;
         }
         draft.note(Note::Park);
@@ -334,7 +322,6 @@ impl<'w> Step<'w> {
             Some(Blocker::TooManyFailures { failed: counts.failed, limit })
         } else if matches!(self.machine.standing(index), Standing::Parked | Standing::Excused)
             && counts.room(limit) == 0
-            && !self.world.is_sabotaged(Sabotage::CatchUpUnlimited)
         {
             // Whoever catches up trusts the release no more than whoever is admitted; so does whoever was blocked until now.
             Some(counts.without_room(limit))

@@ -13,7 +13,6 @@ use seaworthy_model::time::Timestamp;
 
 use super::Step;
 use crate::draft::{Draft, HostWork};
-use crate::sabotage::Sabotage;
 
 /// A login and an answer take no longer, most of the time; a try that does is given up, so that there is time for another.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
@@ -96,9 +95,7 @@ impl Step<'_> {
     pub(super) fn stranger(self) -> Option<(Reason, Blocker)> {
         let facts = self.machine.host.facts.as_ref()?;
         let identity = self.object.status.identity.as_ref();
-        if identity.is_some_and(|identity| identity.host != facts.host)
-            && !self.world.is_sabotaged(Sabotage::IdentityUnpinned)
-        {
+        if identity.is_some_and(|identity| identity.host != facts.host) {
             return Some((Reason::IdentityMismatch, Blocker::IdentityMismatch));
         }
         let owned = match &facts.owner {
@@ -108,8 +105,7 @@ impl Step<'_> {
         };
         let is_claimed = || self.world.owner_of(facts.host).is_some_and(|owner| owner != self.machine.id);
         let is_ours = facts.owner == Owner::Machine(self.object.meta.uid);
-        let is_anothers =
-            (owned || (!is_ours && is_claimed())) && !self.world.is_sabotaged(Sabotage::DuplicateHostIgnored);
+        let is_anothers = owned || (!is_ours && is_claimed());
         is_anothers.then_some((Reason::DuplicateHost, Blocker::DuplicateHost))
     }
 }

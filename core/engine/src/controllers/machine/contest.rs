@@ -8,15 +8,12 @@ use seaworthy_model::time::Timestamp;
 
 use super::Step;
 use super::attributes::NODE;
-use crate::sabotage::Sabotage;
 use crate::world::{Contested, Part};
 
 impl Step<'_> {
     /// When a component may be repaired that had to be repaired again and again; `None` if that is not so.
     pub(super) fn repaired_later(self, component: ComponentId) -> Option<Timestamp> {
-        let contested = self.world.contested(self.machine.id, component);
-        let contested = contested.filter(|_| !self.world.is_sabotaged(Sabotage::RepairsUnlimited));
-        contested.map(|contested| contested.not_before)
+        self.world.contested(self.machine.id, component).map(|contested| contested.not_before)
     }
 
     /// What is changed again and again, in words; empty when nothing is.

@@ -35,7 +35,6 @@ use seaworthy_model::time::Timestamp;
 use super::Step;
 use super::status::Verdict;
 use crate::draft::{Draft, NodeWork, Note};
-use crate::sabotage::Sabotage;
 use crate::world::{Drain, Listed};
 
 /// A list of pods is good for so long: after that, something may run there again that came in another way.
@@ -107,9 +106,6 @@ impl Step<'_> {
     /// Whether no pod is left on the Node that would have to go before the work on it. If not, does what comes next.
     pub(super) fn is_empty(self, draft: &mut Draft<'_>, reason: &str) -> bool {
         let Some(node) = &self.machine.node else { return true };
-        if self.world.is_sabotaged(Sabotage::DrainSkipped) {
-            return true;
-        }
         let empty = Drain::default();
         let drain = self.machine.drain.as_deref().unwrap_or(&empty);
         if draft.now < drain.retry.not_before {
@@ -130,9 +126,7 @@ impl Step<'_> {
             cordoned.is_some() && listed.under == cordoned && drain.passed > 0
         })) else {
             // Whoever looks again at pods that may not go needs no slot for that.
-            let begins = drain.pods.is_none()
-                && !self.machine.is_cordoned()
-                && !self.world.is_sabotaged(Sabotage::ListedWithoutSlot);
+            let begins = drain.pods.is_none() && !self.machine.is_cordoned();
             if !begins || self.may_begin(draft, node) {
                 draft.order_node(self.world, self.machine, NodeWork::ListPods(cordoned));
             }
@@ -183,7 +177,7 @@ impl Step<'_> {
             epoch: self.world.epoch(),
             order: draft.now.0,
             since: own.map_or(draft.now.whole_seconds(), |mark| mark.since),
-            found_unschedulable: found && !self.world.is_sabotaged(Sabotage::CordonUnowned),
+            found_unschedulable: found,
             reason: reason.into(),
         };
         let cordon = NodeCordon { shape, mark };
@@ -194,9 +188,6 @@ impl Step<'_> {
     /// waits until one of the others is back.
     fn yields_to_others(self, draft: &mut Draft<'_>) -> bool {
         let Some(emptied) = self.world.last_node(self.machine.id) else { return false };
-        if self.world.is_sabotaged(Sabotage::LastNodeEmptied) {
-            return false;
-        }
         draft.note(Note::Park);
         draft.note(Note::WaitForNode);
         if !self.lift(draft) {
@@ -218,12 +209,7 @@ impl Step<'_> {
         }
         let fates = listed.fates(policy, self.machine.unready_at(draft.now));
         let mut rest = fates.skip(drain.passed).enumerate();
-        let may_go = |fate: PodFate| match fate {
-            PodFate::Evicted => true,
-            PodFate::Forbidden(_) => self.world.is_sabotaged(Sabotage::LossAllowed),
-            PodFate::Stays | PodFate::Leaving | PodFate::Abandoned => false,
-        };
-        if let Some((ahead, (pod, _))) = rest.find(|(_, (_, fate))| may_go(*fate)) {
+        if let Some((ahead, (pod, _))) = rest.find(|(_, (_, fate))| matches!(fate, PodFate::Evicted)) {
             draft.note(Note::Passed(drain.passed + ahead));
             return draft.order_node(self.world, self.machine, NodeWork::Evict(Box::new(pod.pod.clone())));
         }
@@ -276,9 +262,6 @@ impl Step<'_> {
 
     /// The first pod that would be lost, and nobody has allowed that.
     fn forbidden(self, listed: &Listed, now: Timestamp) -> Option<(&PodName, PodLoss)> {
-        if self.world.is_sabotaged(Sabotage::LossAllowed) {
-            return None;
-        }
         listed.fates(self.world.drain_policy(), self.machine.unready_at(now)).find_map(|(facts, fate)| {
             match fate {
                 PodFate::Forbidden(loss) => Some((&facts.pod, loss)),
@@ -308,9 +291,6 @@ impl Step<'_> {
         if !self.machine.is_cordoned() {
             return self.forget_drain(draft);
         }
-        if self.world.is_sabotaged(Sabotage::CordonLeft) {
-            return false;
-        }
         self.uncordon(draft);
         true
     }
@@ -322,8 +302,7 @@ impl Step<'_> {
         {
             return self.wait_out_drain(draft, drain);
         }
-        let found = node.mark().is_none_or(|mark| mark.found_unschedulable);
-        let stays_unschedulable = found && !self.world.is_sabotaged(Sabotage::ForeignCordonLifted);
+        let stays_unschedulable = node.mark().is_none_or(|mark| mark.found_unschedulable);
         let uncordon = NodeUncordon { shape: node.shape(), stays_unschedulable };
         draft.order_node(self.world, self.machine, NodeWork::Uncordon(Box::new(uncordon)));
     }

@@ -21,7 +21,6 @@ use super::Step;
 use super::status::Verdict;
 use crate::draft::{Draft, HostWork, Note};
 use crate::resolution::{Aim, Origin, targets};
-use crate::sabotage::Sabotage;
 
 /// After so long without a certificate people are told.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -109,9 +108,7 @@ impl<'w> Step<'w> {
     /// of whichever component. The next step is taken then.
     pub(super) fn may_be_of_others(self, draft: &mut Draft<'_>) -> bool {
         let ours = Owner::Machine(self.object.meta.uid);
-        if self.machine.host.facts.as_ref().is_none_or(|facts| facts.owner == ours)
-            || self.world.is_sabotaged(Sabotage::IdentityNotAwaited)
-        {
+        if self.machine.host.facts.as_ref().is_none_or(|facts| facts.owner == ours) {
             return false;
         }
         let Some(wanted) = self.identity_to_come() else { return false };
@@ -190,9 +187,6 @@ impl<'w> Step<'w> {
     /// Whose the identity on the host is, if it is not this machine's. What was there before we came is only taken for ours
     /// if the cluster knows the node.
     fn foreign(self, present: &Certificate) -> Option<String> {
-        if self.world.is_sabotaged(Sabotage::ForeignIdentityTaken) {
-            return None;
-        }
         let name = self.world.machine_name(self.machine.id);
         if !present.is_of_node(name) {
             return Some(String::from(&*present.common_name));

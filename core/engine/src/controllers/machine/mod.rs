@@ -22,7 +22,6 @@ use seaworthy_model::machine::{MachineObject, Reason};
 use seaworthy_model::report::{Blocker, WakeReason};
 
 use crate::draft::{Draft, HostWork, Note};
-use crate::sabotage::Sabotage;
 use crate::world::{Machine, World};
 use status::Verdict;
 
@@ -106,7 +105,7 @@ impl Step<'_> {
             }
             return self.tell(draft, &Verdict::stranger(reason, self.describe_stranger()), blocker);
         }
-        if self.object.meta.is_terminating() && !self.world.is_sabotaged(Sabotage::DeletionIgnored) {
+        if self.object.meta.is_terminating() {
             return self.uninstall(draft);
         }
         if self.has_lost_its_hold() {
@@ -212,8 +211,6 @@ impl Step<'_> {
             draft.note(Note::Audit(at));
             at
         });
-        if !self.world.is_sabotaged(Sabotage::AuditsMissing) {
-            draft.wake_at(at, WakeReason::Audit);
-        }
+        draft.wake_at(at, WakeReason::Audit);
     }
 }

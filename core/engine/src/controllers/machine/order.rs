@@ -14,7 +14,6 @@ use seaworthy_model::report::Blocker;
 use super::Step;
 use super::change::Need;
 use crate::resolution::targets;
-use crate::sabotage::Sabotage;
 use crate::skew::{self, Conflict, Plan};
 
 /// Why a change has to wait for another component of the machine.
@@ -55,13 +54,8 @@ impl<'w> Step<'w> {
             return Some(found);
         }
         let found = match change {
-            Change::Install(release) if !self.world.is_sabotaged(Sabotage::DependencyIgnored) => {
-                self.unready(release.version, &mut Vec::from([component]))
-            }
-            Change::Remove if !self.world.is_sabotaged(Sabotage::DependentIgnored) => {
-                self.dependent_on(component).map(|dependent| (dependent, State::Depending))
-            }
-            Change::Install(_) | Change::Remove => None,
+            Change::Install(release) => self.unready(release.version, &mut Vec::from([component])),
+            Change::Remove => self.dependent_on(component).map(|dependent| (dependent, State::Depending)),
         };
         found.map(|(other, state)| Hindrance { component, other, state })
     }
@@ -108,7 +102,7 @@ impl<'w> Step<'w> {
     pub(super) fn next_to_go(self) -> Option<ComponentId> {
         let installed = self.installed();
         let mut from_the_end = installed.iter().rev().map(|installed| installed.component);
-        let unneeded = if self.world.is_ordered() && !self.world.is_sabotaged(Sabotage::DependentIgnored) {
+        let unneeded = if self.world.is_ordered() {
             from_the_end.find(|component| self.dependent_on(*component).is_none())
         } else {
             None

@@ -9,13 +9,12 @@ use seaworthy_model::cause::Cause;
 use seaworthy_model::host::InstalledComponent;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{
-    ComponentStatus, Condition, ConditionKind, FailedRelease, HostKeyPolicy, Identity, Installed,
-    MachineStatus, Reason, Truth,
+    ComponentStatus, Condition, ConditionKind, HostKeyPolicy, Identity, Installed, MachineStatus, Reason,
+    Truth,
 };
 use seaworthy_model::time::Timestamp;
 
 use super::Step;
-use crate::sabotage::Sabotage;
 
 /// What a step found out: whatever is `None` stays as it is recorded.
 #[derive(Clone, Debug)]
@@ -125,7 +124,7 @@ impl Step<'_> {
             && tells_the_same(identity.as_ref(), recorded.identity.as_ref())
             && lists_the_same(&components, recorded)
             && told.iter().all(|told| self.is_recorded(told, verdict));
-        if says_the_same && !self.world.is_sabotaged(Sabotage::StatusEveryTurn) {
+        if says_the_same {
             return None;
         }
         let conditions = told.iter().map(|told| self.condition(told, now, verdict)).collect();
@@ -190,12 +189,7 @@ impl Step<'_> {
         } else {
             reported.map(|found| Installed { version: found.version, release: found.release })
         };
-        ComponentStatus { component, installed, failed: self.failed_release(component) }
-    }
-
-    fn failed_release(self, component: ComponentId) -> Option<FailedRelease> {
-        let is_kept = !self.world.is_sabotaged(Sabotage::FailureUnrecorded);
-        self.machine.failed_release(component).filter(|_| is_kept)
+        ComponentStatus { component, installed, failed: self.machine.failed_release(component) }
     }
 
     /// Whether a host reports just what is recorded of it, and nothing failed there. That is how it nearly always is.

@@ -8,7 +8,6 @@ use seaworthy_model::report::Blocker;
 use super::Step;
 use super::status::Verdict;
 use crate::draft::{Draft, HostWork, Note};
-use crate::sabotage::Sabotage;
 
 impl Step<'_> {
     /// One step towards an empty host: what nothing else needs goes first.
@@ -40,8 +39,15 @@ impl Step<'_> {
                 return;
             }
         }
+        if !is_ours {
+            if self.lift(draft) {
+                return;
+            }
+            let target = Target::Machine(self.machine.id);
+            return draft.write_finalizers(target, meta, meta.finalizers_without_ours());
+        }
         match self.next_to_go() {
-            Some(component) if is_ours && !self.world.is_sabotaged(Sabotage::FinalizerEarly) => {
+            Some(component) => {
                 if self.takes_slot(draft) {
                     let work = HostWork::Change { component, change: Change::Remove };
                     draft.order_host(self.world, self.machine, work);
@@ -50,20 +56,11 @@ impl Step<'_> {
                     self.tell_wait_of_leaving(draft);
                 }
             }
-            None if is_ours && !self.world.is_sabotaged(Sabotage::HostNotGivenUp) => {
+            None => {
                 if self.deletes_node(draft) {
                     return;
                 }
                 draft.order_host(self.world, self.machine, HostWork::Disown);
-            }
-            Some(_) | None => {
-                if self.lift(draft) {
-                    return;
-                }
-                let target = Target::Machine(self.machine.id);
-                let foreign_go = self.world.is_sabotaged(Sabotage::ForeignFinalizersDropped);
-                let left = if foreign_go { Default::default() } else { meta.finalizers_without_ours() };
-                draft.write_finalizers(target, meta, left);
             }
         }
     }

@@ -58,7 +58,7 @@ impl World {
     pub(in crate::world) fn start_process(&mut self, seat: u32) {
         let number = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
         let build = self.builds.get(&seat).copied().unwrap_or(self.scenario.fleet.operator_build);
-        let process = Process::new((number, seat, build), self.seed, self.options, self.clock_of(seat));
+        let process = Process::new((number, seat, build), self.seed, self.clock_of(seat));
         let mut process = Box::new(process.recorded(self.recorder.is_on()));
         self.oracle.process_started();
         self.recorder.process_started(self.queue.now(), seat);
@@ -165,10 +165,6 @@ impl World {
         // Machines and their versions, also those that are gone, the fleet's defaults, and the operator itself.
         let subjects = process.names.subjects() + 2;
         self.oracle.turned(process.number, (&process.engine, subjects), turn, now);
-        #[cfg(feature = "sabotage")]
-        if self.options.sabotage.is_some_and(|broken| broken.unchecked) {
-            return;
-        }
         for breach in check(process.engine.world(), turn) {
             self.oracle.breach(
                 breach.invariant,

@@ -31,7 +31,6 @@ use seaworthy_model::report::Turn;
 use super::api_server::KINDS;
 use super::event::Event;
 use crate::history::{Seen, machine_of};
-use crate::options::Options;
 use crate::oracle::Oracle;
 
 use clock::Clock;
@@ -73,14 +72,9 @@ pub(super) struct Process {
 impl Process {
     /// A process that has just started and knows nothing.
     #[must_use]
-    pub(super) fn new(
-        (number, seat, build): (u32, u32, Build),
-        seed: Seed,
-        options: Options,
-        clock: Clock,
-    ) -> Self {
+    pub(super) fn new((number, seat, build): (u32, u32, Build), seed: Seed, clock: Clock) -> Self {
         let config = build.config(Config { holder: holder(number), ..Config::default() });
-        let engine = new_engine(config, Seed(seed.0 ^ u64::from(number) << 32), options);
+        let engine = Engine::new(config, Seed(seed.0 ^ u64::from(number) << 32));
         Self {
             number,
             seat,
@@ -170,18 +164,4 @@ impl Process {
 /// The name by which the Lease knows a process.
 fn holder(number: u32) -> String {
     format!("seaworthy-{number}")
-}
-
-#[cfg(not(feature = "sabotage"))]
-fn new_engine(config: Config, seed: Seed, _options: Options) -> Engine {
-    Engine::new(config, seed)
-}
-
-#[cfg(feature = "sabotage")]
-fn new_engine(config: Config, seed: Seed, options: Options) -> Engine {
-    let mut engine = Engine::new(config, seed);
-    if let Some(broken) = options.sabotage {
-        engine.sabotage(broken.engine);
-    }
-    engine
 }

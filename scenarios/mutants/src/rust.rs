@@ -1,17 +1,25 @@
-//! As much of Rust's grammar as the rules need: what is code, where functions, attributes and tests begin and end.
+//! As much of Rust's grammar as mutants and the house rules need: what is code, where functions, attributes and tests
+//! begin and end.
+
+use std::ops::Range;
 
 /// A function with a body.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Function {
-    pub(crate) name: String,
+pub struct Function {
+    /// Its name.
+    pub name: String,
     /// The line of its `fn`, from 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// Lines between its braces that hold code: as clippy counts, neither blank lines nor comments.
-    pub(crate) length: usize,
+    pub length: usize,
+    /// From its `fn` up to the brace that opens its body.
+    pub head: Range<usize>,
+    /// Its body, with the braces.
+    pub body: Range<usize>,
 }
 
 /// The source with comments replaced by spaces and literals by quotes; lines stay where they are.
-pub(crate) fn mask(source: &str) -> String {
+pub fn mask(source: &str) -> String {
     let bytes = source.as_bytes();
     let mut masked = String::with_capacity(bytes.len());
     let mut at = 0;
@@ -115,12 +123,12 @@ fn character(body: &[u8]) -> Option<usize> {
 }
 
 /// The line, from 1, of an offset.
-pub(crate) fn line_of(text: &str, offset: usize) -> usize {
+pub fn line_of(text: &str, offset: usize) -> usize {
     text[..offset].matches('\n').count() + 1
 }
 
 /// The offsets at which `word` stands alone in the code.
-pub(crate) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+pub fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(word).map(|(at, _)| at).filter(move |&at| {
         let bytes = code.as_bytes();
         let before = at.checked_sub(1).and_then(|at| bytes.get(at));
@@ -130,22 +138,30 @@ pub(crate) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = us
 }
 
 /// The word that `text` begins with, after spaces.
-pub(crate) fn first_word(text: &str) -> &str {
+pub fn first_word(text: &str) -> &str {
     let text = text.trim_start();
     let end = text.bytes().position(|byte| !is_word(byte)).unwrap_or(text.len());
     &text[..end]
 }
 
 /// All functions with a body in masked code, in the order of their first lines.
-pub(crate) fn functions(code: &str) -> Vec<Function> {
+pub fn functions(code: &str) -> Vec<Function> {
     let function = |at: usize| {
         let name = first_word(&code[at + 2..]);
         let (open, close) = block(code, at)?;
         let body = &code[open + 1..close];
         let length = body.lines().skip(1).filter(|line| !line.trim().is_empty()).count();
-        (!name.is_empty()).then(|| Function { name: name.to_owned(), line: line_of(code, at), length })
+        let (line, head, span) = (line_of(code, at), at..open, open..close + 1);
+        (!name.is_empty()).then(|| Function { name: name.to_owned(), line, length, head, body: span })
     };
     words(code, "fn").filter_map(function).collect()
+}
+
+/// The outermost function of masked code in whose body `place` lies.
+#[must_use]
+pub fn function_around(code: &str, place: &Range<usize>) -> Option<Function> {
+    let around = |function: &Function| function.body.start < place.start && place.end < function.body.end;
+    functions(code).into_iter().find(around).filter(|_| !is_test(code, place.start))
 }
 
 /// The offsets of the braces of the item that begins at `from`; `None` when it ends with `;` before any.
@@ -173,7 +189,7 @@ fn block(code: &str, from: usize) -> Option<(usize, usize)> {
 }
 
 /// The attributes in masked code: offset of each, and its text with the brackets.
-pub(crate) fn attributes(code: &str) -> Vec<(usize, &str)> {
+pub fn attributes(code: &str) -> Vec<(usize, &str)> {
     let starts = code.match_indices('#').map(|(at, _)| at);
     let attribute = |at: usize| {
         let open = at + 1 + usize::from(code[at + 1..].starts_with('!'));
@@ -195,7 +211,7 @@ pub(crate) fn attributes(code: &str) -> Vec<(usize, &str)> {
 }
 
 /// Whether `offset` lies in an item under `#[cfg(test)]`.
-pub(crate) fn is_test(code: &str, offset: usize) -> bool {
+pub fn is_test(code: &str, offset: usize) -> bool {
     attributes(code).into_iter().filter(|(_, text)| *text == "#[cfg(test)]").any(|(at, text)| {
         let after = at + text.len();
         let semicolon = code[after..].find(';').map_or(code.len(), |end| after + end);
@@ -230,7 +246,7 @@ mod tests {
         let source = "
 trait T { fn declared(&self) -> [u8; 3]; }
 fn one_line() -> u8 { 1 }
-pub(crate) const fn long(array: [u8; 2], f: fn(u8) -> u8) -> u8 {
+pub const fn long(array: [u8; 2], f: fn(u8) -> u8) -> u8 {
     // a comment
     let text = \"}
     }\";
