@@ -25,8 +25,9 @@ use std::path::Path;
 
 use seaworthy_api::host::wire::{Change, Operation, Release};
 use seaworthy_model::cause::{Cause, CauseKind};
-use seaworthy_model::component::{Invocation, Rollback};
+use seaworthy_model::component::Rollback;
 use seaworthy_model::host::{Drift, OperationState};
+use seaworthy_model::invocation::Invocation;
 
 use crate::Host;
 use crate::clearing;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process_group};
-use seaworthy_model::component::Invocation;
+use seaworthy_model::invocation::Invocation;
 
 use crate::system::System;
 use crate::systemd::PATH;

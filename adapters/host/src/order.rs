@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use seaworthy_api::host::translate::is_object_name;
 use seaworthy_api::host::wire::{Change, Fence, Operation, Release};
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, Confirm, Content, Invocation, Probe, ProbeCheck, Rollback, Unit,
+    Architecture, Artefact, ArtefactFormat, Confirm, Content, Probe, ProbeCheck, Rollback, Unit,
 };
+use seaworthy_model::invocation::Invocation;
 use seaworthy_model::removal::{Removal, is_removable};
 
 use crate::failure::{self, Result};

@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 use seaworthy_api::host::wire::{Answer, Command, Facts, Fence, Reply, Request};
 use seaworthy_host::{Host, Layout, System, UnitState, Unobserved};
 use seaworthy_model::cause::{Cause, CauseKind};
-use seaworthy_model::component::{CgroupVersion, Invocation, Rollback};
+use seaworthy_model::component::{CgroupVersion, Rollback};
 use seaworthy_model::host::{BootId, Drift, OperationId, OperationState};
 use seaworthy_model::id::Uid;
+use seaworthy_model::invocation::Invocation;
 use seaworthy_model::lease::Epoch;
 
 use world::artefacts::{ANEW, Artefacts, BARE, Edition, NEW, OLD, SICK, UNFIT, install, remove};

@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::cause::Cause;
 use crate::certificate::HostIdentity;
 use crate::component::{Architecture, CgroupVersion, Recipe, ReleaseId};
+pub use crate::connection::Connection;
 use crate::digest::Digest;
 use crate::id::{ComponentId, Uid, VersionId};
 use crate::lease::Epoch;
-use crate::machine::{Address, HostId, HostKeyPolicy, Installed};
+use crate::machine::{HostId, Installed};
 
 /// The name of an operation. Unique for ever: an epoch belongs to one process, which counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -46,24 +47,6 @@ pub struct HostOrder {
     pub connection: Arc<Connection>,
     /// What to do.
     pub command: HostCommand,
-}
-
-/// Everything that is needed to log in, except the key itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Connection {
-    /// Where.
-    pub address: Address,
-    /// TCP port.
-    pub port: u16,
-    /// Account; if it is not root, `sudo -n` must work for it.
-    pub user: Arc<str>,
-    /// Name of the Secret, in the operator's namespace, that holds the private key.
-    pub secret_name: Arc<str>,
-    /// Accepted host keys, in the form of a `known_hosts` line without the host: `ssh-ed25519 AAAA...`. In an order also
-    /// the one that was trusted on first use.
-    pub host_keys: Arc<[Arc<str>]>,
-    /// What to do when `host_keys` is empty.
-    pub host_key_policy: HostKeyPolicy,
 }
 
 /// What may be ordered from a host.

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::attributes::NodeAttributes;
 use crate::cause::CauseKind;
 use crate::component::{Architecture, CgroupVersion, Parameters, ReleaseId};
-use crate::host::Connection;
+use crate::connection::Connection;
+pub use crate::connection::{Address, HostKeyPolicy};
 use crate::id::{ComponentId, VersionId};
 use crate::meta::{Meta, Parsed};
 use crate::time::Timestamp;
@@ -41,29 +42,6 @@ pub struct MachineSpec {
     pub node: Option<Box<NodeAttributes>>,
     /// Nothing new is started while it is set.
     pub paused: bool,
-}
-
-/// Where a machine is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Address {
-    /// IP address to connect to.
-    pub ip: Arc<str>,
-    /// Host name; empty when not given.
-    pub hostname: Arc<str>,
-    /// Data centre; empty when not given.
-    pub idc: Arc<str>,
-    /// Rack; empty when not given.
-    pub rack: Arc<str>,
-}
-
-/// What to do when no host key is pinned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum HostKeyPolicy {
-    /// Refuse to connect.
-    #[default]
-    Pinned,
-    /// Accept the first key, record it in the status, and accept no other from then on.
-    TrustOnFirstUse,
 }
 
 /// A component and what is wanted of it.

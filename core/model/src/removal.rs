@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::component::Invocation;
+use crate::invocation::Invocation;
 
 /// What is done on a host when a component is removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,10 +10,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use seaworthy_api::host::wire::{Change, Operation, Release};
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Fact, Invocation, Link, Probe,
-    ProbeCheck, Recipe, Rollback, Unit,
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Fact, Link, Probe, ProbeCheck,
+    Recipe, Rollback, Unit,
 };
 use seaworthy_model::digest::Digest;
+use seaworthy_model::invocation::Invocation;
 use seaworthy_model::removal::Removal;
 use tar::{Builder, EntryType, Header};
 

@@ -1,6 +1,6 @@
 //! Programs that a `MachineComponent` runs on a host, and what is done when it is removed.
 
-use seaworthy_model::component::Invocation;
+use seaworthy_model::invocation::Invocation;
 use seaworthy_model::removal::{Removal, is_removable};
 
 use super::faults::{Faults, Field};

@@ -15,12 +15,13 @@ use seaworthy_api::host::wire::{
 use seaworthy_fleet::world::host::FoundState;
 use seaworthy_model::certificate::{Certificate, HostIdentity};
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Invocation, Link, Probe,
-    ProbeCheck, Recipe, Rollback, Unit,
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Link, Probe, ProbeCheck, Recipe,
+    Rollback, Unit,
 };
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{OperationId, OperationState};
 use seaworthy_model::id::Uid;
+use seaworthy_model::invocation::Invocation;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::removal::Removal;
 
