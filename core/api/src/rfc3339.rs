@@ -4,8 +4,6 @@ use std::fmt;
 
 use seaworthy_model::time::Timestamp;
 
-use crate::scalar::Time;
-
 const SECONDS_PER_DAY: u64 = 86_400;
 /// 9999-12-31T23:59:59Z, the last second that four digits of a year can say.
 const LAST_SECOND: u64 = 253_402_300_799;
@@ -14,7 +12,13 @@ const LAST_SECOND: u64 = 253_402_300_799;
 /// its last second.
 #[must_use]
 pub fn format(at: Timestamp) -> String {
-    Time::Read(at).to_string()
+    struct Text(Timestamp);
+    impl fmt::Display for Text {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write(self.0, f)
+        }
+    }
+    Text(at).to_string()
 }
 
 /// Writes what [`format()`] returns.
