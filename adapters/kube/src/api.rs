@@ -12,7 +12,7 @@ use kube::Client;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use crate::client::{ConnectError, Connector};
+use crate::connect::{ConnectError, Connector};
 
 /// After this time a read is given up. Writes end with their action's deadline.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(30);

@@ -9,8 +9,9 @@
 //! Nothing here tries again by itself but a watch: whether a write is sent anew is the engine's decision.
 
 mod api;
-mod client;
+mod cluster;
 mod collection;
+mod connect;
 mod pods;
 mod projection;
 mod request;
@@ -22,7 +23,8 @@ mod watches;
 mod write;
 
 pub use api::{Api, Failure, Tally};
-pub use client::{ConnectError, Connector, cluster_id, connect};
+pub use cluster::cluster_id;
+pub use connect::{ConnectError, Connector, connect};
 pub use projection::Projection;
 pub use secret::{SecretError, Secrets};
 pub use update::{Change, Update};

@@ -1,13 +1,10 @@
-//! How the API server is reached.
+//! Connections to the API server.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
-use serde::Deserialize;
-
-use crate::api::{Api, Failure};
 
 /// After this time a TCP connect with its TLS handshake is given up. Requests have their own, longer deadlines.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -74,22 +71,4 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Connector, ConnectErro
 
 async fn from_kubeconfig(path: &Path) -> Result<Config, KubeconfigError> {
     Config::from_custom_kubeconfig(Kubeconfig::read_from(path)?, &KubeConfigOptions::default()).await
-}
-
-/// The id of the cluster by which hosts tell their owners apart: the uid of its namespace `kube-system`, which no
-/// other cluster shares and which lives as long as the cluster.
-///
-/// # Errors
-/// When the API server does not answer, or does not answer this.
-pub async fn cluster_id(api: &Api) -> Result<String, Failure> {
-    #[derive(Deserialize)]
-    struct Namespace {
-        metadata: Metadata,
-    }
-    #[derive(Deserialize)]
-    struct Metadata {
-        uid: String,
-    }
-    let namespace: Namespace = api.get("get", "/api/v1/namespaces/kube-system").await?;
-    Ok(namespace.metadata.uid)
 }
