@@ -12,7 +12,7 @@ use seaworthy_model::draw::word;
 use seaworthy_model::effect::{Action, Effect};
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "attributes", judge };
 

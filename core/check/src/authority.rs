@@ -7,7 +7,7 @@ use seaworthy_engine::World;
 use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::report::{Blocker, Turn};
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "authority", judge };
 

@@ -5,7 +5,7 @@ use alloc::format;
 use seaworthy_engine::{InFlight, InFlightKind, World};
 use seaworthy_model::report::{Subject, Turn};
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 const NAME: &str = "budget";
 

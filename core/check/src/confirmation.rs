@@ -8,7 +8,7 @@ use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::host::{HostCommand, Owner};
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "confirmation", judge };
 

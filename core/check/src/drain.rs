@@ -16,7 +16,7 @@ use seaworthy_model::pod::{PodFate, PodName};
 use seaworthy_model::report::Turn;
 use seaworthy_model::time::Timestamp;
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "drain", judge };
 

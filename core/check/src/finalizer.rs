@@ -11,7 +11,7 @@ use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::meta::{FINALIZER, Meta};
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "finalizer", judge };
 

@@ -8,7 +8,7 @@ use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "freshness", judge };
 

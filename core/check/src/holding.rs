@@ -7,7 +7,7 @@ use seaworthy_engine::World;
 use seaworthy_model::effect::Target;
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "holding", judge };
 

@@ -15,7 +15,7 @@ use seaworthy_model::host::{Change, HostCommand, Owner};
 use seaworthy_model::id::{CertificateRequestId, MachineId};
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "identity", judge };
 

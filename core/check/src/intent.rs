@@ -10,7 +10,7 @@ use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::machine::Want;
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant, works};
+use crate::invariant::{Findings, Invariant, works};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "intent", judge };
 

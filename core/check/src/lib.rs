@@ -22,6 +22,7 @@ mod freshness;
 mod holding;
 mod identity;
 mod intent;
+mod invariant;
 mod order;
 mod patience;
 mod pause;
@@ -30,34 +31,15 @@ mod recount;
 mod removal;
 mod skew;
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use seaworthy_engine::World;
-use seaworthy_model::effect::{Action, ActionId, Effect, Target};
-use seaworthy_model::host::{HostCommand, Operation};
-use seaworthy_model::id::MachineId;
 use seaworthy_model::report::Turn;
 
+use invariant::Findings;
+
+pub use invariant::{Breach, Invariant};
 pub use recount::recount;
-
-/// A broken invariant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Breach {
-    /// The invariant's name.
-    pub invariant: &'static str,
-    /// The action that breaks it, if one alone does.
-    pub action: Option<ActionId>,
-    /// What is wrong.
-    pub detail: String,
-}
-
-/// An invariant: its name, and how a turn is judged.
-pub struct Invariant {
-    /// Its name, as a breach gives it.
-    pub name: &'static str,
-    judge: fn(&World, &Turn, &mut Findings<'_>),
-}
 
 /// Every invariant.
 pub const CHECKS: &[Invariant] = &[
@@ -94,29 +76,4 @@ pub fn check(world: &World, turn: &Turn) -> Vec<Breach> {
         (invariant.judge)(world, turn, &mut findings);
     }
     breaches
-}
-
-/// The work that a turn orders from hosts, with the machine of each.
-fn works(turn: &Turn) -> impl Iterator<Item = (&Action, MachineId, &Operation)> {
-    turn.actions.iter().filter_map(|action| {
-        let (Target::Host(id), Effect::Host(order)) = (action.target, &action.effect) else { return None };
-        let HostCommand::Apply(operation) = &order.command else { return None };
-        Some((action, id, &**operation))
-    })
-}
-
-/// What one invariant found.
-struct Findings<'a> {
-    invariant: &'static str,
-    breaches: &'a mut Vec<Breach>,
-}
-
-impl Findings<'_> {
-    fn against(&mut self, action: &Action, detail: String) {
-        self.breaches.push(Breach { invariant: self.invariant, action: Some(action.id), detail });
-    }
-
-    fn overall(&mut self, detail: String) {
-        self.breaches.push(Breach { invariant: self.invariant, action: None, detail });
-    }
 }

@@ -9,7 +9,7 @@ use seaworthy_model::host::Change;
 use seaworthy_model::id::{ComponentId, VersionId};
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant, works};
+use crate::invariant::{Findings, Invariant, works};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "order", judge };
 

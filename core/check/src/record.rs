@@ -9,7 +9,7 @@ use seaworthy_model::host::Owner;
 use seaworthy_model::machine::MachineStatus;
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "record", judge };
 

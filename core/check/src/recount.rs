@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use seaworthy_engine::{NodeUse, Standing, World};
 
-use crate::Breach;
+use crate::invariant::Breach;
 
 /// Counts again, from every row, what the engine keeps incrementally. Costs what the fleet costs. While lists are under way
 /// the engine counts nothing, and there is nothing to compare.

@@ -8,7 +8,7 @@ use seaworthy_model::host::{Change, HostCommand};
 use seaworthy_model::machine::Want;
 use seaworthy_model::report::Turn;
 
-use crate::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "removal", judge };
 

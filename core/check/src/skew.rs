@@ -10,7 +10,7 @@ use seaworthy_model::host::{Change, Operation};
 use seaworthy_model::report::Turn;
 use seaworthy_model::requirement::{ApiServers, Party, VersionNumber};
 
-use crate::{Findings, Invariant, works};
+use crate::invariant::{Findings, Invariant, works};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "skew", judge };
 

@@ -1,0 +1,55 @@
+//! What an invariant is, how it is broken, and what all invariants look at.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use seaworthy_engine::World;
+use seaworthy_model::effect::{Action, ActionId, Effect, Target};
+use seaworthy_model::host::{HostCommand, Operation};
+use seaworthy_model::id::MachineId;
+use seaworthy_model::report::Turn;
+
+/// A broken invariant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// The invariant's name.
+    pub invariant: &'static str,
+    /// The action that breaks it, if one alone does.
+    pub action: Option<ActionId>,
+    /// What is wrong.
+    pub detail: String,
+}
+
+/// An invariant: its name, and how a turn is judged.
+pub struct Invariant {
+    /// Its name, as a breach gives it.
+    pub name: &'static str,
+    pub(crate) judge: fn(&World, &Turn, &mut Findings<'_>),
+}
+
+/// What one invariant found.
+pub(crate) struct Findings<'a> {
+    pub(crate) invariant: &'static str,
+    pub(crate) breaches: &'a mut Vec<Breach>,
+}
+
+impl Findings<'_> {
+    /// One action breaks the invariant.
+    pub(crate) fn against(&mut self, action: &Action, detail: String) {
+        self.breaches.push(Breach { invariant: self.invariant, action: Some(action.id), detail });
+    }
+
+    /// The turn as a whole breaks it.
+    pub(crate) fn overall(&mut self, detail: String) {
+        self.breaches.push(Breach { invariant: self.invariant, action: None, detail });
+    }
+}
+
+/// The work that a turn orders from hosts, with the machine of each.
+pub(crate) fn works(turn: &Turn) -> impl Iterator<Item = (&Action, MachineId, &Operation)> {
+    turn.actions.iter().filter_map(|action| {
+        let (Target::Host(id), Effect::Host(order)) = (action.target, &action.effect) else { return None };
+        let HostCommand::Apply(operation) = &order.command else { return None };
+        Some((action, id, &**operation))
+    })
+}
