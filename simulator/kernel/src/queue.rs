@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
-use crate::Timestamp;
+use seaworthy_model::time::Timestamp;
 
 mod slots;
 
