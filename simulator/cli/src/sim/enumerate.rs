@@ -15,9 +15,10 @@ use seaworthy_kernel::Seed;
 use serde::Serialize;
 
 use super::arguments::{Many, Variation};
+use super::exit::cannot_run;
 use super::report::Outcome;
 use super::table::{counts, number};
-use super::{cannot_run, input, progress};
+use super::{input, progress};
 
 /// Arguments of `sim enumerate`.
 #[derive(Args)]

@@ -11,7 +11,8 @@ use seaworthy_fleet::scenario::Length;
 use seaworthy_fleet::world::{START, machine_name, since_start};
 
 use super::arguments::Variation;
-use super::{cannot_run, input};
+use super::exit::cannot_run;
+use super::input;
 
 /// Arguments of `sim explain`.
 #[derive(Args)]

@@ -3,6 +3,7 @@
 mod arguments;
 mod count;
 mod enumerate;
+mod exit;
 mod explain;
 mod failures;
 mod fingerprint;
@@ -31,6 +32,7 @@ use seaworthy_kernel::Seed;
 
 use arguments::{Printing, Variation};
 pub(crate) use enumerate::{EnumerateArguments, enumerate};
+use exit::cannot_run;
 pub(crate) use explain::{ExplainArguments, explain};
 pub(crate) use fingerprint::{FingerprintArguments, fingerprint};
 use progress::ProgressLine;
@@ -75,9 +77,6 @@ enum Heartbeats {
     Explicit,
 }
 
-/// The scenario could not be run.
-const CANNOT_RUN: u8 = 2;
-
 /// `sim run`.
 pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     let scenario = match input::scenario(&arguments.file, arguments.variation) {
@@ -118,12 +117,6 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     }
     eprintln!("run it again with: {}", again(arguments, summary.seed));
     ExitCode::FAILURE
-}
-
-/// Says why a command could not do what it was asked for.
-fn cannot_run(problem: &str) -> ExitCode {
-    eprintln!("error: {problem}");
-    ExitCode::from(CANNOT_RUN)
 }
 
 /// Writes the files that were asked for: the plan, and what shows what happened.

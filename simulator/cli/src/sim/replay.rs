@@ -9,9 +9,10 @@ use clap::Args;
 use seaworthy_fleet::{Options, compare_with_twin, conclude};
 
 use super::arguments::Printing;
+use super::exit::cannot_run;
+use super::input;
 use super::progress::ProgressLine;
 use super::report::{Outcome as _, Report};
-use super::{cannot_run, input};
 
 /// Arguments of `sim replay`.
 #[derive(Args)]

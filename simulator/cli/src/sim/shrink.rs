@@ -14,7 +14,8 @@ use seaworthy_fleet::{Options, ResolvedPlan, attempt};
 use seaworthy_kernel::Seed;
 
 use super::arguments::Variation;
-use super::{cannot_run, input};
+use super::exit::cannot_run;
+use super::input;
 
 /// Arguments of `sim shrink`.
 #[derive(Args)]

@@ -15,9 +15,10 @@ use seaworthy_kernel::Seed;
 
 use super::arguments::{Many, seeds};
 use super::count::Count;
+use super::exit::cannot_run;
 use super::failures::{Failed, Wrong, groups};
 use super::report::Outcome as _;
-use super::{cannot_run, input, progress};
+use super::{input, progress};
 use crate::memory;
 
 /// Arguments of `sim swarm`.

@@ -7,8 +7,8 @@ use seaworthy_fleet::history::{
 use seaworthy_fleet::world::{Step, machine_name};
 use serde::Serialize;
 
-use super::Run;
 use super::columns::Columns;
+use super::run::Run;
 
 /// All of a page's content but the events of machines. Times are in milliseconds since the start.
 #[derive(Serialize)]

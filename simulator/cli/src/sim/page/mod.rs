@@ -6,11 +6,11 @@
 mod columns;
 mod document;
 mod pack;
-
-use seaworthy_fleet::history::History;
-use seaworthy_fleet::{Scenario, Summary};
+mod run;
 
 use document::Document;
+
+pub(super) use run::Run;
 
 const FRAME: &str = include_str!("../../../page/page.html");
 const STYLE: &str = include_str!("../../../page/page.css");
@@ -25,18 +25,6 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../../../page/machine.js"),
     include_str!("../../../page/main.js"),
 ];
-
-/// A run that is over.
-pub(super) struct Run<'a> {
-    /// The scenario.
-    pub(super) scenario: &'a Scenario,
-    /// What came of it.
-    pub(super) summary: &'a Summary,
-    /// What happened.
-    pub(super) history: &'a History,
-    /// The command that does the same again.
-    pub(super) again: &'a str,
-}
 
 /// The page of a run.
 ///
