@@ -11,52 +11,54 @@ use seaworthy_model::component::{Architecture, CgroupVersion};
 use seaworthy_model::host::OperationId;
 use seaworthy_model::machine::HostId;
 
-use crate::Host;
+use crate::digest::digest_of_file;
 use crate::disk;
 use crate::failure::{self, Result};
 use crate::identity;
 use crate::journal;
-use crate::manifest::{Manifest, digest_of_file};
+use crate::manifest::Manifest;
 use crate::memory::Memory;
+use crate::operations;
+use crate::site::Site;
 
 /// Reports all, for an operator of `cluster`, with what became of `operation`.
 pub(crate) fn gather(
-    host: &Host<'_>,
+    site: &Site<'_>,
     memory: &Memory,
     cluster: &str,
     operation: Option<OperationId>,
 ) -> Result<Facts> {
     let cluster = memory.owner.as_ref().map_or(cluster, |owner| &owner.cluster);
     Ok(Facts {
-        host: machine_id(host)?,
-        boot: host.system.boot()?,
+        host: machine_id(site)?,
+        boot: site.system.boot()?,
         architecture: architecture()?,
-        cgroup_version: cgroup_version(host),
+        cgroup_version: cgroup_version(site),
         epoch: memory.epoch(cluster),
         owner: memory.owner.clone(),
-        components: components(host)?,
-        operation: operation.map_or(Ok(None), |id| report(host, id))?,
-        identity: identity::report(host)?,
-        platform: platform(host),
+        components: components(site)?,
+        operation: operation.map_or(Ok(None), |id| report(site, id))?,
+        identity: identity::report(site)?,
+        platform: platform(site),
     })
 }
 
 /// What became of an operation; `None` when the host has never heard of it.
-fn report(host: &Host<'_>, id: OperationId) -> Result<Option<OperationReport>> {
-    let Some(lines) = journal::read(&host.layout.journal(id))? else { return Ok(None) };
+fn report(site: &Site<'_>, id: OperationId) -> Result<Option<OperationReport>> {
+    let Some(lines) = journal::read(&site.layout.journal(id))? else { return Ok(None) };
     // Without its order nobody knows what the operation was about; that must not hide everything else.
-    let Ok(operation) = host.order(id) else { return Ok(None) };
+    let Ok(operation) = operations::order(site, id) else { return Ok(None) };
     let release = match operation.change {
         Change::Install(release) => Some(ReleaseName { version_name: release.version_name, id: release.id }),
         Change::Remove => None,
     };
     let (generation, component) = (operation.generation, operation.component);
-    let state = journal::state(&lines, host.system.boot()?);
+    let state = journal::state(&lines, site.system.boot()?);
     Ok(Some(OperationReport { id, generation, component, release, state }))
 }
 
-fn machine_id(host: &Host<'_>) -> Result<HostId> {
-    let path = host.layout.on_host("/etc/machine-id");
+fn machine_id(site: &Site<'_>) -> Result<HostId> {
+    let path = site.layout.on_host("/etc/machine-id");
     let text = fs::read_to_string(&path).map_err(|error| failure::on("read", &path, &error))?;
     let text = text.trim();
     match u128::from_str_radix(text, 16) {
@@ -78,35 +80,35 @@ pub(crate) fn architecture() -> Result<Architecture> {
 }
 
 /// The version of control groups; `None` when there are none. Where both are mounted, the first is what counts.
-fn cgroup_version(host: &Host<'_>) -> Option<CgroupVersion> {
-    let root = host.layout.on_host("/sys/fs/cgroup");
+fn cgroup_version(site: &Site<'_>) -> Option<CgroupVersion> {
+    let root = site.layout.on_host("/sys/fs/cgroup");
     if root.join("cgroup.controllers").exists() {
         return Some(CgroupVersion::V2);
     }
     fs::read_dir(root).ok()?.next().is_some().then_some(CgroupVersion::V1)
 }
 
-fn components(host: &Host<'_>) -> Result<Vec<Component>> {
+fn components(site: &Site<'_>) -> Result<Vec<Component>> {
     let mut components = Vec::new();
-    for name in disk::names(&host.layout.currents())? {
+    for name in disk::names(&site.layout.currents())? {
         if !is_object_name(&name) {
             continue;
         }
-        if let Some(manifest) = Manifest::current(&host.layout, &name)? {
-            components.push(manifest.inspect(&host.layout, host.system)?);
+        if let Some(manifest) = Manifest::current(&site.layout, &name)? {
+            components.push(manifest.inspect(&site.layout, site.system)?);
         }
     }
     Ok(components)
 }
 
 /// Nothing depends on these, so what cannot be found out is left empty.
-fn platform(host: &Host<'_>) -> Platform {
-    let release = fs::read_to_string(host.layout.on_host("/etc/os-release")).unwrap_or_default();
+fn platform(site: &Site<'_>) -> Platform {
+    let release = fs::read_to_string(site.layout.on_host("/etc/os-release")).unwrap_or_default();
     let os = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME=")).unwrap_or_default();
-    let place = host.layout.root().ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let place = site.layout.root().ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     let free = statvfs(place).ok();
     Platform {
-        program: digest_of_file(host.program).ok(),
+        program: digest_of_file(site.program).ok(),
         kernel: uname().release().to_string_lossy().into_owned(),
         os: os.trim_matches('"').to_owned(),
         free_bytes: free.as_ref().map_or(0, |free| free.f_bavail.saturating_mul(free.f_frsize)),

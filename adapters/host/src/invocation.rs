@@ -3,16 +3,14 @@
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::process::{Pid, Signal, kill_process_group};
 use seaworthy_model::invocation::Invocation;
 
+use crate::process::{self, PATH, POLL};
 use crate::system::System;
-use crate::systemd::PATH;
-use crate::verify::POLL;
 
 /// So much of the end of what a program said goes into a cause.
 const WORDS_MAX: usize = 2048;
@@ -67,7 +65,7 @@ fn attempt(invocation: &Invocation, directory: &Path, system: &dyn System) -> st
             });
         }
         if system.now() >= deadline {
-            kill(&mut child)?;
+            process::kill(&mut child)?;
             let status = format!("not done after {} s", invocation.timeout_seconds);
             return Ok(Ending { status, succeeded: false, words: words(&said) });
         }
@@ -93,13 +91,4 @@ fn listen(output: &mut impl Read, said: &mut Vec<u8>) -> std::io::Result<()> {
 
 fn words(said: &[u8]) -> String {
     String::from_utf8_lossy(said).trim().to_owned()
-}
-
-/// Ends a program and all that it started.
-fn kill(child: &mut Child) -> std::io::Result<()> {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // It may have ended just now.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    child.wait().map(drop)
 }

@@ -7,6 +7,9 @@ use seaworthy_model::host::OperationId;
 /// The program's own directory, unless told otherwise.
 pub const ROOT: &str = "/opt/seaworthy";
 
+/// The directory inside a release that is the program's own.
+pub(crate) const OWN: &str = ".seaworthy";
+
 /// The places on a host. `root` holds what the program keeps; everything else on the host is looked up below
 /// `prefix`, which is `/` except in tests.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,11 +7,12 @@ use std::path::Path;
 
 use seaworthy_model::component::Content;
 
-use crate::Host;
+use crate::digest::digest_of_file;
 use crate::disk;
 use crate::failure::{self, Result};
-use crate::manifest::{HostLink, Manifest, digest_of_file};
-use crate::order;
+use crate::layout::OWN;
+use crate::manifest::{HostLink, Manifest};
+use crate::site::Site;
 
 /// Where systemd looks for units that an administrator made.
 const UNITS: &str = "/etc/systemd/system";
@@ -19,8 +20,8 @@ const UNITS: &str = "/etc/systemd/system";
 const WANTED: &str = "/etc/systemd/system/multi-user.target.wants";
 
 /// The links of a component with this content.
-pub(crate) fn of(host: &Host<'_>, component: &str, content: &Content) -> Vec<HostLink> {
-    let current = host.layout.current(component);
+pub(crate) fn of(site: &Site<'_>, component: &str, content: &Content) -> Vec<HostLink> {
+    let current = site.layout.current(component);
     let through = |inside: &str| current.join(inside).display().to_string();
     let mut links: Vec<HostLink> = content
         .links
@@ -29,7 +30,7 @@ pub(crate) fn of(host: &Host<'_>, component: &str, content: &Content) -> Vec<Hos
         .collect();
     if let Some(unit) = &content.unit {
         let name = &unit.name;
-        let file = through(&format!("{}/{name}", order::OWN));
+        let file = through(&format!("{}/{name}", OWN));
         links.push(HostLink { path: unit_path(name), target: file });
         links.push(HostLink { path: format!("{WANTED}/{name}"), target: format!("../{name}") });
     }
@@ -45,26 +46,26 @@ pub(crate) fn unit_path(name: &str) -> String {
 /// somebody else has put just what the release would, and what is there, is something else, and belongs neither to this
 /// component nor to its release `before` is in the way.
 pub(crate) fn add_missing(
-    host: &Host<'_>,
+    site: &Site<'_>,
     release: &Manifest,
     before: Option<&Manifest>,
 ) -> Result<Vec<String>> {
     let mut found_alike = Vec::new();
     for link in &release.links {
-        let place = host.layout.on_host(&link.path);
-        check_above(host, &place)?;
-        host.disk().remove_temporary(&place)?;
+        let place = site.layout.on_host(&link.path);
+        check_above(site, &place)?;
+        site.disk().remove_temporary(&place)?;
         match fs::symlink_metadata(&place) {
             Err(error) if disk::is_absent(&error) => {
-                make_parent(host, &place)?;
-                host.disk().create_link(&place, Path::new(&link.target))?;
-                sync_parent(host, &place)?;
+                make_parent(site, &place)?;
+                site.disk().create_link(&place, Path::new(&link.target))?;
+                sync_parent(site, &place)?;
             }
             Err(error) => return Err(failure::on("look at", &place, &error)),
-            Ok(_) if link.is_intact(&host.layout) => {}
+            Ok(_) if link.is_intact(&site.layout) => {}
             Ok(found) => {
                 let ours = before.is_some_and(|manifest| has(&manifest.links, &link.path));
-                if !ours && is_alike(host, link, release) {
+                if !ours && is_alike(site, link, release) {
                     found_alike.push(link.path.clone());
                 } else if !ours || found.is_dir() {
                     return Err(failure::invalid(format!(
@@ -81,12 +82,12 @@ pub(crate) fn add_missing(
 
 /// Whether what is in the place of a link has the same contents as what the link will lead to. Of the link that has a unit
 /// started at boot: whether it is one for the same unit, however it is written.
-fn is_alike(host: &Host<'_>, link: &HostLink, release: &Manifest) -> bool {
-    let place = host.layout.on_host(&link.path);
-    let current = host.layout.current(&release.component);
+fn is_alike(site: &Site<'_>, link: &HostLink, release: &Manifest) -> bool {
+    let place = site.layout.on_host(&link.path);
+    let current = site.layout.current(&release.component);
     let Ok(inside) = Path::new(&link.target).strip_prefix(&current) else {
         let Some(name) = place.file_name() else { return false };
-        let unit = host.layout.on_host(UNITS).join(name);
+        let unit = site.layout.on_host(UNITS).join(name);
         return place.canonicalize().is_ok_and(|found| unit.canonicalize().is_ok_and(|unit| unit == found));
     };
     let wanted = inside.to_str().and_then(|inside| release.file(inside));
@@ -96,39 +97,39 @@ fn is_alike(host: &Host<'_>, link: &HostLink, release: &Manifest) -> bool {
 }
 
 /// Puts what `links` lead to in their places, as it was found there before they were made.
-pub(crate) fn give_back(host: &Host<'_>, links: &[HostLink], paths: &[String]) -> Result<()> {
-    let found = links.iter().filter(|link| paths.contains(&link.path) && link.is_intact(&host.layout));
-    for place in found.map(|link| host.layout.on_host(&link.path)) {
+pub(crate) fn give_back(site: &Site<'_>, links: &[HostLink], paths: &[String]) -> Result<()> {
+    let found = links.iter().filter(|link| paths.contains(&link.path) && link.is_intact(&site.layout));
+    for place in found.map(|link| site.layout.on_host(&link.path)) {
         let on = |error| failure::on("read", &place, &error);
         let metadata = fs::metadata(&place).map_err(on)?;
-        if place.canonicalize().map_err(on)?.starts_with(host.layout.root()) {
+        if place.canonicalize().map_err(on)?.starts_with(site.layout.root()) {
             let contents = fs::read(&place).map_err(on)?;
-            host.disk().replace(&place, &contents, metadata.permissions().mode() & 0o7777)?;
+            site.disk().replace(&place, &contents, metadata.permissions().mode() & 0o7777)?;
         }
     }
     Ok(())
 }
 
 /// Makes all of `links` what they should be, whatever is there in their place.
-pub(crate) fn put_right(host: &Host<'_>, links: &[HostLink]) -> Result<()> {
+pub(crate) fn put_right(site: &Site<'_>, links: &[HostLink]) -> Result<()> {
     for link in links {
-        let place = host.layout.on_host(&link.path);
-        host.disk().remove_temporary(&place)?;
-        if !link.is_intact(&host.layout) {
-            make_parent(host, &place)?;
-            host.disk().point(&place, Path::new(&link.target))?;
+        let place = site.layout.on_host(&link.path);
+        site.disk().remove_temporary(&place)?;
+        if !link.is_intact(&site.layout) {
+            make_parent(site, &place)?;
+            site.disk().point(&place, Path::new(&link.target))?;
         }
     }
     Ok(())
 }
 
 /// Removes those of `links` that are not among `kept` and lead to where we made them lead.
-pub(crate) fn remove(host: &Host<'_>, links: &[HostLink], kept: &[HostLink]) -> Result<()> {
+pub(crate) fn remove(site: &Site<'_>, links: &[HostLink], kept: &[HostLink]) -> Result<()> {
     for link in links.iter().filter(|link| !has(kept, &link.path)) {
-        let place = host.layout.on_host(&link.path);
-        host.disk().remove_temporary(&place)?;
-        if link.is_intact(&host.layout) {
-            host.disk().remove(&place)?;
+        let place = site.layout.on_host(&link.path);
+        site.disk().remove_temporary(&place)?;
+        if link.is_intact(&site.layout) {
+            site.disk().remove(&place)?;
         }
     }
     Ok(())
@@ -140,17 +141,17 @@ fn has(links: &[HostLink], path: &str) -> bool {
 
 /// Checks the directories above a link, wherever links lead: who may write to one of them could have ours made in any
 /// place, by root.
-pub(crate) fn check_above(host: &Host<'_>, place: &Path) -> Result<()> {
+pub(crate) fn check_above(site: &Site<'_>, place: &Path) -> Result<()> {
     let real = |path: &Path| path.canonicalize().map_err(|error| failure::on("look at", path, &error));
-    let prefix = real(host.layout.prefix())?;
+    let prefix = real(site.layout.prefix())?;
     let Some(above) = place.ancestors().skip(1).find(|above| above.exists()) else { return Ok(()) };
     real(above)?.ancestors().take_while(|above| above.starts_with(&prefix)).try_for_each(disk::check_access)
 }
 
-pub(crate) fn make_parent(host: &Host<'_>, place: &Path) -> Result<()> {
-    place.parent().map_or(Ok(()), |parent| host.disk().make_dir(parent, 0o755))
+pub(crate) fn make_parent(site: &Site<'_>, place: &Path) -> Result<()> {
+    place.parent().map_or(Ok(()), |parent| site.disk().make_dir(parent, 0o755))
 }
 
-fn sync_parent(host: &Host<'_>, place: &Path) -> Result<()> {
-    place.parent().map_or(Ok(()), |parent| host.disk().sync_dir(parent))
+fn sync_parent(site: &Site<'_>, place: &Path) -> Result<()> {
+    place.parent().map_or(Ok(()), |parent| site.disk().sync_dir(parent))
 }

@@ -12,6 +12,8 @@ use seaworthy_model::cause::{Cause, CauseKind};
 use crate::failure::{self, Result};
 use crate::system::System;
 
+/// How long an order waits for another that is being accepted.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// How often a lock is tried while waiting for it.
 const RETRY: Duration = Duration::from_millis(20);
 
@@ -37,16 +39,16 @@ impl Lock {
         }
     }
 
-    /// Takes the lock, waiting for it at most `patience`.
-    pub(crate) fn take(path: &Path, patience: Duration, system: &dyn System) -> Result<Self> {
-        let deadline = system.now() + patience;
+    /// Takes the lock, waiting for it at most [`PATIENCE`].
+    pub(crate) fn take(path: &Path, system: &dyn System) -> Result<Self> {
+        let deadline = system.now() + PATIENCE;
         loop {
             if let Some(lock) = Self::attempt(path)? {
                 return Ok(lock);
             }
             if system.now() >= deadline {
                 let detail =
-                    format!("{} was held for {} s by another process", path.display(), patience.as_secs());
+                    format!("{} was held for {} s by another process", path.display(), PATIENCE.as_secs());
                 return Err(Cause::new(CauseKind::HostBusy, detail));
             }
             system.wait(RETRY);

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use seaworthy_api::host::frame::{self, HEADER};
 use seaworthy_api::host::wire::{Answer, Reply, Request};
-use seaworthy_host::{Host, Layout, ROOT, Steps, Systemd, template};
+use seaworthy_host::{Host, Layout, ROOT, Site, Steps, Systemd, template};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::OperationId;
 use serde::Serialize;
@@ -128,7 +128,7 @@ fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
     let Invocation { layout, words } = Invocation::parse(arguments)?;
     let program = env::current_exe()?;
     let system = Systemd::new(program.clone());
-    let host = Host { layout, system: &system, steps: &Log, program: &program };
+    let host = Host::new(Site { layout, system: &system, steps: &Log, program: &program });
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] | ["help" | "--help" | "-h"] => print(HELP.as_bytes()),

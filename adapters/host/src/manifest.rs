@@ -2,8 +2,7 @@
 //! its release directory appears, so a directory that has a manifest is complete, and one that has none is rubbish.
 //! Kept outside the release, so that what happens inside one cannot change it.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -13,10 +12,10 @@ use seaworthy_model::digest::Digest;
 use seaworthy_model::host::Drift;
 use seaworthy_model::removal::Removal;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
+use crate::digest::digest_of_file;
 use crate::disk;
-use crate::failure::{self, Result};
+use crate::failure::Result;
 use crate::layout::Layout;
 use crate::system::{System, UnitState, running_binary};
 
@@ -187,17 +186,4 @@ impl HostLink {
 pub(crate) fn linked_directory(link: &Path) -> Option<String> {
     let target = disk::target(link)?;
     Some(target.file_name()?.to_str()?.to_owned())
-}
-
-/// The digest of a file.
-pub(crate) fn digest_of_file(path: &Path) -> Result<Digest> {
-    let mut file = File::open(path).map_err(|error| failure::on("open", path, &error))?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer).map_err(|error| failure::on("read", path, &error))? {
-            0 => return Ok(Digest(hasher.finalize().into())),
-            length => hasher.update(&buffer[..length]),
-        }
-    }
 }

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use crate::Host;
 use crate::disk;
 use crate::failure::Result;
+use crate::site::Site;
 
 const UNIT: &str = "/etc/systemd/system/seaworthy-resume.service";
 const WANTED: &str = "/etc/systemd/system/multi-user.target.wants/seaworthy-resume.service";
 
 /// Makes sure that the unit is there. systemd reads it at the next boot, which is when it is of use.
-pub(crate) fn arm(host: &Host<'_>) -> Result<()> {
-    let Some(program) = plain(host.program) else { return Ok(()) };
-    let (Some(root), Some(prefix)) = (plain(host.layout.root()), plain(host.layout.prefix())) else {
+pub(crate) fn arm(site: &Site<'_>) -> Result<()> {
+    let Some(program) = plain(site.program) else { return Ok(()) };
+    let (Some(root), Some(prefix)) = (plain(site.layout.root()), plain(site.layout.prefix())) else {
         return Ok(());
     };
     let text = format!(
@@ -28,29 +28,29 @@ pub(crate) fn arm(host: &Host<'_>) -> Result<()> {
          [Install]\n\
          WantedBy=multi-user.target\n"
     );
-    let unit = host.layout.on_host(UNIT);
-    host.disk().remove_temporary(&unit)?;
+    let unit = site.layout.on_host(UNIT);
+    site.disk().remove_temporary(&unit)?;
     if disk::read(&unit, 1 << 16).ok().flatten().as_deref() != Some(text.as_bytes()) {
         if let Some(parent) = unit.parent() {
-            host.disk().make_dir(parent, 0o755)?;
+            site.disk().make_dir(parent, 0o755)?;
         }
-        host.disk().replace(&unit, text.as_bytes(), 0o644)?;
+        site.disk().replace(&unit, text.as_bytes(), 0o644)?;
     }
-    let wanted = host.layout.on_host(WANTED);
-    host.disk().remove_temporary(&wanted)?;
+    let wanted = site.layout.on_host(WANTED);
+    site.disk().remove_temporary(&wanted)?;
     if disk::target(&wanted).as_deref() != Some(Path::new("../seaworthy-resume.service")) {
         if let Some(parent) = wanted.parent() {
-            host.disk().make_dir(parent, 0o755)?;
+            site.disk().make_dir(parent, 0o755)?;
         }
-        host.disk().point(&wanted, Path::new("../seaworthy-resume.service"))?;
+        site.disk().point(&wanted, Path::new("../seaworthy-resume.service"))?;
     }
     Ok(())
 }
 
 /// Removes the unit.
-pub(crate) fn disarm(host: &Host<'_>) -> Result<()> {
-    host.disk().remove(&host.layout.on_host(WANTED))?;
-    host.disk().remove(&host.layout.on_host(UNIT))
+pub(crate) fn disarm(site: &Site<'_>) -> Result<()> {
+    site.disk().remove(&site.layout.on_host(WANTED))?;
+    site.disk().remove(&site.layout.on_host(UNIT))
 }
 
 /// A path that means the same in a unit file, where spaces, quotes, `%` and `$` mean something else. For any other path

@@ -11,15 +11,15 @@ use seaworthy_model::component::{Artefact, ArtefactFormat, Content, ProbeCheck};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::OperationId;
 
-use crate::Host;
 use crate::archive;
 use crate::disk;
 use crate::failure::{self, Result};
 use crate::fetch;
 use crate::journal::{Journal, Step};
+use crate::layout::OWN;
 use crate::links;
 use crate::manifest::{Entry, EntryKind, Manifest, ServiceUnit};
-use crate::order;
+use crate::site::Site;
 use crate::template::{self, Template};
 use crate::tree::Tree;
 
@@ -29,7 +29,7 @@ const INODES_KEPT: u64 = 1024;
 
 /// A release in the making.
 pub(crate) struct Stage<'a> {
-    pub(crate) host: &'a Host<'a>,
+    pub(crate) site: &'a Site<'a>,
     pub(crate) operation: OperationId,
     pub(crate) component: &'a str,
     pub(crate) release: &'a Release,
@@ -38,8 +38,8 @@ pub(crate) struct Stage<'a> {
 impl Stage<'_> {
     /// Makes the release, in a new directory.
     pub(crate) fn make(&self, journal: &mut Journal) -> Result<Manifest> {
-        let disk = self.host.disk();
-        let staging = self.host.layout.staging().join(self.operation.to_string());
+        let disk = self.site.disk();
+        let staging = self.site.layout.staging().join(self.operation.to_string());
         disk.remove_tree(&staging)?;
         disk.make_dir(&staging, 0o700)?;
         let room = room(&staging)?;
@@ -80,9 +80,9 @@ impl Stage<'_> {
         if let Some(unit) = &content.unit {
             templates.push(Template { name: unit.name.clone(), text: unit.template.clone() });
         }
-        let current = self.host.layout.current(self.component);
+        let current = self.site.layout.current(self.component);
         let rendered =
-            template::render(self.host.program, &self.release.recipe, self.component, &current, templates)?;
+            template::render(self.site.program, &self.release.recipe, self.component, &current, templates)?;
         let mut paths = Vec::new();
         for (file, text) in content.files.iter().zip(&rendered) {
             tree.replace_file(&file.path, file.mode, text.as_bytes())?;
@@ -90,7 +90,7 @@ impl Stage<'_> {
         }
         if let (Some(unit), Some(text)) = (&content.unit, rendered.get(content.files.len())) {
             tree.own_file(&unit.name, text.as_bytes())?;
-            paths.push(format!("{}/{}", order::OWN, unit.name));
+            paths.push(format!("{}/{}", OWN, unit.name));
         }
         paths.sort();
         Ok(paths)
@@ -106,7 +106,7 @@ impl Stage<'_> {
             release: self.release.id,
             directory: self.vacant_directory()?,
             entries,
-            links: links::of(self.host, self.component, content),
+            links: links::of(self.site, self.component, content),
             unit: None,
             probe: content.probe.clone(),
             rollback: content.rollback,
@@ -125,7 +125,7 @@ impl Stage<'_> {
         }
         if let Some(unit) = &content.unit {
             let binary = unit.executable.as_ref().map(|path| executable(&manifest, path)).transpose()?;
-            let file = manifest.file(&format!("{}/{}", order::OWN, unit.name));
+            let file = manifest.file(&format!("{}/{}", OWN, unit.name));
             let sha256 = file.ok_or_else(|| failure::host("the unit file was not made"))?;
             let (name, executable) = (unit.name.clone(), unit.executable.clone());
             manifest.unit = Some(ServiceUnit { name, sha256, executable, binary });
@@ -136,7 +136,7 @@ impl Stage<'_> {
     /// A name for the release's directory that was not used yet. The number at its end grows when the same release has to
     /// be made again because the one that is there was damaged.
     fn vacant_directory(&self) -> Result<String> {
-        let layout = &self.host.layout;
+        let layout = &self.site.layout;
         let base = format!("{}-{}", self.release.recipe.version, self.release.id.0.short());
         let mut taken = disk::names(&layout.releases(self.component))?;
         taken.extend(disk::names(&layout.manifests(self.component))?);
@@ -153,7 +153,7 @@ impl Stage<'_> {
 
     /// Puts the finished tree in its place, its manifest first.
     fn publish(&self, manifest: &Manifest, tree: &Path) -> Result<()> {
-        let (disk, layout) = (self.host.disk(), &self.host.layout);
+        let (disk, layout) = (self.site.disk(), &self.site.layout);
         disk.make_dir(&layout.manifests(self.component), 0o755)?;
         let text = serde_json::to_vec_pretty(manifest).map_err(|error| failure::host(error.to_string()))?;
         disk.replace(&layout.manifest(self.component, &manifest.directory), &text, 0o644)?;
@@ -215,12 +215,12 @@ fn room(directory: &Path) -> Result<u64> {
 
 /// The release `release` of `component` that is complete and intact on this host, if there is one: making it again
 /// would give the same.
-pub(crate) fn find_intact(host: &Host<'_>, component: &str, release: &Release) -> Result<Option<Manifest>> {
-    for name in disk::names(&host.layout.manifests(component))? {
+pub(crate) fn find_intact(site: &Site<'_>, component: &str, release: &Release) -> Result<Option<Manifest>> {
+    for name in disk::names(&site.layout.manifests(component))? {
         let Some(directory) = name.strip_suffix(".json") else { continue };
-        if let Some(manifest) = Manifest::read(&host.layout, component, directory)?
+        if let Some(manifest) = Manifest::read(&site.layout, component, directory)?
             && manifest.release == release.id
-            && manifest.files_intact(&host.layout)
+            && manifest.files_intact(&site.layout)
         {
             return Ok(Some(manifest));
         }

@@ -1,4 +1,4 @@
-//! What the program needs of the running system, and systemd as its one real provider.
+//! What the program needs of the running system. `systemd` provides it on a real host, tests provide their own.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,6 +6,7 @@ use std::time::Duration;
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{BootId, OperationId};
 
+use crate::digest::digest_of_file;
 use crate::failure::Result;
 use crate::layout::Layout;
 
@@ -102,5 +103,5 @@ pub enum UnitState {
 /// The digest of the binary that a process consists of, even if the file was replaced or removed since; `None` when
 /// the process is gone.
 pub(crate) fn running_binary(pid: u32) -> Option<Digest> {
-    crate::manifest::digest_of_file(format!("/proc/{pid}/exe").as_ref()).ok()
+    digest_of_file(format!("/proc/{pid}/exe").as_ref()).ok()
 }

@@ -16,8 +16,8 @@ use seaworthy_model::host::{BootId, OperationId};
 
 use crate::failure::{self, Result};
 use crate::layout::Layout;
+use crate::process::{PATH, wait_bounded};
 use crate::system::{System, UnitState};
-use crate::verify::wait_bounded;
 
 /// systemd's own time-outs end a start or stop after 90 s unless the unit says otherwise.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -42,8 +42,6 @@ fn is_disconnected(words: &str) -> bool {
 
 /// So much of what a command says goes into a cause.
 const WORDS_MAX: u64 = 2048;
-/// The environment of a command over SSH need not have one.
-pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// systemd on this machine.
 #[derive(Debug)]

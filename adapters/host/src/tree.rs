@@ -12,8 +12,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::disk::Disk;
 use crate::failure::{self, Result};
+use crate::layout::OWN;
 use crate::manifest::{Entry, EntryKind};
-use crate::order;
+use crate::validation;
 
 /// The most things in one release.
 const ENTRIES_MAX: usize = 100_000;
@@ -76,7 +77,7 @@ impl<'a> Tree<'a> {
 
     /// Makes a file in the program's own directory inside the release.
     pub(crate) fn own_file(&mut self, name: &str, contents: &[u8]) -> Result<()> {
-        self.make_file(&format!("{}/{name}", order::OWN), 0o644, contents)
+        self.make_file(&format!("{}/{name}", OWN), 0o644, contents)
     }
 
     fn make_file(&mut self, path: &str, mode: u32, mut contents: impl Read) -> Result<()> {
@@ -153,7 +154,7 @@ impl<'a> Tree<'a> {
     }
 
     fn judge(&self, path: &str) -> Result<()> {
-        order::check_inside("path", path).map_err(|cause| self.refuse(cause.detail))
+        validation::check_inside("path", path).map_err(|cause| self.refuse(cause.detail))
     }
 
     /// Makes the directories above something new.

@@ -2,18 +2,17 @@
 //! in a row.
 
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::{Probe, ProbeCheck};
 
-use crate::Host;
-use crate::failure::{self, Result};
+use crate::failure::Result;
 use crate::manifest::Manifest;
+use crate::process::run_bounded;
+use crate::site::Site;
 use crate::system::{System, UnitState, running_binary};
 
 /// How a component without a probe is judged: its unit must run, as one process, for three seconds.
@@ -30,7 +29,7 @@ struct Patience {
 }
 
 /// Waits until the release of `manifest`, which is the current one, has proven that it works.
-pub(crate) fn verify(host: &Host<'_>, manifest: &Manifest) -> Result<()> {
+pub(crate) fn verify(site: &Site<'_>, manifest: &Manifest) -> Result<()> {
     let patience = match &manifest.probe {
         Some(probe) => Patience {
             period: probe.period_seconds,
@@ -40,21 +39,21 @@ pub(crate) fn verify(host: &Host<'_>, manifest: &Manifest) -> Result<()> {
         None if manifest.unit.is_some() => UNIT_ONLY,
         None => return Ok(()),
     };
-    watch(host, manifest, manifest.probe.as_ref(), &patience)
+    watch(site, manifest, manifest.probe.as_ref(), &patience)
 }
 
 /// Waits until the unit of a restored release runs.
-pub(crate) fn verify_restored(host: &Host<'_>, manifest: &Manifest) -> Result<()> {
-    watch(host, manifest, None, &RESTORED)
+pub(crate) fn verify_restored(site: &Site<'_>, manifest: &Manifest) -> Result<()> {
+    watch(site, manifest, None, &RESTORED)
 }
 
-fn watch(host: &Host<'_>, manifest: &Manifest, probe: Option<&Probe>, patience: &Patience) -> Result<()> {
-    let deadline = host.system.now() + Duration::from_secs(patience.deadline.into());
+fn watch(site: &Site<'_>, manifest: &Manifest, probe: Option<&Probe>, patience: &Patience) -> Result<()> {
+    let deadline = site.system.now() + Duration::from_secs(patience.deadline.into());
     let period = Duration::from_secs(patience.period.into());
     let mut streak = 0;
     let mut process = None;
     loop {
-        match attempt(host, manifest, probe) {
+        match attempt(site, manifest, probe) {
             Ok(pid) => {
                 // A process that was replaced in between has crashed in between.
                 streak = if pid == process { streak + 1 } else { 1 };
@@ -65,16 +64,16 @@ fn watch(host: &Host<'_>, manifest: &Manifest, probe: Option<&Probe>, patience: 
             }
             Err(Attempt::Failed(why)) => {
                 streak = 0;
-                if host.system.now() >= deadline {
+                if site.system.now() >= deadline {
                     return Err(unhealthy(&format!("not healthy after {} s: {why}", patience.deadline)));
                 }
             }
             Err(Attempt::Hopeless(why)) => return Err(unhealthy(&why)),
         }
-        if streak > 0 && host.system.now() >= deadline {
+        if streak > 0 && site.system.now() >= deadline {
             return Err(unhealthy(&format!("not healthy long enough after {} s", patience.deadline)));
         }
-        host.system.wait(period.min(deadline.saturating_sub(host.system.now())));
+        site.system.wait(period.min(deadline.saturating_sub(site.system.now())));
     }
 }
 
@@ -88,13 +87,13 @@ enum Attempt {
 
 /// One look at the component; gives the process that its unit consists of.
 fn attempt(
-    host: &Host<'_>,
+    site: &Site<'_>,
     manifest: &Manifest,
     probe: Option<&Probe>,
 ) -> std::result::Result<Option<u32>, Attempt> {
     let mut process = None;
     if let Some(unit) = &manifest.unit {
-        match host.system.unit(&unit.name).map_err(|cause| Attempt::Failed(cause.detail))? {
+        match site.system.unit(&unit.name).map_err(|cause| Attempt::Failed(cause.detail))? {
             UnitState::Running { pid } => {
                 if unit.binary.is_some() && running_binary(pid) != unit.binary {
                     let executable = unit.executable.as_deref().unwrap_or_default();
@@ -112,8 +111,8 @@ fn attempt(
     }
     if let Some(probe) = probe {
         let timeout = Duration::from_secs(probe.timeout_seconds.into());
-        let current = host.layout.current(&manifest.component);
-        try_once(&probe.check, timeout, &current, host.system).map_err(Attempt::Failed)?;
+        let current = site.layout.current(&manifest.component);
+        try_once(&probe.check, timeout, &current, site.system).map_err(Attempt::Failed)?;
     }
     Ok(process)
 }
@@ -174,44 +173,5 @@ fn exec(
         Ok(Some(status)) => Err(format!("exec {program}: {status}")),
         Ok(None) => Err(format!("exec {program}: not done after {} s", timeout.as_secs())),
         Err(cause) => Err(cause.detail),
-    }
-}
-
-/// How often a running process is looked at.
-pub(crate) const POLL: Duration = Duration::from_millis(10);
-
-/// Runs a command; `None` when it had to be killed, with all that it started.
-pub(crate) fn run_bounded(
-    command: &mut Command,
-    timeout: Duration,
-    system: &dyn System,
-) -> Result<Option<ExitStatus>> {
-    let program = format!("{}", command.get_program().display());
-    let mut child =
-        command.process_group(0).spawn().map_err(|error| failure::on("run", Path::new(&program), &error))?;
-    wait_bounded(&mut child, timeout, system)
-        .map_err(|error| failure::on("wait for", Path::new(&program), &error))
-}
-
-/// Waits for a process that leads a group of its own; `None` when it had to be killed.
-pub(crate) fn wait_bounded(
-    child: &mut Child,
-    timeout: Duration,
-    system: &dyn System,
-) -> std::io::Result<Option<ExitStatus>> {
-    let deadline = system.now() + timeout;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if system.now() >= deadline {
-            if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                // It may have ended just now.
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            child.wait()?;
-            return Ok(None);
-        }
-        system.wait(POLL);
     }
 }

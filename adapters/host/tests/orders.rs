@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use seaworthy_api::host::wire::{Answer, Command, Facts, Fence, Reply, Request};
-use seaworthy_host::{Host, Layout, System, UnitState, Unobserved};
+use seaworthy_host::{Host, Layout, Site, System, UnitState, Unobserved};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::{CgroupVersion, Rollback};
 use seaworthy_model::host::{BootId, Drift, OperationId, OperationState};
@@ -408,7 +408,7 @@ impl System for Flawed<'_> {
         self.fail_if(&Flaw::StartsNothing)?;
         if self.flaw == Flaw::StaysUp {
             let (layout, program) = (layout.clone(), Path::new(PROGRAM));
-            return Host { layout, system: self, steps: &Unobserved, program }.execute(operation);
+            return Host::new(Site { layout, system: self, steps: &Unobserved, program }).execute(operation);
         }
         self.units.detach(layout, operation, persists)?;
         self.fail_if(&Flaw::DeniesStart)
@@ -428,8 +428,12 @@ fn an_accepted_operation_is_never_said_not_to_have_begun() {
     for flaw in [Flaw::StartsNothing, Flaw::DeniesStart, Flaw::HidesUnits] {
         let (world, artefacts) = new_host("orders-flawed");
         let system = Flawed { units: world.units(&Unobserved), flaw };
-        let host =
-            Host { layout: world.layout(), system: &system, steps: &Unobserved, program: Path::new(PROGRAM) };
+        let host = Host::new(Site {
+            layout: world.layout(),
+            system: &system,
+            steps: &Unobserved,
+            program: Path::new(PROGRAM),
+        });
         let reply = host.handle(&apply(artefacts.install(1, OLD)));
         let state = facts(world.handle(&request(2, Command::Facts))).operation.unwrap().state;
         match system.flaw {
@@ -455,8 +459,12 @@ fn a_host_that_refuses_to_reboot_keeps_the_old_release() {
     let (world, artefacts) = new_host("orders-stays-up");
     succeed(world.handle(&apply(artefacts.install(1, OLD))));
     let system = Flawed { units: world.units(&Unobserved), flaw: Flaw::StaysUp };
-    let host =
-        Host { layout: world.layout(), system: &system, steps: &Unobserved, program: Path::new(PROGRAM) };
+    let host = Host::new(Site {
+        layout: world.layout(),
+        system: &system,
+        steps: &Unobserved,
+        program: Path::new(PROGRAM),
+    });
     let reply = host.handle(&apply(artefacts.install(2, ANEW)));
     assert_eq!(refusal(reply), (CauseKind::HostFailed, "flawed".into()));
     assert_whole(&world, Some(OLD), &[ANEW], "after the refusal");

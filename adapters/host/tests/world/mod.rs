@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use seaworthy_api::host::wire::{Command, Fence, Operation, PROTOCOL, Reply, Request};
-use seaworthy_host::{Host, Layout, Steps, Unobserved};
+use seaworthy_host::{Host, Layout, Site, Steps, Unobserved};
 use seaworthy_model::host::OperationId;
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
@@ -67,7 +67,7 @@ impl World {
     }
 
     pub fn with_host<T>(&self, units: &Units<'_>, steps: &dyn Steps, act: impl FnOnce(&Host<'_>) -> T) -> T {
-        act(&Host { layout: self.layout(), system: units, steps, program: Path::new(PROGRAM) })
+        act(&Host::new(Site { layout: self.layout(), system: units, steps, program: Path::new(PROGRAM) }))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use seaworthy_host::{Host, Layout, Steps, System, UnitState, Unobserved};
+use seaworthy_host::{Host, Layout, Site, Steps, System, UnitState, Unobserved};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::{BootId, OperationId};
 
@@ -225,11 +225,12 @@ impl System for Units<'_> {
             thread::spawn(move || {
                 let units = Units::new(&prefix, &volatile, &Unobserved);
                 let program = Path::new(PROGRAM);
-                Host { layout, system: &units, steps: &Unobserved, program }.execute(operation)
+                Host::new(Site { layout, system: &units, steps: &Unobserved, program }).execute(operation)
             });
             return Ok(());
         }
-        Host { layout, system: self, steps: self.steps, program: Path::new(PROGRAM) }.execute(operation)
+        Host::new(Site { layout, system: self, steps: self.steps, program: Path::new(PROGRAM) })
+            .execute(operation)
     }
 
     fn alarm(&self, _: &Layout, operation: OperationId, after: Duration) -> Result<(), Cause> {

@@ -11,10 +11,7 @@ use seaworthy_model::invocation::Invocation;
 use seaworthy_model::removal::{Removal, is_removable};
 
 use crate::failure::{self, Result};
-use crate::layout::Layout;
-
-/// The directory inside a release that is the program's own.
-pub(crate) const OWN: &str = ".seaworthy";
+use crate::layout::{Layout, OWN};
 
 /// The longest path, in bytes.
 const PATH_MAX: usize = 1024;
