@@ -16,13 +16,7 @@ pub struct ClusterPackageVersionSpec {
     /// The default of each component, for machines that do not pin it. To take a component out of this list removes
     /// it from no machine: only `state: Absent` does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 64),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(64, "name")))]
     pub components: Vec<ComponentSetting>,
     /// How many machines may be unavailable at once while we work: a number, or a percentage of all machines,
     /// rounded down. At least one always may: use `paused` to stop.
@@ -34,13 +28,7 @@ pub struct ClusterPackageVersionSpec {
     pub max_failures: IntOrString,
     /// How long a host may go without an audit of its files, for example `24h` or `1h30m`.
     #[serde(default = "audit_interval_default")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(min = 2, max = 32),
-            extend("x-kubernetes-validations" = schema::duration())
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(2, 32, schema::duration())))]
     pub audit_interval: String,
     /// While true, no machine is admitted to a new version and nothing new is started on any machine.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -94,23 +82,11 @@ pub struct ClusterPackageVersionStatus {
     pub observed_generation: i64,
     /// How far the fleet is on its way to each default.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 256),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["component"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(256, "component")))]
     pub rollouts: Vec<RolloutStatus>,
     /// Complete: every machine that can be reached has the defaults. Progressing: nothing stops the rollouts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 16),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(16, "type")))]
     pub conditions: Vec<Condition>,
 }
 

@@ -24,13 +24,7 @@ pub struct MachineSpec {
     /// Components that are pinned on this machine. A pin wins over the ClusterPackageVersion. A component that is
     /// listed neither here nor there is left as it is: only `state: Absent`, or the deletion of the Machine, removes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 64),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(64, "name")))]
     pub components: Vec<ComponentSetting>,
     /// Parameters of this machine for the templates of all components whose MachineComponent lists them in its
     /// `machineParameters`. Names consist of letters, digits and underscores, and do not start with a digit.
@@ -48,13 +42,7 @@ pub struct MachineSpec {
     /// Taints that the Node of this machine is to have, treated like its labels. A Node takes pods as soon as it is
     /// registered; what must never run there has to be kept off by `registerWithTaints` of its kubelet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 16),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key", "effect"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(16, "key,effect")))]
     pub node_taints: Vec<NodeTaint>,
     /// While true, nothing new is started on the machine. What is under way ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -180,13 +168,7 @@ pub struct MachineStatus {
     pub identity: Option<Identity>,
     /// What is installed and what failed.
     #[serde(skip_serializing_if = "<[ComponentStatus]>::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 256),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(256, "name")))]
     pub components: Arc<[ComponentStatus]>,
     /// What is installed, in one line: `webd=1.1.0,runc=1.3.0`.
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -195,13 +177,7 @@ pub struct MachineStatus {
     /// Ready: everything wanted is installed and runs, and the host can be reached. Reachable: the host answers, is
     /// who it was, and lets us work. InSync: what is on the host is what is wanted there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 16),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(16, "type")))]
     pub conditions: Vec<Condition>,
 }
 

@@ -55,13 +55,7 @@ pub struct MachineComponentSpec {
     /// Where the files come from: one artefact per processor architecture. None at all for a version that consists of
     /// what is rendered: the configuration of a host, for example.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 8),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["architecture"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(8, "architecture")))]
     pub artefacts: Vec<Artefact>,
     /// The names of components that this version needs on its machine. It is installed or changed only once they are there
     /// as they are wanted, undamaged; and while it is there, none of them is removed.
@@ -72,33 +66,15 @@ pub struct MachineComponentSpec {
     /// versions together that a rule of one of them forbids, not on the way from one version to the next either: if
     /// what is wanted cannot be reached like that, nothing of the machine is changed, and its condition says why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 16),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["component"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(16, "component")))]
     pub requires: Vec<Requirement>,
     /// Config files, rendered into the release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 32),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["path"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(32, "path")))]
     pub files: Vec<ConfigFile>,
     /// Fixed links on the host that lead into the release, whichever is current.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(max = 32),
-            extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["path"])
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(32, "path")))]
     pub links: Vec<Link>,
     /// The systemd service that runs the component, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,24 +140,12 @@ pub struct Confirm {
 pub struct NodeIdentity {
     /// The file on the host with certificate and key, as kubelet's own rotation keeps it:
     /// `/var/lib/kubelet/pki/kubelet-client-current.pem`.
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(min = 1, max = 256),
-            extend("x-kubernetes-validations" = schema::absolute_path())
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::absolute_path())))]
     pub path: String,
     /// How long before its end a certificate that kubelet has not renewed is replaced, for example `24h`. By default when
     /// nineteen twentieths of its life are over; kubelet renews when 70 to 90 % are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(min = 2, max = 32),
-            extend("x-kubernetes-validations" = schema::duration())
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(2, 32, schema::duration())))]
     pub renew_before: Option<String>,
 }
 
@@ -272,13 +236,7 @@ pub struct Artefact {
     pub format: String,
     /// Where in the release the executable is stored, for example `bin/webd`. For format `Binary` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(min = 1, max = 256),
-            extend("x-kubernetes-validations" = schema::relative_path())
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::relative_path())))]
     pub path: Option<String>,
 }
 
@@ -288,13 +246,7 @@ pub struct Artefact {
 #[serde(rename_all = "camelCase")]
 pub struct ConfigFile {
     /// Where in the release, for example `etc/webd.toml`.
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(min = 1, max = 256),
-            extend("x-kubernetes-validations" = schema::relative_path())
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::relative_path())))]
     pub path: String,
     /// A Jinja template. It sees `parameters.<name>`, `facts.<name>` of those that `facts` lists,
     /// `machineParameters.<name>` of those that `machineParameters` lists, `component`, `version`, and `current`: the
@@ -318,22 +270,10 @@ fn mode_default() -> String {
 #[serde(rename_all = "camelCase")]
 pub struct Link {
     /// The absolute path on the host, for example `/usr/local/bin/webd`.
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(min = 1, max = 256),
-            extend("x-kubernetes-validations" = schema::absolute_path())
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::absolute_path())))]
     pub path: String,
     /// The path in the release that it leads to, for example `bin/webd`.
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(min = 1, max = 256),
-            extend("x-kubernetes-validations" = schema::relative_path())
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::relative_path())))]
     pub target: String,
 }
 
@@ -354,13 +294,7 @@ pub struct Unit {
     /// The path in the release of the binary that the running service must consist of. Leave it out for a unit that does
     /// its work once and stays active (`Type=oneshot` with `RemainAfterExit=yes`), or that runs somebody else's binary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(
-            length(min = 1, max = 256),
-            extend("x-kubernetes-validations" = schema::relative_path())
-        )
-    )]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::relative_path())))]
     pub executable: Option<String>,
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::Schema;
 use seaworthy_model::removal::{PROTECTED_DIRECTORIES, PROTECTED_TREES};
 use serde_json::{Value, json};
 
@@ -29,6 +30,25 @@ pub(crate) const RESERVED_KEY: &str = "keys in kubernetes.io, k8s.io and seawort
                                        node-role.kubernetes.io/ and node-restriction.kubernetes.io/";
 /// A SHA-256 digest.
 pub(crate) const SHA256: &str = "^[0-9a-f]{64}$";
+
+/// Makes a field a list of at most `most` items that server-side apply merges item by item: those with the same values of
+/// `keys` are one item. `keys` are names of fields, separated by commas: an attribute takes no array.
+pub(crate) fn list_map(most: u32, keys: &'static str) -> impl FnMut(&mut Schema) {
+    move |schema| {
+        schema.insert("maxItems".into(), most.into());
+        schema.insert("x-kubernetes-list-type".into(), "map".into());
+        schema.insert("x-kubernetes-list-map-keys".into(), keys.split(',').collect());
+    }
+}
+
+/// Makes a field a text of `least` to `most` characters that keeps `rules`.
+pub(crate) fn text(least: u32, most: u32, rules: Value) -> impl FnMut(&mut Schema) {
+    move |schema| {
+        schema.insert("minLength".into(), least.into());
+        schema.insert("maxLength".into(), most.into());
+        schema.insert("x-kubernetes-validations".into(), rules.clone());
+    }
+}
 
 /// A rule in CEL.
 pub(crate) struct Rule {
