@@ -1,6 +1,6 @@
-//! Deleting what a component made while it ran. It is done by root, on every host of a fleet, by the word of an object
-//! that people wrote: so nothing is deleted that the rule of the model protects, wherever links lead, and nothing that
-//! is mounted there.
+//! Deletes what a component made while it ran. Root does that on every host of a fleet, because of an object that people
+//! wrote. So nothing is deleted that the rule of the model protects, wherever links lead, and nothing that is mounted
+//! there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::validation;
 pub(crate) fn clear(site: &Site<'_>, path: &str) -> Result<()> {
     validation::check_removed(path, &site.layout)?;
     let Some(place) = real_place(site, path)? else { return Ok(()) };
-    // The last one first: what was mounted later lies on top, or below.
+    // The last one first: what was mounted later lies on top of it, or inside.
     for mount in mounts_below(site, &place)?.iter().rev() {
         site.system.unmount(mount)?;
         site.disk().step(&format!("unmount {}", mount.display()));
@@ -26,8 +26,8 @@ pub(crate) fn clear(site: &Site<'_>, path: &str) -> Result<()> {
     site.disk().remove_tree(&place)
 }
 
-/// Where a path of the host really is; `None` when nothing is there. Links above it may lead elsewhere, but not to what
-/// is protected, and nobody else may be able to turn them.
+/// The real path of a path of the host; `None` when nothing is there. Links above it may lead elsewhere, but not to a
+/// protected place, and only root may be able to change them.
 fn real_place(site: &Site<'_>, path: &str) -> Result<Option<PathBuf>> {
     let place = site.layout.on_host(path);
     if fs::symlink_metadata(&place).is_err_and(|error| disk::is_absent(&error)) {

@@ -1,4 +1,4 @@
-//! Changes to the disk, each durable when its function returns, and each told to [`Steps`].
+//! Changes to the disk, each durable when its function returns, and each reported to [`Steps`].
 //!
 //! A rename or a new name is durable once its directory was synced; the contents of a file once the file was. What
 //! must be whole or absent is written under a temporary name first.
@@ -23,7 +23,7 @@ impl<'a> Disk<'a> {
         Self { steps }
     }
 
-    /// Tells of a step that is not the disk's own.
+    /// Reports a step that is not a change of the disk.
     pub(crate) fn step(self, what: &str) {
         self.steps.reached(what);
     }
@@ -168,7 +168,7 @@ impl<'a> Disk<'a> {
     }
 }
 
-/// Refuses a directory that others than root may write to: they decide what a name in it really means.
+/// Refuses a directory that users other than root may write to: they could replace every name in it.
 pub(crate) fn check_access(directory: &Path) -> Result<()> {
     let found = fs::metadata(directory).map_err(|error| failure::on("look at", directory, &error))?;
     if found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {

@@ -46,7 +46,7 @@ pub(crate) fn gather(
 /// What became of an operation; `None` when the host has never heard of it.
 fn report(site: &Site<'_>, id: OperationId) -> Result<Option<OperationReport>> {
     let Some(lines) = journal::read(&site.layout.journal(id))? else { return Ok(None) };
-    // Without its order nobody knows what the operation was about; that must not hide everything else.
+    // Without its order it is not known what the operation was about. That must not hide the other facts.
     let Ok(operation) = operations::order(site, id) else { return Ok(None) };
     let release = match operation.change {
         Change::Install(release) => Some(ReleaseName { version_name: release.version_name, id: release.id }),

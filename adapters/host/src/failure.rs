@@ -1,4 +1,4 @@
-//! Errors of this crate are the causes of the model: the class decides, the detail is for people.
+//! Errors of this crate are the causes of the model: decisions depend on the kind, the detail is for people.
 
 use std::io::{Error, ErrorKind};
 use std::path::Path;

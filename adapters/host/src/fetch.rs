@@ -1,5 +1,5 @@
-//! Fetching an artefact over HTTP or HTTPS. Its digest is known before, so it does not matter who serves it; TLS is for
-//! servers that want it. The host's own trust store says whom to trust.
+//! Fetches an artefact over HTTP or HTTPS. Its digest is known before, so any server may serve it; TLS is for servers that
+//! want it. The host's own trust store decides which certificates are trusted.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -85,8 +85,7 @@ fn agent(url: &str) -> Result<ureq::Agent> {
     let secure = url.starts_with("https://");
     let mut config = ureq::Agent::config_builder()
         .https_only(secure)
-        // What is fetched is an address that a person wrote down for this host; a proxy in the environment of
-        // whoever started us has no say in it.
+        // The URL was written by a person for this host. A proxy in our environment must not redirect it.
         .proxy(None)
         .max_redirects(5)
         .timeout_connect(Some(SILENCE))

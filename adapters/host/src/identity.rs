@@ -1,9 +1,9 @@
 //! The identity of the node that this host is: its key is made here, its certificate comes from elsewhere, and both go
 //! into one file.
 //!
-//! What is in the making is one small record, replaced as a whole. A key is in it before anybody hears of it, and stays
-//! until the file with its certificate is in place. The file itself is a link to one of a name of its own, as kubelet's
-//! rotation wants it; so at every instant there is the old identity or the new one, whole.
+//! The state is one small record, replaced as a whole. A key is in it before it is reported, and stays until the file with
+//! its certificate is in place. The file itself is a link to one with a name of its own, as kubelet's rotation wants it; so
+//! at every instant there is the complete old identity or the complete new one.
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ impl Pending {
 }
 
 impl Record {
-    /// What is remembered. A record that cannot be read has at most lost a key that nobody has a certificate for.
+    /// Reads the record. One that cannot be read has lost at most a key that has no certificate yet.
     pub(crate) fn read(site: &Site<'_>) -> Result<Self> {
         let stored = disk::read(&site.layout.identity(), RECORD_MAX)?.map(Zeroizing::new);
         Ok(stored.and_then(|stored| serde_json::from_slice(&stored).ok()).unwrap_or_default())
@@ -76,7 +76,7 @@ impl Record {
     }
 }
 
-/// What is reported of the identity; `None` when nobody ever asked for one.
+/// What is reported of the identity; `None` when none was ever asked for.
 pub(crate) fn report(site: &Site<'_>) -> Result<Option<HostIdentity>> {
     let record = Record::read(site)?;
     if record.path.is_empty() {

@@ -1,4 +1,4 @@
-//! Programs that a release brings or names: run once, for a limited time, with what they said last.
+//! Programs that a release contains or names: run once, for a limited time. The end of their output is kept.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use seaworthy_model::invocation::Invocation;
 use crate::process::{self, PATH, POLL};
 use crate::system::System;
 
-/// So much of the end of what a program said goes into a cause.
+/// So many bytes from the end of a program's output go into a cause.
 const WORDS_MAX: usize = 2048;
 
 /// How a program ended.
@@ -20,7 +20,7 @@ pub(crate) struct Ending {
     /// In words: `exit status: 0`.
     pub(crate) status: String,
     pub(crate) succeeded: bool,
-    /// What it said last.
+    /// The end of its output.
     pub(crate) words: String,
 }
 
@@ -48,8 +48,8 @@ fn attempt(invocation: &Invocation, directory: &Path, system: &dyn System) -> st
     command.args(arguments).current_dir(directory).env("PATH", PATH).process_group(0);
     command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input);
     let mut child = command.spawn()?;
-    // This side of the pipe is closed, and what is written is read as it comes: a program that talks much is not stopped
-    // by that, and one that lets a daemon behind does not keep us.
+    // Our copy of the write end is closed, and output is read as it comes without blocking: a program that prints much does
+    // not stall, and a daemon that it leaves behind does not make us wait.
     drop(command);
     fcntl_setfl(&output, fcntl_getfl(&output)? | OFlags::NONBLOCK)?;
     let deadline = system.now() + Duration::from_secs(invocation.timeout_seconds.into());

@@ -166,7 +166,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Cuts off what a power cut or a full disk has left of a line; nothing was done yet because of it.
+    /// Cuts off the part of a line that a power cut or a full disk has left. Its step was not done yet: a line comes first.
     fn cut(&self, disk: Disk<'_>) -> Result<()> {
         let on = |what, error| failure::on(what, &self.path, &error);
         let length = self.file.metadata().map_err(|error| on("read", error))?.len();

@@ -48,7 +48,7 @@ pub(crate) fn make(name: &str) -> Result<Made> {
 pub(crate) enum Found {
     /// A certificate with a key.
     Certificate(Certificate),
-    /// Nothing that anybody could use: it is empty or cut off, the certificate or its key is missing.
+    /// Nothing of use: it is empty or cut off, or the certificate or its key is missing.
     Remains,
     /// Something else altogether.
     Other,
@@ -108,7 +108,7 @@ fn read(der: &[u8]) -> std::result::Result<Certificate, String> {
     };
     let names = subject.iter_common_name().map(text).collect::<std::result::Result<Vec<_>, _>>()?;
     let organizations = subject.iter_organization().map(text).collect::<std::result::Result<_, _>>()?;
-    // Of several common names nobody knows which one counts.
+    // With several common names it is not defined which one counts.
     let common_name = if let [name] = &names[..] { std::sync::Arc::clone(name) } else { "".into() };
     let at = |seconds: i64| Timestamp(u64::try_from(seconds).unwrap_or(0).saturating_mul(1000));
     Ok(Certificate {

@@ -3,22 +3,22 @@
 //! ```text
 //! /opt/seaworthy/                                the root
 //!   releases/<component>/<version>-<id>.<n>/     complete releases, never changed once they are there
-//!   manifests/<component>/<same name>.json       what each consists of; there before the release is
+//!   manifests/<component>/<same name>.json       the contents of each; written before the release appears
 //!   current/<component>  -> ../releases/...      the one link that a change swaps
-//!   previous/<component> -> ../releases/...      where a way back leads
-//!   staging/<operation>/                         a release in the making
+//!   previous/<component> -> ../releases/...      the release before it, kept: going back needs no download
+//!   staging/<operation>/                         a release that is being made
 //!   state/memory.json                            owner and fences
-//!   state/operations/<operation>.{json,journal}  the order, and what was done about it
-//!   state/identity.{json,journal}                the key that waits for a certificate, and what came of others
+//!   state/operations/<operation>.{json,journal}  the order, and a line for each step
+//!   state/identity.{json,journal}                the key that waits for a certificate, and the history of keys
 //! /etc/systemd/system/<unit> -> /opt/seaworthy/current/<component>/.seaworthy/<unit>
 //! ```
 //!
 //! Invariants:
 //! - `current/<component>` leads to a complete release, or does not exist. At no instant, also after a power cut, is it
 //!   anything in between.
-//! - An accepted operation ends, however often its execution is killed: done, or undone. `execution` has the rules.
-//! - A file that is not ours is never changed or removed, but what a component says it leaves behind, when it is removed.
-//! - Nothing that is read is trusted: names, paths, archives, templates and lengths are judged before they are used.
+//! - An accepted operation ends, done or undone, however often its execution is killed. `execution` has the rules.
+//! - A file that is not ours is never changed or removed, except for the paths that a component lists in its `removal`.
+//! - No input is trusted: names, paths, archives, templates and lengths are validated before they are used.
 
 mod archive;
 mod clearing;

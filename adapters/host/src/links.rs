@@ -42,9 +42,9 @@ pub(crate) fn unit_path(name: &str) -> String {
     format!("{UNITS}/{name}")
 }
 
-/// Makes those of the release's links that are missing on the host. Changes nothing that is there: gives the paths where
-/// somebody else has put just what the release would, and what is there, is something else, and belongs neither to this
-/// component nor to its release `before` is in the way.
+/// Makes those of the release's links that are missing on the host, and changes nothing that is there. Returns the paths
+/// of files that are not ours and have the contents that the release would put there: these are adopted. A file with other
+/// contents that belongs neither to this component nor to its release `before` is in the way: then it fails.
 pub(crate) fn add_missing(
     site: &Site<'_>,
     release: &Manifest,
@@ -96,7 +96,7 @@ fn is_alike(site: &Site<'_>, link: &HostLink, release: &Manifest) -> bool {
         && digest_of_file(&place).ok() == wanted
 }
 
-/// Puts what `links` lead to in their places, as it was found there before they were made.
+/// Replaces adopted `links` by the files that they lead to, as they were before the adoption.
 pub(crate) fn give_back(site: &Site<'_>, links: &[HostLink], paths: &[String]) -> Result<()> {
     let found = links.iter().filter(|link| paths.contains(&link.path) && link.is_intact(&site.layout));
     for place in found.map(|link| site.layout.on_host(&link.path)) {
@@ -139,8 +139,8 @@ fn has(links: &[HostLink], path: &str) -> bool {
     links.iter().any(|link| link.path == path)
 }
 
-/// Checks the directories above a link, wherever links lead: who may write to one of them could have ours made in any
-/// place, by root.
+/// Checks the directories above a link, wherever links lead: a user who may write to one of them could make root create
+/// our link in any place.
 pub(crate) fn check_above(site: &Site<'_>, place: &Path) -> Result<()> {
     let real = |path: &Path| path.canonicalize().map_err(|error| failure::on("look at", path, &error));
     let prefix = real(site.layout.prefix())?;

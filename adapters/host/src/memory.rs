@@ -1,4 +1,4 @@
-//! What a host remembers for ever: who manages it, and the highest fence that it has seen from each cluster.
+//! What a host remembers for ever: its owner, and the highest fence that it has seen from each cluster.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const LENGTH_MAX: u64 = 1 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
-    /// Who manages the host.
+    /// The Machine that manages the host.
     pub owner: Option<Owner>,
     /// The highest fence per cluster. An entry stays when its owner goes: a late order of an old operator is refused
     /// also then.
@@ -78,11 +78,11 @@ impl Memory {
         self.marks.get(cluster).map_or(Epoch::VACANT, |mark| mark.epoch)
     }
 
-    /// Judges an order, and takes in what is to be remembered of it.
+    /// Judges an order, and updates the memory by it.
     ///
-    /// - Only the owner changes anything, also the marks. Others may read. While nobody owns the host, whoever reads it
-    ///   moves the marks: a late order of an older operator must not claim it behind the back of the one that read.
-    /// - (epoch, sequence) must grow. What reads is answered again with an equal one; with a lower epoch `Facts` is
+    /// - Only the owner changes anything, also the marks. Others may read. While the host has no owner, every reader moves the
+    ///   marks: a late order of an older operator must not claim the host after a newer operator has read it.
+    /// - (epoch, sequence) must grow. Reads are answered again with an equal one; with a lower epoch `Facts` is
     ///   still answered, so that an operator whose store was set back learns of it.
     /// - `Confirm` comes again only for the operation that it came for.
     /// - `Apply` claims a host that nobody owns, and comes again only with the operation that it came with. So do orders

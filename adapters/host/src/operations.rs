@@ -9,7 +9,7 @@ use crate::journal::{self, Journal, Line};
 use crate::memory::Memory;
 use crate::site::Site;
 
-/// The longest order that was stored: a request, written more generously.
+/// The longest stored order: a request as JSON, with some room.
 const ORDER_MAX: u64 = 64 << 20;
 
 /// The order of an accepted operation.

@@ -1,4 +1,5 @@
-//! The unit that, after a reboot, finishes or undoes what the reboot interrupted, without waiting for an operator.
+//! The systemd unit that finishes or undoes, after a reboot, the operation that the reboot interrupted. It does not wait
+//! for an operator.
 
 use std::path::Path;
 

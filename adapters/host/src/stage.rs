@@ -1,5 +1,4 @@
-//! Making a release: everything up to the moment when it is complete and durable beside the current one. Nothing that
-//! runs is touched.
+//! Makes a release, until it is complete and durable beside the current one. Nothing that runs is touched.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ use crate::site::Site;
 use crate::template::{self, Template};
 use crate::tree::Tree;
 
-/// So much stays free for everybody else, in bytes and in inodes: a full disk is worse than an old release.
+/// So much of the disk stays free, in bytes and in inodes: a full disk is worse for the host than an old release.
 const BYTES_KEPT: u64 = 64 << 20;
 const INODES_KEPT: u64 = 1024;
 

@@ -1,7 +1,7 @@
-//! Where a host may lose power: every single change that the program makes to its disk, or orders from systemd, is
+//! The points at which a host may lose power: every change that the program makes to the disk, or orders from systemd, is
 //! a step. Tests stop the program after each of them.
 
-/// Is told after each step.
+/// Is called after each step.
 pub trait Steps {
     /// `step` was just done. Its name says what and, for people, where.
     fn reached(&self, step: &str);
@@ -10,7 +10,7 @@ pub trait Steps {
     fn recorded(&self, _line: &str) {}
 }
 
-/// Nobody is told.
+/// Ignores all steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 

@@ -21,7 +21,7 @@ use crate::system::{System, UnitState};
 
 /// systemd's own time-outs end a start or stop after 90 s unless the unit says otherwise.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// So long a lost connection to systemd is made anew. It was seen to be lost for some 100 ms while a host boots.
+/// For so long a lost connection to systemd is retried. While a host boots it was seen to be lost for some 100 ms.
 const RECONNECT_WITHIN: Duration = Duration::from_secs(30);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(200);
 /// What systemctl says when its connection to systemd is lost or cannot be made.
@@ -40,7 +40,7 @@ fn is_disconnected(words: &str) -> bool {
     DISCONNECTED.iter().any(|known| words.contains(known))
 }
 
-/// So much of what a command says goes into a cause.
+/// So many bytes of a command's output go into a cause.
 const WORDS_MAX: u64 = 2048;
 
 /// systemd on this machine.
@@ -57,8 +57,8 @@ impl Systemd {
         Self { program, start: Instant::now() }
     }
 
-    /// Calls systemctl. While the host boots, systemd drops connections; what was asked for is then asked again, and
-    /// all that is asked here may be done twice.
+    /// Calls systemctl. While the host boots, systemd drops connections; the call is then repeated. Every call that is made
+    /// here may be done twice.
     fn systemctl<const N: usize>(&self, arguments: [&str; N]) -> Result<String> {
         let deadline = self.now() + RECONNECT_WITHIN;
         loop {
@@ -111,8 +111,8 @@ impl Systemd {
     }
 }
 
-/// What a command that has ended said, as far as it is of use. It cannot block: a pipe holds more than that, and a command
-/// that said more than a pipe holds was killed.
+/// The beginning of the output of a command that has ended. Reading it cannot block: a pipe holds more than that, and a
+/// command that printed more than a pipe holds was killed.
 fn words(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {

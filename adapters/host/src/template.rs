@@ -1,5 +1,5 @@
-//! Rendering of templates, in a process of its own that may use little memory and little time: a template of one line
-//! can ask for a terabyte, and no language-level limit catches every way to do so.
+//! Renders templates, in a process of its own that may use little memory and little time: a template of one line can ask
+//! for a terabyte, and no limit inside the template language catches every way to do so.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

@@ -1,5 +1,5 @@
-//! A directory that is filled with contents from outside. It remembers all that it made, and makes nothing through a
-//! link, over something that is there, or outside itself: whatever the contents say.
+//! A directory that is filled with untrusted contents. It remembers everything that it made. It never writes through a
+//! link, over an existing file, or outside itself, whatever names the contents have.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,9 +27,9 @@ pub(crate) struct Tree<'a> {
     root: PathBuf,
     entries: BTreeMap<String, EntryKind>,
     bytes: u64,
-    /// So many bytes may be written before the disk is too full.
+    /// The bytes that may be written before the disk is too full.
     room: u64,
-    /// What is to blame for contents that cannot be made.
+    /// The kind of the cause when contents cannot be made.
     blame: CauseKind,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Tree<'a> {
         Ok(Self { disk, root, entries: BTreeMap::new(), bytes: 0, room, blame: CauseKind::ArchiveRefused })
     }
 
-    /// From now on `blame` is to blame.
+    /// From now on contents that cannot be made are a cause of the kind `blame`.
     pub(crate) fn blame(&mut self, blame: CauseKind) {
         self.blame = blame;
     }
@@ -185,9 +185,9 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Whether a link at `path` to `target` leads to a place inside. `..` is taken only at the start: after a name, which
-/// may be another link, nobody knows where it leads. Since that holds for all links, following several of them
-/// stays inside as well.
+/// Whether a link at `path` to `target` leads to a place inside. `..` is accepted only at the start: after a name, which
+/// may be another link, its meaning is unknown. Since that holds for all links, following several of them stays inside as
+/// well.
 fn stays_inside(path: &str, target: &str) -> bool {
     if target.is_empty() || target.starts_with('/') || target.len() > 1024 || target.contains('\0') {
         return false;

@@ -1,4 +1,4 @@
-//! Whether an operation is acceptable at all, before anything is done about it.
+//! Validates an operation before anything is done.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const SECONDS_MAX: u32 = 24 * 3600;
 /// Where no link is made: these are not directories on a disk.
 const UNREAL: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
 
-/// Judges who orders.
+/// Validates the names in a fence.
 pub(crate) fn check_fence(fence: &Fence) -> Result<()> {
     let fine =
         |text: &str| !text.is_empty() && text.len() <= 253 && text.bytes().all(|b| b.is_ascii_graphic());
@@ -37,7 +37,7 @@ pub(crate) fn check_fence(fence: &Fence) -> Result<()> {
     Ok(())
 }
 
-/// Judges an operation on a host of `architecture`.
+/// Validates an operation on a host of `architecture`.
 pub(crate) fn check(operation: &Operation, architecture: Architecture, layout: &Layout) -> Result<()> {
     if !is_object_name(&operation.component) {
         return Err(failure::invalid(format!("component {:?} is not an object's name", operation.component)));
@@ -167,7 +167,7 @@ fn check_removal(removal: &Removal, layout: &Layout) -> Result<()> {
     removal.paths.iter().try_for_each(|path| check_removed(path, layout))
 }
 
-/// Judges a path that is to be deleted with all that is in it.
+/// Validates a path that is to be deleted with all that is in it.
 pub(crate) fn check_removed(path: &str, layout: &Layout) -> Result<()> {
     let place = layout.on_host(path);
     let is_own = place.starts_with(layout.root()) || layout.root().starts_with(&place);

@@ -18,7 +18,7 @@ use crate::system::{System, UnitState, running_binary};
 /// How a component without a probe is judged: its unit must run, as one process, for three seconds.
 const UNIT_ONLY: Patience = Patience { period: 1, threshold: 4, deadline: 60 };
 
-/// How a release is judged that is to be restored: it has proven itself before.
+/// How a restored release is judged: its probe has succeeded before, so only its unit has to run.
 const RESTORED: Patience = Patience { period: 1, threshold: 1, deadline: 30 };
 
 /// How often something must succeed, and by when, in seconds.
@@ -85,7 +85,7 @@ enum Attempt {
     Hopeless(String),
 }
 
-/// One look at the component; gives the process that its unit consists of.
+/// Checks the component once; returns the main process of its unit.
 fn attempt(
     site: &Site<'_>,
     manifest: &Manifest,
@@ -121,7 +121,7 @@ fn unhealthy(detail: &str) -> Cause {
     Cause::new(CauseKind::ProbeFailed, detail)
 }
 
-/// Tries once; says what is wrong.
+/// Probes once; the error says what is wrong.
 fn try_once(
     check: &ProbeCheck,
     timeout: Duration,

@@ -1,8 +1,8 @@
-//! The dead-man switch: a release that could cut the host off is taken back unless somebody comes in time, over a new
-//! connection, and confirms that the host can be reached.
+//! The dead-man switch: a release that could cut the host off is taken back unless the operator confirms in time, over a
+//! new connection, that the host can be reached.
 //!
-//! No process waits for that. The alarm is set with the system before the journal says that the operation waits, so that
-//! whoever is killed in between leaves an alarm that finds nothing to do, and never a wait without an end.
+//! No process waits for that; a timer of the system does. It is set before the journal says that the operation waits: a
+//! process that is killed in between leaves a timer that finds nothing to do, and never a wait without an end.
 
 use std::time::Duration;
 
@@ -30,12 +30,12 @@ impl Execution<'_> {
                 let detail = format!("nobody has confirmed within {seconds} s that the host can be reached");
                 return self.restore(release, before, Cause::new(CauseKind::NotConfirmed, detail));
             }
-            // Nobody knows whether its alarm is set still; two do no harm.
+            // Its alarm may be gone, and that cannot be asked. A second one does no harm.
             Some(until) => return self.set_alarm(until.saturating_sub(now)),
             None => window,
         };
         if let Err(cause) = self.set_alarm(left) {
-            // What nothing will take back must not stay.
+            // Without an alarm nothing would take the release back, so it must not stay.
             return self.restore(release, before, cause);
         }
         let until = u64::try_from((now + left).as_millis()).unwrap_or(u64::MAX);

@@ -1,11 +1,11 @@
-//! The way to the new release: it is made, swapped in, brought up and probed, and stays.
+//! The steps forward: the new release is made, swapped in, started and probed, and stays.
 
 use seaworthy_api::host::wire::Release;
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::Rollback;
 use seaworthy_model::host::{Drift, OperationState};
 
-use super::{Before, Execution, Half, Way};
+use super::{Before, Direction, Execution, Progress};
 use crate::failure::Result;
 use crate::journal::Step;
 use crate::links;
@@ -36,7 +36,7 @@ impl Execution<'_> {
         }
     }
 
-    /// All that can be done before anything that runs is touched.
+    /// Does everything that touches nothing that runs.
     fn prepare(&mut self, release: &Release, before: &Before) -> Result<Manifest> {
         let component = &self.operation.component;
         let manifest = match stage::find_intact(self.site, component, release)? {
@@ -61,7 +61,7 @@ impl Execution<'_> {
         Ok(manifest)
     }
 
-    /// Takes back what [`Self::prepare`] did. The release that was current is so still.
+    /// Undoes [`Self::prepare`]. The current release is still the old one.
     pub(super) fn undo(&self, release: &Release, before: &Before) -> Result<()> {
         let kept = before.manifest.as_ref().map_or(&[][..], |manifest| &manifest.links);
         self.site.disk().remove_temporary(&self.site.layout.current(&self.operation.component))?;
@@ -72,14 +72,14 @@ impl Execution<'_> {
     /// The new release is the current one: makes it run, and decides whether it stays.
     pub(super) fn activate(&mut self, release: &Release, manifest: &Manifest, before: &Before) -> Result<()> {
         match self.bring_up(manifest, before) {
-            Ok(Way::Gone) if release.recipe.content.confirm.is_some() => {
+            Ok(Progress::Done) if release.recipe.content.confirm.is_some() => {
                 self.await_confirmation(release, before)
             }
-            Ok(Way::Gone) => {
+            Ok(Progress::Done) => {
                 self.note(Step::Healthy)?;
                 self.finish(manifest, before)
             }
-            Ok(Way::Rebooting) => Ok(()),
+            Ok(Progress::Rebooting) => Ok(()),
             Err(cause) if manifest.rollback == Rollback::Unsafe && before.manifest.is_some() => {
                 let detail = format!("{}; it was left in place, since its rollback is Unsafe", cause.detail);
                 self.tidy()?;
@@ -89,19 +89,19 @@ impl Execution<'_> {
         }
     }
 
-    fn bring_up(&mut self, manifest: &Manifest, before: &Before) -> Result<Way> {
+    fn bring_up(&mut self, manifest: &Manifest, before: &Before) -> Result<Progress> {
         links::put_right(self.site, &manifest.links)?;
         let old = before.manifest.as_ref().and_then(|manifest| manifest.unit.as_ref());
         if let Some(old) = old.filter(|old| manifest.unit.as_ref().is_none_or(|unit| unit.name != old.name)) {
             self.stop(&old.name)?;
         }
         if manifest.unit.is_some() {
-            // Also when the text of the unit is the same: systemd may have read what somebody made of it by hand.
+            // Also when the text of the unit is the same: systemd may have loaded one that was edited by hand.
             self.reload()?;
         }
         let reboots = self.reboots(manifest, before)?;
-        if reboots && self.reboot(Half::There)? == Way::Rebooting {
-            return Ok(Way::Rebooting);
+        if reboots && self.reboot(Direction::Forward)? == Progress::Rebooting {
+            return Ok(Progress::Rebooting);
         }
         if let Some(unit) = &manifest.unit {
             let runs = if reboots { self.runs(unit)? } else { self.runs_already(unit)? };
@@ -114,11 +114,11 @@ impl Execution<'_> {
             }
         }
         verify::verify(self.site, manifest)?;
-        Ok(Way::Gone)
+        Ok(Progress::Done)
     }
 
-    /// Whether the unit of a release that is taken over runs as that release would have it: what it was started from has the
-    /// contents of the release, so there is nothing to start it anew for.
+    /// Whether the unit of an adopted release runs already: the files that it was started from have the contents of the
+    /// release, so it need not be restarted.
     pub(super) fn runs_already(&self, unit: &ServiceUnit) -> Result<bool> {
         let Some((paths, true)) = self.adopted() else { return Ok(false) };
         if !paths.contains(&links::unit_path(&unit.name)) {

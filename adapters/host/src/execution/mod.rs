@@ -1,6 +1,6 @@
-//! The execution of one operation, from the beginning or from wherever a crash left it.
+//! The execution of one operation, from the beginning or from the point where a crash left it.
 //!
-//! What a crash leaves is decided by the journal and one link:
+//! After a crash the journal and one link decide how it goes on:
 //!
 //! | the journal says | and | then |
 //! |---|---|---|
@@ -9,17 +9,17 @@
 //! | started ... linked | | undone: `Interrupted` |
 //! | swapping | `current/` is still the old release | undone: `Interrupted` |
 //! | swapping, swapped, restarted | `current/` is the new release | finished: brought up, probed, kept or restored |
-//! | rebooting | the same boot | the host is started anew |
+//! | rebooting | the same boot | the host is rebooted |
 //! | rebooting | another boot | that was done: finished as above |
 //! | confirming | the same boot, its time is not over | it goes on waiting |
 //! | confirming | the same boot, its time is over | the old release is restored: `Failed` |
-//! | confirming | another boot | finished as after the swap, and waits anew |
+//! | confirming | another boot | finished as after the swap, and waits again |
 //! | confirmed, healthy | | tidied: `Succeeded` |
 //! | restoring | | the old release is restored: `Failed` |
 //! | removing, stopped | | removed to the end, with its commands from the first on: `Succeeded` |
 //! | cleaned | | removed to the end: `Succeeded` |
 //!
-//! Every part of it may be repeated any number of times with the same result.
+//! Every step may be repeated any number of times with the same result.
 
 mod confirmation;
 mod install;
@@ -44,7 +44,7 @@ use crate::site::Site;
 use crate::stage;
 use crate::system::UnitState;
 
-/// Executes an accepted operation in this process, unless another executes already. Goes on with what was interrupted.
+/// Executes an accepted operation in this process, unless another process does already. Resumes one that was interrupted.
 pub(crate) fn execute(site: &Site<'_>, id: OperationId) -> Result<()> {
     let _lock = site.lock_execution()?;
     let mut journal = operations::journal(site, id)?;
@@ -70,19 +70,19 @@ struct Before {
     ran: bool,
 }
 
-/// How far a half of the way has been gone.
+/// How far an execution came in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// To its end.
-    Gone,
-    /// The host is about to be started anew; the next execution goes on from here.
+enum Progress {
+    /// To the end.
+    Done,
+    /// The host is about to reboot; the next execution goes on from here.
     Rebooting,
 }
 
-/// A half of the way: to the new release, or back from it to the old one.
+/// The direction of an execution: to the new release, or back from it to the old one. Each may reboot the host once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Half {
-    There,
+enum Direction {
+    Forward,
     Back,
 }
 
@@ -173,7 +173,7 @@ impl Execution<'_> {
         Ok(None)
     }
 
-    /// What of this release somebody else had installed before, and whether its unit ran.
+    /// The paths where this operation has found the files of the release already, not made by us, and whether its unit ran.
     fn adopted(&self) -> Option<(&[String], bool)> {
         self.journal.lines().iter().find_map(|line| {
             if let Step::Adopting { paths, ran } = &line.step { Some((&paths[..], *ran)) } else { None }
@@ -189,7 +189,7 @@ impl Execution<'_> {
         if ending.succeeded { Ok(()) } else { Err(ending.complaint(invocation)) }
     }
 
-    /// Removes whatever is neither the current release nor the one before it.
+    /// Removes every release but the current one and the one before it.
     fn tidy(&self) -> Result<()> {
         let (disk, layout) = (self.site.disk(), &self.site.layout);
         let component = &self.operation.component;
@@ -219,7 +219,7 @@ impl Execution<'_> {
         links::of(self.site, &self.operation.component, &release.recipe.content)
     }
 
-    /// Of the links of a release those that this operation has made or will make: not what stood in their places.
+    /// The links of a release that this operation makes: not those whose place was taken by an adopted file.
     fn links_made(&self, release: &Release) -> Vec<HostLink> {
         let (found, _) = self.adopted().unwrap_or_default();
         self.links_of(release).into_iter().filter(|link| !found.contains(&link.path)).collect()

@@ -1,13 +1,12 @@
 //! Reboots that a release needs when it comes or goes.
 
-use super::{Before, Execution, Half, Way};
+use super::{Before, Direction, Execution, Progress};
 use crate::failure::Result;
 use crate::journal::Step;
 use crate::manifest::Manifest;
 
 impl Execution<'_> {
-    /// Whether the host has to be started anew before the change is done: not for the repair of what is there, and not for
-    /// what somebody else had installed the same.
+    /// Whether the change needs a reboot of the host. A repair does not, and neither does a release that is adopted as it is.
     pub(super) fn reboots(&self, manifest: &Manifest, before: &Before) -> Result<bool> {
         let old = before.manifest.as_ref();
         if old.is_some_and(|old| old.release == manifest.release)
@@ -24,27 +23,27 @@ impl Execution<'_> {
             })
     }
 
-    /// Starts the host anew, once for each half of the way. That it was is proven by the id of its boot alone.
-    pub(super) fn reboot(&mut self, half: Half) -> Result<Way> {
+    /// Reboots the host, once in each direction. Only another boot id proves that it was rebooted.
+    pub(super) fn reboot(&mut self, direction: Direction) -> Result<Progress> {
         let boot = self.site.system.boot()?;
         let lines = self.journal.lines();
         let back = lines.iter().position(|line| matches!(line.step, Step::Restoring { .. }));
-        let since = match half {
-            Half::There => 0,
-            Half::Back => back.unwrap_or(lines.len()),
+        let since = match direction {
+            Direction::Forward => 0,
+            Direction::Back => back.unwrap_or(lines.len()),
         };
         let mut ordered = lines[since..].iter().filter(|line| line.step == Step::Rebooting);
         if ordered.clone().any(|line| line.boot != boot) {
             if !lines[since..].iter().any(|line| line.step == Step::Rebooted) {
                 self.note(Step::Rebooted)?;
             }
-            return Ok(Way::Gone);
+            return Ok(Progress::Done);
         }
         if ordered.next().is_none() {
             self.note(Step::Rebooting)?;
         }
         self.site.system.reboot()?;
         self.site.disk().step("reboot");
-        Ok(Way::Rebooting)
+        Ok(Progress::Rebooting)
     }
 }

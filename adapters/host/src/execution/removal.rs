@@ -51,8 +51,8 @@ impl Execution<'_> {
         disk.remove_tree(&layout.manifests(component))
     }
 
-    /// Takes a component out of the life of the host, and what it left there. Nothing of it may count on being done only
-    /// once: a reboot starts the unit again as long as it is linked.
+    /// Stops a component, and removes its links and what it left on the host. Every step may be repeated: a reboot starts the
+    /// unit again as long as it is linked.
     fn clean_up(&mut self, manifest: &Manifest) -> Result<()> {
         let removal = manifest.removal.clone().unwrap_or_default();
         if let Some(unit) = &manifest.unit {

@@ -1,10 +1,10 @@
-//! The way back: the new release goes, and what was there before is there again.
+//! The steps back: the new release goes, and what was there before is there again.
 
 use seaworthy_api::host::wire::Release;
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::OperationState;
 
-use super::{Before, Execution, Half, Way};
+use super::{Before, Direction, Execution, Progress};
 use crate::failure::Result;
 use crate::journal::Step;
 use crate::links;
@@ -17,8 +17,8 @@ impl Execution<'_> {
     pub(super) fn restore(&mut self, release: &Release, before: &Before, cause: Cause) -> Result<()> {
         self.note(Step::Restoring { cause: cause.clone() })?;
         let cause = match self.go_back(release, before) {
-            Ok(Way::Gone) => cause,
-            Ok(Way::Rebooting) => return Ok(()),
+            Ok(Progress::Done) => cause,
+            Ok(Progress::Rebooting) => return Ok(()),
             Err(why) => {
                 let detail = format!("{}; going back failed: {}", cause.detail, why.detail);
                 Cause::new(CauseKind::RollbackFailed, detail)
@@ -28,16 +28,16 @@ impl Execution<'_> {
         self.end(OperationState::Failed(cause))
     }
 
-    fn go_back(&mut self, release: &Release, before: &Before) -> Result<Way> {
+    fn go_back(&mut self, release: &Release, before: &Before) -> Result<Progress> {
         match &before.manifest {
             Some(old) => self.put_back(release, old)?,
             None => self.give_back(release)?,
         }
         let has_rebooted = self.journal.lines().iter().any(|line| line.step == Step::Rebooted);
-        if has_rebooted && self.reboot(Half::Back)? == Way::Rebooting {
-            return Ok(Way::Rebooting);
+        if has_rebooted && self.reboot(Direction::Back)? == Progress::Rebooting {
+            return Ok(Progress::Rebooting);
         }
-        let Some(old) = &before.manifest else { return Ok(Way::Gone) };
+        let Some(old) = &before.manifest else { return Ok(Progress::Done) };
         match &old.unit {
             Some(unit) if before.ran => {
                 self.site.system.restart(&unit.name)?;
@@ -47,10 +47,10 @@ impl Execution<'_> {
             Some(unit) => self.stop(&unit.name)?,
             None => {}
         }
-        Ok(Way::Gone)
+        Ok(Progress::Done)
     }
 
-    /// The old release is the current one again; what runs is not started anew yet.
+    /// Makes the old release the current one again. Its unit is not restarted yet.
     fn put_back(&self, release: &Release, old: &Manifest) -> Result<()> {
         let new = self.links_of(release);
         let unit = release.recipe.content.unit.as_ref();
@@ -67,7 +67,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Nothing of ours was there before: what somebody else had installed is his again, and the rest goes.
+    /// There was no release of ours before: adopted files are restored, and the rest goes.
     fn give_back(&self, release: &Release) -> Result<()> {
         let (found, ran) = self.adopted().unwrap_or_default();
         links::give_back(self.site, &self.links_of(release), found)?;

@@ -41,12 +41,12 @@ pub(super) fn apply(site: &Site<'_>, request: &Request, operation: &Operation) -
             accept(site, memory, operation)?;
         }
     }
-    // It was accepted, now or before: whatever goes wrong from here on, nobody may take it for not begun.
+    // The operation was accepted, now or before. An error from here on must not look as if it had not begun.
     let is_followed = |state: &OperationState| *state == OperationState::Running;
     Ok(reply::follow(site, request, id, is_followed).unwrap_or(Answer::Pending))
 }
 
-/// Sees to it that an operation that was accepted before goes on.
+/// Resumes an operation that was accepted before.
 fn attach(site: &Site<'_>, memory: &Memory, verdict: &Verdict) -> Result<()> {
     if *verdict == Verdict::Remember {
         memory.write(site.disk(), &site.layout)?;
@@ -60,12 +60,12 @@ fn accept(site: &Site<'_>, mut memory: Memory, operation: &Operation) -> Result<
     validation::check(operation, facts::architecture()?, &site.layout)?;
     let order = serde_json::to_vec(operation).map_err(|error| failure::host(error.to_string()))?;
     resume::arm(site)?;
-    // In this order: without its first line of journal an operation was never heard of, and with it, it is complete.
+    // In this order: the first line of the journal makes the operation known, so its order has to be stored by then.
     memory.latest = Some(id);
     memory.write(site.disk(), &site.layout)?;
     site.disk().replace(&site.layout.order(id), &order, 0o600)?;
     operations::journal(site, id)?.write(site.disk(), Step::Accepted)?;
-    // What goes wrong now is found out by whoever asks next: the journal says how far it came.
+    // An error from here on is not lost: the next request reads in the journal how far the operation came.
     let _ = match site.system.detach(&site.layout, id, operations::persists(operation)) {
         Ok(()) => await_execution(site, id),
         Err(cause) => give_up(site, id, cause),
@@ -73,8 +73,8 @@ fn accept(site: &Site<'_>, mut memory: Memory, operation: &Operation) -> Result<
     Ok(())
 }
 
-/// Ends an operation whose execution could not be started; one that was started all the same, by a call whose
-/// answer was lost, goes on.
+/// Ends an operation whose execution could not be started. An execution may have been started although the call failed;
+/// then it goes on.
 fn give_up(site: &Site<'_>, id: OperationId, cause: Cause) -> Result<()> {
     let Some(_lock) = site.try_lock_execution()? else { return Ok(()) };
     let mut journal = operations::journal(site, id)?;
@@ -84,7 +84,7 @@ fn give_up(site: &Site<'_>, id: OperationId, cause: Cause) -> Result<()> {
     journal.write(site.disk(), Step::Ended { state: OperationState::Failed(cause) })
 }
 
-/// Waits until the execution has begun, so that nobody who comes next takes it for dead.
+/// Waits until the execution has begun, so that the next request does not take it for dead.
 fn await_execution(site: &Site<'_>, id: OperationId) -> Result<()> {
     let deadline = site.system.now() + PATIENCE;
     while site.system.now() < deadline {

@@ -14,7 +14,7 @@ use crate::memory::Verdict;
 use crate::site::Site;
 use crate::validation;
 
-/// Sees to it that a key waits for a certificate, unless there is one already; that host is not claimed for it.
+/// Makes a key that waits for a certificate, unless there is a certificate already: then the host is not claimed either.
 pub(super) fn request(site: &Site<'_>, request: &Request, wanted: &CertificateRequest) -> Result<Answer> {
     let node = check(site, request, &wanted.path)?;
     let _lock = admission::open(site)?;
@@ -39,7 +39,7 @@ pub(super) fn request(site: &Site<'_>, request: &Request, wanted: &CertificateRe
     reply::done(site, request, &memory, memory.latest)
 }
 
-/// Puts a certificate into its place, if it is for the key that waits.
+/// Installs a certificate, if it is for the key that waits.
 pub(super) fn install(site: &Site<'_>, request: &Request, file: &CertificateFile) -> Result<Answer> {
     let node = check(site, request, &file.path)?;
     let _lock = admission::open(site)?;
@@ -65,7 +65,7 @@ pub(super) fn install(site: &Site<'_>, request: &Request, file: &CertificateFile
     }
     if let Some(pending) = record.pending.take_if(|_| waits) {
         identity::put(site, &mut record, &pending, &file.certificate)?;
-        // Before the key is forgotten, by which this would be done once more.
+        // Before the key is forgotten: after a crash the key makes this happen again.
         identity::note(site, Step::CertificateInstalled { key: offered.key, not_after: offered.not_after })?;
         record.write(site)?;
     }

@@ -11,7 +11,8 @@ use crate::journal::{self, Step};
 use crate::operations;
 use crate::site::Site;
 
-/// Confirms an operation that waits for that, and follows it to its end. One that is over is answered with how it ended.
+/// Confirms an operation that waits for it, and follows it to its end. An operation that is over is answered with its
+/// outcome.
 pub(super) fn confirm(site: &Site<'_>, request: &Request, id: OperationId) -> Result<Answer> {
     {
         let _lock = admission::open(site)?;
@@ -26,7 +27,7 @@ pub(super) fn confirm(site: &Site<'_>, request: &Request, id: OperationId) -> Re
     }
     match operations::state(site, id)? {
         OperationState::Running if has_step(site, id, |step| *step == Step::Confirmed)? => {
-            // What is left is tidying. Should this process be killed, whoever asks next wakes another one.
+            // Only tidying is left. If this process is killed, the next request starts another execution.
             let _ = execution::execute(site, id);
         }
         OperationState::Running if !has_step(site, id, |step| matches!(step, Step::Restoring { .. }))? => {
@@ -42,8 +43,8 @@ pub(super) fn confirm(site: &Site<'_>, request: &Request, id: OperationId) -> Re
     Ok(reply::follow(site, request, id, OperationState::is_open).unwrap_or(Answer::Pending))
 }
 
-/// Writes the confirmation down, if the operation waits and its time is not over; whether it did. Whoever executes it
-/// writes as well, so this is done in its place.
+/// Writes the confirmation to the journal, if the operation waits and its time is not over; returns whether it did. The
+/// execution writes to the same journal, so its lock is taken.
 fn take_confirmation(site: &Site<'_>, id: OperationId) -> Result<bool> {
     if operations::state(site, id)? != OperationState::Unconfirmed {
         return Ok(false);

@@ -68,7 +68,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// What a person is told who asks on the host itself. Moves no fence.
+    /// The facts for a person who asks on the host itself. Moves no fence.
     ///
     /// # Errors
     /// When the host's own files cannot be read.
@@ -85,8 +85,7 @@ impl<'a> Host<'a> {
         operations::lines(&self.site, id)
     }
 
-    /// Executes an accepted operation in this process, unless another executes already. Goes on with what was
-    /// interrupted.
+    /// Executes an accepted operation in this process, unless another process does already. Resumes one that was interrupted.
     ///
     /// # Errors
     /// When the end of the operation could not be recorded.
@@ -105,8 +104,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Makes the host forget its owner, whoever that is: for a person who knows that the owner is gone. The fences stay.
-    /// Gives what was remembered; `None` when that was damaged.
+    /// Makes the host forget its owner, without a fence: for a person who knows that the owner is gone. The fences stay.
+    /// Returns the memory as it was; `None` when it was damaged.
     ///
     /// # Errors
     /// When the memory cannot be written.
@@ -120,8 +119,8 @@ impl<'a> Host<'a> {
 }
 
 fn report(site: &Site<'_>, request: &Request, operation: Option<OperationId>) -> Result<Answer> {
-    // Also where nobody ever worked: a late order of an older operator must not claim the host behind the back of the
-    // one that looked.
+    // Also on a host without an owner: the fence is remembered, so that a late order of an older operator cannot claim the
+    // host after this one has read it.
     let lock = admission::open(site)?;
     let memory = admission::judge(site, request)?;
     operations::resume_unfinished(site, &memory)?;
@@ -136,7 +135,7 @@ fn disown(site: &Site<'_>, request: &Request) -> Result<Answer> {
     if let Verdict::Refuse(cause) = verdict {
         return Err(cause);
     }
-    // Before the owner is forgotten: nobody comes back for what is left then.
+    // Before the owner is forgotten: after that no operator would come back to remove it.
     identity::remove(site)?;
     if verdict == Verdict::Remember {
         memory.write(site.disk(), &site.layout)?;

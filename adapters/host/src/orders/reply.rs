@@ -1,4 +1,4 @@
-//! What an order is answered with when it was accepted.
+//! The answers to orders that were accepted.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) fn done(
     Ok(Answer::Done(Box::new(facts)))
 }
 
-/// Waits as long as an operation is in a state that `is_followed`, and answers with what it came to.
+/// Waits as long as an operation is in a state that `is_followed`, and answers with its outcome.
 pub(super) fn follow(
     site: &Site<'_>,
     request: &Request,
