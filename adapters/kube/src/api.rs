@@ -1,4 +1,4 @@
-//! One request to the API server and its answer, and what it means when there is none.
+//! One request to the API server and its answer, and what a missing answer means.
 
 use std::error::Error as _;
 use std::io;
@@ -17,11 +17,11 @@ use crate::connect::{ConnectError, Connector};
 /// After this time a read is given up. Writes end with their action's deadline.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The API server, and who counts what is asked of it. Cheap to clone.
+/// The API server, and the tally of requests to it. Cheap to clone.
 #[derive(Clone)]
 pub struct Api {
     client: Client,
-    /// Makes clients with connections of their own; `None` when there is but the one.
+    /// Makes clients with connections of their own; `None` when there is only the one client.
     connector: Option<Arc<Connector>>,
     tally: Arc<dyn Tally>,
 }
@@ -74,7 +74,7 @@ impl Failure {
         matches!(self, Self::Answered { code: 410, .. })
     }
 
-    /// The word under which it is counted.
+    /// Its label in the tally.
     const fn label(&self) -> &'static str {
         match self {
             Self::NotSent(_) => "not_sent",
@@ -105,7 +105,7 @@ impl From<kube::Error> for Failure {
     }
 }
 
-/// What an API server says of the disruption budget that does not allow an eviction: only its causes name the budget.
+/// The message about the disruption budget that does not allow an eviction. The budget's name is in the causes only.
 fn budget(status: &kube::core::Status) -> Option<String> {
     let causes = &status.details.as_ref().filter(|_| status.code == 429)?.causes;
     causes.iter().find(|cause| cause.reason == "DisruptionBudget").map(|cause| cause.message.clone())
@@ -136,7 +136,7 @@ fn never_left(error: &kube::Error) -> bool {
     false
 }
 
-/// The causes of an error in one line; the outermost words say only where in the library it arose.
+/// The causes of an error in one line. The outermost message is left out: it only says where in the library it arose.
 fn chain(error: &kube::Error) -> String {
     let mut text = String::new();
     let mut cause = error.source();
@@ -166,9 +166,9 @@ impl Api {
         Ok(Self { client: connector.client()?, connector: Some(Arc::new(connector)), tally })
     }
 
-    /// The same over a new connection: behind one address there may be several API servers, and whoever keeps his connection
-    /// keeps talking to one of them.
-    pub(crate) fn anew(&self) -> Result<Self, Failure> {
+    /// The same over a new connection. Behind one address there may be several API servers, and a connection that is kept
+    /// always reaches the same one.
+    pub(crate) fn over_new_connection(&self) -> Result<Self, Failure> {
         let client = match &self.connector {
             Some(connector) => connector.client().map_err(|error| Failure::NotSent(error.to_string()))?,
             None => self.client.clone(),

@@ -51,7 +51,7 @@ impl Connector {
     }
 }
 
-/// How to reach the API server that `kubeconfig` names; without one, the one whose pod this is.
+/// How to reach the API server that `kubeconfig` names; without a kubeconfig, that of the cluster whose pod this is.
 ///
 /// # Errors
 /// When the settings cannot be used. The API server itself is not asked.

@@ -6,7 +6,7 @@
 //!   API server <--one request-- write <-- Request <-- Action -------------------- engine
 //! ```
 //!
-//! Nothing here tries again by itself but a watch: whether a write is sent anew is the engine's decision.
+//! Only watches retry by themselves: whether a write is sent again is the engine's decision.
 
 mod api;
 mod cluster;

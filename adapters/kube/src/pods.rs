@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::api::{Api, Failure, JSON, request};
 
-/// Lists the pods that `query` asks for. It changes nothing, so whatever goes wrong may be tried again.
+/// Lists the pods that `query` asks for. It changes nothing, so every failure may be retried.
 pub(crate) async fn list(api: &Api, query: &PodQuery, deadline: Instant) -> Outcome {
     let mut pods: Vec<PodFacts> = Vec::new();
     let mut token = String::new();
@@ -24,7 +24,7 @@ pub(crate) async fn list(api: &Api, query: &PodQuery, deadline: Instant) -> Outc
                 tracing::error!(node = query.node, code, message, "the pods of a Node cannot be listed");
                 return Outcome::Refused(Cause::new(CauseKind::ApiRefused, message));
             }
-            // Also when the list has grown too old to go on with: it begins anew.
+            // Also when the list has expired between two pages: the retry starts from the first page.
             Err(failure) => {
                 return Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, failure.to_string()));
             }

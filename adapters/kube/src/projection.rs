@@ -1,7 +1,7 @@
-//! From what watches tell to what the engine observes.
+//! Turns the updates of watches into the observations of the engine.
 //!
-//! Of every kind it is remembered which objects the engine knows, one byte each: when a list is complete, those that
-//! were not in it are reported as gone. That is all that is kept of objects here.
+//! It remembers which objects of each kind the engine knows, one byte each: when a list is complete, those that were not
+//! in it are reported as gone. Nothing else of an object is kept here.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use seaworthy_model::package_version::SINGLETON;
 use crate::request;
 use crate::update::{Change, Update};
 
-/// The state between watches and the engine. Owned by whoever drives the engine.
+/// The state between watches and the engine. The drive loop owns it.
 #[derive(Debug, Default)]
 pub struct Projection {
     names: Names,
@@ -49,12 +49,12 @@ impl Projection {
         &self.names
     }
 
-    /// The names that ids stand for, to add some. Whoever does so announces them.
+    /// The names that ids stand for, to add some. The caller announces the new ones to the engine.
     pub const fn names_mut(&mut self) -> &mut Names {
         &mut self.names
     }
 
-    /// Begins a new round of watches and returns its number: what earlier ones still tell is dropped.
+    /// Begins a new round of watches and returns its number: updates of earlier rounds are dropped from now on.
     pub fn restart(&mut self) -> u64 {
         self.generation += 1;
         self.troubles.clear();
@@ -78,7 +78,7 @@ impl Projection {
                 let seen = self.known.entry(kind).or_default().iter_mut();
                 seen.filter(|seen| **seen == Seen::Now).for_each(|seen| *seen = Seen::Before);
             }
-            // Of other signers there may be any number: nothing is remembered of them.
+            // There may be any number of requests to other signers: nothing is remembered of them.
             Change::Present(object) if !is_of_interest(&object) => {}
             Change::Present(object) => {
                 self.note(kind, &object.metadata().name, |_| Seen::Now);
@@ -88,7 +88,7 @@ impl Projection {
                 }
             }
             Change::Unreadable { name, why } => {
-                // What was known of it stays: that it cannot be understood does not make it disappear.
+                // Its last known state stays: an object that cannot be parsed still exists.
                 self.note(kind, &name, |seen| if seen == Seen::Never { seen } else { Seen::Now });
                 tracing::error!(
                     kind = kind.name(),
@@ -113,8 +113,8 @@ impl Projection {
         announced.chain(observations).collect()
     }
 
-    /// Reports what a complete list did not contain. Of the kinds with a single object that is said also when it never
-    /// existed.
+    /// Reports what a complete list did not contain. For the kinds with a single object it does so even when the object never
+    /// existed: the engine waits for that answer.
     fn complete(&mut self, kind: Kind, observations: &mut Vec<Observation>) {
         self.troubles.remove(&kind);
         let seen = self.known.entry(kind).or_default();
@@ -147,14 +147,14 @@ impl Projection {
         let index = match kind {
             Kind::Machine | Kind::Node => self.names.machine(name).index(),
             Kind::MachineComponent => self.names.version_object(name).index(),
-            // Nobody has told of it before: then it is none of ours, or it is about to be told of.
+            // Not known yet: it is not ours, or its name is about to be announced.
             Kind::CertificateSigningRequest => match self.names.find_certificate_request(name) {
                 Some(id) => id.index(),
                 None if change(Seen::Never) != Seen::Now => return,
                 None => self.names.certificate_request(name).index(),
             },
             Kind::Event => return,
-            // Others of these kinds mean nothing here.
+            // Other objects of these kinds do not matter here.
             Kind::ClusterPackageVersion | Kind::Lease if single(kind) != Some(name) => return,
             Kind::ClusterPackageVersion | Kind::Lease => 0,
         };

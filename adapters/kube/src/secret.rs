@@ -46,7 +46,7 @@ pub enum SecretError {
         /// What is wrong with it.
         why: String,
     },
-    /// The API server does not say.
+    /// The API server does not answer.
     #[error("Secret {NAMESPACE}/{name} cannot be read: {failure}")]
     Unavailable {
         /// Its name.
@@ -74,7 +74,7 @@ impl Secrets {
     /// The private key in the Secret `name`.
     ///
     /// # Errors
-    /// When there is none, or the API server does not say.
+    /// When there is none, or the API server does not answer.
     pub async fn private_key(&self, name: &str) -> Result<Vec<u8>, SecretError> {
         if let Some(key) = self.recall(name) {
             return Ok(key);
@@ -86,7 +86,7 @@ impl Secrets {
         let path = format!("/api/v1/namespaces/{NAMESPACE}/secrets/{name}");
         let mut secret: Secret = self.api.get("get", &path).await.map_err(|failure| match failure {
             Failure::Answered { code: 404, .. } => SecretError::Missing(name.to_owned()),
-            // The words of a parser may quote what it read.
+            // A parser's message may quote the key.
             Failure::Unreadable(_) => invalid("is not a Secret".into()),
             Failure::NotSent(_) | Failure::Lost(_) | Failure::Answered { .. } | Failure::Budget(_) => {
                 SecretError::Unavailable { name: name.to_owned(), failure }

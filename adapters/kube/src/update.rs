@@ -1,39 +1,39 @@
-//! What watches tell.
+//! The updates that watches send.
 
 use seaworthy_api::object::Resource;
 use seaworthy_model::id::Kind;
 use serde::Deserialize;
 
-/// One thing that a watch has to tell.
+/// One update of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// The round of watches that it comes from. Rounds are numbered upwards; of the first, 0, is only the Lease.
     pub generation: u64,
     /// The kind that was watched.
     pub kind: Kind,
-    /// What.
+    /// What changed.
     pub change: Change,
 }
 
-/// What a watch has to tell.
+/// What a watch reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A complete list begins.
     ListBegan,
     /// The object is like this now.
     Present(Resource),
-    /// The object of this name exists, and cannot be understood.
+    /// The object of this name exists, and cannot be parsed.
     Unreadable {
         /// Its name.
         name: String,
-        /// Why, with the place.
+        /// Why, with the place in its JSON.
         why: String,
     },
     /// The object of this name is gone.
     Gone(String),
     /// The list is complete: what was not in it does not exist.
     ListEnded,
-    /// The kind cannot be watched at present, and why. Told once, not for every attempt.
+    /// The kind cannot be watched at present, and why. Sent once, not for every attempt.
     Failing(String),
     /// The kind is watched.
     Working,
@@ -54,7 +54,7 @@ struct BareMetadata {
 }
 
 impl Change {
-    /// The object of `kind` in `json`. One object that cannot be understood must not hide all others.
+    /// The object of `kind` in `json`. One object that cannot be parsed must not hide all others.
     pub(crate) fn of(kind: Kind, json: &str) -> Self {
         match read(kind, json) {
             Ok(resource) => Self::Present(resource),
@@ -65,7 +65,7 @@ impl Change {
         }
     }
 
-    /// The end of the object in `json`.
+    /// The deletion of the object in `json`.
     pub(crate) fn gone(json: &str) -> Result<Self, serde_json::Error> {
         Ok(Self::Gone(serde_json::from_str::<Bare>(json)?.metadata.name))
     }

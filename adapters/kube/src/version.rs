@@ -10,9 +10,9 @@ use tokio::time::sleep;
 
 use crate::api::{Api, Failure};
 
-/// After a round that failed, the next one begins so much later.
+/// The wait after a round that failed.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
-/// So many questions of a round may fail: one of three API servers may be down.
+/// So many requests of a round may fail: one of three API servers may be down.
 const FAILURES_MAX: u32 = ApiServers::ROUND;
 
 /// Asks for ever.
@@ -28,7 +28,7 @@ struct Version {
 }
 
 impl Rounds {
-    /// Runs until nobody listens any more.
+    /// Runs until the receiver is dropped.
     pub(crate) async fn run(self) {
         let mut told = None;
         loop {
@@ -65,7 +65,7 @@ impl Rounds {
     }
 
     async fn ask(&self) -> Result<VersionNumber, Failure> {
-        let Version { git_version } = self.api.anew()?.get("get", "/version").await?;
+        let Version { git_version } = self.api.over_new_connection()?.get("get", "/version").await?;
         VersionNumber::of(&git_version)
             .ok_or_else(|| Failure::Unreadable(format!("{git_version:?} does not begin with three numbers")))
     }

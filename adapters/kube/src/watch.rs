@@ -33,7 +33,7 @@ const BACKOFF_MIN: Duration = Duration::from_millis(250);
 /// The longest wait after failures: what an operator adds to an outage of the API server.
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
-/// Follows one resource and tells `updates`.
+/// Follows one kind and sends its `updates`.
 pub(crate) struct Watch {
     pub(crate) api: Api,
     pub(crate) collection: Collection,
@@ -52,11 +52,11 @@ enum Step {
 
 /// Why a list or a watch did not come to its end.
 enum End {
-    /// Nobody listens any more.
+    /// The receiver was dropped.
     Closed,
-    /// Only a new list helps.
+    /// The version has expired: only a new list helps.
     Expired,
-    /// It did not work.
+    /// The request failed.
     Failed(Failure),
 }
 
@@ -97,7 +97,7 @@ struct Status {
 }
 
 impl Watch {
-    /// Runs until nobody listens any more.
+    /// Runs until the receiver is dropped.
     pub(crate) async fn run(self) {
         let mut version = None;
         let mut failures = Failures::default();
@@ -134,7 +134,7 @@ impl Watch {
         }
     }
 
-    /// Says once what does not work, not at every attempt.
+    /// Reports a failure once, not at every attempt.
     async fn report(&self, failures: &mut Failures, failure: &Failure) -> Result<(), End> {
         let kind = self.collection.kind.name();
         let message = if failure.is_not_found() {
@@ -163,7 +163,7 @@ impl Watch {
         loop {
             let page = self.page(&self.collection.list(PAGE, &token)).await?;
             if !began {
-                // Only now: a list that fails at once is not the beginning of anything.
+                // Not before the first page is there: a list that fails at once has not begun.
                 self.tell(Change::ListBegan).await?;
                 began = true;
             }
@@ -188,7 +188,7 @@ impl Watch {
         let path = self.collection.watch(version, WATCH_SPAN.as_secs());
         let stream = self.api.watch(&path).await?;
         self.tell(Change::Working).await?;
-        // What fails from here on is news, also when it is what failed before.
+        // A failure from here on is reported, even when it is the same as before.
         failures.message = None;
         let deadline = Instant::now() + WATCH_SPAN + WATCH_GRACE;
         let mut lines = Box::pin(stream).lines();
@@ -233,7 +233,7 @@ impl Watch {
             }
             other => return Err(Failure::Unreadable(format!("a watch event of type {other}")).into()),
         };
-        // Delivered first: a version is only gone on from when all before it has arrived.
+        // Sent first: the watch continues from a version only when everything before it was delivered.
         if let Some(change) = change {
             self.tell(change).await?;
         }

@@ -11,7 +11,7 @@ use crate::update::Update;
 use crate::version::Rounds;
 use crate::watch::Watch;
 
-/// The watches of one operator: its Lease from the start, everything when it is told to. They end when this is dropped.
+/// The watches of one operator: its Lease from the start, everything else on demand. They end when this is dropped.
 pub struct Watches {
     api: Api,
     updates: mpsc::Sender<Update>,
@@ -28,9 +28,9 @@ impl Watches {
         Self { api, updates, versions, tasks }
     }
 
-    /// Ends all watches, and lists and watches [`Kind::WATCHED`] and the Lease anew. From then on the API servers are also
-    /// asked for their version, now and every few minutes. What they tell carries `generation`, so
-    /// that what the previous ones told last can be recognised.
+    /// Ends all watches, and lists and watches [`Kind::WATCHED`] and the Lease again. From then on the API servers are also
+    /// asked for their version, now and every few minutes. Their updates carry `generation`, so that late updates of the
+    /// previous watches can be recognised.
     pub fn restart(&mut self, generation: u64) {
         self.tasks.abort_all();
         self.tasks = JoinSet::new();

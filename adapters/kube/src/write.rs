@@ -1,4 +1,4 @@
-//! Fenced writes, and what their ends mean.
+//! Fenced writes, and what their answers mean.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use tokio::time::Instant;
 use crate::api::{Api, Failure, request};
 use crate::pods;
 
-/// The name under which the API server notes who owns the fields.
+/// The field manager: the name under which the API server records who owns the fields.
 const MANAGER: &str = "seaworthy-operator";
 
-/// Words in a 5xx answer of an API server whose store did not answer in time: the write may have been committed.
+/// Part of the message of a 5xx answer when the store did not answer in time: the write may have been committed.
 const AMBIGUOUS: [&str; 3] = ["etcdserver:", "timed out", "timeout"];
 
-/// Sends `write`, once, and waits for the answer until `deadline`. What only asks is asked in as many pages as it takes.
+/// Sends `write`, once, and waits for the answer until `deadline`. A list is read in as many pages as it takes.
 pub async fn write(api: &Api, write: &Request, deadline: Instant) -> Outcome {
     if let Request::ListPods(query) = write {
         return pods::list(api, query, deadline).await;
@@ -63,7 +63,7 @@ async fn attempt(api: &Api, write: &Request, deadline: Instant) -> Result<Receip
     }
     let text = api.send(verb, request, limit).await?;
     if matches!(write, Request::DeleteNode(_) | Request::Evict(_)) {
-        // The answer is a status, and says no more than that it was accepted.
+        // The answer is a Status, which only says that the eviction was accepted.
         return Ok(Receipt::Nothing);
     }
     let unreadable = |why: String| Failure::Unreadable(why);
@@ -75,14 +75,14 @@ async fn attempt(api: &Api, write: &Request, deadline: Instant) -> Result<Receip
         .map_err(|_| unreadable("the resourceVersion is not a number".into()))
 }
 
-/// What the API server says when a `test` of a JSON patch does not hold, or its path does not lead anywhere. What is not
-/// acceptable for another reason is said to be invalid, with the field.
+/// The message of the API server when a `test` of a JSON patch does not hold, or its path does not exist. A patch that is
+/// refused for another reason is answered as invalid, with the field.
 const TEST_FAILED: &str = "the server rejected our request due to an error in our request";
 
-/// What it says when several disruption budgets cover a pod.
+/// Its message when several disruption budgets cover a pod.
 const SEVERAL_BUDGETS: &str = "more than one PodDisruptionBudget";
 
-/// What it means that a write did not end well. Where the write may have been committed, nothing else is said.
+/// The outcome of a write that failed. A write that may have been committed is always `Unknown`.
 fn classify(failure: Failure, write: &Request) -> Outcome {
     let creates = matches!(
         write,
@@ -101,9 +101,9 @@ fn classify(failure: Failure, write: &Request) -> Outcome {
             500 if matches!(write, Request::Evict(_)) && message.contains(SEVERAL_BUDGETS) => {
                 Outcome::Refused(Cause::new(CauseKind::DisruptionBudget, message))
             }
-            // What a creation does not find is its namespace.
+            // 404 on a creation: its namespace does not exist.
             404 if creates => Outcome::Refused(Cause::new(CauseKind::ApiRefused, message)),
-            // Not there any more, not there as it was, or there already.
+            // The object is gone, has changed, or exists already.
             404 | 409 | 410 => Outcome::Stale,
             // 401: our credentials are being renewed.
             401 | 408 | 429 => unavailable(words),

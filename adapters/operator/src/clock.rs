@@ -37,7 +37,7 @@ impl Clock {
             self.read = monotonic;
         } else {
             self.last = paced;
-            // Whole steps only: what is less than a millisecond must not get lost in many short ones.
+            // Whole milliseconds only: the rest must not get lost in many short steps.
             self.read += elapsed;
         }
         let ahead = self.last.since(wall) > AHEAD;
@@ -50,7 +50,7 @@ impl Clock {
 
     /// The instant at which this clock will show `at`, if the wall clock is left alone.
     pub(crate) fn instant(&self, at: Timestamp) -> Instant {
-        // Far futures are cut: nobody waits for a month, and an overflow would be a panic.
+        // Far futures are cut off: no wait lasts a month, and an overflow would panic.
         const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
         self.read + at.since(self.last).min(MONTH)
     }

@@ -6,7 +6,7 @@
 //!   signals --stop-----> +-----------+ --> health, metrics, logs
 //! ```
 //!
-//! Whatever has arrived is taken in before the engine decides, so that it never decides on less than is known.
+//! All messages that have arrived are observed before the engine decides, so that it never decides on less than is known.
 
 use std::sync::Arc;
 
@@ -33,18 +33,17 @@ use crate::health::PULSE;
 use crate::labels;
 use crate::status::{self, Status};
 
-/// So many messages of each kind are taken in before the engine decides. Bounds how long a decision waits while a
-/// long list pours in.
+/// So many messages of each kind are observed before the engine decides. Bounds how long a decision waits while a long
+/// list arrives.
 const BATCH: usize = 4096;
 
 /// After a refused turn the engine is not asked again for so long: it may well order the same once more.
 const REFUSAL_PAUSE: Duration = Duration::from_secs(1);
 
-/// Executors give up by at most this much before the deadline, so that what they know arrives before it is too late
-/// to count.
+/// Executors give up by at most this much before the deadline, so that their answer still arrives in time to count.
 const MARGIN_MAX: Duration = Duration::from_millis(250);
 
-/// The judge of turns: [`seaworthy_check::check`], except in tests of what follows from a refusal.
+/// Judges turns: [`seaworthy_check::check`], except in tests of what follows from a refusal.
 pub(crate) type Judge = fn(&World, &Turn) -> Vec<Breach>;
 
 /// Why the loop ended.
@@ -84,7 +83,7 @@ pub(crate) struct Drive<X> {
     wake: Option<Timestamp>,
     /// When a stop gives up waiting.
     stop_by: Option<Instant>,
-    /// The engine is not asked before.
+    /// The engine is not called before this time.
     held_until: Option<Instant>,
     /// What was wrong with the last refused turn.
     breaches: Vec<Breach>,
@@ -145,7 +144,7 @@ impl<X: Execute> Drive<X> {
         self.observe(Observation::Stopping);
     }
 
-    /// Takes in what has arrived besides.
+    /// Observes the other messages that have arrived.
     fn take_waiting(&mut self, updates: &mut mpsc::Receiver<Update>) {
         for _ in 0..BATCH {
             let Ok(landed) = self.landed.try_recv() else { break };
@@ -195,7 +194,7 @@ impl<X: Execute> Drive<X> {
         self.parts.engine.observe(Event::Observed(observation));
     }
 
-    /// Lets the engine decide once, and sees to it that what it decided is done.
+    /// Lets the engine decide once, and starts its actions.
     fn turn(&mut self) -> Option<Exit> {
         self.parts.status.beat();
         if self.held_until.is_some_and(|until| Instant::now() < until) {
@@ -266,7 +265,7 @@ impl<X: Execute> Drive<X> {
         self.wake = Some(self.clock.now());
     }
 
-    /// Has one action carried out.
+    /// Starts one action.
     fn order(&mut self, action: Action) {
         let label = labels::action(&action, self.projection.names());
         status::began(action.id, &label);
@@ -308,7 +307,7 @@ impl<X: Execute> Drive<X> {
         self.clock.instant(deadline - (span / 8).min(MARGIN_MAX))
     }
 
-    /// Puts an action into the words of whoever carries it out.
+    /// Translates an action for its executor.
     fn prepare(&mut self, action: &Action) -> Result<Order, Cause> {
         let names = self.projection.names_mut();
         if action.effect == Effect::Watch {
@@ -327,7 +326,7 @@ impl<X: Execute> Drive<X> {
     }
 }
 
-/// An action in the words of whoever carries it out.
+/// An action as its executor takes it.
 enum Order {
     Watch,
     Write(Box<request::Request>),

@@ -1,4 +1,4 @@
-//! Carries out actions. Nothing is decided here: what an order leaves open is a bug of the order.
+//! Carries out actions. Nothing is decided here: an action that leaves something open is a bug of the engine.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,9 +16,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::flight::Answer;
 
-/// Whoever carries out actions.
+/// Carries out actions.
 pub(crate) trait Execute: Send + Sync + 'static {
-    /// Lists and watches everything anew.
+    /// Lists and watches everything again.
     fn watch(&self, generation: u64);
     /// Sends a request to the API server.
     fn write(&self, request: Request, deadline: Instant) -> BoxFuture<'static, Answer>;
@@ -60,7 +60,7 @@ impl Execute for Executors {
     fn write(&self, request: Request, deadline: Instant) -> BoxFuture<'static, Answer> {
         let (api, requests) = (self.api.clone(), Arc::clone(&self.requests));
         Box::pin(async move {
-            // The Lease does not wait behind thousands of statuses: with it the operator stands and falls.
+            // The Lease does not wait behind thousands of statuses: an operator that cannot renew it stops.
             let outcome = if request.object().0 == Kind::Lease {
                 write(&api, &request, deadline).await
             } else {

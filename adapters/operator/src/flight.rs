@@ -1,5 +1,5 @@
-//! Actions under way. Each one is answered exactly once, at the latest at its deadline, whatever becomes of the task
-//! that carries it out.
+//! Actions under way. Each one is answered exactly once, at the latest at its deadline, even when the task that carries
+//! it out panics or hangs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +16,9 @@ use tokio::time::Instant;
 pub(crate) enum Answer {
     /// An outcome.
     Outcome(Outcome),
-    /// A host's reply, whose names have yet to be understood.
+    /// A host's reply. Its names are not translated into ids yet.
     Reply {
-        /// What it said.
+        /// The reply.
         reply: Box<wire::Reply>,
         /// The key that the host has shown.
         host_key: String,
@@ -50,7 +50,7 @@ pub(crate) struct Label {
     pub(crate) effect: &'static str,
     /// On what, for people.
     pub(crate) object: String,
-    /// Whether it is the routine kind that nobody wants to read of.
+    /// Whether it is routine, and logged at a lower level.
     pub(crate) quiet: bool,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Flight {
 impl Flight {
     /// None yet. Answers come out of the receiver.
     pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Landed>) {
-        // Unbounded, and yet bounded: at most one message for each action under way.
+        // The channel needs no bound: it holds at most one message for each action under way.
         let (landing, landed) = mpsc::unbounded_channel();
         (Self { flown: BTreeMap::new(), deadlines: BTreeSet::new(), landing }, landed)
     }
@@ -117,7 +117,7 @@ impl Flight {
 }
 
 impl Drop for Flight {
-    /// Nobody would hear the answers.
+    /// The answers would have no receiver.
     fn drop(&mut self) {
         for flown in self.flown.values() {
             flown.task.abort();
@@ -125,7 +125,7 @@ impl Drop for Flight {
     }
 }
 
-/// The one answer that a task owes. A task that panics or is ended owes it no less: then nobody knows what it did.
+/// The one answer that a task owes. A task that panics or is aborted owes it too: then its outcome is unknown.
 struct Slot {
     action: ActionId,
     landing: mpsc::UnboundedSender<Landed>,
@@ -139,7 +139,7 @@ impl Slot {
     }
 
     fn send(&self, answer: Answer) {
-        // Without a receiver the operator has ended, and so has its interest.
+        // Without a receiver the operator has ended, and the answer does not matter.
         let _ = self.landing.send(Landed { action: self.action, answer });
     }
 }
@@ -197,7 +197,7 @@ mod tests {
         let expired: Vec<_> =
             std::iter::from_fn(|| flight.expire(Timestamp(200))).map(|(action, _)| action).collect();
         assert_eq!(expired, [ActionId(2), ActionId(1)]);
-        // The ended tasks still say that they do not know; nobody asks any more.
+        // The aborted tasks still answer that the outcome is unknown. These actions are answered already.
         for _ in 0..2 {
             let late = landed.recv().await.unwrap();
             assert_eq!(late.answer, UNKNOWN);

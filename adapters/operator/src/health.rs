@@ -1,4 +1,4 @@
-//! What the operator says about itself over HTTP, kept where the drive loop never waits for a reader.
+//! The health that the operator reports over HTTP, kept where the drive loop never waits for a reader.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -36,7 +36,7 @@ impl Health {
         self.lock().beat = Instant::now();
     }
 
-    /// What keeps the operator from doing its work; nothing means that it is ready.
+    /// Why the operator cannot do its work; `None` means that it is ready.
     pub(crate) fn set_obstacles(&self, obstacles: BTreeSet<String>) {
         let mut state = self.lock();
         if state.obstacles == obstacles {
@@ -51,7 +51,8 @@ impl Health {
         state.obstacles = obstacles;
     }
 
-    /// Whom the operator stands by for, in words; `None` when it leads. A standby is ready: it does all that it is there for.
+    /// The leader that the operator stands by for, for people; `None` when it leads itself. A standby is ready: there is
+    /// nothing else for it to do.
     pub(crate) fn set_standby(&self, standby: Option<String>) {
         let mut state = self.lock();
         if state.standby != standby {
@@ -63,7 +64,7 @@ impl Health {
         }
     }
 
-    /// Whom the operator stands by for, in words.
+    /// The leader that the operator stands by for, for people.
     pub(crate) fn standby(&self) -> Option<String> {
         self.lock().standby.clone()
     }
@@ -73,7 +74,7 @@ impl Health {
         Some(self.lock().beat.elapsed()).filter(|age| *age > ALIVE)
     }
 
-    /// What keeps the operator from doing its work.
+    /// Why the operator cannot do its work.
     pub(crate) fn obstacles(&self) -> BTreeSet<String> {
         self.lock().obstacles.clone()
     }

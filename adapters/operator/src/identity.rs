@@ -1,4 +1,4 @@
-//! Who this process is: a name for people, and what makes it unlike any other process for ever.
+//! The identity of this process: a name for people, and a random part that no other process ever has.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use seaworthy_model::draw::Seed;
 pub(crate) struct Identity {
     /// `<name>_<16 hexadecimal digits>`.
     pub(crate) holder: String,
-    /// For back-offs and audits: no two operators draw the same.
+    /// Jitters back-offs and audits, so that two operators do not act at the same moments.
     pub(crate) seed: Seed,
 }
 

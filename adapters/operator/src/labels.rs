@@ -1,4 +1,4 @@
-//! The words by which actions and outcomes go in logs and metrics: closed lists, all of them.
+//! The names of actions and outcomes in logs and metrics. All are closed lists.
 
 use seaworthy_api::names::Names;
 use seaworthy_model::effect::{Action, Effect, Target};
@@ -8,7 +8,7 @@ use seaworthy_model::machine::Truth;
 
 use crate::flight::Label;
 
-/// What `action` is.
+/// The label of `action`.
 pub(crate) fn action(action: &Action, names: &Names) -> Label {
     let effect = match &action.effect {
         Effect::Watch => "watch",

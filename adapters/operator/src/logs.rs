@@ -29,7 +29,7 @@ pub(crate) fn start(format: LogFormat, level: &str) -> anyhow::Result<()> {
     subscriber(format, filter, colours, std::io::stderr)
         .try_init()
         .map_err(|error| anyhow::anyhow!("cannot start to log: {error}"))?;
-    // What panics has to be in the log, in its form; the task's owner then sees to the rest.
+    // A panic has to be in the log, in the log's format; the owner of the task handles the rest.
     std::panic::set_hook(Box::new(|panic| {
         let backtrace = std::backtrace::Backtrace::capture();
         tracing::error!(%panic, %backtrace, "a bug: panic");
@@ -52,8 +52,8 @@ where
 /// Our own crates that log.
 const OWN: [&str; 3] = ["seaworthy_operator", "seaworthy_kube", "seaworthy_ssh"];
 
-/// A bare level is for our own code; libraries say only what is wrong, and of requests that fail we speak ourselves.
-/// Anything else is meant as it is written.
+/// A bare level is for our own crates; libraries log warnings only, and failed requests are logged by us. Anything else is
+/// taken as directives.
 fn directives(level: &str) -> String {
     if level.parse::<LevelFilter>().is_err() {
         return level.to_owned();

@@ -19,7 +19,7 @@ pub(crate) struct Metrics {
     registry: Registry,
     /// Machines by their condition `Ready` and its reason.
     pub(crate) machines: Family<Labels<2>, Gauge>,
-    /// What waits, by what it waits for.
+    /// Subjects that wait, by blocker.
     pub(crate) blocked: Family<Labels<1>, Gauge>,
     /// Actions that ended.
     actions: Family<Labels<2>, Counter>,
@@ -41,7 +41,7 @@ pub(crate) struct Metrics {
     pub(crate) guard_refusals: Counter,
     /// Our epoch; 0 while we have none.
     pub(crate) epoch: Gauge,
-    /// Whether nothing keeps the operator from doing its work.
+    /// Whether the operator can do its work.
     pub(crate) ready: Gauge,
 }
 
@@ -55,7 +55,7 @@ impl Metrics {
             actions: Family::default(),
             in_flight: Gauge::default(),
             requests: Family::default(),
-            // From a read of a host that is near to an operation that waits for its probe: 10 ms to 22 min.
+            // From a read of a nearby host to an operation that waits for its probe: 10 ms to 22 min.
             host_work: Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.01, 2.0, 18))),
             turns: Histogram::new(exponential_buckets(0.000_01, 4.0, 10)),
             queued: Gauge::default(),

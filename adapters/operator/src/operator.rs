@@ -1,4 +1,4 @@
-//! Puts the operator together from its arguments, and takes it apart at the end.
+//! Builds the operator from its arguments, runs it, and shuts it down.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::{descriptors, logs, programs};
 /// The exit code after a newer operator has taken over: starting again would take the Lease back from it.
 const STEPPED_DOWN: u8 = 3;
 
-/// Updates that may wait for the loop; watches wait when there are more.
+/// Updates that may be queued for the loop; watches wait when there are more.
 const UPDATES_WAITING: usize = 4096;
 
 /// How long to wait before the API server is asked again for the cluster's id.
@@ -97,8 +97,8 @@ async fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// The id of the cluster, as soon as the API server tells it. An API server that is still starting is waited for;
-/// one that refuses us is not.
+/// The id of the cluster, as soon as the API server answers. Waits for one that is still starting, and fails when it
+/// refuses us.
 async fn find_cluster(api: &Api, health: &Health) -> anyhow::Result<String> {
     let mut told = None;
     loop {

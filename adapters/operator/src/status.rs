@@ -1,4 +1,4 @@
-//! What the loop lets others know: health, metrics, logs.
+//! What the loop reports: health, metrics, logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) struct Status {
     metrics: Arc<Metrics>,
     surveyed: Option<Instant>,
     refused: Option<Instant>,
-    /// The series of the last surveys. None is ever taken away, so that no page lacks one for a moment.
+    /// The series of the last surveys. A series is never removed, so that no scrape misses one.
     machines: BTreeMap<Labels<2>, i64>,
     blocked: BTreeMap<Labels<1>, i64>,
 }
@@ -130,7 +130,7 @@ impl Status {
         obstacles
     }
 
-    /// Counts what only a look at everything can count.
+    /// Counts what needs a look at every machine.
     fn survey(&mut self, world: &World, names: &Names) {
         let Self { metrics, machines, blocked, .. } = self;
         machines.values_mut().chain(blocked.values_mut()).for_each(|count| *count = 0);
@@ -154,18 +154,18 @@ impl Status {
     }
 }
 
-/// Whether all that an operator waits for is that another one leaves.
+/// Whether an operator only waits for the leader to leave.
 const fn is_standby(gate: &Blocker) -> bool {
     matches!(gate, Blocker::Standby { .. })
 }
 
-/// Whom an operator stands by for, in words.
+/// The leader that an operator stands by for, for people.
 fn standby(world: &World, names: &Names) -> Option<String> {
     let gate = world.leadership.gate().filter(is_standby)?;
     Some(explained(&gate, world, names))
 }
 
-/// A gate in words. It is a word of the engine; who holds the Lease is in the Lease.
+/// A gate, for people. The gate is the engine's; the holder's name comes from the Lease.
 fn explained(gate: &Blocker, world: &World, names: &Names) -> String {
     let render::Explanation { reason, message } = render::blocker(gate, names);
     let holder = world.leadership.other_holder().map(|record| format!(" ({})", record.holder));

@@ -1,4 +1,4 @@
-//! From what went wrong to the one word that decides: what a Machine's condition says comes from here.
+//! Classifies what went wrong into one [`CauseKind`]: the engine decides by it, and a Machine's condition shows it.
 
 use std::io;
 

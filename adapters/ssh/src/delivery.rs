@@ -1,7 +1,7 @@
 //! Brings the host program to a host, and never lets one be called whose digest was not verified in this session.
 //!
-//! Everything here is plain `sh` with coreutils. Lines of ours begin with a mark, so that whatever a login shell
-//! prints besides is passed over.
+//! Everything here is plain `sh` with coreutils. Our lines begin with a mark, so that anything else that a login shell
+//! prints is skipped.
 
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::Architecture;
@@ -40,7 +40,7 @@ impl Survey {
 
 /// What lies where the program belongs.
 enum Found {
-    /// The program, and nobody but root could have touched it since.
+    /// The program, and only root could have changed it since.
     Whole,
     /// Nothing, or something else.
     Otherwise,
@@ -88,7 +88,7 @@ impl Shell<'_> {
         ended.map(|ended| (output, ended)).map_err(|broken| not_run(self.session, &broken))
     }
 
-    /// Who we are there, whether we may become root, and what kind of machine it is.
+    /// Asks which account we have, whether it may become root, and what kind of machine the host is.
     async fn survey(&mut self) -> Result<Survey, Cause> {
         let script = "LC_ALL=C; export LC_ALL; u=$(id -u); r=$u; if [ \"$u\" != 0 ]; then r=$(sudo -n id -u); fi; \
                       echo \"seaworthy: $u ${r:-none} $(uname -m)\"";
@@ -112,8 +112,8 @@ impl Shell<'_> {
         Ok(Survey { root: own == "0", architecture })
     }
 
-    /// What lies where the program belongs. The directories above it are judged too: whoever may write there could
-    /// put another file in its place between this look and the call.
+    /// Looks at the program's path. The directories above it are judged too: a user who may write there could put another
+    /// file in its place between this look and the call.
     async fn verify(
         &mut self,
         survey: &Survey,
@@ -221,7 +221,7 @@ fn ancestors(directory: &str) -> Vec<&str> {
     ends.map(|end| &directory[..end]).collect()
 }
 
-/// Whether `access`, an owner and permission bits such as `0:755`, keeps everybody but root from changing what it
+/// Whether `access`, an owner and permission bits such as `0:755`, lets only root change the file or directory that it
 /// belongs to.
 fn only_root_writes(access: &str) -> bool {
     let Some((owner, bits)) = access.split_once(':') else { return false };

@@ -22,7 +22,7 @@ const SUPPORTED: [Algorithm; 4] = [
 pub(crate) enum HostKeys {
     /// Any of these. Not empty, and all of supported kinds.
     Pinned(Vec<PublicKey>),
-    /// Whichever the host shows first.
+    /// The first one that the host shows.
     Any,
 }
 
@@ -82,7 +82,7 @@ impl HostKeys {
         Preferred { key: kinds.into(), ..Preferred::DEFAULT }
     }
 
-    /// The words for a key that is not accepted.
+    /// The message for a key that is not accepted.
     pub(crate) fn mismatch(&self, shown: &PublicKey) -> Cause {
         let pinned: Vec<_> = self.pinned().iter().map(fingerprint).collect();
         let detail = format!("the host showed {}, pinned is {}", fingerprint(shown), pinned.join(" or "));

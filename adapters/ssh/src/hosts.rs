@@ -1,4 +1,4 @@
-//! Orders to hosts: the one way in.
+//! All hosts, and the one entry point for orders to them.
 
 use seaworthy_api::host::frame::{self, HEADER};
 use seaworthy_model::cause::{Cause, CauseKind};
@@ -47,7 +47,7 @@ enum Route {
     New,
 }
 
-/// A reply, and who gave it.
+/// A reply, and the host key of the host that gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// The body of the reply's frame.
@@ -71,7 +71,7 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         Self { keys, dial, programs, limits, pool, connecting }
     }
 
-    /// Connections that are kept open while nobody uses them.
+    /// The number of idle connections that are kept open.
     pub fn idle(&self) -> usize {
         self.pool.idle()
     }
@@ -90,12 +90,12 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         self.exchange_by(Route::Any, connection, request, deadline).await
     }
 
-    /// The same over a connection that is opened for this request, whatever sessions there are: its reply proves that the
-    /// host can be reached now.
+    /// The same over a connection that is opened for this request, even when there is a session already: its reply proves
+    /// that the host can be reached now.
     ///
     /// # Errors
     /// As [`Self::exchange`].
-    pub async fn exchange_anew(
+    pub async fn exchange_over_new_connection(
         &self,
         connection: &Connection,
         request: &[u8],
@@ -128,12 +128,13 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
             let detail = "another order to the same host did not end in time";
             Failure::Before(Cause::new(CauseKind::HostBusy, detail))
         })?;
-        // What is not taken is closed: one session for each host is enough.
+        // A kept session that is not used is closed: one session for each host is enough.
         let kept = lane.take().filter(|session| session.serves(connection, &host_keys));
         let kept = kept.filter(|_| route == Route::Any);
         if let Some(mut session) = kept {
             match self.call(&mut session, request, deadline).await {
-                // What a kept session cannot do may only mean that the host was restarted meanwhile.
+                // A kept session fails when the host was restarted in the meantime. That says nothing about the order, so a new
+                // connection is tried.
                 Err(Failure::Before(cause)) => debug!(?cause, "kept session is of no use, connecting anew"),
                 end => return end.inspect(|_| keep_settled(&lane, session)),
             }
@@ -271,7 +272,7 @@ mod tests {
         Ended { exit, stderr: String::new() }
     }
 
-    /// What a host says on `wire`, read as long as the reply wants more of it.
+    /// Feeds `wire` to a reply for as long as it wants more.
     async fn heard(mut wire: Mock) -> (Reply, Flow) {
         let (mut reply, mut buffer) = (Reply::default(), [0; 1024]);
         loop {
@@ -336,7 +337,7 @@ mod tests {
             assert_eq!(cause.kind, CauseKind::ProtocolError);
             assert!(cause.detail.contains(&length.to_string()), "{}", cause.detail);
         }
-        // The longest that is allowed is believed only as far as it comes.
+        // The longest length that is allowed does not make us allocate that much before the bytes arrive.
         let (reply, flow) = heard(Builder::new().read(&longest.to_be_bytes()).read(b"little").build()).await;
         assert_eq!(flow, Flow::More);
         assert!(reply.body.capacity() < 1024, "{} bytes for 6", reply.body.capacity());

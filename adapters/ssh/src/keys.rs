@@ -43,7 +43,7 @@ pub enum KeyError {
     Missing(String),
     /// It exists and holds no private key.
     Invalid(String),
-    /// Nobody can tell at present: the API server does not answer.
+    /// It is not known whether there is one: the API server does not answer.
     Unavailable(String),
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn usable_key<K: Keys>(keys: &K, secret_name: &str) -> Result<A
         .map_err(|why| Cause::new(CauseKind::SecretInvalid, format!("the key in Secret {secret_name} {why}")))
 }
 
-/// Reads the key. Errors say what is wrong with it in words of ours: those of a parser may quote what it read.
+/// Reads the key. The messages of its errors are our own: a parser's message may quote the key.
 fn parse(text: &PrivateKeyText) -> Result<PrivateKey, &'static str> {
     const UNUSABLE: &str = "is not a usable private key in OpenSSH or PKCS#8 form";
     let text = std::str::from_utf8(&text.0).map_err(|_| "is not text")?;

@@ -1,4 +1,4 @@
-//! SSH: brings the host program to hosts, hands it orders, and tells exactly what went wrong when it cannot.
+//! SSH: delivers the host program to hosts, hands it orders, and reports exactly what went wrong when it cannot.
 //!
 //! ```text
 //!  order --> hosts --> pool: the host's lane, a kept session --> delivery: is the program there, whole? --> exec --> reply

@@ -16,22 +16,22 @@ pub struct Limits {
     pub survey: Duration,
     /// For sending the host program.
     pub delivery: Duration,
-    /// For a command to end once it has said all that is wanted of it.
+    /// For a command to end once its output is complete.
     pub drain: Duration,
-    /// Silence after which the host is asked for a sign of life.
+    /// Silence after which a keep-alive is sent.
     pub keepalive: Duration,
-    /// Signs of life that may be missing before the session counts as lost.
+    /// Keep-alives that may go unanswered before the session counts as lost.
     pub keepalives_missed: usize,
-    /// Connections that may be in the making at the same time.
+    /// Connections that may be opened at the same time.
     pub connecting: usize,
-    /// Connections that are kept open while nobody uses them. One costs about 70 KB and a file descriptor.
+    /// Idle connections that are kept open. One costs about 70 KB and a file descriptor.
     pub idle: usize,
     /// How long an unused connection is kept.
     pub idle_time: Duration,
 }
 
 impl Default for Limits {
-    /// Connecting anew costs less than a millisecond of our processor, so few connections are kept, and briefly.
+    /// Opening a connection costs less than a millisecond of our processor, so few are kept, and only briefly.
     /// `connecting` keeps handshakes of a returning zone from starving each other on a small machine.
     fn default() -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Orders in the words of the host's protocol, and what a missing reply means to the core.
+//! Orders as requests of the host protocol, and what a missing reply means to the core.
 
 use seaworthy_api::host::frame::{self, FrameError};
 use seaworthy_api::host::wire::{Command, Reply, Request};
@@ -13,7 +13,7 @@ use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::stream::Dial;
 
-/// A host's reply, and who gave it: what `seaworthy_api::host::translate::outcome` needs.
+/// A host's reply, and the host key of the host that gave it: what `seaworthy_api::host::translate::outcome` needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replied {
     /// The reply.
@@ -36,7 +36,7 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
     ) -> Result<Replied, Outcome> {
         let framed = frame::encode(request).map_err(|error| unsendable(&error))?;
         let exchanged = if proves_contact(&request.command) {
-            self.exchange_anew(connection, &framed, deadline).await
+            self.exchange_over_new_connection(connection, &framed, deadline).await
         } else {
             self.exchange(connection, &framed, deadline).await
         };
@@ -56,7 +56,7 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
     }
 }
 
-/// Whether an order is there to prove that the host can be reached anew.
+/// Whether an order has to prove that the host can be reached over a new connection.
 const fn proves_contact(command: &Command) -> bool {
     match command {
         Command::Confirm(_) => true,
@@ -75,8 +75,8 @@ fn unsendable(error: &FrameError) -> Outcome {
 
 /// What a failure means for `command`.
 ///
-/// A lost session leaves everything open. What the program itself did wrong leaves open only orders that change the
-/// host: to a mere question the answer is that there is none, and why.
+/// After a lost session the outcome of any order is unknown. When the program itself failed, only the outcome of an order
+/// that changes the host is unknown; a query has failed.
 fn outcome(failure: Failure, command: &Command) -> Outcome {
     match (failure, command) {
         (Failure::Before(cause), _) => Outcome::Retryable(cause),

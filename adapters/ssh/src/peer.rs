@@ -1,4 +1,4 @@
-//! Our side of a session's callbacks, and what it notes for us.
+//! Our side of a session's callbacks, and what it records for us.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,7 @@ use crate::host_keys::HostKeys;
 /// The longest banner that is kept, in bytes.
 const BANNER_MAX: usize = 1024;
 
-/// What the session's task has noted for us. Complete once that task has ended.
+/// What the session's task has recorded for us. Complete once that task has ended.
 #[derive(Clone, Default)]
 pub(crate) struct Record(Arc<Mutex<Notes>>);
 
@@ -44,7 +44,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Accepts only `host_keys`, and notes into `record`.
+    /// Accepts only `host_keys`, and writes to `record`.
     pub(crate) const fn new(host_keys: HostKeys, record: Record) -> Self {
         Self { host_keys, record }
     }
@@ -90,8 +90,8 @@ impl client::Handler for Peer {
         }
     }
 
-    // A host has no business opening channels to us, and the library's defaults would accept them. A reply that is
-    // dropped refuses.
+    // A host must not open channels to us, and the library's defaults would accept them. Dropping the reply refuses the
+    // channel.
 
     async fn server_channel_open_session(
         &mut self,

@@ -20,11 +20,11 @@ pub(crate) struct Pool<S> {
 struct Shared<S> {
     lanes: HashMap<Endpoint, Arc<Turn<()>>>,
     idle: HashMap<Endpoint, Kept<S>>,
-    /// The idle ones by age, oldest first.
+    /// Idle sessions by age, oldest first.
     ages: BTreeMap<u64, Endpoint>,
-    /// The age that the next one gets.
+    /// The age of the next session to be kept. It only grows.
     next_age: u64,
-    /// Whether a task looks after those whose time is over.
+    /// Whether a task drops sessions whose time is over.
     reaping: bool,
 }
 
@@ -97,7 +97,7 @@ impl<S> Shared<S> {
         self.idle.remove(&endpoint).map(|kept| kept.session)
     }
 
-    /// When the time of the oldest one is over.
+    /// When the time of the oldest session is over.
     fn oldest_until(&self) -> Option<Instant> {
         let (_, endpoint) = self.ages.first_key_value()?;
         self.idle.get(endpoint).map(|kept| kept.until)
@@ -158,7 +158,8 @@ impl<S: Send + 'static> Drop for Lane<'_, S> {
     }
 }
 
-/// A panic elsewhere leaves nothing half done here: every change is complete before the lock is released.
+/// Ignores poisoning: a panic elsewhere leaves nothing half done here, since every change is complete before the lock is
+/// released.
 fn lock<S>(shared: &Mutex<Shared<S>>) -> MutexGuard<'_, Shared<S>> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -262,7 +263,7 @@ mod tests {
                 assert_pending!(waiter.poll());
             }
             drop(lane);
-            // A future that is done is not to be asked again, and its place in the queue is empty.
+            // A future that is done must not be polled again, and its place in the queue is empty.
             waiters[next] = task::spawn(pool.enter(host(1), soon()));
         }
         drop(waiters);

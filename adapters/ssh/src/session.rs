@@ -25,7 +25,7 @@ const WINDOW: u32 = 256 * 1024;
 /// Messages that a channel holds until we read them.
 const CHANNEL_MESSAGES: usize = 16;
 
-/// A session with a host whose key was accepted and which has let us in. Dropping it cuts the connection.
+/// A session with a host whose key was accepted, logged in. Dropping it cuts the connection.
 pub(crate) struct Session {
     pub(crate) handle: Handle<Peer>,
     record: Record,
@@ -120,7 +120,7 @@ impl Session {
         host_keys::line(&self.host_key)
     }
 
-    /// The words for a session that ended by itself.
+    /// The message for a session that ended by itself.
     pub(crate) fn loss(&self) -> String {
         classify::with_words("the session was lost", &self.record.lock().farewell)
     }
@@ -150,8 +150,8 @@ async fn authenticate(
     let record = record.lock();
     match answer {
         Ok(AuthResult::Success) => Ok(()),
-        // A session that ends meanwhile looks like a refusal without any offer. Nobody was refused then, unless
-        // the host closes because it has seen its fill of attempts.
+        // When the session ends during the login, the library reports a refusal without any method on offer. The login was not
+        // refused then, unless the host closed because there were too many attempts.
         Ok(ref refusal @ AuthResult::Failure { ref remaining_methods, .. })
             if !remaining_methods.is_empty() || !handle.is_closed() || record.expelled =>
         {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Where byte streams to hosts come from: TCP, a tunnel, or a test.
+/// A source of byte streams to hosts: TCP, a tunnel, or a test.
 pub trait Dial: Send + Sync + 'static {
     /// The stream.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
@@ -37,8 +37,8 @@ impl Dial for Tcp {
 
 /// A stream that fails as soon as its token is cancelled.
 ///
-/// The SSH library runs each session as a task of its own. In a handshake, or while a host does not read, that
-/// task notices nobody who has lost interest in it; without its stream it ends at once.
+/// The SSH library runs each session as a task of its own. In a handshake, or while a host does not read, that task does
+/// not notice that its session was dropped. Without its stream it ends at once.
 pub(crate) struct Severable<S> {
     inner: S,
     token: CancellationToken,

@@ -33,7 +33,7 @@ struct Server {
     way: Way,
     updates: mpsc::Sender<Update>,
     writes: Arc<Mutex<Vec<Request>>>,
-    /// The round of watches that was begun last.
+    /// The latest round of watches.
     round: AtomicU64,
 }
 
