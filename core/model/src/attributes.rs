@@ -17,8 +17,8 @@ pub const ATTRIBUTES_ANNOTATION: &str = "seaworthy.dev/from-machine";
 /// it after a dot.
 const RESERVED: [&str; 3] = ["kubernetes.io", "k8s.io", "seaworthy.dev"];
 
-/// Of those domains, what Kubernetes leaves to whoever runs a cluster: roles of Nodes, and what kubelets may not set
-/// themselves (the admission plugin `NodeRestriction`).
+/// The exceptions in those domains, which Kubernetes leaves to the people who run a cluster: roles of Nodes, and what
+/// kubelets may not set themselves (the admission plugin `NodeRestriction`).
 const OPEN: [&str; 2] = ["node-role.kubernetes.io", "node-restriction.kubernetes.io"];
 
 /// Whether labels and taints with this key are not for a Machine to set.
@@ -61,7 +61,7 @@ impl NodeAttributes {
         Some(&found.value)
     }
 
-    /// Puts everything into the order that it has to have. Of two with one key the last counts.
+    /// Sorts everything. Of several entries with one key the last one counts.
     pub fn sort(&mut self) {
         self.labels.reverse();
         self.labels.sort_by(|a, b| a.key.cmp(&b.key));
@@ -124,11 +124,11 @@ impl TaintEffect {
     }
 }
 
-/// What a Node carries that a Machine may set. Of labels that the record does not list only digests are kept: a fleet whose
-/// Nodes are labelled by others has to remember a hundred thousand times what they say.
+/// The labels and taints of a Node that a Machine may set. Of labels that the record does not list only digests are kept:
+/// other people's labels on the Nodes of a large fleet would fill the cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Carried {
-    /// Our record, and its very text: whoever changes it says which one is meant. What cannot be read lists nothing.
+    /// Our record, and its exact text: a write names the text that it replaces. A record that cannot be read lists nothing.
     pub record: Option<(NodeAttributes, Box<str>)>,
     /// The labels of those keys that the record lists.
     pub ours: Vec<Label>,
@@ -159,8 +159,8 @@ impl Carried {
     }
 }
 
-/// A label by [`word`](crate::draw::word)s. Two that are taken for one by chance are at worst told as a conflict that there is
-/// not: a write names what it expects in full.
+/// A label as two hashes ([`word`](crate::draw::word)). If two labels collide, the worst is a conflict that is reported and
+/// does not exist: a write names what it expects in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelDigest {
     /// Of its key.
@@ -169,7 +169,7 @@ pub struct LabelDigest {
     pub value: u64,
 }
 
-/// To change what is ours among the labels and taints of a Node, if all of it is still as it was seen.
+/// A change of our labels and taints on a Node. It takes effect only if all of them are still as they were seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttributesChange {
     /// It has labels.
@@ -182,14 +182,14 @@ pub struct AttributesChange {
     pub record: Option<Box<str>>,
     /// What is recorded from then on; the record goes if that is nothing.
     pub applied: NodeAttributes,
-    /// When this was decided, in milliseconds. It is part of the record: so no two of an operator's are the same, and a write
-    /// that arrives once more finds another one.
+    /// When this was decided, in milliseconds. It is part of the record, so an operator never writes the same record twice,
+    /// and a write that is delivered a second time finds another record and fails.
     pub order: u64,
     /// The labels that change.
     pub labels: Vec<LabelChange>,
-    /// The taints that change, in the order of their places; those that come are last.
+    /// The taints that change, in the order of their places; added ones are last.
     pub taints: Vec<TaintChange>,
-    /// Somebody else has changed what is ours, and it is put right.
+    /// Our labels or taints were changed by others; this write repairs them.
     pub is_repair: bool,
 }
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-/// A cause with the words of whoever reported it.
+/// A cause, with the message of the adapter or host that reported it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
     /// The class, on which decisions depend.
@@ -90,7 +90,7 @@ pub enum CauseKind {
     PreflightFailed,
     /// A command that belongs to the removal of a component has failed; it is there still, stopped or not.
     RemovalFailed,
-    /// Nobody has confirmed in time that the host can be reached with the new release; the previous one was restored (or
+    /// No confirmation came in time that the host can be reached with the new release; the previous one was restored (or
     /// there was none).
     NotConfirmed,
 }
@@ -130,7 +130,7 @@ impl CauseKind {
         )
     }
 
-    /// Whether one failed contact tells enough: it will fail the same way until a person does something.
+    /// Whether one failed contact is enough to judge: the next one fails the same way until a person does something.
     #[must_use]
     pub const fn is_definite(self) -> bool {
         self.is_contact()

@@ -27,8 +27,8 @@ pub struct NodeIdentity {
     /// Absolute path on the host of the file with certificate and key, as kubelet's own rotation keeps it:
     /// `/var/lib/kubelet/pki/kubelet-client-current.pem`.
     pub path: Arc<str>,
-    /// How long before its end a certificate that nobody has renewed is replaced. `None`: the last twentieth of its
-    /// life. kubelet renews by itself when 70 to 90 % of it are over (`jitteryDuration` of client-go).
+    /// How long before its end a certificate that was not renewed is replaced. `None`: the last twentieth of its life. kubelet
+    /// renews by itself when 70 to 90 % of it are over (`jitteryDuration` of client-go).
     pub renew_before: Option<Duration>,
 }
 
@@ -63,7 +63,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Whether it makes its holder the node `name`, and nobody else besides.
+    /// Whether it makes its holder the node `name`, and nothing else.
     #[must_use]
     pub fn is_of_node(&self, name: &str) -> bool {
         is_node_subject(&self.common_name, &self.organizations, name)
@@ -158,11 +158,11 @@ impl Usages {
 pub struct CertificateRequestObject {
     /// Its metadata.
     pub meta: Meta,
-    /// Who is to sign.
+    /// The signer that it is addressed to.
     pub signer: Signer,
-    /// Who created it, as the API server noted.
+    /// The user that created it, as the API server recorded.
     pub username: Arc<str>,
-    /// The groups of whoever created it.
+    /// The groups of that user.
     pub groups: Vec<Arc<str>>,
     /// What the certificate is to be used for.
     pub usages: Usages,
@@ -186,7 +186,7 @@ pub struct RequestContent {
     pub dns_names: Vec<Arc<str>>,
     /// IP addresses, in their usual text form.
     pub ip_addresses: Vec<Arc<str>>,
-    /// How many alternative names of other kinds: URIs, mail addresses, and whatever else there is.
+    /// The number of alternative names of other kinds: URIs, mail addresses and so on.
     pub other_addresses: u32,
     /// The digest of the public key (of the DER of its `SubjectPublicKeyInfo`).
     pub key: Digest,
@@ -213,7 +213,7 @@ impl RequestContent {
 pub struct NewCertificateRequest {
     /// The name of the object: [`request_name`].
     pub name: String,
-    /// Who is to sign.
+    /// The signer that it is addressed to.
     pub signer: Signer,
     /// What the certificate is to be used for.
     pub usages: Usages,
@@ -221,11 +221,11 @@ pub struct NewCertificateRequest {
     pub request: Arc<str>,
 }
 
-/// The name of the object for a key that was made on the host of the Machine `machine`. It says whose it is to people,
-/// and is one that nobody knows beforehand: nobody can have taken it.
+/// The name of the object for a key that was made on the host of the Machine `machine`. People can read from it whose key
+/// it is. It cannot be guessed before the key is made, so nobody can have taken it.
 #[must_use]
 pub fn request_name(machine: &str, key: Digest) -> String {
-    // A name has at most 253 bytes. What is cut off is not missed: the key tells one from the other.
+    // A name has at most 253 bytes. Cutting it off is safe: the key makes it unique.
     let mut name: String = machine.chars().take(200).collect();
     name.truncate(name.trim_end_matches(['.', '-']).len());
     alloc::format!("{name}-{}", key.short())
@@ -251,11 +251,11 @@ pub struct EventNote {
 /// How far a request has come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestState {
-    /// Nobody has decided.
+    /// It is neither approved nor denied.
     Pending,
     /// It is approved, and not signed yet.
     Approved(Approval),
-    /// Somebody has denied it.
+    /// It is denied.
     Denied,
     /// The signer could not sign it.
     Failed,
@@ -263,7 +263,7 @@ pub enum RequestState {
     Issued(Approval, Arc<str>),
 }
 
-/// Who has approved a request.
+/// The approver of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Approval {
     /// This operator, or one before it.
@@ -279,7 +279,7 @@ pub enum Approval {
 pub enum Refusal {
     /// It cannot be read, or its signature is not of its own key.
     Unreadable,
-    /// Whoever created it is neither the node that it is for nor this operator.
+    /// Its creator is neither the node that it is for nor this operator.
     Requester,
     /// The subject is not that of the node.
     Subject,
@@ -295,7 +295,7 @@ pub enum Refusal {
     Key,
     /// The node asks too often.
     TooMany,
-    /// It was approved by a binding of kube-controller-manager that makes everybody a node who asks for it.
+    /// kube-controller-manager has approved it: a binding lets every requester become a node.
     ApprovedAutomatically,
 }
 

@@ -1,4 +1,4 @@
-//! What an engine is told at its start. Changing it means a new engine.
+//! The configuration of an engine. It is fixed: another configuration needs a new engine.
 
 use alloc::string::String;
 use core::time::Duration;

@@ -88,7 +88,7 @@ pub enum Fence {
         /// Its `resourceVersion`.
         resource_version: u64,
     },
-    /// The object must be this incarnation, whatever else became of it.
+    /// The object must be this incarnation. It may have changed otherwise.
     Incarnation(Uid),
     /// The host must not have seen anything newer.
     Host(HostFence),

@@ -61,9 +61,8 @@ pub enum HostCommand {
     Status(OperationId),
     /// Forget the owner; sent when everything was removed.
     Disown,
-    /// See to it that there is a key, made on the host, that waits for the certificate of its node, and report the
-    /// request for that. The same key until its certificate came. A certificate that is there already is reported
-    /// instead.
+    /// Make a key for the certificate of the host's node, unless one waits already, and report the certificate request. The
+    /// key stays the same until its certificate is installed. If there is a certificate already, it is reported instead.
     RequestCertificate {
         /// The file in which certificate and key belong: [`NodeIdentity::path`](crate::certificate::NodeIdentity::path).
         path: Arc<str>,
@@ -80,8 +79,8 @@ pub enum HostCommand {
     /// End an operation that is [`OperationState::Unconfirmed`] with success, and report once it ended. One that is over is
     /// answered with how it ended.
     ///
-    /// It is the proof that the host can be reached anew, so a driver carries it over a connection that it opens for this
-    /// order, to the pinned host key as always: never over one that was there before, which a firewall may go on
+    /// It is the proof that the host can still be reached, so a driver carries it over a connection that it opens for this
+    /// order, to the pinned host key as always: never over one that was open before, which a firewall may go on
     /// letting through.
     Confirm(OperationId),
 }
@@ -143,11 +142,11 @@ pub struct HostFacts {
     pub host_key: Option<Arc<str>>,
     /// Its processor architecture.
     pub architecture: Architecture,
-    /// Which version of control groups it uses; `None` when it does not tell.
+    /// Which version of control groups it uses; `None` when it does not report one.
     pub cgroup_version: Option<CgroupVersion>,
     /// The id of its present boot.
     pub boot: BootId,
-    /// Who manages it.
+    /// Its owner.
     pub owner: Owner,
     /// The highest epoch that it has seen from its owner's cluster.
     pub epoch: Epoch,
@@ -164,10 +163,10 @@ pub struct HostFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BootId(#[serde(with = "crate::digest::hex128")] pub u128);
 
-/// Who manages a host.
+/// The owner of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Owner {
-    /// Nobody.
+    /// None.
     Nobody,
     /// A Machine of this cluster.
     Machine(Uid),

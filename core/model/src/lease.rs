@@ -1,5 +1,5 @@
-//! The Lease by which operator processes follow one another: one holds it, and says so again and again; the others
-//! stand by and wait until it has been silent for too long.
+//! The Lease that makes one operator process the leader: the holder renews it again and again; the others stand by until
+//! it has not been renewed for too long.
 
 use alloc::string::String;
 use core::time::Duration;
@@ -16,7 +16,7 @@ pub struct Epoch(pub u32);
 
 impl Epoch {
     /// No operator that may act: the epoch of a Lease that was made only for a person to record an adoption on it.
-    /// Whoever holds such a Lease reports, and does nothing else.
+    /// The holder of such a Lease reports, and does nothing else.
     pub const VACANT: Self = Self(0);
 
     /// The epoch after this one.
@@ -45,7 +45,7 @@ pub struct LeaseRecord {
 }
 
 impl LeaseRecord {
-    /// Whether nobody holds it.
+    /// Whether it is free.
     #[must_use]
     pub const fn is_free(&self) -> bool {
         self.holder.is_empty()
@@ -57,7 +57,7 @@ impl LeaseRecord {
         !self.is_free() && self.holder == holder
     }
 
-    /// Whether it only says once more what its holder had said: it was renewed after it was taken.
+    /// Whether it is a renewal: it was renewed after it was taken.
     #[must_use]
     pub fn is_renewal(&self) -> bool {
         !self.is_free() && self.acquired < self.renewed
@@ -69,7 +69,7 @@ impl LeaseRecord {
 pub struct LeaseObject {
     /// Its metadata.
     pub meta: Meta,
-    /// Who holds it.
+    /// Its holder, and since when.
     pub record: LeaseRecord,
     /// The annotation `seaworthy.dev/adopt-epoch`: a person has recorded that hosts which have seen operators up to
     /// this epoch may be taken over, although the store does not remember those operators.

@@ -13,10 +13,10 @@ use crate::time::Timestamp;
 /// `ClusterPackageVersion` while it is in use.
 pub const FINALIZER: &str = "seaworthy.dev/in-use";
 
-/// What the API server says about an object, whatever its kind.
+/// The metadata of an object of any kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
-    /// Names this one incarnation: an object deleted and created anew under its name has another.
+    /// Names this one incarnation: an object that was deleted and created again under its name has another uid.
     pub uid: Uid,
     /// Grows with every write of the object. Numbers of one API server are comparable.
     pub resource_version: u64,

@@ -1,13 +1,14 @@
-//! What the Node of a machine says about it, and what we write on it. Liveness comes from here, never from SSH.
+//! The Node of a machine: its health, and our mark on it. Liveness comes from here, never from SSH.
 //!
 //! Before work that pods must not run through, the Node is cordoned: it becomes unschedulable and gets our taint and our
-//! [`Mark`]. The mark is the only record of that, and it lies where the effect is: whoever finds it knows whose it is, what
-//! for and since when, also a successor that knows nothing else.
+//! [`Mark`]. The mark is the only record of the cordon, and it is on the Node itself: a new operator, which knows nothing
+//! else, reads from it whose cordon it is, what for and since when. Without it nobody could tell our cordon from one that
+//! a person set, and we lift only our own.
 //!
 //! A Node is written differently from our own objects. Its kubelet and others write it all the time, so a write that
 //! insisted on its `resourceVersion` could lose every race on a busy Node. Instead it names the uid, and states of just
-//! those fields that it touches what they have to be ([`NodeShape`]): nobody's taint, annotation or cordon is overwritten,
-//! and nobody's heartbeat makes the write stale.
+//! those fields that it touches what they have to be ([`NodeShape`]): it never overwrites a taint, annotation or cordon of
+//! others, and a heartbeat does not make it stale.
 
 use alloc::boxed::Box;
 
@@ -33,7 +34,7 @@ pub enum Health {
 /// A Node as the API server holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeObject {
-    /// Its uid: a Node that was deleted and registered anew has another.
+    /// Its uid: a Node that was deleted and registered again has another.
     pub uid: Uid,
     /// What decisions depend on.
     pub state: NodeState,
@@ -59,7 +60,7 @@ pub struct NodeState {
 }
 
 impl NodeState {
-    /// A Node that takes pods and carries nothing of anybody.
+    /// A Node that takes pods and has no labels, taints or annotations.
     #[must_use]
     pub const fn plain(ready: Health, since: Timestamp) -> Self {
         Self {
@@ -106,7 +107,7 @@ pub struct Cordon {
     pub unschedulable: bool,
     /// The place of our taint among its taints.
     pub taint: Option<u32>,
-    /// Our annotation, and its very text: whoever changes it says which one is meant.
+    /// Our annotation, and its exact text: a write names the text that it replaces.
     pub mark: Option<(Mark, Box<str>)>,
     /// The machine-id that its kubelet reports.
     pub host: Option<HostId>,
@@ -118,7 +119,7 @@ pub const DRAIN_TAINT: &str = "seaworthy.dev/drain";
 /// The annotation that holds our [`Mark`].
 pub const DRAIN_ANNOTATION: &str = "seaworthy.dev/drain";
 
-/// Whose cordon it is, what for, and what was before.
+/// The record of our cordon: for which Machine, since when, and what was there before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The uid of the Machine in whose name it was set. A Machine of this name with another uid proves that it is gone.
@@ -131,7 +132,8 @@ pub struct Mark {
     pub epoch: Epoch,
     /// When this very mark was set, in milliseconds: no two of an epoch are the same.
     pub order: u64,
-    /// When the first one of this drain was set, in whole seconds: the drain's time limit counts from here, whoever goes on with it.
+    /// When the first mark of this drain was set, in whole seconds. The drain's time limit counts from here, also for a
+    /// successor that continues the drain.
     pub since: Timestamp,
     /// Whether the Node was unschedulable already: then it stays so. Also if the mark cannot be read.
     pub found_unschedulable: bool,

@@ -30,7 +30,7 @@ impl core::fmt::Display for PodName {
 pub struct PodFacts {
     /// Which pod.
     pub pod: PodName,
-    /// Who makes another one when it goes.
+    /// The controller that replaces it when it goes.
     pub owner: PodOwner,
     /// It is the mirror of a static pod: only its kubelet can end it.
     pub is_mirror: bool,
@@ -42,10 +42,10 @@ pub struct PodFacts {
     pub leaving: Option<Duration>,
 }
 
-/// Who makes another pod when one goes.
+/// The controller that replaces a pod when it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PodOwner {
-    /// Nobody: a bare pod is gone for good.
+    /// None: a bare pod is gone for good.
     Nobody,
     /// A DaemonSet, which would make it on the same Node again, cordoned or not.
     DaemonSet,
@@ -61,7 +61,7 @@ pub struct DrainPolicy {
     pub timeout_seconds: u32,
     /// Whether pods go that have an `emptyDir` volume.
     pub delete_empty_dir_data: bool,
-    /// Whether pods go that nobody makes again.
+    /// Whether bare pods go, which no controller replaces.
     pub force: bool,
 }
 
@@ -75,13 +75,13 @@ impl Default for DrainPolicy {
 /// What a drain does about a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PodFate {
-    /// It stays: nobody could end it, or it would come back to the same Node.
+    /// It stays: it cannot be evicted, or it would come back to the same Node.
     Stays,
     /// It is evicted.
     Evicted,
     /// It is on its way out.
     Leaving,
-    /// Nobody is there to end it: its Node is not ready, and its time has passed.
+    /// Its kubelet cannot end it: its Node is not ready, and its grace period is over.
     Abandoned,
     /// It is lost if it goes, and the policy does not allow that.
     Forbidden(PodLoss),
@@ -90,7 +90,7 @@ pub enum PodFate {
 /// What would be lost with a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PodLoss {
-    /// The pod: nobody makes another one (`drain.force`).
+    /// The pod: no controller replaces it (`drain.force`).
     Pod,
     /// What is in its `emptyDir` (`drain.deleteEmptyDirData`).
     LocalStorage,

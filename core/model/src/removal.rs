@@ -59,7 +59,7 @@ pub const PROTECTED_TREES: [&str; 28] = [
     "/var/tmp",
 ];
 
-/// These directories are not deleted, nor what they are in; what somebody put into them may be.
+/// These directories and those above them are not deleted; files and directories below them may be.
 pub const PROTECTED_DIRECTORIES: [&str; 31] = [
     "/etc/apt",
     "/etc/cron.d",

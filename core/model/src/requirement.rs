@@ -83,7 +83,7 @@ impl ApiServers {
     }
 }
 
-/// Whom a rule is about.
+/// The subject of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Party {
     /// Every API server of the cluster.
@@ -95,7 +95,7 @@ pub enum Party {
 /// A rule of a version: those that it is about have to lie within these bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requirement {
-    /// Whom it is about.
+    /// Its subject.
     pub party: Party,
     /// The lowest version that will do; `None` for any.
     pub at_least: Option<VersionNumber>,

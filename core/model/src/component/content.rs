@@ -28,10 +28,10 @@ pub struct Content {
     pub facts: Vec<Fact>,
     /// Whether the previous release may be restored.
     pub rollback: Rollback,
-    /// Whether the host has to be started anew before a change from or to it is done.
+    /// Whether a change from or to it needs a reboot of the host.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reboot: bool,
-    /// What has to be confirmed, lest it be taken back.
+    /// The confirmation without which the release is taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
     /// Run from the staged release before anything that runs is touched. If it fails, nothing is.
@@ -54,7 +54,7 @@ const fn is_false(value: &bool) -> bool {
 #[serde(rename_all = "camelCase")]
 pub struct Confirm {
     /// Seconds after which it is restored, by the host's own clock: from [`Self::WITHIN_MIN`] to [`Self::WITHIN_MAX`]. They
-    /// begin anew when the host was started anew in between.
+    /// begin again after a reboot.
     pub within_seconds: u32,
 }
 

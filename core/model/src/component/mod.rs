@@ -42,10 +42,10 @@ pub struct VersionSpec {
     pub machine_parameters: Vec<String>,
     /// Components that must be on the machine, whole and as wanted there, before this version is.
     pub depends_on: Vec<ComponentId>,
-    /// Which versions of others it can be together with. About nobody twice.
+    /// Which versions of other components it can run beside. At most one rule for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<Requirement>,
-    /// What a change to this version costs those who work on the machine.
+    /// What a change to this version does to the workloads of the machine.
     pub disruption: Disruption,
     /// What is made out of the artefact on the host.
     pub content: Content,
@@ -74,7 +74,7 @@ impl VersionSpec {
     }
 }
 
-/// What a change of a component on a machine costs those who work there.
+/// What a change of a component does to the workloads of its machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Disruption {
     /// Nothing.
@@ -82,9 +82,9 @@ pub enum Disruption {
     /// Its service is away for a moment.
     #[default]
     Restart,
-    /// The pods of the machine have to go elsewhere first.
+    /// The pods of the machine have to leave it first.
     Drain,
-    /// The machine has to be started anew, and its pods have to go elsewhere first.
+    /// The machine has to be rebooted, and its pods have to leave it first.
     Reboot,
 }
 
