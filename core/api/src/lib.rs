@@ -1,4 +1,4 @@
-//! The objects that people and the API server see, and the way between them and the model.
+//! Kubernetes objects and host frames, and their translation to and from the model.
 //!
 //! ```text
 //!   object --parse--> Observation        Action --request--> Request

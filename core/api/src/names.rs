@@ -33,7 +33,7 @@ pub struct Names {
     pub(crate) lists_written: RecentlyWritten,
 }
 
-/// What was made of the last few shared values, by identity: while it is kept here, a value's place in memory means no
+/// The results for the last few shared values, by identity: while a value is kept here, its place in memory means no
 /// other value.
 #[derive(Debug)]
 pub(crate) struct Recent<K: ?Sized, V: ?Sized> {
@@ -42,13 +42,13 @@ pub(crate) struct Recent<K: ?Sized, V: ?Sized> {
 }
 
 impl<K: ?Sized, V: ?Sized> Recent<K, V> {
-    /// What was made of this very value.
+    /// The result for this very value.
     pub(crate) fn get(&self, key: &Arc<K>) -> Option<Arc<V>> {
         let mut kept = self.kept.iter().flatten();
         kept.find(|(known, _)| Arc::ptr_eq(known, key)).map(|(_, value)| Arc::clone(value))
     }
 
-    /// Remembers what was made of a value, and forgets the oldest.
+    /// Remembers the result for a value, and forgets the oldest.
     pub(crate) fn put(&mut self, key: Arc<K>, value: Arc<V>) {
         self.kept[self.next] = Some((key, value));
         self.next = (self.next + 1) % self.kept.len();
@@ -247,7 +247,7 @@ impl Names {
         self.machines.name(id.index()).ok_or(UnknownId(NamedId::Machine(id)))
     }
 
-    /// Reads a word of a machine's name, to have it near. It means nothing.
+    /// Prefetches a machine's name. The result means nothing.
     #[must_use]
     pub fn warm_machine(&self, id: MachineId) -> usize {
         self.machines.names.get(id.index()).map_or(0, Arc::strong_count)

@@ -99,7 +99,7 @@ pub type Node = Object<NodeSpec, NodeStatus>;
 /// `certificates.k8s.io/v1` `CertificateSigningRequest`, as far as it is used here.
 pub type CertificateSigningRequest = Object<CertificateRequestSpec, CertificateRequestStatus>;
 
-/// What a certificate is asked for, and by whom.
+/// The spec of a certificate request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CertificateRequestSpec {
@@ -110,15 +110,15 @@ pub struct CertificateRequestSpec {
     /// What the certificate is to be used for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub usages: Vec<String>,
-    /// Who created it; set by the API server.
+    /// The user that created it; set by the API server.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub username: String,
-    /// The groups of whoever created it; set by the API server.
+    /// The groups of that user; set by the API server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
 }
 
-/// How far a certificate request has come.
+/// The status of a certificate request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CertificateRequestStatus {
@@ -198,7 +198,7 @@ pub struct NoStatus {}
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LeaseSpec {
-    /// The process that took it last; `None` when nobody did.
+    /// The process that took it last; `None` when none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder_identity: Option<String>,
     /// After so long without a renewal others may take it.
@@ -249,12 +249,12 @@ pub struct Taint {
 pub struct NodeStatus {
     /// Its conditions.
     pub conditions: Vec<NodeCondition>,
-    /// What its kubelet says about the host.
+    /// What its kubelet reports about the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_info: Option<NodeInfo>,
 }
 
-/// What a kubelet says about its host.
+/// What a kubelet reports about its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NodeInfo {

@@ -1,4 +1,4 @@
-//! Pods as JSON, as far as a drain reads them: of a list that may be long, nothing else is kept.
+//! Pods as JSON, with the fields that a drain reads: a list may be long, so nothing else is kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub struct PodMetadata {
 pub struct OwnerReference {
     /// Its kind.
     pub kind: String,
-    /// Whether it is the one that makes others.
+    /// Whether it is the controller: it creates a replacement for the pod.
     pub controller: bool,
 }
 
@@ -93,7 +93,7 @@ pub struct Volume {
     pub empty_dir: Option<EmptyDir>,
 }
 
-/// Where an `emptyDir` lies is nobody's business here.
+/// The volume's settings do not matter here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmptyDir {}
 

@@ -10,13 +10,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::rfc3339;
 
-/// A value that is text in JSON, kept as the value that the text says: a fleet holds millions of them. Text that says
-/// none is kept as it is, so that nothing is lost and whoever judges the field can tell.
+/// A value that is text in JSON, kept as the parsed value: a fleet holds millions of them. Text that cannot be parsed is
+/// kept as it is, so that nothing is lost and the parser of the field can report it.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Scalar<T> {
     /// The value.
     Read(T),
-    /// Text that is no such value; empty when there was none.
+    /// Text that cannot be parsed; empty when there was none.
     Unread(Box<str>),
 }
 
@@ -36,7 +36,7 @@ pub trait Text: Copy {
 }
 
 impl<T: Copy> Scalar<T> {
-    /// The value, if the text said one.
+    /// The value, if the text could be parsed.
     #[must_use]
     pub const fn get(&self) -> Option<T> {
         match self {
@@ -157,7 +157,7 @@ impl Text for Digest {
     }
 }
 
-/// A `resourceVersion`: a decimal number. Written otherwise than a number is written, it is none.
+/// A `resourceVersion`: a decimal number in its canonical form, without sign or leading zeros.
 impl Text for u64 {
     fn read(text: &str) -> Option<Self> {
         let plain = text == "0" || text.starts_with(|first: char| matches!(first, '1'..='9'));

@@ -1,4 +1,4 @@
-//! From the schema that `schemars` derives to the structural schema that Kubernetes takes.
+//! Turns the schema that `schemars` derives into the structural schema that Kubernetes accepts.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};

@@ -1,5 +1,5 @@
-//! Frames: a big-endian `u32` with the length of the body, then the body, one JSON document. Pure: whoever owns the
-//! stream reads [`HEADER`] bytes, asks [`body_length`] how many follow, reads those, and hands them to [`decode`].
+//! Frames: a big-endian `u32` with the length of the body, then the body, one JSON document. There is no I/O here: the
+//! owner of the stream reads [`HEADER`] bytes, asks [`body_length`] how many follow, reads those, and calls [`decode`].
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

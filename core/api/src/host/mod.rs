@@ -1,5 +1,5 @@
-//! The conversation with the program on a host: frames, their contents, and the translation from and to the
-//! vocabulary of the core. Names travel as text, since interned ids mean nothing outside one process.
+//! The protocol of the program on a host: frames, their contents, and the translation from and to the vocabulary of the
+//! core. Names travel as text, since interned ids mean nothing outside one process.
 
 pub mod frame;
 pub mod translate;

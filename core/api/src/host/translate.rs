@@ -1,4 +1,4 @@
-//! Between the core's vocabulary and the wire.
+//! Translates between the core's vocabulary and the host protocol.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ fn command(command: &HostCommand, names: &Names) -> Result<wire::Command, Unknow
     })
 }
 
-/// What a reply means to an operator of `cluster`. `host_key` is the key that the host showed in this session. A
+/// The outcome that a reply is for an operator of `cluster`. `host_key` is the key that the host showed in this session. A
 /// reply that makes no sense is a retryable protocol error.
 #[must_use]
 pub fn outcome(reply: Reply, cluster: &str, host_key: Option<String>, names: &mut Names) -> Outcome {
@@ -100,7 +100,7 @@ pub fn outcome(reply: Reply, cluster: &str, host_key: Option<String>, names: &mu
     }
 }
 
-/// The cause, with no more words than anybody reads.
+/// The cause, with its detail cut to a readable length.
 fn bounded(mut cause: Cause) -> Cause {
     if cause.detail.len() > DETAIL_MAX {
         let end = (0..=DETAIL_MAX).rev().find(|&end| cause.detail.is_char_boundary(end));
@@ -128,7 +128,7 @@ fn facts_of(
     if facts.identity.as_ref().is_some_and(is_oversized) {
         return Err(format!("the node identity has parts of more than {IDENTITY_MAX} bytes"));
     }
-    // All names are judged before the first is interned: a host that lies leaves nothing behind.
+    // All names are validated before the first is interned: a host that lies must not fill the table.
     let installed = facts.components.iter().flat_map(|component| [&component.name, &component.version_name]);
     let changed = facts.operation.iter().flat_map(|operation| {
         [Some(&operation.component), operation.release.as_ref().map(|release| &release.version_name)]
@@ -179,7 +179,7 @@ fn facts_of(
     })
 }
 
-/// Whether a node identity has more in it than any honest one. It is kept for each machine.
+/// Whether a node identity is longer than any honest one. It is kept for each machine, so a host must not make it large.
 fn is_oversized(identity: &HostIdentity) -> bool {
     let certificate = identity.certificate.iter().flat_map(|certificate| {
         let organizations = certificate.organizations.iter().take(IDENTITY_PARTS_MAX + 1);

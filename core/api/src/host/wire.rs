@@ -1,4 +1,4 @@
-//! What is said to a host, and what it answers.
+//! Requests to a host, and its replies, as JSON.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub const PROTOCOL: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Request {
-    /// [`PROTOCOL`]. Comes first, so that a mismatch is told before anything else is found odd.
+    /// [`PROTOCOL`]. Comes first, so that a mismatch is reported before any other difference.
     pub protocol: u32,
     /// Who orders.
     pub fence: Fence,
@@ -28,7 +28,8 @@ pub struct Request {
     pub command: Command,
 }
 
-/// Who orders, and which of all orders it is. The host refuses another owner's and what is older than it has seen.
+/// The sender of an order, and its place among all orders. The host refuses an order of another owner, and one that is
+/// older than what it has seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fence {
@@ -167,7 +168,7 @@ pub struct Facts {
     /// Which version of control groups it uses; absent when that cannot be found out.
     #[serde(default)]
     pub cgroup_version: Option<CgroupVersion>,
-    /// Who manages it; nobody when absent.
+    /// Its owner; absent when it has none.
     pub owner: Option<Owner>,
     /// The highest epoch that it has seen from its owner's cluster or, without an owner, from the cluster that asks.
     pub epoch: Epoch,
@@ -178,7 +179,7 @@ pub struct Facts {
     /// The node identity; absent when the host was never asked for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<HostIdentity>,
-    /// What else is worth knowing; nothing is decided by it.
+    /// Facts for people; nothing is decided by them.
     pub platform: Platform,
 }
 
@@ -248,7 +249,7 @@ pub struct RenderedFile {
     pub sha256: Digest,
 }
 
-/// What is worth knowing about a host when one looks for a fault.
+/// Facts about a host that help to find a fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Platform {

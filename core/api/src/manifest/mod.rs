@@ -1,7 +1,7 @@
 //! Manifests as people write them, read strictly: a field that is not known is an error that names it, and so is a
 //! value of the wrong type. The API server does the same for `kubectl apply`.
 //!
-//! YAML is the caller's business: hand in the document as a JSON value, which is what `kubectl` makes of it too.
+//! The caller parses the YAML, and passes the document as a JSON value, as `kubectl` does.
 
 mod strict;
 

@@ -1,4 +1,4 @@
-//! A deserializer for JSON values that knows where it is, and notes every key that a struct does not have.
+//! A deserializer for JSON values that knows its path, and records every key that a struct does not have.
 
 use std::fmt;
 

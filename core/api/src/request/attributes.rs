@@ -1,4 +1,4 @@
-//! The patch that changes what is ours among the labels and taints of a Node, and the record of what that is.
+//! The patch that changes our labels and taints of a Node, and the record of which ones are ours.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub fn record_text(applied: &NodeAttributes, order: u64) -> String {
     json!(Record { labels: labels.collect(), taints: taints.collect(), order }).to_string()
 }
 
-/// What our record lists. What somebody has made unreadable lists nothing: then nothing is ours.
+/// What our record lists. A record that was made unreadable lists nothing: then nothing is ours.
 #[must_use]
 pub fn read_record(text: &str) -> NodeAttributes {
     let Record { labels, taints, order: _ } = serde_json::from_str(text).unwrap_or_default();
@@ -54,14 +54,14 @@ pub fn read_record(text: &str) -> NodeAttributes {
     applied
 }
 
-/// The operations of a JSON patch: first what must still be so, then what changes.
+/// The operations of a JSON patch: first the tests of what must still hold, then the changes.
 pub(super) fn change(change: &AttributesChange, operations: &mut Vec<Value>) {
     write_record(change, operations);
     let mut is_empty = !change.has_labels;
     for label in &change.labels {
         let path = pointer("/metadata/labels", &label.key);
         if is_empty && let Some(value) = &label.to {
-            // There is no map yet that it could be put into.
+            // The Node has no such map yet, so it is created.
             operations.push(test("/metadata/labels", Value::Null));
             operations.push(add("/metadata/labels", json!({ &*label.key: value })));
             is_empty = false;
@@ -95,7 +95,8 @@ fn write_record(change: &AttributesChange, operations: &mut Vec<Value>) {
     }
 }
 
-/// Values change where they are; then taints go, the last one first, since places behind them shift; then others come.
+/// First values change in place. Then taints are removed, the last one first, since a removal shifts the places behind it.
+/// Then taints are added.
 fn write_taints(change: &AttributesChange, operations: &mut Vec<Value>) {
     for taint in &change.taints {
         let Some((place, value)) = &taint.from else { continue };

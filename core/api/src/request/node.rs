@@ -1,5 +1,5 @@
-//! Requests about a Node and what runs there. A Node is written by many, so its patches state of just those fields that
-//! they touch what they have to be: JSON patches with `test` operations, of which one that does not hold is answered
+//! Requests about a Node and its pods. A Node has many writers, so a patch tests just those fields that it touches: it is
+//! a JSON patch with `test` operations, of which one that does not hold is answered
 //! with 422.
 
 use seaworthy_model::attributes::AttributesChange;
@@ -27,9 +27,9 @@ pub struct NodePatch {
 /// What changes on a Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeChange {
-    /// It becomes unschedulable, and gets our taint and mark.
+    /// Cordon: it becomes unschedulable, and gets our taint and mark.
     Cordon(NodeCordon),
-    /// It loses our taint and mark, and can be scheduled to again unless it could not before.
+    /// Uncordon: it loses our taint and mark, and becomes schedulable unless it was unschedulable before our mark.
     Uncordon(NodeUncordon),
     /// Labels and taints change.
     Attributes(AttributesChange),
@@ -44,7 +44,7 @@ pub struct NodeDeletion {
     pub uid: Uid,
 }
 
-/// A question about the pods of a Node.
+/// A list of the pods of a Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodQuery {
     /// The name of the Node.
@@ -196,8 +196,8 @@ pub fn mark_text(mark: &Mark) -> String {
     json!(text).to_string()
 }
 
-/// The mark in the text of our annotation. What somebody has made unreadable is of nobody, and leaves its Node
-/// unschedulable: who has cordoned it cannot be known.
+/// The mark in the text of our annotation. A mark that was made unreadable belongs to nobody and leaves its Node
+/// unschedulable: a person may have cordoned it.
 #[must_use]
 pub fn read_mark(text: &str) -> Mark {
     let read: MarkText = serde_json::from_str(text).unwrap_or_default();

@@ -22,10 +22,10 @@ pub(crate) const SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([
 pub(crate) const VERSION_NUMBER: &str = concat!("^", number!(), r"\.", number!(), r"\.", number!(), "$");
 /// A label value: data centres, racks.
 pub(crate) const LABEL_VALUE: &str = "^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$";
-/// What is said of what cannot be the key of a label.
+/// The message for a text that cannot be the key of a label.
 pub(crate) const LABEL_KEY: &str = "keys must be a name of at most 63 letters, digits and -_. that starts and ends with a \
                                     letter or digit, after a DNS subdomain and '/' or alone";
-/// What is said of a key that is not for a Machine to set.
+/// The message for a key that a Machine may not set.
 pub(crate) const RESERVED_KEY: &str = "keys in kubernetes.io, k8s.io and seaworthy.dev are reserved, but for \
                                        node-role.kubernetes.io/ and node-restriction.kubernetes.io/";
 /// A SHA-256 digest.
@@ -56,7 +56,7 @@ pub(crate) struct Rule {
     pub(crate) rule: &'static str,
     /// The field to blame, relative to where the rule stands: `.version`; empty for that place itself.
     pub(crate) field: &'static str,
-    /// What a person who broke it is told.
+    /// The message for a person who broke it.
     pub(crate) message: &'static str,
 }
 
@@ -109,13 +109,13 @@ pub(crate) fn removable_path() -> Value {
     Value::Array(rules)
 }
 
-/// A path and all that it is in, but what has a single part.
+/// A path and all directories above it that have at least two parts.
 fn above(path: &str) -> Vec<String> {
     let ends = path.match_indices('/').map(|(index, _)| index).skip(2).chain([path.len()]);
     ends.map(|end| path[..end].to_owned()).filter(|path| path.matches('/').count() > 1).collect()
 }
 
-/// What is said of a path that hosts do not delete.
+/// The message for a path that hosts do not delete.
 pub(crate) const REMOVABLE: &str =
     "must be a path of at least two parts, and no directory of the system's own";
 
