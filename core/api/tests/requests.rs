@@ -289,7 +289,7 @@ fn a_status_is_put_under_uid_and_resource_version() {
             kind: ConditionKind::Reachable,
             truth: Truth::True,
             reason: Reason::Connected,
-            message: Box::default(),
+            detail: None,
             since: Timestamp(1_795_162_200_000),
             observed_generation: 3,
         }]

@@ -10,6 +10,7 @@ use seaworthy_api::names::Names;
 use seaworthy_api::{parse, render, v1alpha1};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Architecture, CgroupVersion, ReleaseId};
+use seaworthy_model::detail::{Detail, FleetDetail};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{
@@ -63,45 +64,17 @@ fn cause() -> impl Strategy<Value = CauseKind> {
 }
 
 fn reason() -> impl Strategy<Value = Reason> {
-    let own = [
-        Reason::AsDesired,
-        Reason::Connected,
-        Reason::NotYetKnown,
-        Reason::Drifted,
-        Reason::Contested,
-        Reason::OperationLost,
-        Reason::IdentityMismatch,
-        Reason::DuplicateHost,
-        Reason::Paused,
-        Reason::InvalidSpec,
-        Reason::UnknownVersion,
-        Reason::NoArtefact,
-        Reason::MissingParameter,
-        Reason::NodeConflict,
-        Reason::Dependency,
-        Reason::VersionSkew,
-        Reason::ApiServerUnknown,
-        Reason::DependencyCycle,
-        Reason::StoreRegressed,
-        Reason::Terminating,
-    ];
-    prop_oneof![(0..own.len()).prop_map(move |index| own[index]), cause().prop_map(Reason::from)]
+    let own = (0..Reason::OWN.len()).prop_map(|index| Reason::OWN[index]);
+    prop_oneof![own, cause().prop_map(Reason::from)]
 }
 
 fn fleet_reason() -> impl Strategy<Value = FleetReason> {
-    let all = [
-        FleetReason::AllUpdated,
-        FleetReason::RollingOut,
-        FleetReason::TooManyFailures,
-        FleetReason::Superseding,
-        FleetReason::Paused,
-        FleetReason::InvalidSpec,
-        FleetReason::UnknownVersion,
-        FleetReason::VersionSkew,
-        FleetReason::StoreRegressed,
-        FleetReason::Terminating,
-    ];
-    (0..all.len()).prop_map(move |index| all[index])
+    (0..FleetReason::ALL.len()).prop_map(|index| FleetReason::ALL[index])
+}
+
+/// Words that are not ours under any reason, or none. Ours have tests of their own.
+fn words() -> impl Strategy<Value = Option<Box<str>>> {
+    option::of("~ \\PC{0,80}".prop_map(String::into_boxed_str))
 }
 
 fn identity() -> impl Strategy<Value = Identity> {
@@ -135,15 +108,15 @@ fn component_statuses() -> impl Strategy<Value = Arc<[ComponentStatus]>> {
 }
 
 fn conditions() -> impl Strategy<Value = Conditions> {
-    let condition = (truth(), reason(), "\\PC{0,80}", instant(), generation());
+    let condition = (truth(), reason(), words(), instant(), generation());
     btree_map(0..ConditionKind::ALL.len(), condition, 0..=3).prop_map(|conditions| {
         let conditions =
-            conditions.into_iter().map(|(kind, (truth, reason, message, since, observed_generation))| {
+            conditions.into_iter().map(|(kind, (truth, reason, words, since, observed_generation))| {
                 Condition {
                     kind: ConditionKind::ALL[kind],
                     truth,
                     reason,
-                    message: message.into(),
+                    detail: words.map(|words| Arc::new(Detail::Reported(words))),
                     since,
                     observed_generation,
                 }
@@ -205,12 +178,19 @@ fn rollouts() -> impl Strategy<Value = Vec<Rollout>> {
 }
 
 fn package_version_status() -> impl Strategy<Value = PackageVersionStatus> {
-    let condition = (truth(), fleet_reason(), "\\PC{0,80}", instant(), generation());
+    let condition = (truth(), fleet_reason(), words(), instant(), generation());
     let kinds = [FleetConditionKind::Complete, FleetConditionKind::Progressing];
     let conditions = btree_map(0..kinds.len(), condition, 0..=2).prop_map(move |conditions| {
         let conditions =
-            conditions.into_iter().map(|(kind, (truth, reason, message, since, observed_generation))| {
-                FleetCondition { kind: kinds[kind], truth, reason, message, since, observed_generation }
+            conditions.into_iter().map(|(kind, (truth, reason, words, since, observed_generation))| {
+                FleetCondition {
+                    kind: kinds[kind],
+                    truth,
+                    reason,
+                    detail: words.map(FleetDetail::Other),
+                    since,
+                    observed_generation,
+                }
             });
         conditions.collect()
     });

@@ -11,13 +11,12 @@
 //! | no | yes | anything else | left: it is somebody else's by now |
 
 use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 
 use seaworthy_model::attributes::{
     AttributesChange, Carried, Label, LabelChange, NodeAttributes, Taint, TaintChange,
 };
+use seaworthy_model::detail::Detail;
 use seaworthy_model::draw::word;
 use seaworthy_model::node::NodeState;
 
@@ -28,8 +27,8 @@ use crate::world::World;
 pub(crate) struct Plan {
     /// What has to be written, if anything.
     pub(crate) change: Option<Box<AttributesChange>>,
-    /// The first key that somebody else has set otherwise, in words.
-    pub(crate) conflict: Option<(u64, String)>,
+    /// The first key that somebody else has set otherwise.
+    pub(crate) conflict: Option<(u64, Detail)>,
 }
 
 /// What becomes of one label or taint.
@@ -96,7 +95,7 @@ struct Merge<'a> {
     applied: &'a NodeAttributes,
     carried: &'a Carried,
     change: AttributesChange,
-    conflict: Option<(u64, String)>,
+    conflict: Option<(u64, Detail)>,
 }
 
 impl Merge<'_> {
@@ -133,7 +132,8 @@ impl Merge<'_> {
                     });
                 }
                 Fate::Conflict => {
-                    self.conflict.get_or_insert_with(|| (word(key), format!("label {key}")));
+                    let label = || (word(key), Detail::ForeignLabel(Arc::clone(key)));
+                    self.conflict.get_or_insert_with(label);
                 }
             }
         }
@@ -166,8 +166,8 @@ impl Merge<'_> {
                 }
                 Fate::Taken => self.change.taints.push(change(None)),
                 Fate::Conflict => {
-                    let words = || (word(key), format!("taint {key}:{}", effect.name()));
-                    self.conflict.get_or_insert_with(words);
+                    let taint = || (word(key), Detail::ForeignTaint(Arc::clone(key), *effect));
+                    self.conflict.get_or_insert_with(taint);
                 }
             }
         }

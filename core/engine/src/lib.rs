@@ -35,8 +35,8 @@ pub use rank::RankKey;
 pub use resolution::{Aim, Origin, Target, targets};
 pub use world::{
     Certificates, Contact, Counts, Drain, Failure, Fleet, InFlight, InFlightKind, KnownApiServers,
-    Leadership, Listed, Machine, NodeUse, Request, Retry, RolloutState, Standing, UnderWay, Use, User,
-    Version, World,
+    Leadership, Listed, Machine, NodeUse, Request, Retry, RolloutState, Standing, Trouble, UnderWay, Use,
+    User, Version, World,
 };
 use world::{Terms, WARM_AT_ONCE};
 

@@ -7,14 +7,13 @@
 //! number of changes, not a search through all states. What is restored when a change fails is the state before it,
 //! which is one of those that the order leads through.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
+use seaworthy_model::detail::{Found, Skew};
 use seaworthy_model::id::{ComponentId, VersionId};
 use seaworthy_model::machine::Reason;
 use seaworthy_model::report::Blocker;
-use seaworthy_model::requirement::{API_SERVER, ApiServers, Party, VersionNumber};
+use seaworthy_model::requirement::{ApiServers, Party, Requirement, VersionNumber};
 
 use crate::world::World;
 
@@ -25,6 +24,8 @@ pub(crate) struct Conflict {
     version: VersionId,
     /// Which of its rules.
     rule: u8,
+    /// What that rule admits.
+    requires: Requirement,
     with: With,
 }
 
@@ -32,7 +33,7 @@ pub(crate) struct Conflict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum With {
     /// A version of another component.
-    Version(VersionId),
+    Version(ComponentId, VersionId),
     /// A version of an API server.
     ApiServer(VersionNumber),
     /// An API server of a version that nobody knows.
@@ -166,23 +167,25 @@ impl World {
         if rules.is_empty() {
             return None;
         }
-        let party = Party::Component(self.component_of(other)?);
-        let rule = rules.iter().position(|rule| rule.party == party)?;
-        let is_broken = !rules[rule].admits(self.number_of(other));
-        is_broken.then(|| Conflict { version, rule: index(rule), with: With::Version(other) })
+        let component = self.component_of(other)?;
+        let rule = rules.iter().position(|rule| rule.party == Party::Component(component))?;
+        let (requires, with) = (rules[rule], With::Version(component, other));
+        let is_broken = !requires.admits(self.number_of(other));
+        is_broken.then(|| Conflict { version, rule: index(rule), requires, with })
     }
 
     /// The rule of a version that the API servers break, as far as they were heard of lately.
     pub(crate) fn api_server_conflict(&self, version: VersionId) -> Option<Conflict> {
         let rules = &self.version_spec(version)?.requires;
         let rule = rules.iter().position(|rule| rule.party == Party::ApiServer)?;
-        let conflict = |with| Some(Conflict { version, rule: index(rule), with });
+        let requires = rules[rule];
+        let conflict = |with| Some(Conflict { version, rule: index(rule), requires, with });
         let Some(ApiServers { oldest, newest }) = self.api_servers.get() else {
             return conflict(With::Unknown);
         };
         [newest, oldest]
             .into_iter()
-            .find(|found| !rules[rule].admits(Some(*found)))
+            .find(|found| !requires.admits(Some(*found)))
             .and_then(|found| conflict(With::ApiServer(found)))
     }
 
@@ -194,34 +197,27 @@ impl World {
         VersionNumber::of(&self.version_spec(version)?.version)
     }
 
-    /// What is said of a conflict.
-    pub(crate) fn describe(&self, conflict: Conflict) -> String {
-        let version = self.version_name(conflict.version);
-        let rule = self
-            .version_spec(conflict.version)
-            .and_then(|spec| spec.requires.get(usize::from(conflict.rule)));
-        let Some(rule) = rule else { return String::from(version) };
-        match (rule.party, conflict.with) {
-            (Party::Component(component), With::Version(other)) => {
-                let (component, other) = (self.component_name(component), self.version_name(other));
-                format!("{version} requires {component} {rule}, and {other} would be with it")
-            }
-            (_, With::ApiServer(found)) => {
-                format!("{version} requires {API_SERVER} {rule}, and there is one of {found}")
-            }
-            (_, With::Unknown | With::Version(_)) => {
-                format!("{version} requires {API_SERVER} {rule}, whose version is not known")
-            }
-        }
+    /// A conflict as the detail of a condition.
+    pub(crate) fn detail_of(&self, conflict: Conflict) -> Skew {
+        let Requirement { at_least, below, .. } = conflict.requires;
+        let found = match conflict.with {
+            With::Version(component, other) => Found::Version {
+                component: self.name_of_component(component),
+                version: self.name_of_version(other),
+            },
+            With::ApiServer(found) => Found::ApiServer(found),
+            With::Unknown => Found::UnknownApiServer,
+        };
+        Skew { version: self.name_of_version(conflict.version), at_least, below, found }
     }
 }
 
 impl Conflict {
     /// As what a machine waits because of it.
     pub(crate) const fn blocker(self) -> Blocker {
-        let Self { version, rule, with } = self;
+        let Self { version, rule, with, .. } = self;
         match with {
-            With::Version(other) => Blocker::VersionSkew { version, rule, other },
+            With::Version(_, other) => Blocker::VersionSkew { version, rule, other },
             With::ApiServer(found) => Blocker::ApiServerSkew { version, rule, found },
             With::Unknown => Blocker::ApiServerUnknown { version },
         }

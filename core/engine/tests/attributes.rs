@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fixture::{Fixture, WEB, attributes, picture, want, web};
 use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Effect;
 use seaworthy_model::event::Outcome;
 use seaworthy_model::id::MachineId;
@@ -54,9 +55,9 @@ fn relabel(fixture: &mut Fixture, key: &str, value: Option<&str>) {
     fixture.deliver();
 }
 
-fn in_sync(fixture: &Fixture) -> (Truth, Reason, String) {
+fn in_sync(fixture: &Fixture) -> (Truth, Reason, Option<Detail>) {
     let condition = fixture.store.machines[&0].status.condition(ConditionKind::InSync).unwrap().clone();
-    (condition.truth, condition.reason, condition.message.into())
+    (condition.truth, condition.reason, condition.detail.as_deref().cloned())
 }
 
 fn blocker(fixture: &Fixture) -> Option<Blocker> {
@@ -77,7 +78,7 @@ fn what_is_wanted_is_set_in_one_write_and_recorded() {
     assert_eq!(taints(&mut fixture), ["dedicated=ml"]);
     let record = fixture.cluster.node(0).attributes.record.clone();
     assert_eq!(record, Some(attributes(&[("pool", "gpu"), ("tier", "1")], &[("dedicated", "ml")])));
-    assert_eq!(in_sync(&fixture), (Truth::True, Reason::AsDesired, String::new()));
+    assert_eq!(in_sync(&fixture), (Truth::True, Reason::AsDesired, None));
     assert_eq!(fixture.turn().actions, [], "there is nothing more to do");
 }
 
@@ -104,7 +105,10 @@ fn what_somebody_else_has_set_otherwise_is_told_and_left() {
     ask(&mut fixture, &[("pool", "ours"), ("tier", "1")], &[]);
     fixture.pass(MINUTE);
     assert_eq!(labels(&mut fixture), ["pool=theirs", "tier=1"], "the other one is not held up");
-    assert_eq!(in_sync(&fixture), (Truth::False, Reason::NodeConflict, "label pool".into()));
+    assert_eq!(
+        in_sync(&fixture),
+        (Truth::False, Reason::NodeConflict, Some(Detail::ForeignLabel("pool".into())))
+    );
     assert!(matches!(blocker(&fixture), Some(Blocker::NodeConflict { .. })));
     relabel(&mut fixture, "pool", None);
     fixture.pass(MINUTE);
@@ -137,13 +141,13 @@ fn what_is_ours_is_put_right_and_slower_each_time() {
     fixture.deliver();
     fixture.pass(Duration::from_secs(5));
     assert_eq!(taints(&mut fixture), Vec::<String>::new(), "it waits by now");
-    let (truth, reason, words) = in_sync(&fixture);
-    assert_eq!((truth, reason), (Truth::False, Reason::Contested), "{words}");
-    assert!(words.contains("3 times in a row"), "{words}");
+    let (truth, reason, detail) = in_sync(&fixture);
+    assert_eq!((truth, reason), (Truth::False, Reason::Contested), "{detail:?}");
+    assert!(matches!(detail, Some(Detail::Contested { component: None, times: 3, .. })), "{detail:?}");
     fixture.pass(MINUTE);
     assert_eq!(taints(&mut fixture), ["dedicated=ml"]);
-    let (truth, reason, words) = in_sync(&fixture);
-    assert_eq!((truth, reason), (Truth::True, Reason::Contested), "{words}");
+    let (truth, reason, detail) = in_sync(&fixture);
+    assert_eq!((truth, reason), (Truth::True, Reason::Contested), "{detail:?}");
 }
 
 #[test]
@@ -231,8 +235,7 @@ fn a_node_that_is_registered_anew_gets_it_again() {
     fixture.deliver();
     fixture.pass(MINUTE);
     assert_eq!(labels(&mut fixture), ["pool=gpu"]);
-    let words = in_sync(&fixture).2;
-    assert!(words.is_empty(), "that is no repair: {words}");
+    assert_eq!(in_sync(&fixture).2, None, "that is no repair");
 }
 
 #[test]
@@ -251,9 +254,9 @@ fn a_write_that_is_refused_is_told_and_tried_later() {
     let forbidden = Cause::new(CauseKind::ApiRefused, "forbidden");
     fixture.cluster.refusal = Some(Outcome::Refused(forbidden));
     fixture.pass(MINUTE);
-    let (truth, reason, words) = in_sync(&fixture);
+    let (truth, reason, detail) = in_sync(&fixture);
     assert_eq!((truth, reason), (Truth::False, Reason::Cause(CauseKind::ApiRefused)));
-    assert_eq!(words, "forbidden");
+    assert_eq!(detail, Some(Detail::Reported("forbidden".into())));
     fixture.cluster.refusal = None;
     fixture.pass(10 * MINUTE);
     assert_eq!(labels(&mut fixture), ["pool=gpu"]);

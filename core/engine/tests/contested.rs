@@ -7,6 +7,7 @@ mod fixture;
 use std::time::Duration;
 
 use fixture::{Fixture, WEB, want, web};
+use seaworthy_model::detail::Detail;
 use seaworthy_model::host::Drift;
 use seaworthy_model::machine::{ConditionKind, Reason, Truth};
 
@@ -34,9 +35,9 @@ fn fight(fixture: &mut Fixture, minutes: u32) -> u32 {
     fixture.host(0).changes - before
 }
 
-fn told(fixture: &Fixture) -> (Truth, Reason, String) {
+fn told(fixture: &Fixture) -> (Truth, Reason, Option<Detail>) {
     let condition = fixture.store.machines[&0].status.condition(ConditionKind::InSync).unwrap();
-    (condition.truth, condition.reason, condition.message.to_string())
+    (condition.truth, condition.reason, condition.detail.as_deref().cloned())
 }
 
 #[test]
@@ -44,9 +45,10 @@ fn each_repair_that_did_not_last_makes_the_next_one_wait_longer() {
     let mut fixture = settled();
     let first_hour = fight(&mut fixture, 60);
     assert!((4..=9).contains(&first_hour), "{first_hour}");
-    let (_, reason, words) = told(&fixture);
+    let (_, reason, detail) = told(&fixture);
     assert_eq!(reason, Reason::Contested);
-    assert!(words.starts_with("web was repaired "), "{words}");
+    let Some(Detail::Contested { component, .. }) = detail else { panic!("{detail:?}") };
+    assert_eq!(component.as_deref(), Some("web"));
     let (second, third) = (fight(&mut fixture, 120), fight(&mut fixture, 240));
     assert!(second <= 2 && third <= 2, "{second} {third}");
     assert_eq!(told(&fixture).0, Truth::False, "it waits, and says so");
@@ -59,9 +61,8 @@ fn whoever_repairs_last_says_that_it_will_hardly_stay_so() {
         fixture.host(0).drift(WEB);
         fixture.pass(AUDIT);
     }
-    let (truth, reason, words) = told(&fixture);
-    assert_eq!((truth, reason), (Truth::True, Reason::Contested));
-    assert_eq!(words, "web was repaired 3 times in a row; the next repair waits for 1 min after the last");
+    let contested = Detail::Contested { component: Some("web".into()), times: 3, minutes: 1 };
+    assert_eq!(told(&fixture), (Truth::True, Reason::Contested, Some(contested)));
     fixture.pass(3 * AUDIT);
     assert_eq!(told(&fixture).1, Reason::Contested, "half an hour is less than it would wait before long");
     fixture.pass(4 * AUDIT);

@@ -11,6 +11,7 @@ use fixture::{Fixture, WEB, picture, pod, want, web};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::certificate::NodeIdentity;
 use seaworthy_model::component::Disruption;
+use seaworthy_model::detail::{Detail, Pod};
 use seaworthy_model::effect::Target;
 use seaworthy_model::event::{Event, Outcome};
 use seaworthy_model::id::MachineId;
@@ -31,9 +32,13 @@ fn blocker(fixture: &Fixture, id: u32) -> Option<Blocker> {
     fixture.engine.world().blocker(Subject::Machine(MachineId(id)))
 }
 
-fn in_sync(fixture: &Fixture, id: u32) -> (Reason, String) {
+fn in_sync(fixture: &Fixture, id: u32) -> (Reason, Option<Detail>) {
     let condition = fixture.store.machines[&id].status.condition(ConditionKind::InSync).unwrap().clone();
-    (condition.reason, condition.message.into())
+    (condition.reason, condition.detail.as_deref().cloned())
+}
+
+fn shop(name: &str) -> Pod {
+    Pod { namespace: "shop".into(), name: name.into() }
 }
 
 /// What is ordered of machine 0, its host and its Node until nothing is any more.
@@ -104,8 +109,9 @@ fn pods_that_take_their_time_are_waited_for() {
     fixture.pass(3 * MINUTE);
     assert_eq!(fixture.web(), [Some(1)]);
     assert_eq!(blocker(&fixture, 0), Some(Blocker::Draining { pods: 2 }));
-    let (reason, words) = in_sync(&fixture, 0);
-    assert_eq!((reason, words.as_str()), (Reason::Draining, "2 pods left: shop/web-0-0, shop/web-0-1"));
+    let first = [shop("web-0-0"), shop("web-0-1")].into();
+    let left = Detail::PodsLeft { count: 2, first, refused: None };
+    assert_eq!(in_sync(&fixture, 0), (Reason::Draining, Some(left)));
     assert_eq!(fixture.cluster.evicted.len(), 2, "each is asked once");
     fixture.cluster.finish();
     fixture.pass(MINUTE);
@@ -128,9 +134,11 @@ fn a_budget_that_allows_nothing_is_named_and_others_go_on() {
         "{:?}",
         blocker(&fixture, 0)
     );
-    let (reason, words) = in_sync(&fixture, 0);
+    let (reason, detail) = in_sync(&fixture, 0);
     assert_eq!(reason, Reason::Cause(CauseKind::DisruptionBudget));
-    assert!(words.contains("shop/web-0-0") && words.contains("budget web needs 2"), "{words}");
+    let Some(Detail::PodRefused(pod, words)) = detail else { panic!("{detail:?}") };
+    assert_eq!(pod, shop("web-0-0"));
+    assert!(words.contains("budget web needs 2"), "{words}");
     assert!(fixture.cluster.is_unschedulable(0));
     assert_eq!(fixture.engine.world().occupied(), 1, "it keeps its slot as long as it is cordoned");
     fixture.cluster.evictions_left = None;
@@ -499,7 +507,8 @@ fn what_the_operator_may_not_do_is_said() {
             fixture.execute_one(0);
         }
     }
-    assert_eq!(in_sync(&fixture, 0), (Reason::Cause(CauseKind::ApiRefused), "nodes is forbidden".into()));
+    let reported = Detail::Reported("nodes is forbidden".into());
+    assert_eq!(in_sync(&fixture, 0), (Reason::Cause(CauseKind::ApiRefused), Some(reported)));
     assert_eq!(fixture.web(), [Some(1)]);
 }
 
@@ -513,8 +522,7 @@ fn a_machine_that_goes_and_waits_for_a_slot_says_so_before_its_node_is_emptied()
     fixture.store.delete_machine(1 - busy);
     fixture.deliver();
     fixture.pass(MINUTE);
-    let words = "it waits until fewer machines are unavailable".to_owned();
-    assert_eq!(in_sync(&fixture, 1 - busy), (Reason::Terminating, words));
+    assert_eq!(in_sync(&fixture, 1 - busy), (Reason::Terminating, Some(Detail::AwaitsSlot)));
     assert!(!fixture.cluster.is_unschedulable(1 - busy));
     fixture.cluster.evictions_left = None;
     fixture.pass(HOUR);

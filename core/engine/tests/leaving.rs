@@ -6,6 +6,7 @@ mod fixture;
 use std::time::Duration;
 
 use fixture::{Fixture, WEB, is_change, want, web};
+use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::event::Event;
 use seaworthy_model::id::MachineId;
@@ -43,7 +44,7 @@ fn a_machine_that_is_deleted_and_waits_for_a_slot_says_so() {
     let status = &fixture.store.machines[&leaving.0].status;
     let told = status.condition(ConditionKind::InSync).unwrap();
     assert_eq!(told.reason, Reason::Terminating);
-    assert_eq!(&*told.message, "it waits until fewer machines are unavailable");
+    assert_eq!(told.detail.as_deref(), Some(&Detail::AwaitsSlot));
     let waits = fixture.engine.world().blocker(Subject::Machine(leaving));
     assert_eq!(waits, Some(Blocker::MaxUnavailable { occupied: 1, limit: 1 }));
     let outcome = fixture.outcome(&order);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fixture::{DNS, Fixture, WEB, absent, is_change, picture, want, web};
 use proptest::prelude::*;
+use seaworthy_model::detail::{Dependency, DependencyState, Detail};
 use seaworthy_model::effect::Effect;
 use seaworthy_model::host::{Change, HostCommand};
 use seaworthy_model::id::{ComponentId, MachineId, VersionId};
@@ -58,11 +59,16 @@ fn waits_for(fixture: &Fixture) -> Option<Blocker> {
     fixture.engine.world().blocker(Subject::Machine(MachineId(0)))
 }
 
-/// The reason and the words of the condition `InSync`.
-fn told(fixture: &Fixture) -> (Reason, String) {
+/// The reason and the detail of the condition `InSync`.
+fn told(fixture: &Fixture) -> (Reason, Option<Detail>) {
     let status = &fixture.store.machines[&0].status;
     let condition = status.condition(ConditionKind::InSync).unwrap();
-    (condition.reason, condition.message.to_string())
+    (condition.reason, condition.detail.as_deref().cloned())
+}
+
+fn dependency(component: &str, other: &str, state: DependencyState) -> (Reason, Option<Detail>) {
+    let dependency = Dependency { component: component.into(), other: other.into(), state };
+    (Reason::Dependency, Some(Detail::Dependency(dependency)))
 }
 
 #[test]
@@ -100,9 +106,7 @@ fn what_nobody_wants_is_waited_for_by_name() {
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
     assert_eq!(changes(&mut fixture), [""; 0]);
     assert_eq!(waits_for(&fixture), Some(Blocker::Dependency { component: DNS }));
-    let (reason, words) = told(&fixture);
-    assert_eq!(reason, Reason::Dependency);
-    assert_eq!(words, "web needs dns, which is not there, and nobody wants it there");
+    assert_eq!(told(&fixture), dependency("web", "dns", DependencyState::Unwanted));
     // The fleet may bring it as well as the machine.
     fixture.store.defaults(vec![want(DNS, dns(1))]);
     fixture.deliver();
@@ -133,7 +137,7 @@ fn what_is_needed_is_not_removed() {
     fixture.store.edit_machine(0, |spec| spec.pins = vec![absent(DNS), want(WEB, web(1))]);
     assert_eq!(changes(&mut fixture), [""; 0]);
     assert_eq!(waits_for(&fixture), Some(Blocker::Dependency { component: WEB }));
-    assert_eq!(told(&fixture).1, "dns is what web needs, which is there");
+    assert_eq!(told(&fixture), dependency("dns", "web", DependencyState::Depending));
 }
 
 #[test]
@@ -143,7 +147,8 @@ fn a_circle_is_named() {
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(1))]);
     assert_eq!(changes(&mut fixture), [""; 0]);
     assert_eq!(waits_for(&fixture), Some(Blocker::DependencyCycle { component: WEB }));
-    assert_eq!(told(&fixture), (Reason::DependencyCycle, "web -> dns -> web".to_owned()));
+    let circle = Detail::Cycle(["web".into(), "dns".into(), "web".into()].into());
+    assert_eq!(told(&fixture), (Reason::DependencyCycle, Some(circle)));
     // Who got into one before somebody noticed gets out of it.
     let mut fixture = web_on_dns();
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(2))]);

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fixture::{DNS, Fixture, WEB, absent, want, web};
 use seaworthy_model::config::Config;
+use seaworthy_model::detail::{FleetDetail, Wait};
 use seaworthy_model::effect::{Action, Effect};
 use seaworthy_model::id::{ComponentId, MachineId, VersionId};
 use seaworthy_model::machine::ComponentSetting;
@@ -236,7 +237,7 @@ fn the_fleet_tells_which_rollout_waits_for_which() {
         let conditions = &fixture.store.fleet.as_ref().unwrap().status.conditions;
         let progressing = conditions.iter().find(|it| it.kind == FleetConditionKind::Progressing);
         let Some(progressing) = progressing else { continue };
-        let now = (progressing.reason, progressing.message.clone());
+        let now = (progressing.reason, progressing.detail.clone());
         if told.last() != Some(&now) {
             told.push(now);
         }
@@ -244,8 +245,9 @@ fn the_fleet_tells_which_rollout_waits_for_which() {
             break;
         }
     }
-    let waits = (FleetReason::RollingOut, "web waits until dns was rolled out".to_owned());
-    let moves = (FleetReason::RollingOut, String::new());
-    let over = (FleetReason::AllUpdated, String::new());
+    let wait = Wait { component: "web".into(), first: "dns".into() };
+    let waits = (FleetReason::RollingOut, Some(FleetDetail::Waits([wait].into())));
+    let moves = (FleetReason::RollingOut, None);
+    let over = (FleetReason::AllUpdated, None);
     assert_eq!(told, [moves.clone(), waits, moves, over]);
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fixture::{DNS, Fixture, WEB, is_change, want, web};
 use proptest::prelude::*;
+use seaworthy_model::detail::{Detail, FleetDetail, Found, Skew};
 use seaworthy_model::effect::Effect;
 use seaworthy_model::event::Observation;
 use seaworthy_model::host::{Change, HostCommand};
@@ -88,10 +89,24 @@ fn waits_for(fixture: &Fixture) -> Option<Blocker> {
     fixture.engine.world().blocker(Subject::Machine(MachineId(0)))
 }
 
-/// The reason and the words of the condition `InSync`.
-fn told(fixture: &Fixture) -> (Reason, String) {
+/// The reason and the detail of the condition `InSync`.
+fn told(fixture: &Fixture) -> (Reason, Option<Detail>) {
     let condition = fixture.store.machines[&0].status.condition(ConditionKind::InSync).unwrap();
-    (condition.reason, condition.message.to_string())
+    (condition.reason, condition.detail.as_deref().cloned())
+}
+
+/// A rule of a version that something breaks.
+fn skew(version: &str, (at_least, below): (&str, &str), found: Found) -> Skew {
+    let (at_least, below) = (VersionNumber::parse(at_least), VersionNumber::parse(below));
+    Skew { version: version.into(), at_least, below, found }
+}
+
+fn found(component: &str, version: &str) -> Found {
+    Found::Version { component: component.into(), version: version.into() }
+}
+
+fn api_server(version: &str) -> Found {
+    Found::ApiServer(VersionNumber::parse(version).unwrap())
 }
 
 fn pin(fixture: &mut Fixture, web_version: u32, dns_version: u32) {
@@ -123,9 +138,8 @@ fn nothing_is_touched_when_what_is_wanted_cannot_be_reached() {
     hear(&mut fixture, "1.3.0");
     pin(&mut fixture, 3, 3);
     assert_eq!(changes(&mut fixture), [""; 0]);
-    let (reason, words) = told(&fixture);
-    assert_eq!(reason, Reason::VersionSkew);
-    assert_eq!(words, "web-3 requires dns at least 1.3.0 and below 1.5.0, and dns-1 would be with it");
+    let broken = skew("web-3", ("1.3.0", "1.5.0"), found("dns", "dns-1"));
+    assert_eq!(told(&fixture), (Reason::VersionSkew, Some(Detail::Skew(broken))));
     assert_eq!(waits_for(&fixture), Some(Blocker::VersionSkew { version: web(3), rule: 0, other: dns(1) }));
     // By way of the one between there is.
     pin(&mut fixture, 1, 2);
@@ -140,10 +154,8 @@ fn the_rules_of_what_is_there_count_as_well() {
     changes(&mut fixture);
     pin(&mut fixture, 1, 3);
     assert_eq!(changes(&mut fixture), [""; 0]);
-    assert_eq!(
-        told(&fixture).1,
-        "web-1 requires dns at least 1.1.0 and below 1.3.0, and dns-3 would be with it"
-    );
+    let broken = skew("web-1", ("1.1.0", "1.3.0"), found("dns", "dns-3"));
+    assert_eq!(told(&fixture), (Reason::VersionSkew, Some(Detail::Skew(broken))));
 }
 
 #[test]
@@ -152,18 +164,16 @@ fn every_api_server_counts_and_nothing_is_guessed() {
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
     assert_eq!(changes(&mut fixture), [""; 0]);
     assert_eq!(waits_for(&fixture), Some(Blocker::ApiServerUnknown { version: web(2) }));
-    assert_eq!(told(&fixture).0, Reason::ApiServerUnknown);
+    let broken = skew("web-2", ("1.2.0", "1.3.0"), Found::UnknownApiServer);
+    assert_eq!(told(&fixture), (Reason::ApiServerUnknown, Some(Detail::Skew(broken))));
     find(&mut fixture, ["1.1.4", "1.2.0"]);
     assert_eq!(changes(&mut fixture), [""; 0]);
-    let (reason, words) = told(&fixture);
-    assert_eq!(reason, Reason::VersionSkew);
-    assert_eq!(
-        words,
-        "web-2 requires kube-apiserver at least 1.2.0 and below 1.3.0, and there is one of 1.1.4"
-    );
+    let broken = skew("web-2", ("1.2.0", "1.3.0"), api_server("1.1.4"));
+    assert_eq!(told(&fixture), (Reason::VersionSkew, Some(Detail::Skew(broken))));
     find(&mut fixture, ["1.2.0", "1.3.0"]);
     assert_eq!(changes(&mut fixture), [""; 0]);
-    assert!(told(&fixture).1.ends_with("there is one of 1.3.0"), "{:?}", told(&fixture));
+    let broken = skew("web-2", ("1.2.0", "1.3.0"), api_server("1.3.0"));
+    assert_eq!(told(&fixture).1, Some(Detail::Skew(broken)));
     hear(&mut fixture, "1.2.0");
     assert_eq!(changes(&mut fixture), ["web 1.2.0"]);
     // Nobody has answered for long: what is there may be repaired, and nothing else comes.
@@ -189,10 +199,8 @@ fn defaults_that_must_not_be_together_start_nothing() {
     let progress =
         fleet.status.conditions.iter().find(|it| it.kind == FleetConditionKind::Progressing).unwrap();
     assert_eq!(progress.reason, FleetReason::VersionSkew);
-    assert_eq!(
-        progress.message,
-        "web-1 requires dns at least 1.1.0 and below 1.3.0, and dns-3 would be with it"
-    );
+    let broken = skew("web-1", ("1.1.0", "1.3.0"), found("dns", "dns-3"));
+    assert_eq!(progress.detail, Some(FleetDetail::Skew(broken)));
     fixture.pass(Duration::from_secs(600));
     assert_eq!(fixture.host(0).version(DNS), Some(dns(1)));
     hear(&mut fixture, "1.2.0");

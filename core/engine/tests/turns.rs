@@ -3,6 +3,7 @@
 mod fixture;
 
 use fixture::{Fixture, WEB, absent, picture, want, web};
+use seaworthy_model::detail::Detail;
 
 /// Turns until something is ordered from a host or nothing is ordered at all; the last one's picture.
 fn next_turns(fixture: &mut Fixture, turns: usize) -> Vec<String> {
@@ -139,11 +140,12 @@ fn a_version_that_fails_stops_and_is_not_tried_again() {
         fleet.status.conditions
     );
 
-    let statuses = fixture.store.machines.values().map(|machine| &machine.status);
-    let told =
-        statuses.flat_map(|status| status.conditions.iter().map(|condition| condition.message.clone()));
-    let told: Vec<Box<str>> = told.collect();
-    assert!(told.iter().any(|told| **told == *"503"), "the host's words are lost");
+    let reported = Detail::Reported("503".into());
+    let is_told = fixture.store.machines.values().any(|machine| {
+        let mut conditions = machine.status.conditions.iter();
+        conditions.any(|condition| condition.detail.as_deref() == Some(&reported))
+    });
+    assert!(is_told, "the host's words are lost");
 
     // The next edit starts afresh.
     fixture.store.defaults(vec![want(WEB, web(3))]);

@@ -25,8 +25,14 @@ pub fn mix(key: &[u64]) -> u64 {
 /// A name as one word of a key (FNV-1a, 64 bits).
 #[must_use]
 pub fn word(name: &str) -> u64 {
-    name.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    word_of(&[name])
+}
+
+/// The same of the parts of a name, without putting them together.
+#[must_use]
+pub fn word_of(parts: &[&str]) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    parts.iter().fold(0xcbf2_9ce4_8422_2325, |hash, part| part.bytes().fold(hash, mix))
 }
 
 /// A number below `bound` for `key`; 0 when `bound` is 0.
@@ -37,7 +43,7 @@ pub fn below(key: &[u64], bound: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{below, mix, word};
+    use super::{below, mix, word, word_of};
 
     /// These values are part of the contract: ranks recorded by one build must mean the same in the next.
     #[test]
@@ -47,6 +53,7 @@ mod tests {
         assert_ne!(mix(&[1, 2]), mix(&[2, 1]));
         assert_eq!(word(""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(word("a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(word_of(&["shop", "/", "web"]), word("shop/web"));
     }
 
     #[test]

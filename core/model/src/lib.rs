@@ -18,6 +18,7 @@ pub mod certificate;
 pub mod component;
 pub mod config;
 pub mod connection;
+pub mod detail;
 pub mod digest;
 pub mod draw;
 pub mod effect;

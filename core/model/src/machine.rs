@@ -11,6 +11,7 @@ use crate::cause::CauseKind;
 use crate::component::{Architecture, CgroupVersion, Parameters, ReleaseId};
 use crate::connection::Connection;
 pub use crate::connection::{Address, HostKeyPolicy};
+use crate::detail::Detail;
 use crate::id::{ComponentId, VersionId};
 use crate::meta::{Meta, Parsed};
 use crate::time::Timestamp;
@@ -169,8 +170,8 @@ pub struct Condition {
     pub truth: Truth,
     /// Why.
     pub reason: Reason,
-    /// For people; decisions never depend on it.
-    pub message: Box<str>,
+    /// What there is to say besides the reason.
+    pub detail: Option<Arc<Detail>>,
     /// When `truth` last changed, in whole seconds.
     pub since: Timestamp,
     /// The generation of the spec that this speaks of.
@@ -278,6 +279,40 @@ pub enum Reason {
     HostReleased,
     /// Something outside did not work.
     Cause(CauseKind),
+}
+
+impl Reason {
+    /// Every reason that is not a cause.
+    pub const OWN: [Self; 28] = [
+        Self::AsDesired,
+        Self::Connected,
+        Self::NotYetKnown,
+        Self::Drifted,
+        Self::Contested,
+        Self::OperationLost,
+        Self::IdentityMismatch,
+        Self::DuplicateHost,
+        Self::Paused,
+        Self::InvalidSpec,
+        Self::UnknownVersion,
+        Self::NoArtefact,
+        Self::MissingParameter,
+        Self::Dependency,
+        Self::DependencyCycle,
+        Self::VersionSkew,
+        Self::ApiServerUnknown,
+        Self::StoreRegressed,
+        Self::Terminating,
+        Self::AwaitingCertificate,
+        Self::CertificateDenied,
+        Self::ForeignIdentity,
+        Self::Draining,
+        Self::DrainForbidden,
+        Self::DrainOverdue,
+        Self::NodeConflict,
+        Self::LastSchedulableNode,
+        Self::HostReleased,
+    ];
 }
 
 impl From<CauseKind> for Reason {

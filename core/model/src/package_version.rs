@@ -1,11 +1,11 @@
 //! `ClusterPackageVersion`: the fleet's default versions, and the rollouts that move the fleet to them.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::detail::FleetDetail;
 use crate::id::ComponentId;
 use crate::machine::{ComponentSetting, Truth, Want};
 use crate::meta::{Meta, Parsed};
@@ -97,8 +97,8 @@ pub struct FleetCondition {
     pub truth: Truth,
     /// Why.
     pub reason: FleetReason,
-    /// For people; decisions never depend on it.
-    pub message: String,
+    /// What there is to say besides the reason.
+    pub detail: Option<FleetDetail>,
     /// When `truth` last changed, in whole seconds.
     pub since: Timestamp,
     /// The generation of the spec that this speaks of.
@@ -140,4 +140,21 @@ pub enum FleetReason {
     StoreRegressed,
     /// The object is being deleted; nothing is removed from any host.
     Terminating,
+}
+
+impl FleetReason {
+    /// Every reason.
+    pub const ALL: [Self; 11] = [
+        Self::AllUpdated,
+        Self::MachinesLeftOut,
+        Self::RollingOut,
+        Self::TooManyFailures,
+        Self::Superseding,
+        Self::Paused,
+        Self::InvalidSpec,
+        Self::UnknownVersion,
+        Self::VersionSkew,
+        Self::StoreRegressed,
+        Self::Terminating,
+    ];
 }

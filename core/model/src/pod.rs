@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::draw::word_of;
 use crate::id::Uid;
 
 /// Names one incarnation of a pod.
@@ -17,6 +18,14 @@ pub struct PodName {
     pub name: Arc<str>,
     /// Its uid: the pod of this name that comes after it has another.
     pub uid: Uid,
+}
+
+impl PodName {
+    /// [`word`](crate::draw::word) of `namespace/name`.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        word_of(&[&self.namespace, "/", &self.name])
+    }
 }
 
 impl core::fmt::Display for PodName {

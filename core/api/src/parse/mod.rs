@@ -8,6 +8,7 @@
 
 mod certificate_request;
 mod component_setting;
+mod detail;
 mod faults;
 mod lease;
 mod machine;

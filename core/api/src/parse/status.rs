@@ -11,6 +11,7 @@ use seaworthy_model::machine::{
 };
 use seaworthy_model::package_version::{FleetCondition, PackageVersionStatus, Rollout};
 
+use super::detail::{machine_detail, package_version_detail};
 use crate::names::Names;
 use crate::render::{fleet_words, words};
 use crate::scalar::Scalar;
@@ -91,7 +92,7 @@ fn condition(condition: &v1alpha1::Condition) -> Option<Condition> {
         kind: words::kind_from(&condition.r#type)?,
         truth: truth(&condition.status)?,
         reason,
-        message: words::detail(words::explanation(reason), &condition.message).into(),
+        detail: machine_detail(reason, words::detail(words::explanation(reason), &condition.message)),
         since: condition.last_transition_time.get()?,
         observed_generation: unsigned(condition.observed_generation),
     })
@@ -163,7 +164,10 @@ fn fleet_condition(condition: &v1alpha1::Condition) -> Option<FleetCondition> {
         kind: fleet_words::kind_from(&condition.r#type)?,
         truth: truth(&condition.status)?,
         reason,
-        message: words::detail(fleet_words::explanation(reason), &condition.message),
+        detail: package_version_detail(
+            reason,
+            words::detail(fleet_words::explanation(reason), &condition.message),
+        ),
         since: condition.last_transition_time.get()?,
         observed_generation: unsigned(condition.observed_generation),
     })

@@ -19,21 +19,6 @@ pub(crate) fn kind_from(name: &str) -> Option<FleetConditionKind> {
         .find(|&known| kind(known) == name)
 }
 
-/// Every reason.
-pub(crate) const REASONS: [FleetReason; 11] = [
-    FleetReason::AllUpdated,
-    FleetReason::MachinesLeftOut,
-    FleetReason::RollingOut,
-    FleetReason::TooManyFailures,
-    FleetReason::Superseding,
-    FleetReason::Paused,
-    FleetReason::InvalidSpec,
-    FleetReason::UnknownVersion,
-    FleetReason::VersionSkew,
-    FleetReason::StoreRegressed,
-    FleetReason::Terminating,
-];
-
 /// The `reason` of a condition.
 pub(crate) const fn reason(reason: FleetReason) -> &'static str {
     match reason {
@@ -53,7 +38,7 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
 
 /// The reason whose name this is.
 pub(crate) fn reason_from(name: &str) -> Option<FleetReason> {
-    REASONS.into_iter().find(|&known| reason(known) == name)
+    FleetReason::ALL.into_iter().find(|&known| reason(known) == name)
 }
 
 /// What a reason says to a person.
@@ -94,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_name_is_read_back() {
-        for known in REASONS {
+        for known in FleetReason::ALL {
             assert_eq!(reason_from(reason(known)), Some(known));
             assert!(!explanation(known).is_empty());
         }

@@ -1,10 +1,11 @@
 //! The model into what people read: the only code that spells the type, reason or message of a condition.
 //!
-//! The message of a condition in the model is a detail ("connection refused"), often empty. Rendered, it follows the
-//! explanation of the reason, which says what to do; parsing takes the explanation off again.
+//! The message of a condition is the explanation of its reason, which says what to do, and the words of its detail, if it has
+//! one. Parsing takes the explanation off again and reads the detail back.
 
 mod blocker;
 mod certificate;
+pub(crate) mod detail;
 pub(crate) mod fleet_words;
 mod lease;
 pub(crate) mod recent;
@@ -13,6 +14,7 @@ pub(crate) mod words;
 
 pub use blocker::{Explanation, blocker, subject};
 pub(crate) use certificate::{approval, certificate_request, event};
+pub use detail::detail;
 pub use lease::lease;
 pub use status::{machine_status, package_version_status};
 pub use words::reason;

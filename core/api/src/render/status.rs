@@ -5,6 +5,7 @@ use std::sync::Arc;
 use seaworthy_model::machine::{ComponentStatus, Condition, MachineStatus, Want};
 use seaworthy_model::package_version::{FleetCondition, PackageVersionStatus, Rollout};
 
+use super::detail::{detail, fleet_detail};
 use super::recent::Written;
 use super::{fleet_words, words};
 use crate::names::{Names, UnknownId};
@@ -86,11 +87,12 @@ fn installed(components: &[v1alpha1::ComponentStatus]) -> String {
 }
 
 fn condition(condition: &Condition) -> v1alpha1::Condition {
+    let detail = condition.detail.as_deref().map(detail).unwrap_or_default();
     v1alpha1::Condition {
         r#type: words::kind(condition.kind).into(),
         status: words::truth(condition.truth).into(),
         reason: words::reason(condition.reason).into(),
-        message: words::message(words::explanation(condition.reason), &condition.message),
+        message: words::message(words::explanation(condition.reason), &detail),
         last_transition_time: condition.since.whole_seconds().into(),
         observed_generation: signed(condition.observed_generation),
     }
@@ -135,11 +137,12 @@ fn rollout(rollout: &Rollout, names: &Names) -> Result<v1alpha1::RolloutStatus, 
 }
 
 fn fleet_condition(condition: &FleetCondition) -> v1alpha1::Condition {
+    let detail = condition.detail.as_ref().map(fleet_detail).unwrap_or_default();
     v1alpha1::Condition {
         r#type: fleet_words::kind(condition.kind).into(),
         status: words::truth(condition.truth).into(),
         reason: fleet_words::reason(condition.reason).into(),
-        message: words::message(fleet_words::explanation(condition.reason), &condition.message),
+        message: words::message(fleet_words::explanation(condition.reason), &detail),
         last_transition_time: condition.since.whole_seconds().into(),
         observed_generation: signed(condition.observed_generation),
     }

@@ -31,38 +31,6 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
     ConditionKind::ALL.into_iter().find(|&known| kind(known) == name)
 }
 
-/// Every reason that is not a cause.
-pub(crate) const REASONS: [Reason; 28] = [
-    Reason::AsDesired,
-    Reason::Connected,
-    Reason::NotYetKnown,
-    Reason::Drifted,
-    Reason::Contested,
-    Reason::OperationLost,
-    Reason::IdentityMismatch,
-    Reason::DuplicateHost,
-    Reason::Paused,
-    Reason::InvalidSpec,
-    Reason::UnknownVersion,
-    Reason::NoArtefact,
-    Reason::MissingParameter,
-    Reason::Dependency,
-    Reason::DependencyCycle,
-    Reason::VersionSkew,
-    Reason::ApiServerUnknown,
-    Reason::StoreRegressed,
-    Reason::Terminating,
-    Reason::AwaitingCertificate,
-    Reason::CertificateDenied,
-    Reason::ForeignIdentity,
-    Reason::Draining,
-    Reason::DrainForbidden,
-    Reason::DrainOverdue,
-    Reason::NodeConflict,
-    Reason::LastSchedulableNode,
-    Reason::HostReleased,
-];
-
 /// The `reason` of a condition. A cause has the name of its class; two classes share theirs with a reason of our
 /// own that says the same, and are read back as that one: `Reason::from` makes it of them in the first place.
 #[must_use]
@@ -102,7 +70,7 @@ pub const fn reason(reason: Reason) -> &'static str {
 
 /// The reason whose name this is.
 pub(crate) fn reason_from(name: &str) -> Option<Reason> {
-    let own = REASONS.into_iter().find(|&known| reason(known) == name);
+    let own = Reason::OWN.into_iter().find(|&known| reason(known) == name);
     own.or_else(|| CauseKind::from_name(name).map(Reason::Cause))
 }
 
@@ -295,11 +263,11 @@ pub(crate) fn message(explanation: &'static str, detail: &str) -> Cow<'static, s
 }
 
 /// The detail in a message. A message that another build worded otherwise is all detail.
-pub(crate) fn detail(explanation: &str, message: &str) -> String {
+pub(crate) fn detail<'m>(explanation: &str, message: &'m str) -> &'m str {
     let rest = message.strip_prefix(explanation);
     match rest.map(|rest| rest.strip_prefix(": ").or(rest.is_empty().then_some(""))) {
-        Some(Some(detail)) => detail.into(),
-        Some(None) | None => message.into(),
+        Some(Some(detail)) => detail,
+        Some(None) | None => message,
     }
 }
 
@@ -311,12 +279,12 @@ mod tests {
     fn every_reason_has_its_own_name_and_an_explanation() {
         let mut names = std::collections::BTreeMap::new();
         let causes = CauseKind::ALL.into_iter().map(Reason::Cause);
-        for known in REASONS.into_iter().chain(causes) {
+        for known in Reason::OWN.into_iter().chain(causes) {
             assert!(!explanation(known).is_empty());
             assert!(explanation(known).len() < 512, "{known:?} is too long to be read");
             names.entry(reason(known)).or_insert(known);
         }
-        assert_eq!(names.len(), REASONS.len() + CauseKind::ALL.len() - 2, "two causes share their names");
+        assert_eq!(names.len(), Reason::OWN.len() + CauseKind::ALL.len() - 2, "two causes share their names");
         for (name, known) in names {
             assert_eq!(reason_from(name), Some(known));
         }

@@ -7,10 +7,9 @@ mod precedence;
 mod skew;
 
 use alloc::borrow::Cow;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
+use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::Target;
 use seaworthy_model::machine::{ComponentSetting, Truth, Want};
 use seaworthy_model::meta::Meta;
@@ -321,47 +320,44 @@ impl<'w> Step<'w> {
         }
     }
 
-    /// Whether conditions tell how things stand, without words and times; but the epoch that a person has to know is in the
-    /// words, and so are the rule that is broken, and the rollouts that wait for others.
+    /// Whether conditions tell how things stand, without details and times; but the epoch that a person has to know is in the
+    /// detail, and so are the rule that is broken, and the rollouts that wait for others.
     fn tells(self, standstill: Standstill, conditions: &[FleetCondition]) -> bool {
         let (reason, kinds) = standstill.told();
         let as_told = conditions.iter().map(|told| (told.kind, told.truth)).eq(kinds)
             && conditions.iter().all(|told| told.reason == reason);
-        let is_in_words = matches!(
+        let is_in_detail = matches!(
             reason,
             FleetReason::StoreRegressed | FleetReason::VersionSkew | FleetReason::RollingOut
         );
         as_told
-            && (!is_in_words || {
-                let words = self.words(reason);
-                // Mostly there are none, and some processors take hundreds of cycles to compare nothing with nothing.
-                conditions.iter().all(|told| {
-                    if words.is_empty() { told.message.is_empty() } else { told.message == words }
-                })
+            && (!is_in_detail || {
+                let detail = self.detail(reason);
+                conditions.iter().all(|told| told.detail == detail)
             })
     }
 
-    /// What there is to say to people besides the reason.
-    fn words(self, reason: FleetReason) -> String {
+    /// What there is to say besides the reason.
+    fn detail(self, reason: FleetReason) -> Option<FleetDetail> {
         match reason {
-            FleetReason::StoreRegressed => self.world.leadership.describe_regress(),
-            FleetReason::VersionSkew => self.skew_words(),
+            FleetReason::StoreRegressed => Some(FleetDetail::Regress(self.world.leadership.regress())),
+            FleetReason::VersionSkew => self.skew_detail(),
             FleetReason::TooManyFailures => {
-                let failed: u32 = self.fleet.rollouts.iter().map(|state| state.counts.failed).sum();
-                format!("{failed} failed, {} may", self.world.failures_max())
+                let failed = self.fleet.rollouts.iter().map(|state| state.counts.failed).sum();
+                Some(FleetDetail::Failures { failed, limit: self.world.failures_max() })
             }
             FleetReason::MachinesLeftOut => {
                 let counts = self.fleet.rollouts.iter().map(|state| state.counts);
-                let left: u32 = counts.map(|counts| counts.pending() + counts.failed).sum();
-                format!("{left} left")
+                let left = counts.map(|counts| counts.pending() + counts.failed).sum();
+                Some(FleetDetail::LeftOut(left))
             }
-            FleetReason::RollingOut => self.describe_waits(),
+            FleetReason::RollingOut => self.waits_detail(),
             FleetReason::AllUpdated
             | FleetReason::Superseding
             | FleetReason::Paused
             | FleetReason::InvalidSpec
             | FleetReason::UnknownVersion
-            | FleetReason::Terminating => String::new(),
+            | FleetReason::Terminating => None,
         }
     }
 
@@ -376,7 +372,7 @@ impl<'w> Step<'w> {
         told.map(|(kind, truth)| {
             let before = recorded.iter().find(|before| before.kind == kind && before.truth == truth);
             let since = before.map_or(draft.now.whole_seconds(), |before| before.since);
-            FleetCondition { kind, truth, reason, message: self.words(reason), since, observed_generation }
+            FleetCondition { kind, truth, reason, detail: self.detail(reason), since, observed_generation }
         })
     }
 }

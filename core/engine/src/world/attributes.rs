@@ -1,6 +1,7 @@
 //! Writes of labels and taints of Nodes that are under way, or did not work.
 
-use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::detail::Detail;
 use seaworthy_model::event::Outcome;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::node::NodeState;
@@ -9,6 +10,7 @@ use seaworthy_model::report::Subject;
 use super::drain::ECHO;
 use super::finished::{Terms, key};
 use super::repairs::Part;
+use super::trouble::Trouble;
 use super::{InFlight, InFlightKind, Machine, Retry, World};
 use crate::attributes::{Plan, plan};
 use crate::queue::Priority;
@@ -19,7 +21,7 @@ pub(crate) struct NodeWrite {
     /// It was ordered, and nothing on the Node was seen to change since.
     awaits: bool,
     /// Why it did not work.
-    pub(crate) trouble: Option<Cause>,
+    pub(crate) trouble: Option<Trouble>,
     /// Not before that the next one is ordered.
     pub(crate) retry: Retry,
 }
@@ -69,9 +71,9 @@ impl World {
             }
             // What made it so was seen already.
             Outcome::Stale if !write.awaits => None,
-            Outcome::Stale => Some(Cause::new(CauseKind::ApiUnavailable, "the Node has changed meanwhile")),
-            Outcome::Unknown => Some(Cause::new(CauseKind::ApiUnavailable, "no answer")),
-            Outcome::Retryable(cause) | Outcome::Refused(cause) => Some(cause),
+            Outcome::Stale => Some(Trouble::new(CauseKind::ApiUnavailable, Detail::NodeChanged)),
+            Outcome::Unknown => Some(Trouble::new(CauseKind::ApiUnavailable, Detail::NoAnswer)),
+            Outcome::Retryable(cause) | Outcome::Refused(cause) => Some(cause.into()),
         };
         if write.trouble.is_some() {
             terms.back_off(&mut write.retry, now, key(id));

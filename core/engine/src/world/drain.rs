@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::detail::Detail;
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::id::{MachineId, Uid};
 use seaworthy_model::lease::Epoch;
@@ -15,6 +16,7 @@ use seaworthy_model::report::Subject;
 use seaworthy_model::time::Timestamp;
 
 use super::finished::{Terms, key};
+use super::trouble::Trouble;
 use super::{InFlight, InFlightKind, Machine, Retry, World};
 use crate::queue::Priority;
 
@@ -44,7 +46,7 @@ pub struct Drain {
     /// Rounds in a row in which pods could not be evicted.
     pub rounds: u32,
     /// Why a list or a write of the Node did not work, if the last one did not.
-    pub trouble: Option<Cause>,
+    pub trouble: Option<Trouble>,
     /// Back-off of lists and of writes of the Node.
     pub retry: Retry,
     /// It is not begun before this time.
@@ -275,7 +277,7 @@ fn settle_list(drain: &mut Drain, under: Option<u64>, outcome: Outcome, now: Tim
         | Outcome::Retryable(_)
         | Outcome::Refused(_)
         | Outcome::Unknown) => {
-            drain.trouble = Some(cause_of(other, "the pods of the Node could not be listed"))
+            drain.trouble = Some(trouble_of(other, Detail::PodsNotListed));
         }
     }
 }
@@ -283,7 +285,7 @@ fn settle_list(drain: &mut Drain, under: Option<u64>, outcome: Outcome, now: Tim
 fn settle_eviction(drain: &mut Drain, outcome: Outcome) {
     match outcome {
         Outcome::Retryable(cause) if cause.kind == CauseKind::ApiUnavailable => {
-            drain.trouble = Some(cause);
+            drain.trouble = Some(cause.into());
             return;
         }
         Outcome::Retryable(cause) | Outcome::Refused(cause) => {
@@ -307,19 +309,22 @@ fn settle_node(drain: &mut Drain, outcome: Outcome, now: Timestamp) {
             let not_before = if drain.awaits { now + ECHO } else { Timestamp::ZERO };
             drain.retry = Retry { failures: 0, not_before };
         }
-        Outcome::Unknown => drain.trouble = Some(cause_of(Outcome::Unknown, "no answer")),
+        Outcome::Unknown => drain.trouble = Some(trouble_of(Outcome::Unknown, Detail::NoAnswer)),
         // What made it so was seen already.
         Outcome::Stale if !drain.awaits => drain.trouble = None,
         other @ (Outcome::Stale | Outcome::Retryable(_) | Outcome::Refused(_)) => {
             drain.cordoning = false;
-            drain.trouble = Some(cause_of(other, "the Node has changed meanwhile"));
+            drain.trouble = Some(trouble_of(other, Detail::NodeChanged));
         }
     }
 }
 
-fn cause_of(outcome: Outcome, words: &str) -> Cause {
+/// As it was reported, or as what its end says.
+fn trouble_of(outcome: Outcome, detail: Detail) -> Trouble {
     match outcome {
-        Outcome::Retryable(cause) | Outcome::Refused(cause) => cause,
-        Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => Cause::new(CauseKind::ApiUnavailable, words),
+        Outcome::Retryable(cause) | Outcome::Refused(cause) => cause.into(),
+        Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => {
+            Trouble::new(CauseKind::ApiUnavailable, detail)
+        }
     }
 }

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::config::Config;
+use seaworthy_model::detail::Detail;
 use seaworthy_model::draw::{Seed, below, mix};
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::{Outcome, Receipt};
@@ -17,6 +18,7 @@ use seaworthy_model::time::Timestamp;
 
 use super::confirmation::Waiting;
 use super::repairs::Part;
+use super::trouble::Trouble;
 use super::{Failure, InFlight, InFlightKind, Machine, Retry, World};
 use crate::queue::Priority;
 
@@ -341,7 +343,7 @@ fn settle_host(machine: &mut Machine, in_flight: &InFlight, outcome: Outcome, ou
             if matches!(kind, InFlightKind::Change(..)) {
                 machine.uncertain = None;
             }
-            settle_trouble(machine, cause);
+            settle_trouble(machine, cause.into());
         }
         Outcome::Refused(cause) => {
             let unconfirmed = machine.unconfirmed().cloned();
@@ -358,8 +360,7 @@ fn settle_host(machine: &mut Machine, in_flight: &InFlight, outcome: Outcome, ou
         }
         Outcome::Unknown => {
             if !matches!(kind, InFlightKind::Change(..)) {
-                let cause = Cause::new(CauseKind::ConnectionFailed, "the session was lost");
-                settle_trouble(machine, cause);
+                settle_trouble(machine, Trouble::new(CauseKind::ConnectionFailed, Detail::SessionLost));
             }
         }
     }
@@ -421,8 +422,8 @@ fn settle_facts(
     if matches!(kind, InFlightKind::Change(..)) && !is_settled && machine.uncertain.is_none() {
         // Without a back-off it would be done again at once, and for ever.
         machine.host.stale = true;
-        let words = "the host reported success, and still is not as it should be";
-        machine.host.trouble = Some(Box::new(Cause::new(CauseKind::HostFailed, words)));
+        let trouble = Trouble::new(CauseKind::HostFailed, Detail::ChangeNotShown);
+        machine.host.trouble = Some(Box::new(trouble));
     }
     let mut facts = *facts;
     if let Some(mut known) = machine.host.facts.take() {
@@ -453,18 +454,18 @@ fn note_failure(machine: &mut Machine, report: &OperationReport, cause: &Cause) 
     }
 }
 
-fn blame(machine: &mut Machine, component: ComponentId, release: FailedRelease, detail: &str) {
+fn blame(machine: &mut Machine, component: ComponentId, release: FailedRelease, reported: &str) {
     machine.failed.retain(|failure| failure.component != component);
-    machine.failed.push(Failure { component, release, detail: detail.into() });
+    machine.failed.push(Failure { component, release, detail: Detail::reported(reported) });
 }
 
 /// The host was not reached, or could not do it now.
-fn settle_trouble(machine: &mut Machine, cause: Cause) {
-    if cause.kind.is_contact() {
+fn settle_trouble(machine: &mut Machine, trouble: Trouble) {
+    if trouble.kind.is_contact() {
         machine.host.failures = machine.host.failures.saturating_add(1);
     }
     machine.host.stale = true;
-    machine.host.trouble = Some(Box::new(cause));
+    machine.host.trouble = Some(Box::new(trouble));
 }
 
 /// Whether something was ordered for the spec as it is now. A change of the spec asks for another try.
@@ -483,6 +484,6 @@ fn settle_refusal(machine: &mut Machine, in_flight: &InFlight, cause: Cause) {
         }
         machine.host.trouble = None;
     } else {
-        machine.host.trouble = Some(Box::new(cause));
+        machine.host.trouble = Some(Box::new(cause.into()));
     }
 }

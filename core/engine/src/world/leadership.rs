@@ -7,11 +7,11 @@
 //! as another (15 s to 10 s).
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
 
 use seaworthy_model::config::Config;
+use seaworthy_model::detail::Regress;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::id::Kind;
 use seaworthy_model::lease::{Epoch, LeaseObject, LeaseRecord};
@@ -209,13 +209,12 @@ impl Leadership {
         lease.adopt.filter(|adopt| *adopt >= known)
     }
 
-    /// What is known about operators that the store has forgotten, in words.
-    #[must_use]
-    pub fn describe_regress(&self) -> String {
+    /// What is known about operators that the store has forgotten.
+    pub(crate) const fn regress(&self) -> Regress {
         match (self.ahead, self.epoch) {
-            (Some(seen), _) => format!("a host has seen an operator of epoch {}", seen.0),
-            (None, Some(ours)) => format!("the Lease of epoch {} is gone", ours.0),
-            (None, None) => "machines are recorded, but no Lease".into(),
+            (Some(seen), _) => Regress::HostAhead(seen),
+            (None, Some(ours)) => Regress::LeaseGone(ours),
+            (None, None) => Regress::NoLease,
         }
     }
 

@@ -1,12 +1,11 @@
 //! One row of the world: what is known of a machine, first hand and from the API server.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use seaworthy_model::cause::Cause;
 use seaworthy_model::component::{Architecture, CgroupVersion};
+use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationReport, OperationState};
 use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
@@ -20,6 +19,7 @@ use seaworthy_model::time::Timestamp;
 use super::drain::Drain;
 use super::nodes::NodeUse;
 use super::standings::Standings;
+use super::trouble::Trouble;
 
 /// What is known of a machine. Everything but `object` and `node` is lost with the engine, and found again by reading
 /// the host.
@@ -78,22 +78,22 @@ pub struct Contact {
     /// Failed contacts in a row.
     pub failures: u32,
     /// Why the last contact or operation failed.
-    pub trouble: Option<Box<Cause>>,
+    pub trouble: Option<Box<Trouble>>,
     /// Since when it is given up for unreachable.
     pub unreachable_since: Option<Timestamp>,
     /// Back-off of contacts.
     pub retry: Retry,
 }
 
-/// A release that failed, with the host's words.
+/// A release that failed, with what the host reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The component that was to change.
     pub component: ComponentId,
     /// What failed.
     pub release: FailedRelease,
-    /// Why, in the host's words.
-    pub detail: String,
+    /// What the host reported.
+    pub detail: Option<Arc<Detail>>,
 }
 
 /// A back-off.

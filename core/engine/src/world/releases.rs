@@ -1,6 +1,7 @@
 //! Which release a wanted version means on a given machine.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -70,14 +71,13 @@ impl World {
     }
 
     /// What a machine lacks for a version: the names of parameters and facts.
-    pub(crate) fn missing(&self, machine: &Machine, version: VersionId) -> String {
-        let Some(spec) = self.version_spec(version) else { return String::new() };
+    pub(crate) fn missing(&self, machine: &Machine, version: VersionId) -> Box<[Arc<str>]> {
+        let Some(spec) = self.version_spec(version) else { return Box::default() };
         let parameters = spec.machine_parameters.iter().filter(|name| parameter(machine, name).is_none());
         let architecture = machine.architecture().unwrap_or(Architecture::Amd64);
         let facts =
             spec.content.facts.iter().filter(|fact| self.fact(machine, architecture, **fact).is_none());
-        let names: Vec<&str> = parameters.map(String::as_str).chain(facts.map(|fact| fact.name())).collect();
-        names.join(", ")
+        parameters.map(String::as_str).chain(facts.map(|fact| fact.name())).map(Arc::from).collect()
     }
 
     /// The release as it was worked out once for all machines of a sort.

@@ -193,9 +193,10 @@ impl Teller<'_> {
         if contact.facts.is_some() {
             lines.push(format!("read at {}", since(contact.read_at)));
         }
-        lines.extend(
-            contact.trouble.as_ref().map(|cause| format!("trouble: {:?}: {}", cause.kind, cause.detail)),
-        );
+        lines.extend(contact.trouble.as_ref().map(|trouble| {
+            let words = trouble.detail.as_deref().map(render::detail).unwrap_or_default();
+            format!("trouble: {:?}: {words}", trouble.kind)
+        }));
         lines.extend(contact.unreachable_since.map(|at| format!("unreachable since {}", since(at))));
         if contact.retry.failures > 0 {
             lines.push(format!("tried again at {}", since(contact.retry.not_before)));

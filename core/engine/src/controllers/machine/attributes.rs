@@ -1,12 +1,14 @@
 //! Labels and taints that a machine keeps on its Node. Nobody has to reach its host for that, and nothing else waits for it.
 
+use alloc::sync::Arc;
+
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::machine::{ConditionKind, Reason, Truth};
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
 use super::Step;
-use super::contest::describe;
+use super::contest;
 use super::status::Verdict;
 use crate::attributes::Plan;
 use crate::draft::{Draft, NodeWork, Note};
@@ -69,23 +71,21 @@ impl Step<'_> {
             let until = self.attributes_later(change.is_repair).unwrap_or(draft.now);
             let write = self.world.node_write(self.machine.id);
             let trouble = write.and_then(|write| Some((write.trouble.as_ref()?, write.retry.failures)));
-            if let Some((cause, failures)) = trouble {
-                let is_certain = failures >= TELL_AFTER || cause.kind == CauseKind::ApiRefused;
-                let verdict = Verdict::out_of_sync(Reason::from(cause.kind)).because(cause.detail.clone());
+            if let Some((trouble, failures)) = trouble {
+                let is_certain = failures >= TELL_AFTER || trouble.kind == CauseKind::ApiRefused;
+                let verdict = Verdict::out_of_sync(Reason::from(trouble.kind)).with(trouble.detail.clone());
                 return Some((is_certain.then_some(verdict), Blocker::BackOff { until }));
             }
             if write.is_some() {
                 return Some((None, Blocker::AwaitingOwnWrite));
             }
-            let words = self.world.contested_node(self.machine.id).map(|found| describe(NODE, found));
-            let verdict = Verdict::out_of_sync(Reason::Contested).because(words.unwrap_or_default());
+            let contested = self.world.contested_node(self.machine.id);
+            let detail = contested.map(|found| Arc::new(contest::detail(None, found)));
+            let verdict = Verdict::out_of_sync(Reason::Contested).with(detail);
             return Some((Some(verdict), Blocker::BackOff { until }));
         }
-        let (key, words) = conflict?;
-        let verdict = Verdict::out_of_sync(Reason::NodeConflict).because(words);
+        let (key, detail) = conflict?;
+        let verdict = Verdict::out_of_sync(Reason::NodeConflict).because(detail);
         Some((Some(verdict), Blocker::NodeConflict { key }))
     }
 }
-
-/// What is contested, for people.
-pub(super) const NODE: &str = "what is set on its Node";

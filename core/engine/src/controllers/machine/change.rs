@@ -1,10 +1,9 @@
 //! What has to change on a host, and whether it may change now.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 
 use seaworthy_model::component::Parameters;
+use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Target as ActionTarget;
 use seaworthy_model::host::{Change, Release};
 use seaworthy_model::id::ComponentId;
@@ -33,7 +32,7 @@ pub(super) enum Need {
 impl<'w> Step<'w> {
     /// Makes the first change that is needed and possible; otherwise tells what stands in the way, or that all is well.
     pub(super) fn bring_to_target(self, draft: &mut Draft<'_>) {
-        let mut obstacle: Option<(Blocker, Reason, String)> = None;
+        let mut obstacle: Option<(Blocker, Reason, Option<Arc<Detail>>)> = None;
         let mut hindrance = None;
         for target in targets(self.world, self.machine) {
             match self.need(&target) {
@@ -43,8 +42,8 @@ impl<'w> Step<'w> {
                         && draft.now < until
                     {
                         draft.wake_at(until, WakeReason::BackOff);
-                        let words = self.describe_contested();
-                        obstacle = obstacle.or(Some((Blocker::BackOff { until }, Reason::Contested, words)));
+                        let detail = self.contested_detail().map(Arc::new);
+                        obstacle = obstacle.or(Some((Blocker::BackOff { until }, Reason::Contested, detail)));
                         continue;
                     }
                     let found =
@@ -55,15 +54,15 @@ impl<'w> Step<'w> {
                     hindrance = hindrance.or(found);
                 }
                 Need::Obstacle(blocker) => {
-                    let missing = self.describe_obstacle(blocker);
-                    obstacle = obstacle.or(Some((blocker, reason_of(blocker), missing)));
+                    let detail = self.obstacle_detail(blocker).map(Arc::new);
+                    obstacle = obstacle.or(Some((blocker, reason_of(blocker), detail)));
                 }
                 Need::Failed(FailedRelease { version, cause, .. }) => {
                     let blocker = Blocker::ReleaseFailed { version, cause };
-                    let words =
+                    let fresh =
                         self.machine.failed.iter().find(|failure| failure.component == target.component);
-                    let words = words.map(|failure| failure.detail.clone()).unwrap_or_default();
-                    obstacle = obstacle.or(Some((blocker, Reason::Cause(cause), words)));
+                    let detail = fresh.and_then(|failure| failure.detail.clone());
+                    obstacle = obstacle.or(Some((blocker, Reason::Cause(cause), detail)));
                 }
             }
         }
@@ -78,26 +77,24 @@ impl<'w> Step<'w> {
             return;
         }
         // What is in the way of the other component is told first: it is the cause.
-        let Some((blocker, reason, words)) = obstacle.or(hindered) else { return self.settle(draft) };
+        let Some((blocker, reason, detail)) = obstacle.or(hindered) else { return self.settle(draft) };
         if !matches!(blocker, Blocker::ReleaseFailed { .. }) {
             draft.note(Note::Block(blocker));
         }
         if self.lift(draft) {
             return;
         }
-        self.tell(draft, &Verdict::out_of_sync(reason).because(words), blocker);
+        self.tell(draft, &Verdict::out_of_sync(reason).with(detail), blocker);
     }
 
-    /// Which version it is about.
-    fn describe_obstacle(self, blocker: Blocker) -> String {
+    /// Which version it is about, and what that lacks.
+    fn obstacle_detail(self, blocker: Blocker) -> Option<Detail> {
         if let Blocker::UnknownVersion(version) | Blocker::NoArtefact(version) = blocker {
-            return String::from(self.world.version_name(version));
+            return Some(Detail::Version(self.world.name_of_version(version)));
         }
-        if let Blocker::MissingParameter(version) = blocker {
-            let missing = self.world.missing(self.machine, version);
-            return format!("{} needs {missing}", self.world.version_name(version));
-        }
-        String::new()
+        let Blocker::MissingParameter(version) = blocker else { return None };
+        let inputs = self.world.missing(self.machine, version);
+        Some(Detail::Missing { version: self.world.name_of_version(version), inputs })
     }
 
     /// Whether anything would be changed, as far as the record tells.
@@ -205,7 +202,7 @@ impl<'w> Step<'w> {
         if let Some(failure) = self.unrecorded() {
             // The host tells a successor of its last operation only, and that is about to be another one.
             let FailedRelease { version, cause, .. } = failure.release;
-            let verdict = Verdict::out_of_sync(Reason::Cause(cause)).because(failure.detail.clone());
+            let verdict = Verdict::out_of_sync(Reason::Cause(cause)).with(failure.detail.clone());
             return self.tell(draft, &verdict, Blocker::ReleaseFailed { version, cause });
         }
         // First, since what it waits for is told in the place of what is told next, and a Node is not emptied to wait.

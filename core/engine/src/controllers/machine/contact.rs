@@ -1,10 +1,9 @@
 //! When a host is read, and whether it is the one that it should be.
 
-use alloc::format;
-use alloc::string::String;
 use core::time::Duration;
 
 use seaworthy_model::config::Config;
+use seaworthy_model::detail::Stranger;
 use seaworthy_model::draw::below;
 use seaworthy_model::host::Owner;
 use seaworthy_model::machine::Reason;
@@ -72,22 +71,24 @@ impl Step<'_> {
         regular
     }
 
-    /// Whose host it is, or who it is, in words.
-    pub(super) fn describe_stranger(self) -> String {
-        let Some(facts) = self.machine.host.facts.as_ref() else { return String::new() };
+    /// Whose host it is, or who it is.
+    pub(super) fn stranger_detail(self) -> Option<Stranger> {
+        let facts = self.machine.host.facts.as_ref()?;
         if let Some(identity) = &self.object.status.identity
             && identity.host != facts.host
         {
-            return format!("machine-id {:032x}, recorded is {:032x}", facts.host.0, identity.host.0);
+            return Some(Stranger::OtherHost { found: facts.host, recorded: identity.host });
         }
         let holder = self.world.owner_of(facts.host).filter(|owner| *owner != self.machine.id);
         match (&facts.owner, holder) {
-            (Owner::Foreign { cluster, machine }, _) => format!("Machine {machine} of cluster {cluster}"),
-            (Owner::Machine(_) | Owner::Nobody, Some(holder)) => {
-                format!("Machine {}", self.world.machine_name(holder))
+            (Owner::Foreign { cluster, machine }, _) => {
+                Some(Stranger::OfCluster { cluster: cluster.clone(), machine: *machine })
             }
-            (Owner::Machine(uid), None) => format!("a Machine with uid {uid}, which does not exist any more"),
-            (Owner::Nobody, None) => String::new(),
+            (Owner::Machine(_) | Owner::Nobody, Some(holder)) => {
+                Some(Stranger::OfMachine(self.world.name_of_machine(holder)))
+            }
+            (Owner::Machine(uid), None) => Some(Stranger::OfGone(*uid)),
+            (Owner::Nobody, None) => None,
         }
     }
 

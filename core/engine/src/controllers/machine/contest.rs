@@ -1,13 +1,12 @@
 //! What somebody else changes as often as it is repaired: see [`Contested`].
 
-use alloc::format;
-use alloc::string::String;
+use alloc::sync::Arc;
 
+use seaworthy_model::detail::Detail;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::time::Timestamp;
 
 use super::Step;
-use super::attributes::NODE;
 use crate::world::{Contested, Part};
 
 impl Step<'_> {
@@ -16,22 +15,18 @@ impl Step<'_> {
         self.world.contested(self.machine.id, component).map(|contested| contested.not_before)
     }
 
-    /// What is changed again and again, in words; empty when nothing is.
-    pub(super) fn describe_contested(self) -> String {
-        let Some((part, contested)) = self.world.most_contested(self.machine.id) else {
-            return String::new();
+    /// What is changed again and again, if anything is.
+    pub(super) fn contested_detail(self) -> Option<Detail> {
+        let (part, contested) = self.world.most_contested(self.machine.id)?;
+        let component = match part {
+            Part::Component(component) => Some(self.world.name_of_component(component)),
+            Part::Node => None,
         };
-        match part {
-            Part::Component(component) => describe(self.world.component_name(component), contested),
-            Part::Node => describe(NODE, contested),
-        }
+        Some(detail(component, contested))
     }
 }
 
-/// What is changed again and again, in words.
-pub(super) fn describe(name: &str, Contested { times, wait, .. }: Contested) -> String {
-    let minutes = wait.as_secs() / 60;
-    format!(
-        "{name} was repaired {times} times in a row; the next repair waits for {minutes} min after the last"
-    )
+/// A component that is changed again and again, or what is set on the Node.
+pub(super) const fn detail(component: Option<Arc<str>>, Contested { times, wait, .. }: Contested) -> Detail {
+    Detail::Contested { component, times, minutes: wait.as_secs() / 60 }
 }

@@ -18,12 +18,11 @@
 //! occupies a slot of `maxUnavailable`.
 
 use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::String;
+use alloc::sync::Arc;
 use core::time::Duration;
 
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::draw::word;
+use seaworthy_model::detail::{Detail, Pod};
 use seaworthy_model::host::Change;
 use seaworthy_model::id::{ComponentId, VersionId};
 use seaworthy_model::machine::Reason;
@@ -43,6 +42,8 @@ const FRESH: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_secs(300);
 /// A drain that goes on for longer is told of in the status.
 const TELL_AFTER: Duration = Duration::from_secs(60);
+/// So many pods are named that have not left.
+const NAMED: usize = 3;
 
 impl Step<'_> {
     /// Whether pods have to leave the Node before a change of a component: the version that comes says so, or the one that
@@ -95,7 +96,7 @@ impl Step<'_> {
             None => {
                 let blocker = Blocker::DrainOverdue { until: drain.rests_until };
                 let verdict = Verdict::out_of_sync(Reason::DrainOverdue).unfinished();
-                (blocker, verdict.because(self.describe_left(drain, draft.now)))
+                (blocker, verdict.with(self.left_detail(drain, draft.now)))
             }
         };
         draft.note(Note::Block(blocker));
@@ -227,9 +228,9 @@ impl Step<'_> {
     /// Says what the drain waits for, if it does so for long, or for somebody.
     fn tell_progress(self, draft: &mut Draft<'_>, drain: &Drain, since: Timestamp) {
         if let Some((pod, cause)) = &drain.refused {
-            let blocker = Blocker::DisruptionBudget { pod: digest(pod) };
-            let words = format!("pod {pod}: {}", cause.detail);
-            let verdict = Verdict::out_of_sync(Reason::Cause(cause.kind)).unfinished().because(words);
+            let blocker = Blocker::DisruptionBudget { pod: pod.digest() };
+            let detail = Detail::PodRefused(pod.into(), cause.detail.as_str().into());
+            let verdict = Verdict::out_of_sync(Reason::Cause(cause.kind)).unfinished().because(detail);
             return self.tell(draft, &verdict, blocker);
         }
         let listed = drain.pods.as_ref();
@@ -241,7 +242,7 @@ impl Step<'_> {
             return draft.wait(blocker);
         }
         let verdict = Verdict::out_of_sync(Reason::Draining).unfinished();
-        self.tell(draft, &verdict.because(self.describe_left(drain, draft.now)), blocker);
+        self.tell(draft, &verdict.with(self.left_detail(drain, draft.now)), blocker);
     }
 
     /// Waits until a write is seen, or for the next try of one that did not work.
@@ -252,8 +253,8 @@ impl Step<'_> {
         // A machine has one verdict, and that of its host comes first: to tell both in turns would never end.
         let tells = self.certain_trouble(draft.config).is_none();
         match &drain.trouble {
-            Some(cause) if tells && (repeated || cause.kind == CauseKind::ApiRefused) => {
-                self.tell(draft, &Verdict::hindered(cause), Blocker::BackOff { until });
+            Some(trouble) if tells && (repeated || trouble.kind == CauseKind::ApiRefused) => {
+                self.tell(draft, &Verdict::hindered(trouble), Blocker::BackOff { until });
             }
             Some(_) => draft.wait(Blocker::BackOff { until }),
             None => draft.wait(Blocker::AwaitingOwnWrite),
@@ -270,19 +271,13 @@ impl Step<'_> {
         })
     }
 
-    /// The pods that have not left, for people.
-    fn describe_left(self, drain: &Drain, now: Timestamp) -> String {
-        let Some(listed) = &drain.pods else { return String::new() };
-        let left = listed.left(self.world.drain_policy(), self.machine.unready_at(now));
-        let mut words = format!("{} pods left", left.clone().count());
-        for (index, pod) in left.take(3).enumerate() {
-            words.push_str(if index == 0 { ": " } else { ", " });
-            words.push_str(&format!("{}", pod.pod));
-        }
-        if let Some((pod, cause)) = &drain.refused {
-            words.push_str(&format!("; {pod}: {}", cause.detail));
-        }
-        words
+    /// The pods that have not left.
+    fn left_detail(self, drain: &Drain, now: Timestamp) -> Option<Arc<Detail>> {
+        let left = drain.pods.as_ref()?.left(self.world.drain_policy(), self.machine.unready_at(now));
+        let count = left.clone().count();
+        let first = left.take(NAMED).map(|facts| Pod::from(&facts.pod)).collect();
+        let refused = drain.refused.as_ref().map(|(pod, cause)| (pod.into(), cause.detail.as_str().into()));
+        Some(Arc::new(Detail::PodsLeft { count, first, refused }))
     }
 
     /// Takes off the Node what is ours, if there is anything: nothing is to be done there now. True if it has to be done,
@@ -346,15 +341,7 @@ impl Step<'_> {
 
 /// What is said of a pod that nobody allows to be lost.
 fn refusal(pod: &PodName, loss: PodLoss) -> (Blocker, Verdict) {
-    let words = match loss {
-        PodLoss::Pod => format!("pod {pod} has no controller that makes another one"),
-        PodLoss::LocalStorage => format!("pod {pod} has an emptyDir volume"),
-    };
-    let verdict = Verdict::out_of_sync(Reason::DrainForbidden).unfinished().because(words);
-    (Blocker::DrainForbidden { pod: digest(pod) }, verdict)
-}
-
-/// A pod in a [`Blocker`]: which one it is, is said in words in the status.
-fn digest(pod: &PodName) -> u64 {
-    word(&format!("{pod}"))
+    let detail = Detail::PodLost(pod.into(), loss);
+    let verdict = Verdict::out_of_sync(Reason::DrainForbidden).unfinished().because(detail);
+    (Blocker::DrainForbidden { pod: pod.digest() }, verdict)
 }

@@ -2,8 +2,6 @@
 //! gets another one when it was not renewed in time.
 
 use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use core::time::Duration;
 
@@ -11,6 +9,7 @@ use seaworthy_model::certificate::{
     Certificate, NewCertificateRequest, NodeIdentity, PendingRequest, RequestState, Signer, Usages,
     request_name,
 };
+use seaworthy_model::detail::{Detail, IdentityFlaw};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::Owner;
 use seaworthy_model::machine::{Reason, Want};
@@ -48,7 +47,7 @@ enum Lack {
     /// The certificate is to be put on the host.
     Installation(Arc<str>),
     /// The host has that of another node.
-    Freedom(String),
+    Freedom(Option<Arc<Detail>>),
 }
 
 impl<'w> Step<'w> {
@@ -145,7 +144,7 @@ impl<'w> Step<'w> {
             }
             Lack::Freedom(whose) => {
                 draft.note(Note::Block(Blocker::ForeignIdentity));
-                let verdict = Verdict::out_of_sync(Reason::ForeignIdentity).because(whose).unfinished();
+                let verdict = Verdict::out_of_sync(Reason::ForeignIdentity).with(whose).unfinished();
                 self.tell(draft, &verdict, Blocker::ForeignIdentity);
             }
         }
@@ -186,10 +185,10 @@ impl<'w> Step<'w> {
 
     /// Whose the identity on the host is, if it is not this machine's. What was there before we came is only taken for ours
     /// if the cluster knows the node.
-    fn foreign(self, present: &Certificate) -> Option<String> {
+    fn foreign(self, present: &Certificate) -> Option<Option<Arc<Detail>>> {
         let name = self.world.machine_name(self.machine.id);
         if !present.is_of_node(name) {
-            return Some(String::from(&*present.common_name));
+            return Some(Detail::reported(&present.common_name));
         }
         let facts = self.machine.host.facts.as_ref()?;
         let is_ours = facts.owner == Owner::Machine(self.object.meta.uid);
@@ -197,9 +196,9 @@ impl<'w> Step<'w> {
         let authority = self.world.certificates.authority;
         // Of what is ours the authority may have been replaced, or somebody may have deleted the Node; hardly both.
         if authority.is_some_and(|authority| authority != present.issuer) && !(is_ours && is_node) {
-            return Some(format!("{}, from another authority", present.common_name));
+            return Some(flawed(present, IdentityFlaw::Authority));
         }
-        (!is_ours && !is_node).then(|| format!("{}, which is no Node of this cluster", present.common_name))
+        (!is_ours && !is_node).then(|| flawed(present, IdentityFlaw::NoNode))
     }
 
     fn request(self, draft: &mut Draft<'_>, pending: &PendingRequest) {
@@ -232,6 +231,11 @@ impl<'w> Step<'w> {
             }
         }
     }
+}
+
+fn flawed(present: &Certificate, flaw: IdentityFlaw) -> Option<Arc<Detail>> {
+    let common_name = Arc::clone(&present.common_name);
+    Some(Arc::new(Detail::ForeignIdentity { common_name, flaw }))
 }
 
 /// When a certificate that nobody has renewed is replaced.

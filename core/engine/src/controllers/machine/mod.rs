@@ -13,8 +13,11 @@ mod order;
 mod status;
 mod uninstall;
 
-use seaworthy_model::cause::{Cause, CauseKind};
+use alloc::sync::Arc;
+
+use seaworthy_model::cause::CauseKind;
 use seaworthy_model::config::Config;
+use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Target;
 use seaworthy_model::host::Owner;
 use seaworthy_model::id::MachineId;
@@ -22,7 +25,7 @@ use seaworthy_model::machine::{MachineObject, Reason};
 use seaworthy_model::report::{Blocker, WakeReason};
 
 use crate::draft::{Draft, HostWork, Note};
-use crate::world::{Machine, World};
+use crate::world::{Machine, Trouble, World};
 use status::Verdict;
 
 pub(super) fn reconcile(world: &World, id: MachineId, draft: &mut Draft<'_>) {
@@ -55,10 +58,10 @@ struct Step<'w> {
 
 impl<'w> Step<'w> {
     /// Why the host cannot be reached or does not do what is asked, once that is certain.
-    fn certain_trouble(self, config: &Config) -> Option<&'w Cause> {
+    fn certain_trouble(self, config: &Config) -> Option<&'w Trouble> {
         let repeated = self.machine.host.retry.failures >= config.unreachable_after;
-        let cause = self.machine.host.trouble.as_ref()?;
-        ((cause.kind.is_definite() || repeated) && cause.kind != CauseKind::HostBusy).then_some(cause)
+        let trouble = self.machine.host.trouble.as_ref()?;
+        ((trouble.kind.is_definite() || repeated) && trouble.kind != CauseKind::HostBusy).then_some(trouble)
     }
 }
 
@@ -103,7 +106,8 @@ impl Step<'_> {
             if self.lift(draft) {
                 return;
             }
-            return self.tell(draft, &Verdict::stranger(reason, self.describe_stranger()), blocker);
+            let detail = self.stranger_detail().map(|stranger| Arc::new(Detail::Stranger(stranger)));
+            return self.tell(draft, &Verdict::stranger(reason, detail), blocker);
         }
         if self.object.meta.is_terminating() {
             return self.uninstall(draft);
@@ -143,7 +147,7 @@ impl Step<'_> {
         }
         let asked = self.object.meta.generation != self.object.status.observed_generation;
         if asked || self.object.meta.is_terminating() {
-            let seen = self.world.leadership.describe_regress();
+            let seen = Detail::Regress(self.world.leadership.regress());
             let verdict = Verdict::out_of_sync(Reason::StoreRegressed).because(seen).unfinished();
             self.tell(draft, &verdict, blocker);
         }
@@ -152,16 +156,16 @@ impl Step<'_> {
     /// Tells that the host cannot be reached or does not do what is asked, once that is certain. True if it was told
     /// just now.
     fn tells_trouble(self, draft: &mut Draft<'_>) -> bool {
-        let Some(cause) = self.certain_trouble(draft.config) else { return false };
-        let verdict = if !cause.kind.is_contact() {
-            Verdict::hindered(cause)
+        let Some(trouble) = self.certain_trouble(draft.config) else { return false };
+        let verdict = if !trouble.kind.is_contact() {
+            Verdict::hindered(trouble)
         } else if self.machine.is_unresolved() {
             // A successor must not take it for idle: an unreachable machine holds no slot.
-            Verdict::silent(cause)
+            Verdict::silent(trouble)
         } else if self.machine.is_lost() {
-            Verdict::lost(cause)
+            Verdict::lost(trouble)
         } else {
-            Verdict::unreachable(cause)
+            Verdict::unreachable(trouble)
         };
         let until = self.machine.host.retry.not_before;
         self.tell(draft, &verdict, Blocker::BackOff { until });
@@ -200,8 +204,7 @@ impl Step<'_> {
                 None => draft.wait(blocker),
             };
         }
-        let words = self.describe_contested();
-        let verdict = if words.is_empty() { Verdict::in_sync() } else { Verdict::contested(words) };
+        let verdict = self.contested_detail().map_or(Verdict::in_sync(), Verdict::contested);
         self.says(draft, &verdict);
     }
 

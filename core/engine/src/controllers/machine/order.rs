@@ -2,10 +2,10 @@
 //!
 //! A fleet in which no version depends on anything never comes here.
 
-use alloc::format;
-use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use seaworthy_model::detail::{Dependency, DependencyState, Detail};
 use seaworthy_model::host::{Change, InstalledComponent};
 use seaworthy_model::id::{ComponentId, VersionId};
 use seaworthy_model::machine::Reason;
@@ -29,18 +29,8 @@ pub(super) struct Hindrance {
 /// What is the matter with the other component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It has to change first.
-    Pending,
-    /// Its release failed here.
-    Failed,
-    /// Something stands in its way.
-    Obstructed,
-    /// It is not there, and nobody wants it.
-    Unwanted,
-    /// It is to be removed.
-    Leaving,
-    /// It is there and depends on what is to be removed.
-    Depending,
+    /// One of the two depends on the other.
+    Dependency(DependencyState),
     /// Its version must not meet the one that is to come: it has to change first.
     Skewed(Conflict),
     /// The versions that are wanted cannot be reached, because of one rule or another of any of them.
@@ -55,7 +45,9 @@ impl<'w> Step<'w> {
         }
         let found = match change {
             Change::Install(release) => self.unready(release.version, &mut Vec::from([component])),
-            Change::Remove => self.dependent_on(component).map(|dependent| (dependent, State::Depending)),
+            Change::Remove => self
+                .dependent_on(component)
+                .map(|dependent| (dependent, State::Dependency(DependencyState::Depending))),
         };
         found.map(|(other, state)| Hindrance { component, other, state })
     }
@@ -120,7 +112,7 @@ impl<'w> Step<'w> {
             }
             seen.push(component);
             if let Some(state) = self.trouble_of(component) {
-                return Some((component, state));
+                return Some((component, State::Dependency(state)));
             }
             let installed = self.machine.installed(component);
             if let Some(deeper) = installed.and_then(|installed| self.unready(installed.version, seen)) {
@@ -137,14 +129,14 @@ impl<'w> Step<'w> {
     }
 
     /// What is the matter with a component; `None` when it is there as it is wanted.
-    fn trouble_of(self, component: ComponentId) -> Option<State> {
+    fn trouble_of(self, component: ComponentId) -> Option<DependencyState> {
         match self.need_of(component) {
             Need::Nothing if self.machine.installed(component).is_some() => None,
-            Need::Nothing => Some(State::Unwanted),
-            Need::Change { change: Change::Remove, .. } => Some(State::Leaving),
-            Need::Change { .. } => Some(State::Pending),
-            Need::Obstacle(_) => Some(State::Obstructed),
-            Need::Failed(_) => Some(State::Failed),
+            Need::Nothing => Some(DependencyState::Unwanted),
+            Need::Change { change: Change::Remove, .. } => Some(DependencyState::Leaving),
+            Need::Change { .. } => Some(DependencyState::Pending),
+            Need::Obstacle(_) => Some(DependencyState::Obstructed),
+            Need::Failed(_) => Some(DependencyState::Failed),
         }
     }
 
@@ -162,31 +154,25 @@ impl<'w> Step<'w> {
 
     /// What a hindrance is to be told as: the last one of those that wait for each other is the cause of it all, unless it
     /// waits for the first.
-    pub(super) fn explain(self, hindrance: Hindrance) -> (Blocker, Reason, String) {
-        let name = |component| self.world.component_name(component);
-        let Hindrance { component, other, state } = match self.cause_of(hindrance) {
-            Ok(cause) => cause,
+    pub(super) fn explain(self, hindrance: Hindrance) -> (Blocker, Reason, Option<Arc<Detail>>) {
+        let name = |component| self.world.name_of_component(component);
+        let (blocker, reason, detail) = match self.cause_of(hindrance) {
+            Ok(Hindrance { component, other, state: State::Dependency(state) }) => {
+                let dependency = Dependency { component: name(component), other: name(other), state };
+                let blocker = Blocker::Dependency { component: other };
+                (blocker, Reason::Dependency, Detail::Dependency(dependency))
+            }
+            Ok(Hindrance { state: State::Skewed(conflict) | State::Unreachable(conflict), .. }) => {
+                let detail = Detail::Skew(self.world.detail_of(conflict));
+                (conflict.blocker(), conflict.reason(), detail)
+            }
             Err(circle) => {
-                let names: Vec<&str> = circle.iter().map(|component| name(*component)).collect();
                 let blocker = Blocker::DependencyCycle { component: circle[0] };
-                return (blocker, Reason::DependencyCycle, names.join(" -> "));
+                let circle = circle.into_iter().map(name).collect();
+                (blocker, Reason::DependencyCycle, Detail::Cycle(circle))
             }
         };
-        let (component, needed) = (name(component), name(other));
-        let words = match state {
-            State::Pending => format!("{component} needs {needed}, which has to change first"),
-            State::Failed => format!("{component} needs {needed}, which failed here"),
-            State::Obstructed => format!("{component} needs {needed}, in whose way something stands"),
-            State::Unwanted => {
-                format!("{component} needs {needed}, which is not there, and nobody wants it there")
-            }
-            State::Leaving => format!("{component} needs {needed}, which is to be removed"),
-            State::Skewed(conflict) | State::Unreachable(conflict) => {
-                return (conflict.blocker(), conflict.reason(), self.world.describe(conflict));
-            }
-            State::Depending => format!("{component} is what {needed} needs, which is there"),
-        };
-        (Blocker::Dependency { component: other }, Reason::Dependency, words)
+        (blocker, reason, Some(Arc::new(detail)))
     }
 
     /// The hindrance at the end of the way along what each change waits for; an error is a way that leads back to itself.

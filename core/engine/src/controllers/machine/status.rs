@@ -1,11 +1,10 @@
 //! What is recorded about a machine: made from what the host reported and one verdict, and written only when it says
 //! something else than what is recorded already.
 
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use seaworthy_model::cause::Cause;
+use seaworthy_model::detail::Detail;
 use seaworthy_model::host::InstalledComponent;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{
@@ -15,6 +14,7 @@ use seaworthy_model::machine::{
 use seaworthy_model::time::Timestamp;
 
 use super::Step;
+use crate::world::Trouble;
 
 /// What a step found out: whatever is `None` stays as it is recorded.
 #[derive(Clone, Debug)]
@@ -25,8 +25,8 @@ pub(super) struct Verdict {
     is_stranger: bool,
     /// The spec's present generation is not done with.
     keeps_generation: bool,
-    /// For people.
-    detail: String,
+    /// What there is to say besides.
+    detail: Option<Arc<Detail>>,
 }
 
 impl Verdict {
@@ -36,7 +36,7 @@ impl Verdict {
             in_sync: Some((Truth::True, Reason::AsDesired)),
             is_stranger: false,
             keeps_generation: false,
-            detail: String::new(),
+            detail: None,
         }
     }
 
@@ -51,13 +51,13 @@ impl Verdict {
             in_sync: None,
             is_stranger: false,
             keeps_generation: true,
-            detail: String::new(),
+            detail: None,
         }
     }
 
     /// Everything is as it should be, and will hardly stay so.
-    pub(super) fn contested(detail: String) -> Self {
-        Self { in_sync: Some((Truth::True, Reason::Contested)), detail, ..Self::in_sync() }
+    pub(super) fn contested(detail: Detail) -> Self {
+        Self { in_sync: Some((Truth::True, Reason::Contested)), ..Self::in_sync() }.because(detail)
     }
 
     /// The same, while the present generation of the spec is not done with.
@@ -65,37 +65,42 @@ impl Verdict {
         Self { keeps_generation: true, ..self }
     }
 
-    /// The same, with words for people.
-    pub(super) fn because(self, detail: String) -> Self {
+    /// The same, with more to say.
+    pub(super) fn because(self, detail: Detail) -> Self {
+        self.with(Some(Arc::new(detail)))
+    }
+
+    /// The same, with what else there is to say.
+    pub(super) fn with(self, detail: Option<Arc<Detail>>) -> Self {
         Self { detail, ..self }
     }
 
     /// Something on the host that keeps it from what is wanted.
-    pub(super) fn hindered(cause: &Cause) -> Self {
-        Self { detail: cause.detail.clone(), ..Self::out_of_sync(Reason::from(cause.kind)).unfinished() }
+    pub(super) fn hindered(trouble: &Trouble) -> Self {
+        Self::out_of_sync(Reason::from(trouble.kind)).unfinished().with(trouble.detail.clone())
     }
 
-    pub(super) fn unreachable(cause: &Cause) -> Self {
+    pub(super) fn unreachable(trouble: &Trouble) -> Self {
         Self {
-            reachable: Some((Truth::False, Reason::from(cause.kind))),
+            reachable: Some((Truth::False, Reason::from(trouble.kind))),
             in_sync: None,
             keeps_generation: true,
-            detail: cause.detail.clone(),
+            detail: trouble.detail.clone(),
             ..Self::in_sync()
         }
     }
 
     /// Not reached any more, after an operation was begun or may have been. A successor must know that.
-    pub(super) fn lost(cause: &Cause) -> Self {
-        Self { in_sync: Some((Truth::Unknown, Reason::OperationLost)), ..Self::unreachable(cause) }
+    pub(super) fn lost(trouble: &Trouble) -> Self {
+        Self { in_sync: Some((Truth::Unknown, Reason::OperationLost)), ..Self::unreachable(trouble) }
     }
 
     /// Not reached, while an operation may be under way there.
-    pub(super) fn silent(cause: &Cause) -> Self {
-        Self { reachable: Some((Truth::Unknown, Reason::Cause(cause.kind))), ..Self::unreachable(cause) }
+    pub(super) fn silent(trouble: &Trouble) -> Self {
+        Self { reachable: Some((Truth::Unknown, Reason::Cause(trouble.kind))), ..Self::unreachable(trouble) }
     }
 
-    pub(super) fn stranger(reason: Reason, detail: String) -> Self {
+    pub(super) fn stranger(reason: Reason, detail: Option<Arc<Detail>>) -> Self {
         let told = Some((Truth::False, reason));
         let is_other_host = reason == Reason::IdentityMismatch;
         Self {
@@ -224,30 +229,30 @@ impl Step<'_> {
         })
     }
 
-    /// The words that go with what is told.
-    fn words<'v>(self, Told { kind, truth, reason }: Told, verdict: &'v Verdict) -> &'v str
+    /// The detail that goes with what is told.
+    fn detail<'v>(self, Told { kind, truth, reason }: Told, verdict: &'v Verdict) -> Option<&'v Arc<Detail>>
     where
         Self: 'v,
     {
         let before = self.object.status.condition(kind);
         let is_told = (truth != Truth::True && reason != Reason::NotYetKnown) || reason == Reason::Contested;
         match before.filter(|before| before.truth == truth && before.reason == reason) {
-            Some(before) if verdict.detail.is_empty() => &before.message,
-            Some(_) | None if is_told => &verdict.detail,
-            Some(_) | None => "",
+            Some(before) if verdict.detail.is_none() => before.detail.as_ref(),
+            Some(_) | None if is_told => verdict.detail.as_ref(),
+            Some(_) | None => None,
         }
     }
 
-    /// Whether the record tells the same, whatever the words and times.
+    /// Whether the record tells the same, whatever the times, and mostly whatever the details.
     fn is_recorded(self, told: &Told, verdict: &Verdict) -> bool {
-        // The epoch that a person has to know, and what is the matter with another component, are in the words.
-        let is_in_words = matches!(
+        // The epoch that a person has to know, and what is the matter with another component, are in the detail.
+        let is_in_detail = matches!(
             told.reason,
             Reason::StoreRegressed | Reason::Dependency | Reason::VersionSkew | Reason::ApiServerUnknown
         );
         self.object.status.condition(told.kind).is_some_and(|recorded| {
             (recorded.truth, recorded.reason) == (told.truth, told.reason)
-                && (!is_in_words || *recorded.message == *self.words(*told, verdict))
+                && (!is_in_detail || recorded.detail.as_ref() == self.detail(*told, verdict))
         })
     }
 
@@ -256,8 +261,8 @@ impl Step<'_> {
         let before = self.object.status.condition(kind).filter(|before| before.truth == truth);
         let since = before.map_or_else(|| now.whole_seconds(), |before| before.since);
         let observed_generation = self.object.meta.generation;
-        let message = self.words(*told, verdict).into();
-        Condition { kind, truth, reason, message, since, observed_generation }
+        let detail = self.detail(*told, verdict).map(Arc::clone);
+        Condition { kind, truth, reason, detail, since, observed_generation }
     }
 
     fn recorded(self, kind: ConditionKind) -> (Truth, Reason) {
@@ -266,7 +271,7 @@ impl Step<'_> {
     }
 }
 
-/// What a condition tells, without words and times.
+/// What a condition tells, without details and times.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     kind: ConditionKind,

@@ -1,5 +1,6 @@
 //! The end of a machine: everything that we installed goes, the host is given up, and only then the finalizer.
 
+use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Target;
 use seaworthy_model::host::{Change, Owner};
 use seaworthy_model::machine::{ConditionKind, Reason};
@@ -70,8 +71,7 @@ impl Step<'_> {
         if !self.object.meta.is_terminating() {
             return;
         }
-        let words = "it waits until fewer machines are unavailable".into();
-        let verdict = Verdict::out_of_sync(Reason::Terminating).because(words).unfinished();
+        let verdict = Verdict::out_of_sync(Reason::Terminating).because(Detail::AwaitsSlot).unfinished();
         self.says(draft, &verdict);
     }
 

@@ -5,10 +5,9 @@
 //! that hardly anybody could start admits nobody until the other one has been through the fleet. It all follows from the
 //! record and its counters; a new operator comes to the same answer.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
+use seaworthy_model::detail::{FleetDetail, Wait};
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::Want;
 use seaworthy_model::package_version::Rollout;
@@ -35,20 +34,21 @@ impl<'w> Step<'w> {
         (last != component).then_some(last)
     }
 
-    /// Which rollouts admit nobody until others have been through the fleet, in words; empty when none waits.
-    pub(super) fn describe_waits(self) -> String {
+    /// Which rollouts admit nobody until others have been through the fleet, if any waits.
+    pub(super) fn waits_detail(self) -> Option<FleetDetail> {
         if !self.world.is_ordered() {
-            return String::new();
+            return None;
         }
         let waits = self.fleet.rollouts.iter().filter_map(|state| {
             let admits = state.is_active() && !state.superseded;
             let is_open = admits && state.record.admitted_below != Rollout::EVERYBODY;
             let component = state.record.component;
             let first = self.predecessor(component).filter(|_| is_open)?;
-            let name = |component| self.world.component_name(component);
-            Some(format!("{} waits until {} was rolled out", name(component), name(first)))
+            let name = |component| self.world.name_of_component(component);
+            Some(Wait { component: name(component), first: name(first) })
         });
-        waits.collect::<Vec<_>>().join("; ")
+        let waits: Vec<_> = waits.collect();
+        (!waits.is_empty()).then(|| FleetDetail::Waits(waits.into()))
     }
 
     /// The first component that a rollout waits for.

@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
+use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::id::VersionId;
 use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::package_version::FleetReason;
@@ -65,9 +65,9 @@ impl Step<'_> {
         self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::VersionSkew));
     }
 
-    /// The rule that the defaults break, in words.
-    pub(super) fn skew_words(self) -> String {
-        self.order().err().map(|conflict| self.world.describe(conflict)).unwrap_or_default()
+    /// The rule that the defaults break.
+    pub(super) fn skew_detail(self) -> Option<FleetDetail> {
+        self.order().err().map(|conflict| FleetDetail::Skew(self.world.detail_of(conflict)))
     }
 }
 

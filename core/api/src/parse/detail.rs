@@ -1,0 +1,234 @@
+//! Details of conditions, read back from the words that [`render`](crate::render) gives them.
+//!
+//! What does not read as one of ours under its reason is kept as it stands: so is what another build has worded otherwise. In
+//! either case the same words are written again.
+
+use std::sync::Arc;
+
+use seaworthy_model::attributes::TaintEffect;
+use seaworthy_model::detail::{
+    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger, Wait,
+};
+use seaworthy_model::id::Uid;
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::{HostId, Reason};
+use seaworthy_model::package_version::FleetReason;
+use seaworthy_model::pod::PodLoss;
+use seaworthy_model::requirement::{API_SERVER, VersionNumber};
+
+use crate::render::detail::{
+    FIXED, NO_LEASE, ON_NODE, detail, fixed, fleet_detail, of_loss, of_state, suffix,
+};
+
+/// The detail of a condition of a Machine.
+pub(super) fn machine_detail(reason: Reason, words: &str) -> Option<Arc<Detail>> {
+    if words.is_empty() {
+        return None;
+    }
+    // A condition that stays as it is may have got the detail of another one, so what hosts come to is read under any reason.
+    let known = FIXED.into_iter().find(|known| fixed(known) == Some(words));
+    let read = known.or_else(|| typed(reason, words)).filter(|read| detail(read) == words);
+    Some(Arc::new(read.unwrap_or_else(|| Detail::Reported(words.into()))))
+}
+
+fn typed(reason: Reason, words: &str) -> Option<Detail> {
+    match reason {
+        Reason::UnknownVersion | Reason::NoArtefact => {
+            (!words.contains(' ')).then(|| Detail::Version(words.into()))
+        }
+        Reason::MissingParameter => missing(words),
+        Reason::Dependency => dependency(words).map(Detail::Dependency),
+        Reason::DependencyCycle => {
+            words.contains(" -> ").then(|| Detail::Cycle(words.split(" -> ").map(Arc::from).collect()))
+        }
+        Reason::VersionSkew | Reason::ApiServerUnknown => skew(words).map(Detail::Skew),
+        Reason::StoreRegressed => regress(words).map(Detail::Regress),
+        Reason::Contested => contested(words),
+        Reason::IdentityMismatch | Reason::DuplicateHost => stranger(words).map(Detail::Stranger),
+        Reason::ForeignIdentity => foreign_identity(words),
+        Reason::Draining | Reason::DrainOverdue => pods_left(words),
+        Reason::DrainForbidden => pod_lost(words),
+        Reason::NodeConflict => foreign_attribute(words),
+        Reason::Cause(_) => pod_refused(words),
+        Reason::AsDesired
+        | Reason::Connected
+        | Reason::NotYetKnown
+        | Reason::Drifted
+        | Reason::OperationLost
+        | Reason::Paused
+        | Reason::InvalidSpec
+        | Reason::Terminating
+        | Reason::AwaitingCertificate
+        | Reason::CertificateDenied
+        | Reason::LastSchedulableNode
+        | Reason::HostReleased => None,
+    }
+}
+
+/// The detail of a condition of the `ClusterPackageVersion`.
+pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option<FleetDetail> {
+    if words.is_empty() {
+        return None;
+    }
+    let read = match reason {
+        FleetReason::StoreRegressed => regress(words).map(FleetDetail::Regress),
+        FleetReason::VersionSkew => skew(words).map(FleetDetail::Skew),
+        FleetReason::TooManyFailures => failures(words),
+        FleetReason::MachinesLeftOut => {
+            words.strip_suffix(" left").and_then(|left| left.parse().ok()).map(FleetDetail::LeftOut)
+        }
+        FleetReason::RollingOut => waits(words),
+        FleetReason::AllUpdated
+        | FleetReason::Superseding
+        | FleetReason::Paused
+        | FleetReason::InvalidSpec
+        | FleetReason::UnknownVersion
+        | FleetReason::Terminating => None,
+    };
+    let read = read.filter(|read| fleet_detail(read) == words);
+    Some(read.unwrap_or_else(|| FleetDetail::Other(words.into())))
+}
+
+fn missing(words: &str) -> Option<Detail> {
+    let (version, inputs) = words.split_once(" needs ")?;
+    let inputs = inputs.split(", ").filter(|input| !input.is_empty()).map(Arc::from).collect();
+    Some(Detail::Missing { version: version.into(), inputs })
+}
+
+fn dependency(words: &str) -> Option<Dependency> {
+    DependencyState::ALL.into_iter().find_map(|state| {
+        let (between, after) = of_state(state);
+        let (component, other) = words.strip_suffix(after)?.split_once(between)?;
+        Some(Dependency { component: component.into(), other: other.into(), state })
+    })
+}
+
+fn skew(words: &str) -> Option<Skew> {
+    let (version, rest) = words.split_once(" requires ")?;
+    let (party, rest) = rest.split_once(' ')?;
+    let (rule, found) = if party != API_SERVER {
+        let (rule, other) = rest.strip_suffix(" would be with it")?.split_once(", and ")?;
+        (rule, Found::Version { component: party.into(), version: other.into() })
+    } else if let Some(rule) = rest.strip_suffix(", whose version is not known") {
+        (rule, Found::UnknownApiServer)
+    } else {
+        let (rule, found) = rest.split_once(", and there is one of ")?;
+        (rule, Found::ApiServer(VersionNumber::parse(found)?))
+    };
+    let (at_least, below) = bounds(rule)?;
+    Some(Skew { version: version.into(), at_least, below, found })
+}
+
+fn bounds(words: &str) -> Option<(Option<VersionNumber>, Option<VersionNumber>)> {
+    let (at_least, below) = match words.strip_prefix("at least ") {
+        Some(rest) => match rest.split_once(" and below ") {
+            Some((least, end)) => (Some(least), Some(end)),
+            None => (Some(rest), None),
+        },
+        None => (None, words.strip_prefix("below ")),
+    };
+    let number = |text: Option<&str>| text.map(VersionNumber::parse);
+    let (at_least, below) = (number(at_least), number(below));
+    (at_least != Some(None) && below != Some(None)).then_some((at_least.flatten(), below.flatten()))
+}
+
+fn regress(words: &str) -> Option<Regress> {
+    if words == NO_LEASE {
+        return Some(Regress::NoLease);
+    }
+    if let Some(epoch) = words.strip_prefix("a host has seen an operator of epoch ") {
+        return epoch.parse().ok().map(|epoch| Regress::HostAhead(Epoch(epoch)));
+    }
+    let epoch = words.strip_prefix("the Lease of epoch ")?.strip_suffix(" is gone")?;
+    epoch.parse().ok().map(|epoch| Regress::LeaseGone(Epoch(epoch)))
+}
+
+fn contested(words: &str) -> Option<Detail> {
+    let (name, rest) = words.split_once(" was repaired ")?;
+    let (times, rest) = rest.split_once(" times in a row; the next repair waits for ")?;
+    let minutes = rest.strip_suffix(" min after the last")?.parse().ok()?;
+    let component = (name != ON_NODE).then(|| name.into());
+    Some(Detail::Contested { component, times: times.parse().ok()?, minutes })
+}
+
+fn stranger(words: &str) -> Option<Stranger> {
+    if let Some(rest) = words.strip_prefix("machine-id ") {
+        let (found, recorded) = rest.split_once(", recorded is ")?;
+        let id = |text| u128::from_str_radix(text, 16).ok().map(HostId);
+        return Some(Stranger::OtherHost { found: id(found)?, recorded: id(recorded)? });
+    }
+    if let Some(rest) = words.strip_prefix("a Machine with uid ") {
+        let uid = rest.strip_suffix(", which does not exist any more")?;
+        return Uid::parse(uid).map(Stranger::OfGone);
+    }
+    let rest = words.strip_prefix("Machine ")?;
+    match rest.split_once(" of cluster ") {
+        Some((machine, cluster)) => {
+            Some(Stranger::OfCluster { cluster: cluster.into(), machine: Uid::parse(machine)? })
+        }
+        None => Some(Stranger::OfMachine(rest.into())),
+    }
+}
+
+fn foreign_identity(words: &str) -> Option<Detail> {
+    [IdentityFlaw::Authority, IdentityFlaw::NoNode].into_iter().find_map(|flaw| {
+        let common_name = words.strip_suffix(suffix(flaw))?.into();
+        Some(Detail::ForeignIdentity { common_name, flaw })
+    })
+}
+
+fn pods_left(words: &str) -> Option<Detail> {
+    let (count, rest) = words.split_once(" pods left")?;
+    let (pods, refused) = match rest.split_once("; ") {
+        Some((pods, refused)) => (pods, Some(refused_pod(refused)?)),
+        None => (rest, None),
+    };
+    let first = match pods.strip_prefix(": ") {
+        Some(pods) => pods.split(", ").map(pod).collect::<Option<_>>()?,
+        None => Box::default(),
+    };
+    Some(Detail::PodsLeft { count: count.parse().ok()?, first, refused })
+}
+
+fn pod_refused(words: &str) -> Option<Detail> {
+    let (pod, reported) = refused_pod(words.strip_prefix("pod ")?)?;
+    Some(Detail::PodRefused(pod, reported))
+}
+
+fn refused_pod(words: &str) -> Option<(Pod, Box<str>)> {
+    let (path, reported) = words.split_once(": ")?;
+    Some((pod(path)?, reported.into()))
+}
+
+fn pod_lost(words: &str) -> Option<Detail> {
+    let rest = words.strip_prefix("pod ")?;
+    [PodLoss::Pod, PodLoss::LocalStorage]
+        .into_iter()
+        .find_map(|loss| Some(Detail::PodLost(pod(rest.strip_suffix(of_loss(loss))?)?, loss)))
+}
+
+fn pod(path: &str) -> Option<Pod> {
+    let (namespace, name) = path.split_once('/')?;
+    Some(Pod { namespace: namespace.into(), name: name.into() })
+}
+
+fn foreign_attribute(words: &str) -> Option<Detail> {
+    if let Some(key) = words.strip_prefix("label ") {
+        return Some(Detail::ForeignLabel(key.into()));
+    }
+    let (key, effect) = words.strip_prefix("taint ")?.rsplit_once(':')?;
+    Some(Detail::ForeignTaint(key.into(), TaintEffect::named(effect)?))
+}
+
+fn failures(words: &str) -> Option<FleetDetail> {
+    let (failed, limit) = words.strip_suffix(" may")?.split_once(" failed, ")?;
+    Some(FleetDetail::Failures { failed: failed.parse().ok()?, limit: limit.parse().ok()? })
+}
+
+fn waits(words: &str) -> Option<FleetDetail> {
+    let wait = |words: &str| {
+        let (component, first) = words.strip_suffix(" was rolled out")?.split_once(" waits until ")?;
+        Some(Wait { component: component.into(), first: first.into() })
+    };
+    words.split("; ").map(wait).collect::<Option<_>>().map(FleetDetail::Waits)
+}

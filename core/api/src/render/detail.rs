@@ -1,0 +1,196 @@
+//! Details of conditions in words. [`parse`](crate::parse) reads them back: a text that is changed here is somebody else's
+//! words to every process that knows the old one, and is written anew once.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use seaworthy_model::detail::{
+    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger, Wait,
+};
+use seaworthy_model::pod::PodLoss;
+use seaworthy_model::requirement::{API_SERVER, VersionNumber};
+
+/// What a condition of a Machine says besides its reason.
+#[must_use]
+pub fn detail(detail: &Detail) -> Cow<'_, str> {
+    match detail {
+        Detail::Reported(words) => (**words).into(),
+        Detail::Version(version) => (**version).into(),
+        Detail::SessionLost
+        | Detail::ChangeNotShown
+        | Detail::NoAnswer
+        | Detail::NodeChanged
+        | Detail::PodsNotListed
+        | Detail::AwaitsSlot => fixed(detail).unwrap_or_default().into(),
+        Detail::Missing { version, inputs } => format!("{version} needs {}", inputs.join(", ")).into(),
+        Detail::Dependency(found) => dependency(found).into(),
+        Detail::Cycle(components) => components.join(" -> ").into(),
+        Detail::Skew(found) => skew(found).into(),
+        Detail::Regress(found) => regress(*found),
+        Detail::Contested { component, times, minutes } => {
+            let name = component.as_deref().unwrap_or(ON_NODE);
+            format!(
+                "{name} was repaired {times} times in a row; the next repair waits for {minutes} min after the last"
+            )
+            .into()
+        }
+        Detail::Stranger(found) => stranger(found).into(),
+        Detail::ForeignIdentity { common_name, flaw } => format!("{common_name}{}", suffix(*flaw)).into(),
+        Detail::PodsLeft { count, first, refused } => pods_left(*count, first, refused.as_ref()).into(),
+        Detail::PodRefused(pod, words) => format!("pod {}: {words}", path(pod)).into(),
+        Detail::PodLost(pod, loss) => format!("pod {}{}", path(pod), of_loss(*loss)).into(),
+        Detail::ForeignLabel(key) => format!("label {key}").into(),
+        Detail::ForeignTaint(key, effect) => format!("taint {key}:{}", effect.name()).into(),
+    }
+}
+
+/// What a condition of the `ClusterPackageVersion` says besides its reason.
+pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
+    match detail {
+        FleetDetail::Other(words) => (**words).into(),
+        FleetDetail::Regress(found) => regress(*found),
+        FleetDetail::Skew(found) => skew(found).into(),
+        FleetDetail::Failures { failed, limit } => format!("{failed} failed, {limit} may").into(),
+        FleetDetail::LeftOut(left) => format!("{left} left").into(),
+        FleetDetail::Waits(waits) => {
+            let wait =
+                |Wait { component, first }: &Wait| format!("{component} waits until {first} was rolled out");
+            waits.iter().map(wait).collect::<Vec<_>>().join("; ").into()
+        }
+    }
+}
+
+/// What is repaired on a Node.
+pub(crate) const ON_NODE: &str = "what is set on its Node";
+
+/// Details that are always worded alike.
+pub(crate) const FIXED: [Detail; 6] = [
+    Detail::SessionLost,
+    Detail::ChangeNotShown,
+    Detail::NoAnswer,
+    Detail::NodeChanged,
+    Detail::PodsNotListed,
+    Detail::AwaitsSlot,
+];
+
+/// The words of a detail that is always worded alike.
+pub(crate) const fn fixed(detail: &Detail) -> Option<&'static str> {
+    Some(match detail {
+        Detail::SessionLost => "the session was lost",
+        Detail::ChangeNotShown => "the host reported success, and still is not as it should be",
+        Detail::NoAnswer => "no answer",
+        Detail::NodeChanged => "the Node has changed meanwhile",
+        Detail::PodsNotListed => "the pods of the Node could not be listed",
+        Detail::AwaitsSlot => "it waits until fewer machines are unavailable",
+        Detail::Reported(_)
+        | Detail::Version(_)
+        | Detail::Missing { .. }
+        | Detail::Dependency(_)
+        | Detail::Cycle(_)
+        | Detail::Skew(_)
+        | Detail::Regress(_)
+        | Detail::Contested { .. }
+        | Detail::Stranger(_)
+        | Detail::ForeignIdentity { .. }
+        | Detail::PodsLeft { .. }
+        | Detail::PodRefused(..)
+        | Detail::PodLost(..)
+        | Detail::ForeignLabel(_)
+        | Detail::ForeignTaint(..) => return None,
+    })
+}
+
+/// What stands between the two components of a dependency, and after them.
+pub(crate) const fn of_state(state: DependencyState) -> (&'static str, &'static str) {
+    match state {
+        DependencyState::Pending => (" needs ", ", which has to change first"),
+        DependencyState::Failed => (" needs ", ", which failed here"),
+        DependencyState::Obstructed => (" needs ", ", in whose way something stands"),
+        DependencyState::Unwanted => (" needs ", ", which is not there, and nobody wants it there"),
+        DependencyState::Leaving => (" needs ", ", which is to be removed"),
+        DependencyState::Depending => (" is what ", " needs, which is there"),
+    }
+}
+
+fn dependency(Dependency { component, other, state }: &Dependency) -> String {
+    let (between, after) = of_state(*state);
+    format!("{component}{between}{other}{after}")
+}
+
+fn skew(Skew { version, at_least, below, found }: &Skew) -> String {
+    let rule = bounds(*at_least, *below);
+    match found {
+        Found::Version { component, version: other } => {
+            format!("{version} requires {component} {rule}, and {other} would be with it")
+        }
+        Found::ApiServer(found) => {
+            format!("{version} requires {API_SERVER} {rule}, and there is one of {found}")
+        }
+        Found::UnknownApiServer => {
+            format!("{version} requires {API_SERVER} {rule}, whose version is not known")
+        }
+    }
+}
+
+fn bounds(at_least: Option<VersionNumber>, below: Option<VersionNumber>) -> String {
+    match (at_least, below) {
+        (Some(least), Some(end)) => format!("at least {least} and below {end}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, Some(end)) => format!("below {end}"),
+        (None, None) => String::new(),
+    }
+}
+
+fn regress(regress: Regress) -> Cow<'static, str> {
+    match regress {
+        Regress::HostAhead(seen) => format!("a host has seen an operator of epoch {}", seen.0).into(),
+        Regress::LeaseGone(ours) => format!("the Lease of epoch {} is gone", ours.0).into(),
+        Regress::NoLease => NO_LEASE.into(),
+    }
+}
+
+pub(crate) const NO_LEASE: &str = "machines are recorded, but no Lease";
+
+fn stranger(stranger: &Stranger) -> String {
+    match stranger {
+        Stranger::OtherHost { found, recorded } => {
+            format!("machine-id {:032x}, recorded is {:032x}", found.0, recorded.0)
+        }
+        Stranger::OfCluster { cluster, machine } => format!("Machine {machine} of cluster {cluster}"),
+        Stranger::OfMachine(name) => format!("Machine {name}"),
+        Stranger::OfGone(uid) => format!("a Machine with uid {uid}, which does not exist any more"),
+    }
+}
+
+/// What follows the name of an identity.
+pub(crate) const fn suffix(flaw: IdentityFlaw) -> &'static str {
+    match flaw {
+        IdentityFlaw::Authority => ", from another authority",
+        IdentityFlaw::NoNode => ", which is no Node of this cluster",
+    }
+}
+
+fn pods_left(count: usize, first: &[Pod], refused: Option<&(Pod, Box<str>)>) -> String {
+    let mut words = format!("{count} pods left");
+    for (index, pod) in first.iter().enumerate() {
+        words.push_str(if index == 0 { ": " } else { ", " });
+        words.push_str(&path(pod));
+    }
+    if let Some((pod, reported)) = refused {
+        let written = write!(words, "; {}: {reported}", path(pod));
+        debug_assert!(written.is_ok(), "a string takes every write");
+    }
+    words
+}
+
+/// What follows the name of a pod.
+pub(crate) const fn of_loss(loss: PodLoss) -> &'static str {
+    match loss {
+        PodLoss::Pod => " has no controller that makes another one",
+        PodLoss::LocalStorage => " has an emptyDir volume",
+    }
+}
+
+fn path(pod: &Pod) -> String {
+    format!("{}/{}", pod.namespace, pod.name)
+}
