@@ -1,20 +1,19 @@
 //! The draft of one subject's decision: what a controller writes into, and the engine then puts into effect.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use seaworthy_model::attributes::AttributesChange;
-use seaworthy_model::certificate::{EventNote, NewCertificateRequest, Refusal};
+use seaworthy_model::certificate::{CertificateRequestObject, EventNote, NewCertificateRequest, Refusal};
 use seaworthy_model::config::Config;
 use seaworthy_model::digest::Digest;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Effect, Fence, Target};
 use seaworthy_model::host::{Change, Connection, HostCommand, HostFence, HostOrder, Operation, OperationId};
-use seaworthy_model::id::{CertificateRequestId, ComponentId, MachineId, Uid};
+use seaworthy_model::id::{CertificateRequestId, ComponentId, MachineId};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::{HostKeyPolicy, Installed, MachineStatus};
 use seaworthy_model::meta::Meta;
@@ -168,14 +167,22 @@ impl<'a> Draft<'a> {
     pub(crate) fn tell(
         &mut self,
         id: CertificateRequestId,
-        (name, reporter): (&str, &str),
-        uid: Uid,
-        (reason, detail): (Refusal, String),
+        object: &CertificateRequestObject,
+        reason: Refusal,
+        reporter: &str,
     ) {
-        // A name has at most 253 bytes; the uid tells incarnations of one name apart.
-        let short = name.get(..180).unwrap_or(name).trim_end_matches(['.', '-']);
-        let name = format!("{short}.{:x}.{}", uid.0 >> 64, reason.name().to_ascii_lowercase());
-        let note = EventNote { name, uid, reason, detail, at: self.now, reporter: reporter.into() };
+        let asked = match &object.content {
+            Ok(content) => Ok(Arc::clone(&content.common_name)),
+            Err(why) => Err(why.clone()),
+        };
+        let note = EventNote {
+            uid: object.meta.uid,
+            reason,
+            username: Arc::clone(&object.username),
+            asked,
+            at: self.now,
+            reporter: reporter.into(),
+        };
         let effect = Effect::WriteEvent(Box::new(note));
         self.order(Target::CertificateRequest(id), Fence::Absent, effect, InFlightKind::Tell(reason));
     }

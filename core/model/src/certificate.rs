@@ -231,17 +231,17 @@ pub fn request_name(machine: &str, key: Digest) -> String {
     alloc::format!("{name}-{}", key.short())
 }
 
-/// Something that people should know about an object.
+/// That a request is not approved. People are told once of each request and reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventNote {
-    /// The name of the Event: the same for the same thing.
-    pub name: String,
-    /// The object's uid.
+    /// The request's uid.
     pub uid: crate::id::Uid,
     /// Why.
     pub reason: Refusal,
-    /// What it is about, for people: what was asked for, and by whom.
-    pub detail: String,
+    /// Who has asked.
+    pub username: Arc<str>,
+    /// The common name that was asked for, or why the request cannot be read.
+    pub asked: Result<Arc<str>, String>,
     /// When.
     pub at: Timestamp,
     /// The process that says it.

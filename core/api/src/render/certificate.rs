@@ -48,7 +48,7 @@ pub(crate) fn event(note: &EventNote, kind: Kind, name: &str) -> Event {
         kind: own.kind.name().into(),
         metadata: Metadata {
             namespace: own.namespace.map(str::to_owned),
-            ..Metadata::named(note.name.as_str())
+            ..Metadata::named(event_name(note, name))
         },
         event_time: rfc3339::format_micro(note.at),
         reporting_controller: GROUP.to_owned(),
@@ -66,15 +66,22 @@ pub(crate) fn event(note: &EventNote, kind: Kind, name: &str) -> Event {
     }
 }
 
-/// What the reason says to a person, with a detail; at most 1024 bytes, as the API server wants it.
+/// The name of an Event about the object `name`: the same for the same thing.
+fn event_name(note: &EventNote, name: &str) -> String {
+    // A name has at most 253 bytes; the uid tells incarnations of one name apart.
+    let short = name.get(..180).unwrap_or(name).trim_end_matches(['.', '-']);
+    format!("{short}.{:x}.{}", note.uid.0 >> 64, note.reason.name().to_ascii_lowercase())
+}
+
+/// What the reason says to a person, with who asks for what; at most 1024 bytes, as the API server wants it.
 fn words(note: &EventNote) -> String {
-    let mut text = refusal(note.reason).to_owned();
-    if !note.detail.is_empty() {
-        text.push_str(": ");
-        // An untrusted detail: every character may have four bytes.
-        text.extend(note.detail.chars().filter(|letter| !letter.is_control()).take(128));
-    }
-    text
+    let detail = match &note.asked {
+        Ok(common_name) => format!("{} asks for {common_name}", note.username),
+        Err(why) => format!("{}: {why}", note.username),
+    };
+    // Others have chosen these names: every character may have four bytes.
+    let detail: String = detail.chars().filter(|letter| !letter.is_control()).take(128).collect();
+    format!("{}: {detail}", refusal(note.reason))
 }
 
 /// What it says to a person that a request is not approved.
@@ -108,5 +115,49 @@ pub(crate) const fn refusal(refusal: Refusal) -> &'static str {
              certificatesigningrequests:nodeclient or selfnodeclient lets it: remove that binding, or whoever has the \
              right makes itself any node"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use seaworthy_model::id::Uid;
+    use seaworthy_model::time::Timestamp;
+
+    use super::*;
+
+    fn note(reason: Refusal, asked: Result<Arc<str>, String>) -> EventNote {
+        EventNote {
+            uid: Uid(0x0f3c_1d2e_4b5a_6978_8796_a5b4_c3d2_e1f0),
+            reason,
+            username: "system:node:m-1".into(),
+            asked,
+            at: Timestamp(1_795_162_200_000),
+            reporter: "operator-0".into(),
+        }
+    }
+
+    #[test]
+    fn an_event_has_one_name_for_each_request_and_reason() {
+        let note = note(Refusal::NoMachine, Ok("system:node:m-2".into()));
+        let about =
+            |name: &str| event(&note, Kind::CertificateSigningRequest, name).metadata.name.to_string();
+        assert_eq!(about("csr-1"), "csr-1.f3c1d2e4b5a6978.nosuchmachine");
+        let long = format!("{}.-{}", "a".repeat(178), "b".repeat(60));
+        assert_eq!(about(&long), format!("{}.f3c1d2e4b5a6978.nosuchmachine", "a".repeat(178)));
+    }
+
+    #[test]
+    fn an_event_says_who_asks_for_what() {
+        let says =
+            |asked| event(&note(Refusal::NoMachine, asked), Kind::CertificateSigningRequest, "csr-1").note;
+        let reason = refusal(Refusal::NoMachine);
+        assert_eq!(
+            says(Ok("system:node:m-2".into())),
+            format!("{reason}: system:node:m-1 asks for system:node:m-2")
+        );
+        assert_eq!(says(Err("not\nPEM".into())), format!("{reason}: system:node:m-1: notPEM"));
+        assert_eq!(says(Ok("é".repeat(200).into())).chars().count(), reason.chars().count() + 2 + 128);
     }
 }

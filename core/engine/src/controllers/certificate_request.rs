@@ -1,8 +1,6 @@
 //! Approves certificate requests of kubelets: a request of ours whose key waits on the host of that very machine, and what
 //! a node asks for itself. Everything else stays as it is, and people are told why.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use core::net::IpAddr;
 use core::time::Duration;
@@ -66,8 +64,7 @@ pub(super) fn reconcile(world: &World, id: CertificateRequestId, draft: &mut Dra
             if request.told == Some(refusal) {
                 return draft.wait(Blocker::NotApproved(refusal));
             }
-            let name = world.certificates.name(id);
-            draft.tell(id, (name, &world.leadership.holder), object.meta.uid, (refusal, detail(object)));
+            draft.tell(id, object, refusal, &world.leadership.holder);
         }
     }
 }
@@ -162,12 +159,4 @@ fn addresses_fit(machine: &Machine, node: &str, content: &RequestContent, signer
     let is_address = |ip: &Arc<str>| own.is_some() && ip.parse().ok() == own;
     let some = !dns_names.is_empty() || !ip_addresses.is_empty();
     some && dns_names.iter().all(is_name) && ip_addresses.iter().all(is_address)
-}
-
-/// Who asks for what, for people.
-fn detail(object: &CertificateRequestObject) -> String {
-    match &object.content {
-        Ok(content) => format!("{} asks for {}", object.username, content.common_name),
-        Err(why) => format!("{}: {why}", object.username),
-    }
 }
