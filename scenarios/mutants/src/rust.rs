@@ -1,5 +1,5 @@
-//! As much of Rust's grammar as mutants and the house rules need: what is code, where functions, attributes and tests
-//! begin and end.
+//! As much of Rust's grammar as mutants and the house rules need: what is code, where functions, literals, attributes and
+//! tests begin and end.
 
 use std::ops::Range;
 
@@ -144,6 +144,19 @@ pub fn first_word(text: &str) -> &str {
     &text[..end]
 }
 
+/// The literals of masked code: from where to where each of them stands in the source.
+#[must_use]
+pub fn literals(code: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = code[at..].find('"').map(|start| at + start) {
+        let length = code[start..].bytes().take_while(|byte| matches!(byte, b'"' | b'\n')).count();
+        at = start + length;
+        found.push((start, at));
+    }
+    found
+}
+
 /// All functions with a body in masked code, in the order of their first lines.
 pub fn functions(code: &str) -> Vec<Function> {
     let function = |at: usize| {
@@ -239,6 +252,13 @@ mod tests {
         for (source, expected) in table {
             assert_eq!(mask(source), expected, "{source}");
         }
+    }
+
+    #[test]
+    fn literals_are_found_in_the_source() {
+        let source = "a(\"é b\", 'c') // \"d\"\n\"e\"";
+        let found = literals(&mask(source)).into_iter().map(|(from, to)| &source[from..to]);
+        assert_eq!(found.collect::<Vec<_>>(), ["\"é b\"", "'c'", "\"e\""]);
     }
 
     #[test]

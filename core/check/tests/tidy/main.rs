@@ -7,7 +7,7 @@
 //! | `sizes` | files, functions, README; prints the ten largest |
 //! | `mutants` | every mutant still fits the code that it breaks |
 //! | `registries` | no file is forgotten: modules, registered parts, scenarios |
-//! | `words` | module names, reasons of lint exceptions, unfinished work, places that the tree must not name |
+//! | `words` | module names, reasons of lint exceptions, sentences in the engine, unfinished work, places that the tree must not name |
 //!
 //! The rules themselves are the constants at the head of each module.
 #![expect(clippy::disallowed_methods, reason = "it reads the tree that it judges; the code in core/ may not")]

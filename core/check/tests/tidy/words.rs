@@ -36,6 +36,15 @@ const WRITTEN_BY_TOOLS: &[&str] = &["Cargo.lock", "go.sum"];
 const UNFINISHED: &[(&str, &str)] =
     &[("TO", "DO"), ("FIX", "ME"), ("to", "do!("), ("unimple", "mented!("), ("#[ig", "nore"), ("db", "g!(")];
 
+/// What the engine has to say is data; `core/api/src/render` has the words.
+const WORDLESS: &str = "core/engine/src/";
+
+/// Macros that make text.
+const TEXT_MACROS: &[&str] = &["format", "write", "writeln"];
+
+/// Macros whose words are read by whoever mends a bug, and by nobody else.
+const FOR_BUGS: &[&str] = &["assert", "debug_assert", "debug_assert_eq", "unreachable", "panic"];
+
 fn module_names(file: &File) -> Vec<Offence> {
     if !file.is_rust() {
         return Vec::new();
@@ -64,6 +73,38 @@ fn exceptions_without_reason(file: &File) -> Vec<Offence> {
             file.offence(rust::line_of(&file.code, at), "an exception from a lint needs `reason = \"...\"`")
         })
         .collect()
+}
+
+/// Where the engine makes text, or says a sentence.
+fn sentences(file: &File) -> Vec<Offence> {
+    if !file.path.starts_with(WORDLESS) || !file.is_rust() {
+        return Vec::new();
+    }
+    let code = &file.code;
+    let attributes = rust::attributes(code);
+    let is_attribute =
+        |at: usize| attributes.iter().any(|(from, text)| (*from..from + text.len()).contains(&at));
+    let is_call = |at: usize, word: &str| code[at + word.len()..].starts_with('!');
+    let made = TEXT_MACROS.iter().flat_map(|&word| {
+        let found = rust::words(code, word).filter(move |&at| is_call(at, word));
+        found.map(move |at| (at, format!("`{word}!`")))
+    });
+    let is_for_bugs = |at: usize| {
+        let statement = code[..at].rfind([';', '{', '}']).map_or(0, |end| end + 1);
+        FOR_BUGS.iter().any(|&word| {
+            rust::words(&code[statement..at], word).any(|found| is_call(statement + found, word))
+        })
+    };
+    let said = rust::literals(code).into_iter().filter(|&(from, to)| file.text[from..to].contains(' '));
+    let said = said.filter(|&(from, _)| !is_attribute(from) && !is_for_bugs(from));
+    let said = said.map(|(from, to)| (from, file.text[from..to].to_owned()));
+    let found = made.chain(said).filter(|(at, _)| !rust::is_test(code, *at));
+    let objection = |what| {
+        format!(
+            "{what}: the engine has no words; make it a variant of `Detail`, and word it in core/api/src/render"
+        )
+    };
+    found.map(|(at, what)| file.offence(rust::line_of(code, at), objection(what))).collect()
 }
 
 /// Lines of `file` that contain one of `words`.
@@ -107,6 +148,11 @@ fn exceptions_from_lints_have_reasons() {
 }
 
 #[test]
+fn the_engine_has_no_words() {
+    tree::assert_none(&tree::files().iter().flat_map(sentences).collect::<Vec<_>>());
+}
+
+#[test]
 fn the_tree_names_no_registry_and_no_workplace() {
     tree::assert_none(&tree::files().iter().flat_map(places).collect::<Vec<_>>());
 }
@@ -136,6 +182,20 @@ mod tests {
     fn an_exception_without_a_reason_is_found() {
         let text = "#![allow(dead_code)]\n#[expect(\n    x,\n    reason = \"why\"\n)]\n#[cfg_attr(test, allow(y))]\n#[derive(A)]\na.expect(\"b\")";
         assert_eq!(lines(exceptions_without_reason(&File::new("a.rs", text))), [1, 6]);
+    }
+
+    #[test]
+    fn sentences_of_the_engine_are_found() {
+        let text =
+            "let a = format!(\"{b}\");\nlet c = \"it waits\";\nlet d = \"removal\";\n// \"a b\"\nformat(e);";
+        let found = |path: &str, text: &str| lines(sentences(&File::new(path, text)));
+        assert_eq!(found("core/engine/src/a.rs", text), [1, 2]);
+        assert!(found("core/engine/tests/a.rs", text).is_empty());
+        assert!(found("core/api/src/a.rs", text).is_empty());
+        let for_bugs = "#[expect(x, reason = \"as it is\")]\nfn a() { debug_assert!(b, \"time went back\"); }\n\
+                        #[cfg(test)]\nmod tests { fn c() { d(\"a b\"); } }";
+        assert!(found("core/engine/src/a.rs", for_bugs).is_empty());
+        assert_eq!(found("core/engine/src/a.rs", "fn a() { debug_assert!(b); c(\"d e\"); }"), [1]);
     }
 
     #[test]
