@@ -135,7 +135,8 @@ impl Teller<'_> {
             lines.push("nothing".into());
         }
         lines.extend(self.machine.failed.iter().map(|failure| {
-            format!("{} failed here: {}", self.version(failure.release.version), failure.detail)
+            let words = failure.detail.as_deref().map(render::detail).unwrap_or_default();
+            format!("{} failed here: {words}", self.version(failure.release.version))
         }));
         lines
     }
