@@ -1,5 +1,5 @@
-//! Admission: a threshold never falls, and raising it admits no more machines than there are slots for, and than may
-//! fail; the record of a rollout stays as long as machines are at work on its behalf.
+//! Admission: a threshold never falls. Raising it admits no more machines than there are free slots, and no more than may
+//! still fail. The record of a rollout stays as long as machines are being worked on for it.
 
 use alloc::format;
 
@@ -19,7 +19,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         else {
             continue;
         };
-        // It was the last that was decided, on the world as it is.
+        // The controller of the defaults decided last, so the world is still as it saw it.
         let free = world.slots().saturating_sub(world.occupied());
         let mut admitted = 0;
         for state in &world.fleet.rollouts {
@@ -52,8 +52,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     }
 }
 
-/// How many machines that can be worked on a threshold admits anew. A threshold cannot part machines of one rank: they
-/// count as one.
+/// How many more machines that can be worked on the threshold admits. Machines of one rank count as one, because no
+/// threshold can separate them.
 fn admits(world: &World, state: &RolloutState, below: u32) -> u32 {
     let mut last = None;
     let mut count = 0;

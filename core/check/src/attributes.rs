@@ -1,6 +1,9 @@
-//! Labels and taints of Nodes: written is only what the Machine wants, where nobody else has set it otherwise; taken away and
-//! put right is only what our record on the Node lists; and all of it as the Node was seen last. Nothing is written for a
-//! Machine that is paused or goes.
+//! Labels and taints of Nodes.
+//!
+//! - The operator writes only what the Machine wants, and only where nobody else has set another value.
+//! - It repairs and removes only what its own record on the Node lists.
+//! - Every change starts from the last observed state of the Node.
+//! - It writes nothing for a Machine that is paused or being deleted.
 
 use alloc::format;
 
@@ -56,7 +59,7 @@ fn judge_change(
     judge_record(change, (wanted, applied), action, findings);
 }
 
-/// A change, held against what is wanted, what was set, and what is there.
+/// What is wanted, what the operator has set, and what the Node carries.
 type Sides<'a> = (&'a NodeAttributes, &'a NodeAttributes, &'a Carried);
 
 fn wrong_label(change: &LabelChange, (wanted, applied, carried): Sides<'_>) -> Option<&'static str> {
@@ -96,7 +99,7 @@ fn wrong_taint(change: &TaintChange, (wanted, applied, carried): Sides<'_>) -> O
     }
 }
 
-/// What is recorded is wanted, and was ours or becomes ours now.
+/// The new record lists only wanted labels and taints that are ours already or become ours with this change.
 fn judge_record(
     change: &AttributesChange,
     (wanted, applied): (&NodeAttributes, &NodeAttributes),

@@ -1,5 +1,5 @@
-//! Nobody acts who may not: no work on a host, and no threshold raised, before the Lease is ours, everything was seen,
-//! and while the store is set back.
+//! Authority: the operator acts only while it holds the Lease and has a complete view, and not while the store is set back
+//! (restored from an older state). Until then it orders nothing from hosts and raises no threshold.
 
 use alloc::format;
 
@@ -17,7 +17,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
         let is_allowed = match (&action.target, &action.effect) {
             (Target::Driver | Target::Lease, _) => true,
-            // Reporting that nothing is done is not acting.
+            // To report that nothing is done is not to act.
             (Target::Machine(_), Effect::WriteMachineStatus(_)) => is_regressed,
             (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) => {
                 let recorded = world.fleet.object.as_ref().map(|object| &object.status.rollouts);

@@ -1,4 +1,4 @@
-//! The budget: nothing is started beyond `maxUnavailable`. Failures may exceed it; then nothing new starts.
+//! Budget: nothing starts beyond `maxUnavailable`. Hosts that fail may exceed it; then nothing new starts.
 
 use alloc::format;
 
@@ -25,7 +25,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether it lists the pods of a Node that is cordoned next if they may go.
+/// Whether the action lists the pods of a Node that will be cordoned next if they may be evicted.
 fn begins_drain(world: &World, in_flight: &InFlight) -> bool {
     let Subject::Machine(id) = in_flight.subject else { return false };
     let machine = world.machine(id);

@@ -1,5 +1,5 @@
-//! Nothing is confirmed but what waits for that: the operation that the host itself has reported, under our own epoch, as
-//! waiting; on a host that is this machine's and the recorded one.
+//! Confirmation: only the operation is confirmed that the host reported as waiting in this epoch, on the recorded host of
+//! this machine.
 
 use alloc::format;
 

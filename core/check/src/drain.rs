@@ -1,8 +1,12 @@
-//! Drains: no work that pods would not outlive begins on a machine whose Node is not cordoned in its name and was not seen
-//! empty since; pods are evicted only from such a Node, and only those that a drain may evict; a Node is uncordoned only
-//! as far as the mark on it says that it was us, and deleted only with its Machine. What is ordered of a Node is fenced
-//! with what was seen of it last. For a rollout a Node is cordoned only with a reservation: what may be at work at once may
-//! be emptied at once, and no more.
+//! Drains.
+//!
+//! - Work that pods do not survive starts only on a machine whose Node is cordoned for this machine and was seen empty
+//!   since.
+//! - Pods are evicted only from such a Node, and only pods that a drain may evict.
+//! - The operator uncordons a Node only as far as its mark records that the operator cordoned it, and deletes a Node only
+//!   with its Machine.
+//! - Every write to a Node is fenced with its last observed state.
+//! - A rollout cordons a Node only with a reservation: as many Nodes may be drained at once as may be worked on at once.
 
 use alloc::format;
 
@@ -125,7 +129,7 @@ fn judge_cordon(
     }
 }
 
-/// Whether it was admitted to the rollout of a component, which goes on, and is not at work for it.
+/// Whether the machine is admitted to the running rollout of a component and holds no reservation for it.
 fn lacks_reservation(world: &World, machine: &Machine, component: &str) -> bool {
     let mut rollouts = world.fleet.rollouts.iter().enumerate();
     let found = rollouts.find(|(_, rollout)| world.component_name(rollout.record.component) == component);

@@ -1,5 +1,5 @@
-//! Host exclusivity: a change is ordered only from a host that is this machine's alone, once at a time, and only after
-//! a successor could find out about it. Of a host that is another's no Machine is told to be ready.
+//! Host exclusivity: a change is ordered only from a host that belongs to this machine alone, one change at a time, and only
+//! when the record lets the next leader find it. A Machine does not report Ready for a host that belongs to another owner.
 
 use alloc::format;
 
@@ -25,7 +25,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         }
         let kind = world.in_flight().get(&action.id).map(|in_flight| in_flight.kind);
         let is_change = matches!(kind, Some(InFlightKind::Change(..) | InFlightKind::Disown));
-        // Of these a successor need not know: it finds the key on the host.
+        // The record need not mention these: the next leader finds the key on the host.
         let changes = is_change || matches!(kind, Some(InFlightKind::Identify | InFlightKind::Certify));
         let (Some(facts), Some(object), true) = (&machine.host.facts, &machine.object, changes) else {
             continue;

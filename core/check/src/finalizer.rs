@@ -1,6 +1,9 @@
-//! Finalizer order: ours leaves a Machine only when its host was read, holds nothing of ours, and is given up, or when it is
-//! recorded that a person has declared the host gone for good; it leaves a version only when nobody uses it, as listed since
-//! its deletion, and the fleet's defaults only when nobody is at work on their behalf.
+//! Finalizer order: when our finalizer may go.
+//!
+//! - From a Machine: its host was read, holds nothing of ours and is disowned; or the status records that a person has
+//!   declared the host gone for good.
+//! - From a version: no machine uses it, according to a list that is younger than its deletion.
+//! - From the fleet's defaults: no machine is being worked on for them.
 
 use alloc::format;
 
@@ -56,7 +59,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     }
 }
 
-/// Why our finalizer may not leave yet. For a version this looks at every machine: versions go seldom.
+/// Why our finalizer may not go yet. For a version this looks at every machine, which is fine: versions are deleted seldom.
 fn still_needed(world: &World, target: Target, meta: &Meta) -> Option<&'static str> {
     let (is_needed, reason) = match target {
         Target::Machine(id) => {

@@ -1,5 +1,5 @@
-//! No stale action: every order carries the fence of what the engine has seen last, and no change is ordered from a
-//! host that was not read under our own epoch.
+//! Freshness: every action is fenced with the last observed state of its target, and a change is ordered only from a host
+//! that was read in this epoch.
 
 use alloc::format;
 
@@ -20,7 +20,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         match action.target {
             Target::Driver => {}
             Target::Host(_) => judge_host(world, action, findings),
-            // Judged by `eviction`.
+            // Judged by `drain` and `attributes`.
             Target::Node(_) => {}
             Target::Lease => {
                 let lease = world.leadership.lease.as_ref().map(|lease| &lease.meta);

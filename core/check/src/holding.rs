@@ -1,5 +1,5 @@
-//! One holder: nothing is ordered but work on the Lease itself while the Lease names another process, or while our last
-//! renewal is so old that it may by now. Judged by the Lease and the clock, not by what the engine makes of them.
+//! One holder: while the Lease names another process, or while our last renewal is so old that it may, nothing is ordered
+//! but work on the Lease itself. The check reads the Lease and the clock, not what the engine concludes from them.
 
 use alloc::format;
 

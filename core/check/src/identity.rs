@@ -1,6 +1,9 @@
-//! Nobody becomes a node who is none: a certificate is approved only for a key that waits on the very host that it is for,
-//! or for a node that asks for itself and is a machine of ours; a host gets no certificate but the one for the key that
-//! waits there; and nothing that needs an identity is installed without it.
+//! Identity: only a machine of this fleet becomes a node. Whoever holds a node's certificate can read the secrets of its
+//! pods.
+//!
+//! - A request is approved only for a key that waits on the host of that node, or for a node of ours that asks for itself.
+//! - A host gets only the certificate that was issued for the key that waits there.
+//! - A version that needs an identity is installed only on a host that has it.
 
 use alloc::format;
 use core::net::IpAddr;
@@ -42,7 +45,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     }
 }
 
-/// What a host has reported of its identity in this epoch.
+/// What the host has reported about its identity in this epoch.
 fn identity(machine: &Machine) -> Option<&HostIdentity> {
     machine.host.facts.as_ref()?.identity.as_deref()
 }
@@ -105,7 +108,7 @@ fn addresses_belong(
 
 fn judge_order(world: &World, id: MachineId, command: &HostCommand) -> Option<&'static str> {
     let machine = world.machine(id);
-    // Most orders are none of those that name the node.
+    // Looked up on demand: most orders do not name the node.
     let name = || world.machine_name(id);
     match command {
         HostCommand::Facts | HostCommand::Status(_) | HostCommand::Confirm(_) | HostCommand::Disown => None,

@@ -1,5 +1,5 @@
-//! Intent: what is installed is what a person asked for now, on the Machine or by the fleet's rollout, or the release
-//! that is there already, made anew. So a version goes back only when a person sets it back.
+//! Intent: an install is what people ask for now, on the Machine or through the fleet's rollout, or it repairs the release
+//! that is already installed. So a version goes back only when a person sets it back.
 
 use alloc::format;
 

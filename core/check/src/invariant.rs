@@ -16,18 +16,18 @@ pub struct Breach {
     pub invariant: &'static str,
     /// The action that breaks it, if one alone does.
     pub action: Option<ActionId>,
-    /// What is wrong.
+    /// What is wrong, for people.
     pub detail: String,
 }
 
-/// An invariant: its name, and how a turn is judged.
+/// An invariant: its name and its check of a turn.
 pub struct Invariant {
-    /// Its name, as a breach gives it.
+    /// The name that a breach carries.
     pub name: &'static str,
     pub(crate) judge: fn(&World, &Turn, &mut Findings<'_>),
 }
 
-/// What one invariant found.
+/// The breaches of one invariant.
 pub(crate) struct Findings<'a> {
     pub(crate) invariant: &'static str,
     pub(crate) breaches: &'a mut Vec<Breach>,
@@ -45,7 +45,7 @@ impl Findings<'_> {
     }
 }
 
-/// The work that a turn orders from hosts, with the machine of each.
+/// The operations that a turn orders from hosts, each with its machine.
 pub(crate) fn works(turn: &Turn) -> impl Iterator<Item = (&Action, MachineId, &Operation)> {
     turn.actions.iter().filter_map(|action| {
         let (Target::Host(id), Effect::Host(order)) = (action.target, &action.effect) else { return None };

@@ -1,11 +1,11 @@
-//! Invariants over (World, Turn): what no turn may ever contain, whatever was believed.
+//! Invariants over (World, Turn): what no turn may contain, whatever the engine believes.
 //!
-//! The simulator calls [`check`] after every turn and takes a breach for fatal; production calls it before execution
-//! and refuses the turn. It judges what the engine believed and ordered. Harm done by a stale belief is seen only by
-//! the simulator's oracle, which knows the truth.
+//! The simulator calls [`check`] after every turn, and a breach ends the run. Production calls it before execution and
+//! refuses the turn. A check judges what the engine believed and ordered. Only the simulator's oracle, which knows the
+//! true state, sees the harm of a stale belief.
 //!
-//! A check costs what the turn costs, never what the fleet costs. [`recount`] is the slow one: it counts again what the
-//! engine keeps incrementally.
+//! The cost of a check grows with the turn, never with the fleet. [`recount`] is the exception: it visits every row and
+//! verifies the counters that the engine keeps incrementally.
 #![no_std]
 
 extern crate alloc;
@@ -63,11 +63,11 @@ pub const CHECKS: &[Invariant] = &[
     confirmation::INVARIANT,
 ];
 
-/// Judges a turn against what the engine knew when it ended. Empty when all is well.
+/// Judges a turn against what the engine knew at its end. Empty when no invariant is broken.
 #[must_use]
 pub fn check(world: &World, turn: &Turn) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    // Every invariant is about what is done.
+    // Every invariant is about actions.
     if turn.actions.is_empty() {
         return breaches;
     }

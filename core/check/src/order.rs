@@ -1,5 +1,5 @@
-//! Nothing on a machine is installed before what it depends on is there, undamaged, and nothing is removed that something
-//! else there depends on.
+//! Order: a component is installed only when its dependencies are on the machine and undamaged. It is removed only when no
+//! installed component depends on it.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -34,13 +34,14 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     }
 }
 
-/// What a version depends on and that is not there, or damaged.
+/// A dependency of a version that is missing or damaged.
 fn lacking(world: &World, machine: &Machine, version: VersionId) -> Option<ComponentId> {
     let mut needed = world.version_spec(version)?.depends_on.iter().copied();
     needed.find(|component| machine.reported(*component).is_none_or(|found| !found.drift.is_none()))
 }
 
-/// What is there and depends on a component, unless both depend on each other: then one of them has to go first.
+/// An installed component that depends on `component`. If both depend on each other, one of them has to go first, and
+/// neither counts.
 fn needing(world: &World, machine: &Machine, component: ComponentId) -> Option<ComponentId> {
     let installed = machine.host.facts.iter().flat_map(|facts| &facts.components);
     let mut others = installed.map(|found| found.component).filter(|other| *other != component);

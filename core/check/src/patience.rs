@@ -1,5 +1,5 @@
-//! Patience: nothing is tried again before its back-off has passed, be it a contact or a write. So what does not work
-//! costs a bounded number of tries.
+//! Patience: no contact and no write is retried before its back-off has passed. So a thing that keeps failing costs a
+//! bounded number of attempts.
 
 use alloc::format;
 

@@ -1,5 +1,5 @@
-//! Pause: while a person has paused the machine or the fleet, no change is started on a host, and nobody is admitted.
-//! What is under way ends, and is looked after.
+//! Pause: while the machine or the fleet is paused, no change starts on a host, and no machine is admitted. Operations under
+//! way end, and the operator still reads and confirms them.
 
 use alloc::format;
 
@@ -22,7 +22,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                     continue;
                 }
                 let kind = world.in_flight().get(&action.id).map(|in_flight| in_flight.kind);
-                // What is under way ends as it would; a confirmation begins nothing.
+                // Operations under way end as usual, and a confirmation starts nothing.
                 let begins_nothing = matches!(
                     kind,
                     Some(InFlightKind::Read | InFlightKind::Probe(_) | InFlightKind::Confirm(_)) | None

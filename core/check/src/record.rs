@@ -1,5 +1,6 @@
-//! The record: a release that failed on a machine is in the next status that is written of it, as long as the host is
-//! this machine's. A successor knows nothing else.
+//! Record: the next status of a machine lists every release that failed on it, as long as the host belongs to this machine.
+//! The next leader reads failures only from there. Without the record it would try the release again, and a bad version
+//! could harm more machines than `maxFailures` allows.
 
 use alloc::format;
 

@@ -1,4 +1,4 @@
-//! The slow recount: what the engine counts as it goes is counted again from the rows.
+//! Recount: verifies the engine's incremental counters against the rows.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -7,8 +7,8 @@ use seaworthy_engine::{NodeUse, Standing, World};
 
 use crate::invariant::Breach;
 
-/// Counts again, from every row, what the engine keeps incrementally. Costs what the fleet costs. While lists are under way
-/// the engine counts nothing, and there is nothing to compare.
+/// Counts from every row what the engine counts incrementally. The cost grows with the fleet. While lists are under way the
+/// engine does not count, and there is nothing to compare.
 #[must_use]
 pub fn recount(world: &World) -> Vec<Breach> {
     let mut breaches = Vec::new();
@@ -43,7 +43,7 @@ pub fn recount(world: &World) -> Vec<Breach> {
     breaches
 }
 
-/// So many ways there are to stand in a rollout.
+/// The number of variants of [`Standing`].
 const STANDINGS: usize = Standing::Failed as usize + 1;
 
 /// What the rows add up to.
@@ -53,12 +53,12 @@ struct Counted {
     live: usize,
     open: usize,
     kept: usize,
-    /// For each rollout, how many machines stand where in it.
+    /// For each rollout, the number of machines by [`Standing`].
     standings: Vec<[usize; STANDINGS]>,
 }
 
 impl Counted {
-    /// Looks at each row once: of a large fleet, to fetch them from memory is what it costs.
+    /// Visits each row once: in a large fleet most of the cost is to fetch the rows from memory.
     fn of(world: &World) -> Self {
         let standings = world.fleet.rollouts.iter().map(|_| [0; STANDINGS]).collect();
         let mut counted = Self { standings, ..Self::default() };

@@ -1,4 +1,5 @@
-//! Nothing is removed because it is not mentioned: a removal needs `state: Absent`, or the deletion of the Machine.
+//! Removal: software is removed only for `state: Absent` or for the deletion of its Machine. A list entry that is missing
+//! removes nothing, so a truncated list or a careless edit cannot uninstall a fleet.
 
 use alloc::format;
 

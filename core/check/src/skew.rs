@@ -1,5 +1,5 @@
-//! No version comes to a machine whose rules what is there breaks, nor one that breaks a rule of what is there; and none
-//! that has a rule about API servers while one of them breaks it, or nothing is known of them.
+//! Skew: a version is installed only if it and the installed versions satisfy each other's rules. A version with a rule
+//! about API servers is installed only if all of them are known to satisfy it.
 
 use alloc::format;
 use alloc::string::String;

@@ -1,4 +1,4 @@
-//! What must not be done to labels and taints of a Node.
+//! The check `attributes` bites: what must not be done to labels and taints of a Node.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What `confirmation` sees.
+//! The check `confirmation` bites.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn confirmation_sees_what_does_not_wait() {
     };
     assert_eq!(broken(&fixture, turn, is_confirm, another), ["confirmation"]);
 
-    // It has ended meanwhile.
+    // The operation has ended meanwhile.
     let (mut fixture, turn) = about_to_confirm();
     let action = turn.actions.iter().find(|action| is_confirm(action)).expect("it is there").id;
     let mut facts = fixture.host(0).facts.clone();

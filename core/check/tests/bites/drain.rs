@@ -1,4 +1,4 @@
-//! What must not be done to a Node with pods, and what is not ours to lift.
+//! The check `drain` bites: what must not be done to a Node with pods, and which cordons are not ours to lift.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use seaworthy_model::event::Observation;
 use super::fixture::{Fixture, WEB, pod, want, web};
 use super::{about_to_install, broken, is_install, turn_with};
 
-/// One machine on `web-1`, whose changes pods do not outlive, with a Node that has two pods.
+/// One machine on `web-1`, which has to be drained for changes, and a Node with two pods.
 fn with_pods() -> Fixture {
     let mut fixture = Fixture::new(1);
     for version in fixture.store.versions.values_mut() {

@@ -29,7 +29,7 @@ use seaworthy_model::report::Turn;
 use seaworthy_model::requirement::{ApiServers, Party, Requirement, VersionNumber};
 use seaworthy_model::time::Timestamp;
 
-/// Lets the fixture go on until a turn contains an action that `wanted` accepts.
+/// Runs the fixture until a turn contains an action that `wanted` accepts.
 fn turn_with(fixture: &mut Fixture, wanted: impl Fn(&Action) -> bool) -> Turn {
     for _ in 0..100 {
         let turn = fixture.turn();
@@ -78,7 +78,7 @@ fn order_sees_an_install_that_comes_too_early_and_a_removal_that_does() {
         let object = fixture.store.versions.get_mut(&version).expect("the fixture has it");
         Arc::make_mut(object.spec.as_mut().expect("it is acceptable")).depends_on.push(on);
     };
-    // `web` comes first by itself; that it needs `dns` is learnt while it is on its way.
+    // By itself `web` comes first. While it is on its way the engine learns that it needs `dns`.
     let (mut fixture, turn) = about_to_install();
     assert_eq!(check(fixture.engine.world(), &turn), []);
     depends(&mut fixture, 0, DNS);
@@ -111,7 +111,7 @@ fn skew_sees_versions_that_must_not_meet() {
         fixture.deliver();
     };
     let unchanged = |_: &mut Action| ();
-    // Learnt while it is on its way: what it requires of API servers that nobody has heard of, or that are too old.
+    // While it is on its way the engine learns of its rule about API servers, which are unknown or too old.
     let (mut fixture, turn) = about_to_install();
     assert_eq!(broken(&fixture, turn.clone(), is_install, unchanged), [""; 0]);
     rule(&mut fixture, 0, "1.36.0", Party::ApiServer, "1.36.0");
@@ -222,7 +222,7 @@ fn intent_sees_another_version_than_the_wish() {
     assert_eq!(broken(&fixture, turn, is_install, other), ["intent"]);
 }
 
-/// The engine that gave the order is told of a pause before the turn is judged, as if it had overlooked it.
+/// The engine learns of a pause after it gave the order and before the turn is judged, as if it had overlooked the pause.
 #[test]
 fn pause_sees_a_start_on_a_paused_machine_or_fleet() {
     let (mut fixture, turn) = about_to_install();
@@ -250,7 +250,7 @@ fn pause_sees_an_admission_to_a_paused_fleet() {
     assert!(broken(&fixture, turn, admits, |_| {}).contains(&"pause"));
 }
 
-/// The host refuses the contact after the order was given: giving it again at once is what must not be.
+/// The host refuses the contact after the order was given. The same order at once is the breach.
 #[test]
 fn patience_sees_a_second_try_before_its_time() {
     let mut fixture = Fixture::new(1);
@@ -378,7 +378,7 @@ fn admission_sees_a_threshold_that_falls_and_a_record_that_goes_too_early() {
     fixture.execute();
     let _ = turn_with(&mut fixture, is_install);
     let (falls, goes) = (with_rollouts(|rollouts| rollouts[0].admitted_below = 1), with_rollouts(Vec::clear));
-    // A pause is written at once, whoever is at work.
+    // A pause is recorded at once, even while machines are being worked on.
     fixture.store.edit_fleet(|spec| spec.paused = true);
     fixture.deliver();
     let turn = fixture.turn();
@@ -446,7 +446,7 @@ fn is_ordered(action: &Action, wanted: impl Fn(&HostCommand) -> bool) -> bool {
 fn identity_sees_an_approval_that_no_host_has_asked_for() {
     let (fixture, turn) = joining(is_approval);
     assert_eq!(check(fixture.engine.world(), &turn), []);
-    // What the engine believes is changed behind its back, as if it had overlooked it.
+    // The world changes behind the engine's back, as if it had overlooked the change.
     type Change = fn(&mut CertificateRequestObject);
     let changes: [Change; 7] = [
         |object| with_content(object, |content| content.key = Digest::of(b"another key")),

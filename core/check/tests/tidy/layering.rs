@@ -109,7 +109,7 @@ fn objection(import: &Import) -> Option<String> {
             "{room} is no room of the house: give it a rule in core/check/tests/tidy/layering.rs"
         ));
     };
-    // For its tests a crate may switch on features of its own by depending on itself.
+    // A crate may depend on itself to switch on its own features for its tests.
     let on_itself = *test && room == on;
     let named = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, on));
     if on_itself || named(rule.imports) || (*test && named(rule.tests)) || (*optional && named(rule.optional))
@@ -156,7 +156,7 @@ fn rooms_import_only_what_lies_below_them() {
     tree::assert_none(&offences);
 }
 
-/// Every crate is named after its folder, shares the lints, and those in `core/` run nothing while they are built.
+/// Every crate is named after its folder and shares the lints. Crates in `core/` have no build script.
 fn manners(package: &Package, manifest: &File) -> Vec<Offence> {
     let mut offences = Vec::new();
     let folder = package.room.rsplit('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the core cannot reach, and what the builds do not contain.
+//! What the core cannot use, and what the builds must not contain.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +48,7 @@ const NOT_NAMED_IN_CORE: &[&str] = &[
     "std::sync::mpsc",
 ];
 
-/// What `make run` builds contains none of these: the first picture has to come fast.
+/// `make run` builds none of these: the first picture has to come fast.
 const NOT_IN_SIMULATOR: &[&str] = &[
     "hyper",
     "k8s-openapi",

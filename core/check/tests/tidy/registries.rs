@@ -1,10 +1,10 @@
-//! No file is forgotten: what lies in the tree is built, registered, run.
+//! No file is forgotten: every file in the tree is built, registered or run.
 
 use seaworthy_mutants::rust;
 
 use crate::tree::{self, File, Offence};
 
-/// A folder in which every file is one thing of a kind, and the files of which one must list it.
+/// A folder in which every file is one thing of a kind, and the files one of which must list that thing.
 struct Registry {
     folder: &'static str,
     lists: &'static [&'static str],
@@ -33,7 +33,7 @@ fn is_root(file: &File) -> bool {
         || matches!(folder, "tests" | "benches" | "examples" | "bin")
 }
 
-/// Source files that no other file declares as its module: they are not built, and nobody notices.
+/// Source files that no other file declares as its module. Cargo does not build them and does not report them.
 fn dead(files: &[File]) -> Vec<Offence> {
     let is_dead = |file: &&File| {
         let (module, folder) = match file.stem() {

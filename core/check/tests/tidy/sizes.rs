@@ -64,8 +64,8 @@ fn files_and_functions_are_short() {
     tree::assert_none(&offences);
 }
 
-/// Prints, and never fails: what is likely to be too long next. It writes past the test harness, which would only show
-/// it after a failure.
+/// Prints the files and functions that are likely to be too long next, and never fails. It bypasses the test harness, which
+/// shows output only after a failure.
 #[test]
 fn the_longest_are_printed() {
     let mut files: Vec<_> = tree::files().iter().filter(|file| is_source(file)).collect();

@@ -10,8 +10,8 @@ const NOT_A_MODULE: &[&str] = &[
     "services", "types", "util", "utils",
 ];
 
-/// Places that the tree must work without: registries and mirrors (whoever runs it has configured their own), and the
-/// folders of whoever wrote it. Each is written in two parts, so that this file passes.
+/// Places that the tree must not depend on: registries and mirrors (users configure their own), and the folders of its
+/// authors. Each is written in two parts, so that this file passes.
 const NOT_NAMED: &[(&str, &str)] = &[
     ("/wo", "rk/"),
     ("deb.deb", "ian.org"),
@@ -29,10 +29,10 @@ const NOT_NAMED: &[(&str, &str)] = &[
     ("files.python", "hosted.org"),
 ];
 
-/// Files that tools write, and that name where things came from.
+/// Files written by tools, which name the origin of each package.
 const WRITTEN_BY_TOOLS: &[&str] = &["Cargo.lock", "go.sum"];
 
-/// What is left for later, in two parts as well. What is missing belongs into an issue.
+/// Marks of unfinished work, in two parts as well. Missing work belongs into an issue.
 const UNFINISHED: &[(&str, &str)] =
     &[("TO", "DO"), ("FIX", "ME"), ("to", "do!("), ("unimple", "mented!("), ("#[ig", "nore"), ("db", "g!(")];
 
