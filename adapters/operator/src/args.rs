@@ -11,18 +11,18 @@ use seaworthy_model::config::Config;
 use crate::logs::LogFormat;
 
 /// The operator of Seaworthy: watches Machines, MachineComponents and the ClusterPackageVersion, and keeps the
-/// software on every host as they say.
+/// software on every host as they declare.
 ///
-/// Its Lease and the Secrets with SSH keys are in the namespace seaworthy-system. Ends with 0 after SIGTERM or SIGINT,
+/// Its Lease and the Secrets with SSH keys are in the namespace seaworthy-system. Exits with 0 after SIGTERM or SIGINT,
 /// with 1 after an error, with 2 after a wrong command line, and with 3 after a newer operator has taken over.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
 #[command(name = "seaworthy-operator", version)]
 pub(crate) struct Args {
-    /// How to reach the API server; without it, as a pod reaches its own.
+    /// Kubeconfig file to reach the API server; by default the service account of the pod.
     #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// Name of this process in the Lease, for people; the host name by default. What makes it unique is appended.
+    /// Readable name of this process in the Lease; the host name by default. A unique suffix is appended.
     #[arg(long, env = "SEAWORTHY_IDENTITY", value_name = "NAME")]
     pub(crate) identity: Option<String>,
 
@@ -30,21 +30,21 @@ pub(crate) struct Args {
     #[arg(long, env = "SEAWORTHY_LISTEN", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
 
-    /// Form of the logs.
+    /// Format of the logs.
     #[arg(long, env = "SEAWORTHY_LOG_FORMAT", value_enum, default_value_t)]
     pub(crate) log_format: LogFormat,
 
-    /// Least level of what is logged: error, warn, info, debug or trace; or directives such as
+    /// Lowest level that is logged: error, warn, info, debug or trace; or directives such as
     /// `info,seaworthy_kube=debug`.
     #[arg(long, env = "SEAWORTHY_LOG_LEVEL", value_name = "LEVEL", default_value = "info")]
     pub(crate) log_level: String,
 
     /// The program that works on hosts: a static binary, or a directory with one for each architecture, named
-    /// seaworthy-host-amd64, seaworthy-host-arm64, ...; by default what is beside this program.
+    /// seaworthy-host-amd64, seaworthy-host-arm64, ...; by default the files beside this program.
     #[arg(long, env = "SEAWORTHY_HOST_PROGRAM", value_name = "PATH")]
     pub(crate) host_program: Option<PathBuf>,
 
-    /// How long a stop waits for what is under way. Operations on hosts go on without us.
+    /// How long a stop waits for actions under way. Operations on hosts go on without the operator.
     #[arg(long, env = "SEAWORTHY_STOP_GRACE", value_name = "TIME", default_value = "25s", value_parser = duration)]
     pub(crate) stop_grace: Duration,
 
@@ -52,53 +52,53 @@ pub(crate) struct Args {
     pub(crate) pace: Pace,
 }
 
-/// How fast, and how patient. Times are written as 250ms, 5s, 10m or 24h.
+/// Intervals and limits. Times are written as 250ms, 5s, 10m or 24h.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 #[command(next_help_heading = "Pace")]
 pub(crate) struct Pace {
-    /// How long others let the holder of the Lease be silent before they take it; whole seconds.
+    /// How long the holder of the Lease may be silent before another process takes it; whole seconds.
     #[arg(long, env = "SEAWORTHY_LEASE_DURATION", value_name = "TIME", default_value = "15s", value_parser = duration)]
     lease_duration: Duration,
-    /// A holder that could not renew the Lease for so long starts nothing more until it can.
+    /// A holder that could not renew the Lease for this long starts nothing new until it can.
     #[arg(long, env = "SEAWORTHY_RENEW_DEADLINE", value_name = "TIME", default_value = "10s", value_parser = duration)]
     renew_deadline: Duration,
-    /// From one try of a failed write of the Lease to the next.
+    /// Interval between attempts of a failed write of the Lease.
     #[arg(long, env = "SEAWORTHY_RETRY_PERIOD", value_name = "TIME", default_value = "2s", value_parser = duration)]
     retry_period: Duration,
-    /// First wait after a failure; it doubles with each.
+    /// First back-off after a failure; it doubles with each failure.
     #[arg(long, env = "SEAWORTHY_BACKOFF_MIN", value_name = "TIME", default_value = "5s", value_parser = duration)]
     backoff_min: Duration,
-    /// Longest wait after failures.
+    /// Longest back-off.
     #[arg(long, env = "SEAWORTHY_BACKOFF_MAX", value_name = "TIME", default_value = "30m", value_parser = duration)]
     backoff_max: Duration,
-    /// So many failed contacts in a row make a host unreachable.
+    /// Number of failed contacts in a row after which a host is unreachable.
     #[arg(long, env = "SEAWORTHY_UNREACHABLE_AFTER", value_name = "NUMBER", default_value_t = 3, value_parser = positive())]
     unreachable_after: u32,
-    /// How often a host without a Node is audited, whatever auditInterval says.
+    /// How often a host without a Node is audited, regardless of auditInterval.
     #[arg(long, env = "SEAWORTHY_AUDIT_WITHOUT_NODE", value_name = "TIME", default_value = "5m", value_parser = duration)]
     audit_without_node: Duration,
-    /// How long machines may wait to be admitted to a rollout together with others.
+    /// How long a machine may wait so that a rollout admits it together with others.
     #[arg(long, env = "SEAWORTHY_ADMISSION_WAIT", value_name = "TIME", default_value = "10s", value_parser = duration)]
     admission_wait: Duration,
-    /// When a write to the API server is given up.
+    /// Timeout of a write to the API server.
     #[arg(long, env = "SEAWORTHY_API_DEADLINE", value_name = "TIME", default_value = "15s", value_parser = duration)]
     api_deadline: Duration,
-    /// When a read of a host is given up.
+    /// Timeout of a read of a host.
     #[arg(long, env = "SEAWORTHY_READ_DEADLINE", value_name = "TIME", default_value = "1m", value_parser = duration)]
     read_deadline: Duration,
-    /// When an operation on a host is given up and probed, on top of what its probe may take.
+    /// Timeout of an operation on a host, in addition to the timeout of its probe. Then the host is probed.
     #[arg(long, env = "SEAWORTHY_APPLY_DEADLINE", value_name = "TIME", default_value = "10m", value_parser = duration)]
     apply_deadline: Duration,
-    /// So many orders to hosts may be under way at once.
+    /// Highest number of orders to hosts under way at once.
     #[arg(long, env = "SEAWORTHY_HOST_SESSIONS", value_name = "NUMBER", default_value_t = 512, value_parser = positive())]
     host_sessions: u32,
-    /// So many requests to the API server may be under way at once.
+    /// Highest number of requests to the API server under way at once.
     #[arg(long, env = "SEAWORTHY_API_REQUESTS", value_name = "NUMBER", default_value_t = 32, value_parser = positive())]
     pub(crate) api_requests: u32,
 }
 
 impl Args {
-    /// The arguments and environment of this process. Ends the process when they make no sense.
+    /// Reads the arguments and environment of this process. Exits when they are invalid.
     pub(crate) fn read() -> Self {
         let args = Self::parse();
         if let Err(why) = args.pace.check() {
@@ -156,7 +156,7 @@ fn positive() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..)
 }
 
-/// Reads a time such as `250ms`, `5s`, `10m` or `24h`; zero makes no sense anywhere.
+/// Reads a time such as `250ms`, `5s`, `10m` or `24h`. Zero is invalid for every argument.
 fn duration(text: &str) -> Result<Duration, String> {
     const EXPECTED: &str = "expected a number with a unit, such as 250ms, 5s, 10m or 24h";
     let split = text.find(|c: char| !c.is_ascii_digit()).ok_or(EXPECTED)?;

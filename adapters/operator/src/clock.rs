@@ -23,7 +23,7 @@ impl Clock {
         Self { last: wall(), read: Instant::now(), warned: false }
     }
 
-    /// Now. Never earlier than what it said before.
+    /// The current time. It never goes back.
     pub(crate) fn now(&mut self) -> Timestamp {
         self.read(wall(), Instant::now())
     }

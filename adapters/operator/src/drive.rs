@@ -33,11 +33,11 @@ use crate::health::PULSE;
 use crate::labels;
 use crate::status::{self, Status};
 
-/// So many messages of each kind are observed before the engine decides. Bounds how long a decision waits while a long
+/// At most this many messages of each kind are observed before the engine decides. Bounds how long a decision waits while a long
 /// list arrives.
 const BATCH: usize = 4096;
 
-/// After a refused turn the engine is not asked again for so long: it may well order the same once more.
+/// Pause after a refused turn: the engine may well order the same again.
 const REFUSAL_PAUSE: Duration = Duration::from_secs(1);
 
 /// Executors give up by at most this much before the deadline, so that their answer still arrives in time to count.
@@ -58,7 +58,7 @@ pub(crate) enum Exit {
     },
 }
 
-/// What the loop is made of.
+/// The parts of the loop.
 pub(crate) struct Parts<X> {
     pub(crate) engine: Engine,
     pub(crate) judge: Judge,
@@ -68,7 +68,7 @@ pub(crate) struct Parts<X> {
     pub(crate) api_servers: mpsc::Receiver<ApiServers>,
     pub(crate) executors: X,
     pub(crate) status: Status,
-    /// How long a stop waits for what is under way.
+    /// How long a stop waits for actions under way.
     pub(crate) stop_grace: Duration,
 }
 
@@ -105,7 +105,7 @@ impl<X: Execute> Drive<X> {
         }
     }
 
-    /// Runs until `stop` completes and what was under way has ended, or until a newer operator takes over.
+    /// Runs until `stop` completes and the actions under way have ended, or until a newer operator takes over.
     pub(crate) async fn run(
         mut self,
         mut updates: mpsc::Receiver<Update>,

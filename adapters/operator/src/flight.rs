@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-/// What an executor brings back.
+/// The answer of an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// An outcome.
@@ -35,7 +35,7 @@ pub(crate) struct Landed {
 /// An action under way.
 #[derive(Debug)]
 pub(crate) struct Flown {
-    /// What is done, for logs and metrics.
+    /// The action, for logs and metrics.
     pub(crate) label: Label,
     /// When it began.
     pub(crate) began: Instant,
@@ -43,7 +43,7 @@ pub(crate) struct Flown {
     task: AbortHandle,
 }
 
-/// What an action is, for logs and metrics.
+/// An action as logs and metrics name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
     /// A word of a closed list.
@@ -92,7 +92,7 @@ impl Flight {
         Some(flown)
     }
 
-    /// Takes out the next action whose deadline has come, and ends its task.
+    /// Removes the next action whose deadline has passed, and ends its task.
     pub(crate) fn expire(&mut self, now: Timestamp) -> Option<(ActionId, Flown)> {
         let &(_, action) = self.deadlines.first().filter(|(deadline, _)| *deadline <= now)?;
         let flown = self.land(action)?;
@@ -110,7 +110,7 @@ impl Flight {
         self.flown.len()
     }
 
-    /// What is under way.
+    /// The actions under way.
     pub(crate) fn labels(&self) -> impl Iterator<Item = &Label> {
         self.flown.values().map(|flown| &flown.label)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A drive loop that has not turned for so long hangs. It turns at least every [`PULSE`]; before it, the cluster's id is
+/// A drive loop that has not turned for this long hangs. It turns at least every [`PULSE`]; before it, the cluster's id is
 /// asked for, and an API server that does not answer is given up after 30 s.
 const ALIVE: Duration = Duration::from_secs(45);
 

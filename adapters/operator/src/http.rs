@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use crate::health::Health;
 use crate::metrics::Metrics;
 
-/// What the pages are made of.
+/// The data of the pages.
 #[derive(Clone)]
 pub(crate) struct Pages {
     pub(crate) health: Arc<Health>,

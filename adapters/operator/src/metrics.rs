@@ -101,7 +101,7 @@ impl Metrics {
         self.host_work.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// A turn took so long.
+    /// Records the duration of a turn.
     pub(crate) fn turned(&self, took: Duration) {
         self.turns.observe(took.as_secs_f64());
     }

@@ -31,7 +31,7 @@ const UPDATES_WAITING: usize = 4096;
 /// How long to wait before the API server is asked again for the cluster's id.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
 
-/// Runs the operator until it is told to stop, or has to.
+/// Runs the operator until it is asked to stop, or has to.
 pub(crate) fn main(args: &Args) -> ExitCode {
     if let Err(error) = logs::start(args.log_format, &args.log_level) {
         eprintln!("error: {error:#}");
@@ -40,7 +40,7 @@ pub(crate) fn main(args: &Args) -> ExitCode {
     descriptors::raise_limit();
     let ended = runtime().and_then(|runtime| {
         let ended = runtime.block_on(run(args));
-        // What still runs was abandoned on purpose; hosts finish their work without us.
+        // Tasks that still run are abandoned on purpose; hosts finish their work without the operator.
         runtime.shutdown_timeout(Duration::from_secs(1));
         ended
     });

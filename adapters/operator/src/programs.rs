@@ -7,14 +7,14 @@ use anyhow::{Context as _, bail, ensure};
 use seaworthy_model::component::Architecture;
 use seaworthy_ssh::Programs;
 
-/// What the files are called: this, or this with `-` and an architecture.
+/// The file name: this, or this with `-` and an architecture.
 const NAME: &str = "seaworthy-host";
 
 /// Reads the host programs at `path`: one file, or a directory with one for each architecture. Without a path: the
 /// directory of this program.
 ///
 /// # Errors
-/// When there is none, or one is not what its name says.
+/// When there is none, or one has another architecture than its name.
 pub(crate) fn load(path: Option<&Path>) -> anyhow::Result<Programs> {
     let path = match path {
         Some(path) => path.to_owned(),

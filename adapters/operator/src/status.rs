@@ -21,7 +21,7 @@ use crate::metrics::{Labels, Metrics};
 
 /// How often values that need a look at every machine are taken from the engine.
 const SURVEY: Duration = Duration::from_secs(5);
-/// For so long after a refused turn the operator does not count as ready.
+/// How long the operator is not ready after a refused turn.
 const REFUSAL_REMEMBERED: Duration = Duration::from_secs(60);
 
 /// Where the loop reports to.
@@ -52,7 +52,7 @@ impl Status {
         self.health.beat();
     }
 
-    /// A turn took so long.
+    /// Records the duration of a turn.
     pub(crate) fn turned(&self, took: Duration) {
         self.metrics.turned(took);
     }
@@ -113,7 +113,7 @@ impl Status {
         }
     }
 
-    /// Why the operator cannot do its work, in words for people.
+    /// Why the operator cannot do its work, for people.
     fn obstacles(&self, world: &World, projection: &Projection) -> BTreeSet<String> {
         let mut obstacles = BTreeSet::new();
         if let Some(gate) = world.leadership.gate().filter(|gate| !is_standby(gate)) {

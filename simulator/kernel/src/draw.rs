@@ -1,5 +1,5 @@
 //! Keyed draws for models: a random-looking value as a pure function of (seed, purpose, owner, occurrence). There is no
-//! shared stream, so that a fault which is added or left out shifts no other draw.
+//! shared stream, so adding or removing a fault shifts no other draw.
 
 use std::time::Duration;
 
@@ -14,20 +14,20 @@ pub struct Draws {
 /// A length of time between two bounds, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// At least.
+    /// The lower bound.
     pub least: Duration,
-    /// At most.
+    /// The upper bound.
     pub most: Duration,
 }
 
 impl Span {
-    /// Between so many and so many milliseconds.
+    /// A span between two numbers of milliseconds.
     #[must_use]
     pub const fn millis(least: u64, most: u64) -> Self {
         Self { least: Duration::from_millis(least), most: Duration::from_millis(most) }
     }
 
-    /// Always the same.
+    /// A span of one length.
     #[must_use]
     pub const fn exactly(length: Duration) -> Self {
         Self { least: length, most: length }
@@ -44,7 +44,7 @@ impl Share {
     /// All.
     pub const ALL: Self = Self(1_000_000);
 
-    /// So much of `total`, rounded to the nearest.
+    /// This share of `total`, rounded to the nearest.
     #[must_use]
     pub fn of(self, total: u32) -> u32 {
         let parts = u64::from(total) * u64::from(self.0) + u64::from(Self::ALL.0) / 2;

@@ -1,5 +1,5 @@
-//! What any deterministic simulation needs and no more: a clock, an event queue with a total order, keyed draws
-//! and a trace hash. Knows nothing of Kubernetes, hosts or faults.
+//! What any deterministic simulation needs: a clock, an event queue with a total order, keyed draws and a trace hash. It
+//! knows nothing of Kubernetes, hosts or faults.
 //!
 //! Same seed, same events, same hash: nothing here reads a clock, an address, or the order of a hash table.
 

@@ -1,4 +1,4 @@
-//! The clock and the event queue: what is due next, in a total order.
+//! The clock and the event queue, which orders all events totally.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -10,45 +10,45 @@ mod slots;
 
 use slots::Slots;
 
-/// Among events that are due at the same instant, those of a lower priority number come first. There are eight.
+/// Of events that are due at the same instant, the lower priority number comes first. There are eight priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Priority(pub u8);
 
 impl Priority {
-    /// What repeats by itself was due before anything else of its instant: an outage that begins then misses it.
+    /// Periodic events come first: an outage that starts at the same instant does not suppress them.
     pub const PERIODIC: Self = Self(0);
-    /// Who waits for something periodic gives up only after what comes in the same instant.
+    /// Timeouts of periodic events: they expire only after a periodic event of the same instant.
     pub const TIMEOUT: Self = Self(1);
-    /// The outside world changes before anybody looks at it.
+    /// The outside world changes before anything observes it.
     pub const WORLD: Self = Self(2);
     /// Everything ordinary.
     pub const NORMAL: Self = Self(3);
-    /// Whoever decides, decides after all that arrives in the same instant.
+    /// Decisions come after everything that arrives at the same instant.
     pub const DECISION: Self = Self(4);
 }
 
 /// A queue of events of type `E`, and the clock that they move.
 ///
-/// The order is total: (time, priority, sequence of scheduling), or for what was scheduled with [`Queue::at_rank`] a rank of
-/// its own in place of the sequence. There is no cancellation; a payload that may become void carries a generation, and
-/// its receiver drops the void one and says so with [`Queue::discount`].
+/// The order is total: (time, priority, sequence of scheduling). For events of [`Queue::at_rank`] a given rank replaces the
+/// sequence. Events cannot be cancelled. A payload that may become void carries a generation; its receiver drops a void one
+/// and reports that with [`Queue::discount`].
 ///
-/// What comes later than the present eighth of a second lies unordered in slots, and is put in order when its time comes:
-/// a slot is small enough for the nearest cache however large the fleet is.
+/// Events beyond the current eighth of a second lie unordered in slots and are sorted when their time comes. So the sorted
+/// part fits into the nearest cache, however large the fleet is.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
     now: Timestamp,
-    /// What was known of the present slot when it began, the next event last.
+    /// Events that were in the current slot when it began. The next event is last.
     known: Vec<Near<E>>,
-    /// What was scheduled for the present slot since, or for a slot before it.
+    /// Events that were scheduled for the current slot, or an earlier one, after it began.
     added: BinaryHeap<Entry<E>>,
-    /// The present slot: of everything else the slot is later.
+    /// The current slot. All other events are in later slots.
     slot: u64,
-    /// Whether nobody has looked at what is due in the present slot since that began.
+    /// Whether the current slot has begun and [`Self::begins_slot`] has not yet reported it.
     is_new: bool,
-    /// What is due in later slots of the present era.
+    /// Events of later slots in the current era.
     slots: Slots<Near<E>>,
-    /// What is due in later eras.
+    /// Events of later eras.
     eras: BTreeMap<u64, Vec<Entry<E>>>,
     pending: usize,
     sequence: u64,
@@ -58,16 +58,16 @@ pub struct Queue<E> {
 #[derive(Clone, Debug)]
 struct Entry<E> {
     at: Timestamp,
-    /// Priority in the three highest of its bits, sequence below.
+    /// The three highest bits are the priority, the others the sequence.
     rank: u64,
     event: E,
 }
 
-/// The same in a slot that is known. Nearly every event lies in one for a while, far away: a quarter less is read and
-/// written of each, and to compare two takes one instruction.
+/// An [`Entry`] whose slot is known. Nearly every event waits in a slot for a while, outside the caches. This form is a
+/// quarter smaller, and two keys compare in one instruction.
 #[derive(Clone, Debug)]
 struct Near<E> {
-    /// When it is due after the beginning of the slot, then the rank.
+    /// The time since the beginning of the slot, then the rank.
     key: u64,
     event: E,
 }
@@ -103,33 +103,33 @@ impl<E> Queue<E> {
         }
     }
 
-    /// The time of the event that was taken out last.
+    /// The time of the event that was popped last.
     #[must_use]
     pub const fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// How many events were taken out, without the discounted ones.
+    /// How many events were popped, without the discounted ones.
     #[must_use]
     pub const fn dispatched(&self) -> u64 {
         self.dispatched
     }
 
-    /// How many events wait.
+    /// The number of queued events.
     #[must_use]
     pub const fn pending(&self) -> usize {
         self.pending
     }
 
-    /// Schedules `event` for `at`; what lies in the past is due now.
+    /// Schedules `event` for `at`. A time in the past means now.
     pub fn at(&mut self, at: Timestamp, priority: Priority, event: E) {
         let sequence = self.sequence;
         self.sequence += 1;
         self.schedule(at, priority, sequence, event);
     }
 
-    /// The same, and among events of one instant and priority `rank` decides, whichever was scheduled first. Such a
-    /// priority is for such events alone, and events of the same rank must mean the same.
+    /// Like [`Self::at`], but `rank` decides between events of one instant and priority, not the sequence of scheduling. Such
+    /// a priority is only for ranked events, and events of the same rank must be interchangeable.
     pub fn at_rank(&mut self, at: Timestamp, priority: Priority, rank: u32, event: E) {
         self.schedule(at, priority, u64::from(rank), event);
     }
@@ -159,7 +159,7 @@ impl<E> Queue<E> {
         self.at(self.now + delay, priority, event);
     }
 
-    /// Goes on to the next slot in which something is due, unless something is near already.
+    /// Advances to the next slot that has events, unless the current slot still has some.
     fn approach(&mut self) {
         while self.known.is_empty() && self.added.is_empty() {
             let era = self.slot - self.slot % SLOTS;
@@ -167,7 +167,7 @@ impl<E> Queue<E> {
                 self.slot = era + slot as u64;
                 self.is_new = true;
                 self.slots.take(slot, &mut self.known);
-                // The next one is taken from the end.
+                // The next event is popped from the end.
                 self.known.sort_unstable_by_key(|near| std::cmp::Reverse(near.key));
             } else if let Some((era, entries)) = self.eras.pop_first() {
                 self.slot = era * SLOTS;
@@ -180,21 +180,21 @@ impl<E> Queue<E> {
         }
     }
 
-    /// Goes on to the next slot if nothing is near any more. True once for each slot that begins with events in it: then
-    /// [`Self::near`] are those that were known beforehand.
+    /// Advances to the next slot if the current one is empty. True once for each slot that begins with events; then
+    /// [`Self::near`] returns these events.
     pub fn begins_slot(&mut self) -> bool {
         self.approach();
         std::mem::take(&mut self.is_new)
     }
 
-    /// What is due soon, in no particular order.
+    /// The events that are due soon, in no particular order.
     pub fn near(&self) -> impl Iterator<Item = &E> {
         let known = self.known.iter().map(|near| &near.event);
         known.chain(self.added.iter().map(|entry| &entry.event))
     }
 
-    /// Takes out the next event that is due at `until` or before, and moves the clock to it. When there is none, the
-    /// clock moves to `until`, unless that is the end of time.
+    /// Pops the next event that is due at `until` or before, and moves the clock to it. When there is none, the clock moves
+    /// to `until`, unless that is the end of time.
     pub fn next_until(&mut self, until: Timestamp) -> Option<E> {
         self.approach();
         let known = self.known.last().map(|near| near.due(self.slot));
@@ -215,7 +215,7 @@ impl<E> Queue<E> {
         Some(event)
     }
 
-    /// Says that the event taken out last was void: it does not count as one.
+    /// Reports that the event popped last was void, so that it does not count.
     pub const fn discount(&mut self) {
         self.dispatched = self.dispatched.saturating_sub(1);
     }
@@ -228,7 +228,7 @@ impl<E> Entry<E> {
 }
 
 impl<E> Near<E> {
-    /// When it is due and its rank, if it lies in this slot.
+    /// The time and rank of the entry, if it is due in this slot.
     const fn due(&self, slot: u64) -> (Timestamp, u64) {
         let at = slot << SLOT_BITS | self.key >> RANK_BITS;
         (Timestamp(at), self.key & ((1 << RANK_BITS) - 1))
@@ -250,7 +250,7 @@ impl<E> PartialOrd for Entry<E> {
 }
 
 impl<E> Ord for Entry<E> {
-    /// Reversed: a heap gives its greatest entry first.
+    /// Reversed, because a heap pops its greatest entry first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.due().cmp(&self.due())
     }
@@ -290,7 +290,7 @@ mod tests {
     fn near_and_far_events_come_in_one_order() {
         let mut queue = Queue::new(Timestamp(7));
         let mut expected = Vec::new();
-        // Times from milliseconds to weeks, not in their order, some of them scheduled on the way.
+        // Times from milliseconds to weeks, unordered; some events are scheduled while others are popped.
         for number in 0..2_000_u32 {
             let at = 7 + u64::from(number).wrapping_mul(2_654_435_761) % (1 << (number % 31));
             queue.at(Timestamp(at), Priority::NORMAL, number);
@@ -305,7 +305,7 @@ mod tests {
                 expected.push((at, late));
             }
         }
-        // A stable sort keeps those of one instant in the order of their scheduling.
+        // A stable sort keeps events of one instant in the order of scheduling.
         expected.sort_by_key(|(at, _)| *at);
         assert_eq!((seen, queue.pending()), (expected, 0));
     }

@@ -1,17 +1,17 @@
-//! The trace hash: one number that two runs share only if they did the same.
+//! The trace hash: two runs have the same hash only if they did the same.
 
 use core::fmt;
 
-/// A rolling 64-bit mix over everything observable that happened in a run. Not cryptographic: it tells runs apart,
-/// it does not withstand an adversary.
+/// A rolling 64-bit hash over everything observable in a run. It is not cryptographic: it distinguishes runs, but does not
+/// withstand an adversary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceHash(u64);
 
 impl TraceHash {
-    /// The hash of nothing.
+    /// The hash of an empty run.
     pub const EMPTY: Self = Self(0x5ea3_0127_9e37_79b9);
 
-    /// Adds a record. Its length goes in, so records do not run together.
+    /// Adds a record. Its length is hashed too, so two records never read as one.
     pub fn record(&mut self, words: &[u64]) {
         self.word(words.len() as u64);
         for &word in words {

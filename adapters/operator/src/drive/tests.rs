@@ -1,4 +1,4 @@
-//! The loop with the real engine and executors that do what the test wants. Time is simulated.
+//! The loop with the real engine and executors controlled by the test. Time is simulated.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use super::*;
 use crate::health::Health;
 use crate::metrics::Metrics;
 
-/// What becomes of writes.
+/// How writes end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Works,

@@ -1,33 +1,33 @@
-//! A row of slots, each with any number of things in no order, all in one store.
+//! A row of slots, each with any number of unordered items, all in one store.
 //!
-//! A slot that had its own buffer would keep it long after it was emptied: two thousand of them, each as large as the
-//! fullest ever was, are half of the memory of a run, and none of it is near when it is used again. Here the chunk that was
-//! left last is taken first.
+//! A slot with its own buffer would keep that buffer long after it was emptied. Two thousand buffers, each as large as the
+//! fullest slot ever was, are half of the memory of a run, and none of them is cached when it is used again. Here the chunk
+//! that was freed last is reused first.
 
 /// Slots that hold `T`s.
 #[derive(Clone, Debug)]
 pub(super) struct Slots<T> {
     slots: Vec<Slot>,
-    /// The things of all chunks, one chunk after the other.
+    /// The items of all chunks, one chunk after the other.
     things: Vec<Option<T>>,
-    /// By chunk: the next one of the same slot, or the next empty one.
+    /// By chunk: the next chunk of the same slot, or the next free chunk.
     next: Vec<u32>,
-    /// The empty chunk that was left last.
+    /// The chunk that was freed last.
     free: u32,
 }
 
-/// Where the things of a slot are. Whoever puts one more there need not look at those that are there.
+/// Where the items of a slot are. To add one more does not touch the others.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// Its first chunk, or [`NONE`]. All others of it are full.
+    /// Its first chunk, or [`NONE`]. All its other chunks are full.
     first: u32,
-    /// So many things are in the first chunk.
+    /// The number of items in the first chunk.
     filled: u32,
 }
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
-/// Things in a chunk. Whoever takes them waits for the memory once for so many.
+/// Items in a chunk. Reading them waits for memory once per chunk.
 const CHUNK: u32 = 8;
 
 impl Slot {
@@ -35,12 +35,12 @@ impl Slot {
 }
 
 impl<T> Slots<T> {
-    /// So many empty slots.
+    /// A row of `slots` empty slots.
     pub(super) fn new(slots: usize) -> Self {
         Self { slots: vec![Slot::EMPTY; slots], things: Vec::new(), next: Vec::new(), free: NONE }
     }
 
-    /// Puts a thing into a slot.
+    /// Adds an item to a slot.
     pub(super) fn put(&mut self, slot: usize, thing: T) {
         let slot = &mut self.slots[slot];
         if slot.filled == CHUNK {
@@ -57,13 +57,13 @@ impl<T> Slots<T> {
         slot.filled += 1;
     }
 
-    /// The first slot with something in it, from this one on.
+    /// The first slot with items, from this one on.
     pub(super) fn first_from(&self, slot: usize) -> Option<usize> {
         let ahead = self.slots.get(slot..)?.iter().position(|slot| slot.first != NONE)?;
         Some(slot + ahead)
     }
 
-    /// Adds to a list all that is in a slot.
+    /// Moves all items of a slot to a list.
     pub(super) fn take(&mut self, slot: usize, list: &mut Vec<T>) {
         let Slot { mut first, filled } = std::mem::replace(&mut self.slots[slot], Slot::EMPTY);
         let mut filled = filled as usize;
