@@ -1,4 +1,4 @@
-//! `seaworthy`: the people's binary.
+//! `seaworthy`: the command-line program.
 
 mod memory;
 mod sim;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Declarative operation of very large Kubernetes fleets, and the simulator that every decision went through first.
+/// Declarative operation of very large Kubernetes fleets, and a simulator that tests every decision first.
 #[derive(Parser)]
 #[command(name = "seaworthy", version, arg_required_else_help = true)]
 struct Arguments {
@@ -17,39 +17,39 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Work with simulated fleets.
+    /// Simulate fleets.
     #[command(subcommand)]
     Sim(Sim),
 }
 
 #[derive(Subcommand)]
 enum Sim {
-    /// Run a scenario to its end, and say what came of it.
+    /// Run a scenario to its end and report the result.
     ///
     /// Exits with 0 when everything converged and no invariant was broken, with 1 when not, and with 2 when the scenario
     /// could not be run.
     Run(sim::RunArguments),
-    /// Run a resolved plan: exactly those strikes of faults that it lists.
+    /// Run a resolved plan: exactly the fault strikes that it lists.
     ///
-    /// Says which of them never came to pass. Exits as `run` does.
+    /// Reports the strikes that did not happen. Exits as `run` does.
     Replay(sim::ReplayArguments),
-    /// Run many seeds over all cores, each with a fleet, a budget and faults of its own.
+    /// Run many seeds on all cores, each with its own fleet, budget and faults.
     ///
-    /// Stops at the first failure and says how to see it again. Exits with 1 then, and with 2 when a file could not be
-    /// used. One run in twenty is done twice, on two threads, and compared event by event.
+    /// Stops at the first failure and prints the command that repeats it. Exits with 1 then, and with 2 when a file could
+    /// not be used. One run in twenty runs twice, on two threads, and is compared event by event.
     Swarm(sim::SwarmArguments),
-    /// Make a run that fails as small as possible: fewer machines, strikes, moments, shorter outages.
+    /// Make a failing run as small as possible: fewer machines, strikes and moments, shorter outages.
     ///
-    /// Writes the smallest plan that fails alike, and tells what happens in it. Exits with 0 when there is one, and with 2
-    /// when the run does not fail or could not be used.
+    /// Writes the smallest plan that fails in the same way, and prints what happens in it. Exits with 0 when there is one,
+    /// and with 2 when the run does not fail or could not be used.
     Shrink(sim::ShrinkArguments),
-    /// Why a machine is as it is, at a moment of a run.
+    /// Explain the state of a machine at a moment of a run.
     Explain(sim::ExplainArguments),
-    /// Let one thing go wrong at every point of a run: crashes at every write, stale reads before every destructive write,
-    /// hidden transitions.
+    /// Inject one fault at every point of a run: a crash at every write, a stale read before every destructive write, and
+    /// every hidden transition.
     ///
-    /// Exits with 0 when every point was covered and every history converged, with 1 when not, and with 2 when the
-    /// scenario could not be used.
+    /// Exits with 0 when every point was covered and every run converged, with 1 when not, and with 2 when the scenario
+    /// could not be used.
     Enumerate(sim::EnumerateArguments),
     /// Print one line for each run: hashes of what it did and of every message it sent.
     ///

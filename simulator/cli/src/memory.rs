@@ -1,21 +1,21 @@
-//! The allocator of the binary, and what a large run asks of it.
+//! The allocator of the program, and its settings for large runs.
 
 use std::process::Command;
 
-/// A simulated fleet is millions of small allocations; with the system's allocator they cost a third of a run.
+/// A simulated fleet makes millions of small allocations. With the system allocator they take a third of a run.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How long mimalloc keeps memory that was freed before it gives it back to the system; it reads that when it starts.
+/// The time that mimalloc keeps freed memory before it returns it to the system. It reads this variable when it starts.
 const PURGE_DELAY: &str = "MIMALLOC_PURGE_DELAY";
-/// Fewer machines, in all runs together, do not fill enough memory to matter.
+/// Fewer machines, over all runs, do not use enough memory to matter.
 const LARGE: u64 = 5_000;
 
-/// Lets runs of large fleets, or of many, keep the memory that was freed: the program starts once more, in place, with that
-/// setting, unless it was set already. An operator that crashes frees what its successor needs a moment later, and a run
-/// what the next one does; to get that from the system again costs a tenth of the time.
+/// Makes runs of large fleets, or of many fleets, keep freed memory: the program re-executes itself with that setting,
+/// unless it is already set. An operator that crashes frees memory that its successor needs a moment later, and so does a run
+/// for the next one. To get that memory from the system again takes a tenth of the time.
 ///
-/// Where a program cannot be replaced in place, or it fails, the run goes on as it is.
+/// If the program cannot re-execute itself, the run continues without the setting.
 pub(crate) fn keep(machines: u64) {
     if machines < LARGE || std::env::var_os(PURGE_DELAY).is_some() {
         return;

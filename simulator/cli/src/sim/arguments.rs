@@ -6,26 +6,26 @@ use std::thread;
 
 use clap::{Args, ValueEnum};
 
-/// What a person wants otherwise than a scenario file says.
+/// Settings that override a scenario file.
 #[derive(Args, Clone, Copy)]
 pub(super) struct Variation {
-    /// Of a scenario: another seed than the file names.
+    /// For a scenario: another seed than the one in the file.
     #[arg(long)]
     pub(super) seed: Option<u64>,
-    /// Of a scenario: another number of machines than the file names.
+    /// For a scenario: another number of machines than the one in the file.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) machines: Option<u32>,
 }
 
-/// How the outcome is printed.
+/// How the result is printed.
 #[derive(Args)]
 pub(super) struct Printing {
-    /// How to print what came of it.
+    /// How to print the result.
     #[arg(long, value_enum, default_value_t = Output::Table)]
     pub(super) output: Output,
 }
 
-/// For whom something is printed.
+/// The audience of the output.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Output {
     /// For people.
@@ -34,13 +34,13 @@ pub(super) enum Output {
     Json,
 }
 
-/// Many runs at once, of which one may fail.
+/// Arguments of commands with many runs, of which some may fail.
 #[derive(Args)]
 pub(super) struct Many {
-    /// So many runs at once; as many as there are cores when left out.
+    /// The number of runs at once. By default the number of cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
-    /// Write the resolved plan of the first run that failed here.
+    /// Write the resolved plan of the first failed run to this file.
     #[arg(long, value_name = "OUT")]
     plan: Option<PathBuf>,
     #[command(flatten)]
@@ -48,18 +48,18 @@ pub(super) struct Many {
 }
 
 impl Many {
-    /// So many runs at once.
+    /// The number of runs at once.
     pub(super) fn jobs(&self) -> usize {
         jobs(self.jobs)
     }
 
-    /// Where the plan of a failure is to be written.
+    /// The file for the plan of a failure.
     pub(super) fn plan(&self) -> Option<&Path> {
         self.plan.as_deref()
     }
 }
 
-/// So many runs at once: as asked for, or as many as there are cores.
+/// The number of runs at once: as requested, or the number of cores.
 pub(super) fn jobs(wanted: Option<u32>) -> usize {
     let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     wanted.map_or_else(cores, |jobs| jobs as usize)

@@ -1,4 +1,4 @@
-//! What many runs amount to.
+//! Totals over many runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use super::failures::Group;
 use super::report::Outcome;
 use super::table::{counts, facts, number, words};
 
-/// What many runs amount to.
+/// Totals over many runs.
 #[derive(Debug, Default)]
 pub(super) struct Count {
     /// Runs that ended.
@@ -20,13 +20,13 @@ pub(super) struct Count {
     machines: u64,
     events: u64,
     twice: u64,
-    /// By fault: in how many runs it struck, and how often in all.
+    /// For each fault: the number of runs in which it struck, and the number of strikes.
     faults: BTreeMap<String, (u64, u64)>,
-    /// By occasion: in how many runs it occurred, and how often in all.
+    /// For each occasion: the number of runs in which it occurred, and the number of occurrences.
     occasions: BTreeMap<&'static str, (u64, u64)>,
 }
 
-/// What is printed of them.
+/// The printed form.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Counted {
@@ -36,25 +36,25 @@ pub(super) struct Counted {
     events: u64,
     run_twice: u64,
     wall_seconds: f64,
-    /// CPU time of the process, where the system tells it.
+    /// CPU time of the process, if the system reports it.
     cpu_seconds: Option<f64>,
     seeds_per_cpu_hour: Option<u64>,
     faults: BTreeMap<String, (u64, u64)>,
     occasions: BTreeMap<&'static str, (u64, u64)>,
     never: Vec<&'static str>,
-    /// What failed, and with which seeds.
+    /// The failures, with their seeds.
     failures: Vec<Group>,
 }
 
 impl Count {
-    /// One more run.
+    /// Adds a run.
     pub(super) fn add(&mut self, summary: &Summary, twice: bool) {
         self.seeds += 1;
         self.machines += u64::from(summary.machines);
         self.events += summary.events;
         self.twice += u64::from(twice);
         for (fault, times) in &summary.strikes {
-            // The second of a name counts with the first.
+            // A second fault of the same name counts with the first.
             let name = fault.split('#').next().unwrap_or(fault);
             if *times > 0 {
                 let (runs, all) = self.faults.entry(name.to_owned()).or_default();
@@ -69,7 +69,7 @@ impl Count {
         }
     }
 
-    /// What is printed of it.
+    /// The printed form.
     pub(super) fn report(self, wall: Duration, failures: Vec<Group>) -> Counted {
         let cpu_seconds = cpu_seconds();
         #[expect(
@@ -145,8 +145,8 @@ impl Outcome for Counted {
     }
 }
 
-/// The CPU time of this process, as Linux tells it: user and system time are the fields 14 and 15 of its `stat`, in
-/// hundredths of a second.
+/// The CPU time of this process on Linux: user and system time are fields 14 and 15 of its `stat`, in hundredths of a
+/// second.
 fn cpu_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The second field is the name of the program in parentheses, and may contain anything.

@@ -23,7 +23,7 @@ use super::{input, progress};
 /// Arguments of `sim enumerate`.
 #[derive(Args)]
 pub(crate) struct EnumerateArguments {
-    /// The scenario: a YAML file. Its own faults are left out.
+    /// The scenario: a YAML file. Its own faults are ignored.
     file: PathBuf,
     #[command(flatten)]
     variation: Variation,
@@ -31,16 +31,16 @@ pub(crate) struct EnumerateArguments {
     many: Many,
 }
 
-/// What came of the forks of one rule.
+/// The results of the forks of one rule.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Covered {
     points: usize,
-    /// At so many of them the fault came to pass.
+    /// The number of forks in which the fault happened.
     covered: usize,
     failed: usize,
 }
 
-/// What is printed.
+/// The printed form.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Counted<'a> {

@@ -1,11 +1,11 @@
-//! How a command ends that could not do what it was asked for.
+//! The exit of a command that failed.
 
 use std::process::ExitCode;
 
 /// The scenario could not be run.
 const CANNOT_RUN: u8 = 2;
 
-/// Says why a command could not do what it was asked for.
+/// Reports why a command failed.
 pub(super) fn cannot_run(problem: &str) -> ExitCode {
     eprintln!("error: {problem}");
     ExitCode::from(CANNOT_RUN)

@@ -22,15 +22,15 @@ pub(crate) struct ExplainArguments {
     /// The machine: `m-00007`, or its number.
     #[arg(long, value_name = "NAME", required_unless_present = "version")]
     machine: Option<String>,
-    /// Instead, a version: `webd-1.0.0`. Why it is still there after it was deleted, and who uses it.
+    /// A version instead of a machine: `webd-1.0.0`. Why it still exists after its deletion, and what uses it.
     #[arg(long, value_name = "NAME", conflicts_with = "machine")]
     version: Option<String>,
-    /// When, since the start: `1h30m`. When it becomes quiet, if left out.
+    /// The time since the start: `1h30m`. By default the start of the quiet phase.
     #[arg(long, value_name = "TIME", value_parser = time)]
     at: Option<Length>,
     #[command(flatten)]
     variation: Variation,
-    /// So many of the last things that happened are told.
+    /// The number of past events to print.
     #[arg(long, value_name = "N", default_value_t = 12)]
     last: usize,
 }
@@ -43,7 +43,7 @@ fn time(text: &str) -> Result<Length, String> {
 pub(crate) fn explain(arguments: &ExplainArguments) -> ExitCode {
     match told(arguments) {
         Ok(text) => {
-            // Whoever reads it may have gone away.
+            // The reader may have closed the pipe.
             let _ = write!(std::io::stdout(), "{text}");
             ExitCode::SUCCESS
         }
@@ -72,7 +72,7 @@ fn told(arguments: &ExplainArguments) -> Result<String, String> {
     };
     let mut text = format!("{name} at {}\n", since_start(world.now()));
     match explanation {
-        None => text.push_str("\nno operator that is alive knows it\n"),
+        None => text.push_str("\nno running operator knows it\n"),
         Some(explanation) => {
             for (heading, lines) in explanation.iter().filter(|(_, lines)| !lines.is_empty()) {
                 text.push_str(&format!("\n{heading}\n"));
@@ -86,7 +86,7 @@ fn told(arguments: &ExplainArguments) -> Result<String, String> {
     Ok(text)
 }
 
-/// The number of a machine in a fleet of so many.
+/// The number of a machine, if the fleet has it.
 fn number(machine: &str, machines: u32) -> Result<u32, String> {
     let name = machine.strip_prefix("m-").unwrap_or(machine);
     let number = name.parse().ok().filter(|number| *number < machines);

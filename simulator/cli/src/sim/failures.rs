@@ -14,15 +14,15 @@ pub(super) struct Failed {
     pub(super) what: Wrong,
 }
 
-/// What was wrong with it.
+/// How it failed.
 pub(super) enum Wrong {
     /// It broke an invariant, or did not converge.
     Failed(Failure),
-    /// A second run of the same was not the same.
+    /// A second run with the same seed differed.
     Diverged(Divergence),
 }
 
-/// Runs that failed alike.
+/// Runs that failed in the same way.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Group {
@@ -59,7 +59,7 @@ impl Failed {
     }
 }
 
-/// Those that failed alike together, the most frequent first.
+/// Groups runs that failed in the same way, the most frequent first.
 pub(super) fn groups(failed: &[Failed]) -> Vec<Group> {
     let mut alike: BTreeMap<(&str, &str), Vec<u64>> = BTreeMap::new();
     for one in failed {

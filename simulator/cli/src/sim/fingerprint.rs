@@ -16,26 +16,26 @@ use super::{cannot_run, input, progress};
 /// Arguments of `sim fingerprint`.
 #[derive(Args)]
 pub(crate) struct FingerprintArguments {
-    /// Scenario files, and folders of them.
+    /// Scenario files, or folders of scenario files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The seeds, both ends included. The file's own seed when left out.
+    /// The seeds, both ends included. By default the seed in the file.
     #[arg(long, value_name = "A..B", value_parser = seeds)]
     seeds: Option<(u64, u64)>,
-    /// So many machines instead of as many as the file says.
+    /// The number of machines. By default the number in the file.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     machines: Option<u32>,
-    /// So many runs at once; as many as there are cores when left out.
+    /// The number of runs at once. By default the number of cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
-    /// Compare with the fingerprints in this file, which another build has printed. Name the first case that differs.
+    /// Compare with the fingerprints in this file, printed by another build, and report the first case that differs.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Differences that are meant: lines such as `scenarios/fast/drain.yaml --seed 2: the reason`. A case that begins with
-    /// what stands before the colon may differ.
+    /// Intended differences: lines such as `scenarios/fast/drain.yaml --seed 2: the reason`. A case that starts with the text
+    /// before the colon may differ.
     #[arg(long, value_name = "FILE", requires = "against")]
     declared: Option<PathBuf>,
-    /// Write here every message of the first run, one on a line.
+    /// Write every message of the first run to this file, one per line.
     #[arg(long, value_name = "OUT")]
     log: Option<PathBuf>,
 }
@@ -99,7 +99,7 @@ fn run(cases: &[Case], arguments: &FingerprintArguments) -> Vec<Fingerprint> {
 }
 
 impl Case {
-    /// Runs it. A file that is no scenario with so many machines has that as its outcome.
+    /// Runs the case. A file that is not a valid scenario with this number of machines has its error as the outcome.
     fn run(&self, machines: Option<u32>) -> Fingerprint {
         let file = self.file.display().to_string();
         match input::scenario(&self.file, Variation { seed: self.seed, machines }) {
@@ -125,7 +125,7 @@ fn write_log(case: &Case, machines: Option<u32>, out: &Path) -> ExitCode {
     }
 }
 
-/// Compares with what another build has printed: counts the differences that are declared, and names the first other one.
+/// Compares with the output of another build: counts the declared differences, and reports the first undeclared one.
 fn compare(base: &Path, declared: Option<&Path>, ours: &[Fingerprint]) -> Result<ExitCode, String> {
     let base: Vec<Fingerprint> = input::text(base)?.1.lines().filter_map(Fingerprint::parse).collect();
     let declared = declared.map(declarations).transpose()?.unwrap_or_default();
@@ -147,7 +147,7 @@ fn compare(base: &Path, declared: Option<&Path>, ours: &[Fingerprint]) -> Result
     Ok(ExitCode::FAILURE)
 }
 
-/// The cases that may differ. Each has to say why.
+/// The cases that may differ, each with its reason.
 fn declarations(file: &Path) -> Result<Vec<String>, String> {
     let (file, text) = input::text(file)?;
     let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));

@@ -17,7 +17,7 @@ pub(super) fn text(path: &Path) -> Result<(String, String), String> {
     Ok((file, text))
 }
 
-/// A scenario file as data, with as many machines as a person wants.
+/// A scenario file as data, with the number of machines from the command line.
 pub(super) fn varied(path: &Path, variation: Variation) -> Result<(String, Document), String> {
     let (file, mut document) = document(path)?;
     if let Some(machines) = variation.machines {
@@ -26,7 +26,7 @@ pub(super) fn varied(path: &Path, variation: Variation) -> Result<(String, Docum
     Ok((file, document))
 }
 
-/// A scenario, with as many machines as a person wants.
+/// A scenario, with the number of machines from the command line.
 pub(super) fn scenario(path: &Path, variation: Variation) -> Result<Scenario, String> {
     let (file, text) = text(path)?;
     let scenario = Scenario::read(&file, &text).map_err(|error| error.to_string())?;
@@ -46,12 +46,12 @@ pub(super) fn document(path: &Path) -> Result<(String, Document), String> {
     Ok((file, document))
 }
 
-/// Scenario files, and those in folders, in the order of their names. Each as data.
+/// Scenario files as data, also those in folders, in the order of their names.
 pub(super) fn documents(paths: &[PathBuf]) -> Result<Vec<(String, Document)>, String> {
     files(paths)?.iter().map(|file| document(file)).collect()
 }
 
-/// Scenario files, and those in folders, in the order of their names.
+/// Scenario files, also those in folders, in the order of their names.
 pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     for path in paths {
@@ -96,7 +96,7 @@ pub(super) fn plan_as_it_is(path: &Path, variation: Variation) -> Result<Option<
     plan(path).map(|(_, plan)| Some(plan))
 }
 
-/// The world at the beginning of what a file describes: a scenario, or a resolved plan.
+/// The initial world of a scenario or a resolved plan.
 pub(super) fn world(path: &Path, variation: Variation) -> Result<World, String> {
     if let Some(plan) = plan_as_it_is(path, variation)? {
         let file = path.display().to_string();

@@ -50,28 +50,28 @@ pub(crate) struct RunArguments {
     file: PathBuf,
     #[command(flatten)]
     variation: Variation,
-    /// Write the resolved plan of the run here: scenario, seed, and every strike of a fault. `sim replay` runs it.
+    /// Write the resolved plan of the run to this file: scenario, seed, and every fault strike. `sim replay` runs it.
     #[arg(long, value_name = "OUT")]
     plan: Option<PathBuf>,
-    /// Run the fault-free twin too, and compare: same end, and no work that nothing accounts for.
+    /// Also run the fault-free twin and compare: same final state, and no work that no fault accounts for.
     #[arg(long)]
     twin: bool,
-    /// How kubelets renew the leases of their Nodes. What can be observed is the same, and so is the trace hash.
+    /// How kubelets renew the leases of their Nodes. The observable result and the trace hash are the same.
     #[arg(long, value_enum, default_value_t = Heartbeats::Folded)]
     heartbeats: Heartbeats,
     #[command(flatten)]
     printing: Printing,
-    /// Write a page that shows what happened: one HTML file, which needs nothing else.
+    /// Write a report of the run: one HTML file without dependencies.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Write a trace for ui.perfetto.dev: Chrome's trace events, as JSON.
+    /// Write a trace for ui.perfetto.dev: Chrome trace events as JSON.
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Heartbeats {
-    /// A renewal is an event only if it may change something.
+    /// A renewal is an event only if it can change a Node.
     Folded,
     /// Every renewal is an event.
     Explicit,
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     let mut line = ProgressLine::new(&scenario);
     let started = Instant::now();
     let ledger = arguments.plan.as_ref().map(|_| Ledger::recording(&scenario));
-    // The process ends soon: to give back a large fleet piece by piece takes longer than to let it go as it is.
+    // The process ends soon. Freeing a large fleet piece by piece takes longer than the exit.
     let mut world = ManuallyDrop::new(World::with_ledger(Arc::clone(&scenario), options, ledger));
     let mut progress = |progress: &seaworthy_fleet::Progress| line.show(progress);
     let pictures = arguments.report.is_some() || arguments.trace.is_some();
@@ -119,7 +119,7 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Writes the files that were asked for: the plan, and what shows what happened.
+/// Writes the requested files: the plan, the report and the trace.
 fn write_files(
     arguments: &RunArguments,
     world: &World,
@@ -161,7 +161,7 @@ fn options(arguments: &RunArguments) -> Options {
     Options { heartbeats, ..Options::seeded(arguments.variation.seed.map(Seed)) }
 }
 
-/// The command that does the same again.
+/// The command that repeats the run.
 fn again(arguments: &RunArguments, seed: u64) -> String {
     let machines =
         arguments.variation.machines.map(|machines| format!(" --machines {machines}")).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! One line on the terminal that says how far a run is. Elsewhere it says nothing.
+//! One line on the terminal that shows how far a run is. Nothing is printed elsewhere.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
 
 use seaworthy_fleet::{Progress, Scenario};
 
-/// No more often than this: eyes are slow.
+/// The shortest time between two updates: eyes are slow.
 pub(super) const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The line.
@@ -51,7 +51,7 @@ impl ProgressLine {
         let _ = stderr().flush();
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(super) fn clear(&mut self) {
         if self.visible && self.shown.is_some() {
             let _ = write!(stderr(), "\r\x1b[K");
@@ -59,7 +59,7 @@ impl ProgressLine {
     }
 }
 
-/// The same for many runs. Elsewhere than on a terminal it says something twice a minute.
+/// The progress of many runs. Outside a terminal it prints a line twice a minute.
 pub(super) struct SwarmLine {
     seeds: u64,
     started: Instant,
@@ -67,11 +67,11 @@ pub(super) struct SwarmLine {
     visible: bool,
 }
 
-/// No more often than this where lines stay.
+/// The shortest time between two lines where lines stay.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
 impl SwarmLine {
-    /// A line for so many runs.
+    /// A line for this number of runs.
     pub(super) fn new(seeds: u64) -> Self {
         let now = Instant::now();
         Self { seeds, started: now, shown: now, visible: stderr().is_terminal() }
@@ -92,7 +92,7 @@ impl SwarmLine {
         let _ = stderr().flush();
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(super) fn clear(&mut self) {
         if self.visible {
             let _ = write!(stderr(), "\r\x1b[K");

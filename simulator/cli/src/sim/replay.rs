@@ -19,7 +19,7 @@ use super::report::{Outcome as _, Report};
 pub(crate) struct ReplayArguments {
     /// The plan: a YAML file that `sim run --plan`, `sim swarm` or `sim shrink` wrote.
     plan: PathBuf,
-    /// Run the fault-free twin too, and compare: same end, and no work that nothing accounts for.
+    /// Also run the fault-free twin and compare: same final state, and no work that no fault accounts for.
     #[arg(long)]
     twin: bool,
     #[command(flatten)]

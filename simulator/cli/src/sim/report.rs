@@ -1,4 +1,4 @@
-//! What came of a run, for people and for programs.
+//! The result of a run, for people and for programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::arguments::{Output, Printing};
 use super::table::{counts, facts, number, words};
 
-/// What came of a command.
+/// The result of a command.
 pub(super) trait Outcome {
     /// For people.
     fn table(&self) -> String;
@@ -21,7 +21,7 @@ pub(super) trait Outcome {
     /// For programs.
     fn document(&self) -> impl Serialize;
 
-    /// Prints it. Whoever reads it may have gone away; the exit code still says what came of it.
+    /// Prints the result. The reader may have closed the pipe; the exit code still reports the result.
     fn print(&self, printing: &Printing) {
         let text = match printing.output {
             Output::Table => self.table(),
@@ -32,11 +32,11 @@ pub(super) trait Outcome {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 pub(super) struct Report<'a> {
-    /// What the simulator says.
+    /// The summary from the simulator.
     pub(super) summary: &'a Summary,
-    /// What the scenario is about.
+    /// The goal of the scenario.
     pub(super) goal: &'a str,
     /// How long it took.
     pub(super) wall: Duration,
@@ -75,8 +75,7 @@ impl Outcome for Report<'_> {
             }
         }
         for occasion in &summary.unseen {
-            let _ =
-                writeln!(text, "UNSEEN {occasion}: the scenario means to show it, and this history does not");
+            let _ = writeln!(text, "UNSEEN {occasion}: expected under `sometimes`, but it did not happen");
         }
         text
     }
@@ -146,7 +145,7 @@ impl Report<'_> {
         facts(rows.into_iter().chain(self.heartbeats()))
     }
 
-    /// Folded, there is nothing to say of them.
+    /// Only explicit heartbeats are counted.
     fn heartbeats(&self) -> Option<(&'static str, String)> {
         let (arrived, failed) = (self.summary.node_renewals, self.summary.node_renewals_failed);
         let renewals = format!("{} ({} did not get through)", number(arrived + failed), number(failed));

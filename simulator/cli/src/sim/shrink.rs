@@ -24,14 +24,14 @@ pub(crate) struct ShrinkArguments {
     file: PathBuf,
     #[command(flatten)]
     variation: Variation,
-    /// Where to write the smallest plan; beside the file, as `NAME.shrunk.yaml`, when left out.
+    /// The file for the smallest plan. By default `NAME.shrunk.yaml` beside the input.
     #[arg(long, value_name = "OUT")]
     out: Option<PathBuf>,
 }
 
-/// Of so many machines the story is told.
+/// The number of machines whose events are printed.
 const HOSTS_TOLD: u32 = 64;
-/// So many lines of it at most: the beginning, and the end.
+/// The largest number of printed lines: the beginning and the end.
 const LINES_MAX: usize = 60;
 
 /// `sim shrink`.
@@ -57,19 +57,19 @@ pub(crate) fn shrink(arguments: &ShrinkArguments) -> ExitCode {
         shrunk.failure.detail,
         story(plan).join("\n"),
     );
-    // Whoever reads it may have gone away; the plan is written.
+    // The reader may have closed the pipe; the plan is written.
     let _ = writeln!(std::io::stdout(), "{text}");
-    // A run that is good in itself fails only beside its twin.
+    // A run that breaks no invariant itself fails only in the comparison with its twin.
     let twin = if shrunk.failure.invariant.starts_with("twin") { " --twin" } else { "" };
     eprintln!("run it with: seaworthy sim replay {}{twin}", out.display());
     ExitCode::SUCCESS
 }
 
-/// Machines and strikes before, and what became of them.
+/// Machines and strikes before and after.
 fn run(arguments: &ShrinkArguments) -> Result<((u32, usize), Shrunk), String> {
     let plan = read(arguments)?;
     let before = (plan.scenario.machines(), plan.strikes.len());
-    // A failure may be a panic, and that of hundreds of plans: each is counted, none is printed.
+    // A failure may be a panic, in hundreds of plans. Panics are counted, not printed.
     std::panic::set_hook(Box::new(|_| {}));
     let visible = stderr().is_terminal();
     let shrunk = make_smaller(plan, Options::default(), &mut |step| {
@@ -90,7 +90,7 @@ fn run(arguments: &ShrinkArguments) -> Result<((u32, usize), Shrunk), String> {
     Ok((before, shrunk))
 }
 
-/// Whether the file fails as was found out: somebody is going to rely on it.
+/// Runs the written file to verify that it fails in the same way, because people will rely on it.
 fn verify(out: &Path, shrunk: &Shrunk) -> Result<(), String> {
     let (_, plan) = input::plan(out)?;
     match failure(&plan, Options::default()) {
@@ -113,7 +113,7 @@ fn read(arguments: &ShrinkArguments) -> Result<ResolvedPlan, String> {
     Ok(ResolvedPlan { scenario: document, seed: world.seed(), strikes })
 }
 
-/// What happens in a plan, in order, in words.
+/// The events of a plan in order, for people.
 fn story(plan: &ResolvedPlan) -> Vec<String> {
     let world = || plan.world("plan", Options::default()).ok();
     let (Some(mut first), Some(mut again)) = (world(), world()) else { return Vec::new() };

@@ -24,31 +24,31 @@ use crate::memory;
 /// Arguments of `sim swarm`.
 #[derive(Args)]
 pub(crate) struct SwarmArguments {
-    /// Scenario files, and folders of them.
+    /// Scenario files, or folders of scenario files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// The seeds, both ends included.
     #[arg(long, value_name = "A..B", value_parser = seeds)]
     seeds: (u64, u64),
-    /// Fleets have up to so many machines; up to as many as the file says when left out.
+    /// The largest number of machines in a fleet. By default the number in the file.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     machines: Option<u32>,
-    /// All fleets are just as large as they may be.
+    /// Give every fleet the largest number of machines.
     #[arg(long)]
     exact: bool,
-    /// Go on after a run that failed: count what fails by invariant and scenario, and tell every seed.
+    /// Continue after a failed run: count the failures by invariant and scenario, and list every seed.
     #[arg(long)]
     keep_going: bool,
     #[command(flatten)]
     many: Many,
 }
 
-/// About so many machines a fleet has of which nobody says how large it is.
+/// The typical number of machines in a fleet without a given size.
 const USUAL: u32 = 16;
-/// One in so many runs is done twice, on two threads, and compared.
+/// One in this many runs runs twice, on two threads, and is compared.
 const TWICE_EVERY: u64 = 20;
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared<'a> {
     swarm: &'a Swarm,
     next: AtomicU64,
@@ -138,7 +138,7 @@ impl Shared<'_> {
     }
 }
 
-/// A run; twice, and the second time on a thread of its own, if it is to be compared.
+/// One run. If it is to be compared, a second one runs on its own thread.
 fn run(member: &Member, twice: bool) -> (Attempt, Option<Divergence>) {
     let options = Options::default();
     if !twice {
@@ -149,7 +149,7 @@ fn run(member: &Member, twice: bool) -> (Attempt, Option<Divergence>) {
     (attempt, again.ok().and_then(|again| record.divergence(&again)))
 }
 
-/// Says what failed first, and how to see it again.
+/// Reports the first failure, and the command that repeats it.
 fn tell(arguments: &SwarmArguments, swarm: &Swarm, first: &Failed) -> ExitCode {
     eprintln!("{}", first.words());
     let Failed { seed, file, .. } = first;

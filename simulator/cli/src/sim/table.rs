@@ -1,8 +1,8 @@
-//! Tables, numbers and names as people read them.
+//! Tables, numbers and names, formatted for people.
 
 use comfy_table::{CellAlignment, Table, presets};
 
-/// Names, and what is said of each.
+/// Names, each with a text.
 pub(super) fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> Table {
     let mut table = plain();
     for (name, value) in rows {
@@ -31,7 +31,7 @@ fn plain() -> Table {
     table
 }
 
-/// `OperatorCrashed` as people write it.
+/// `OperatorCrashed` in plain words.
 pub(super) fn words(name: &str) -> String {
     let mut words = String::new();
     for (index, letter) in name.chars().enumerate() {
@@ -43,7 +43,7 @@ pub(super) fn words(name: &str) -> String {
     words
 }
 
-/// A number with its thousands apart.
+/// A number with separated thousands.
 pub(super) fn number(value: impl Into<u64>) -> String {
     let digits = value.into().to_string();
     let mut text = String::new();

@@ -1,7 +1,7 @@
 //! A run as a trace in the JSON format of Chrome's trace events, which ui.perfetto.dev opens.
 //!
-//! Every track has its own thread, so that begins and ends nest. Of a large fleet only the hosts to which something
-//! unusual happened are shown, and a sample of the others; `otherData` says how many.
+//! Every track has its own thread, so that begin and end events nest. Of a large fleet only the hosts with unusual events
+//! and a sample of the others are shown; `otherData` contains their numbers.
 
 mod faults;
 mod hosts;
@@ -26,7 +26,7 @@ enum Group {
     Hosts,
 }
 
-/// One event, in the spelling of the format.
+/// One event in the trace format.
 #[derive(Clone, Serialize)]
 struct Entry {
     name: String,
@@ -51,7 +51,7 @@ struct Entry {
 #[derive(Default)]
 struct Trace {
     entries: Vec<Entry>,
-    /// What is open on each track.
+    /// The open events of each track.
     open: BTreeMap<(u32, u32), u32>,
 }
 
@@ -70,7 +70,7 @@ impl Trace {
         self.push("B", track, at, name)
     }
 
-    /// Ends what was begun last on a track, if something was.
+    /// Ends the event that began last on a track, if there is one.
     fn end(&mut self, track: (Group, u32), at: u32) {
         if let Some(open) = self.open.get_mut(&(track.0 as u32, track.1)).filter(|open| **open > 0) {
             *open -= 1;
@@ -78,7 +78,7 @@ impl Trace {
         }
     }
 
-    /// Ends all that is open on a track.
+    /// Ends all open events of a track.
     fn end_all(&mut self, track: (Group, u32), at: u32) {
         while self.open.get(&(track.0 as u32, track.1)).is_some_and(|open| *open > 0) {
             self.end(track, at);
@@ -130,7 +130,7 @@ pub(super) fn render(
     tracks::world(&mut trace, history);
     faults::faults(&mut trace, history);
     let shown = hosts::hosts(&mut trace, history, summary.machines);
-    // What describes tracks comes first. Of the same time, in the order of recording: an end before the next begin.
+    // Descriptions of tracks come first. Events of one instant keep the order of recording: an end before the next begin.
     trace.entries.sort_by_key(|entry| (Reverse(entry.ph == "M"), entry.ts));
     let other_data = json!({
         "scenario": summary.scenario,

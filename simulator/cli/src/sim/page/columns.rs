@@ -1,14 +1,14 @@
-//! What happened to machines, as four columns of small numbers: neighbours in a column are alike, so they compress well.
+//! The events of machines as four columns of small numbers. Neighbours in a column are alike, so they compress well.
 
 use seaworthy_fleet::history::{Component, History, Version, What};
 use seaworthy_fleet::world::host::Ended;
 
-/// The columns, one after the other: time since the event before, kind, host, value. All but kinds are of variable
-/// length: seven bits a byte, lowest first, the highest bit set in all but the last byte.
+/// The columns, one after the other: time since the previous event, kind, host, value. All but kinds have variable length:
+/// seven bits per byte, lowest first, with the highest bit set in all but the last byte.
 pub(super) struct Columns {
     bytes: Vec<u8>,
     lengths: [usize; 4],
-    /// The causes of failures, by the numbers that values use.
+    /// The causes of failures. Values refer to them by index.
     pub(super) causes: Vec<&'static str>,
 }
 
@@ -18,7 +18,7 @@ impl Columns {
         &self.bytes
     }
 
-    /// How many bytes each has.
+    /// The length of each column in bytes.
     pub(super) const fn lengths(&self) -> [usize; 4] {
         self.lengths
     }

@@ -1,4 +1,4 @@
-//! All of a page's content but the events of machines.
+//! The content of a page, except the events of machines.
 
 use seaworthy_fleet::Summary;
 use seaworthy_fleet::history::{
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::columns::Columns;
 use super::run::Run;
 
-/// All of a page's content but the events of machines. Times are in milliseconds since the start.
+/// The content of a page, except the events of machines. Times are in milliseconds since the start.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Document<'a> {
     racks_per_zone: u32,
     /// The name of machine 0; the digits at its end are its number.
     first_machine: String,
-    /// From then on no fault acts.
+    /// The time from which no fault acts.
     quiet: u64,
     end: u32,
     components: &'a [String],
@@ -54,14 +54,14 @@ struct Lane<'a> {
     batches: &'a [(u32, u32)],
 }
 
-/// The values of a series: the times, and one row of numbers for each thing that is counted.
+/// The values of a series: the times, and one row of numbers for each counter.
 #[derive(Serialize)]
 struct Table {
     at: Vec<u32>,
     rows: Vec<Vec<u32>>,
 }
 
-/// What faults of one kind did.
+/// The strikes of one kind of fault.
 #[derive(Serialize)]
 struct FaultLane<'a> {
     name: &'static str,
@@ -69,7 +69,7 @@ struct FaultLane<'a> {
     bands: Vec<Row<'a>>,
 }
 
-/// One of them: from, until, how many, where, how, and the machine if it is a single one.
+/// One strike: from, until, how many, where, how, and the machine if it is a single one.
 #[derive(Serialize)]
 struct Row<'a>(u32, u32, u32, &'a str, &'a str, Option<u32>);
 

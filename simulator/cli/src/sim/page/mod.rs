@@ -1,7 +1,7 @@
 //! A run as one HTML file: no network, no other file, nothing to install.
 //!
-//! The page's sources lie in `simulator/cli/page/`. Here they are put together with what happened, which is packed
-//! ([`pack`]): compressed, and in base64.
+//! The sources of the page are in `simulator/cli/page/`. This module adds the data of the run, compressed and in base64
+//! ([`pack`]).
 
 mod columns;
 mod document;
@@ -14,7 +14,7 @@ pub(super) use run::Run;
 
 const FRAME: &str = include_str!("../../../page/page.html");
 const STYLE: &str = include_str!("../../../page/page.css");
-/// In this order: each may use those before it.
+/// The order matters: each script may use those before it.
 const SCRIPTS: [&str; 8] = [
     include_str!("../../../page/history.js"),
     include_str!("../../../page/words.js"),

@@ -1,11 +1,11 @@
-//! Bytes inside a page: compressed with deflate, which browsers undo by themselves, and in base64.
+//! Bytes inside a page: compressed with deflate, which browsers decompress natively, and encoded in base64.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-/// Packs parts one after the other; before each part but the last stands its length in four bytes, lowest first.
+/// Packs parts one after the other. Each part but the last is preceded by its length in four bytes, lowest first.
 pub(super) fn pack(parts: &[&[u8]]) -> String {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     for (index, part) in parts.iter().enumerate() {
@@ -18,7 +18,7 @@ pub(super) fn pack(parts: &[&[u8]]) -> String {
     base64(&encoder.finish().unwrap_or_default())
 }
 
-/// Into memory, where no write fails.
+/// Writes into memory, which cannot fail.
 fn write(encoder: &mut DeflateEncoder<Vec<u8>>, bytes: &[u8]) {
     let _ = encoder.write_all(bytes);
 }

@@ -1,16 +1,16 @@
-//! What a page is made of.
+//! The data of a page.
 
 use seaworthy_fleet::history::History;
 use seaworthy_fleet::{Scenario, Summary};
 
-/// A run that is over.
+/// A run that has ended.
 pub(in crate::sim) struct Run<'a> {
     /// The scenario.
     pub(in crate::sim) scenario: &'a Scenario,
-    /// What came of it.
+    /// Its result.
     pub(in crate::sim) summary: &'a Summary,
-    /// What happened.
+    /// Its events.
     pub(in crate::sim) history: &'a History,
-    /// The command that does the same again.
+    /// The command that repeats the run.
     pub(in crate::sim) again: &'a str,
 }

@@ -1,12 +1,12 @@
-//! The tracks of faults: one for each kind. What lasts may overlap, so it is asynchronous: Perfetto puts what has the same
-//! name below each other.
+//! The tracks of faults, one for each kind. Outages may overlap, so they are asynchronous events: Perfetto stacks those of
+//! one name.
 
 use seaworthy_fleet::history::{Band, FaultKind, History};
 use serde_json::{Value, json};
 
 use super::{Group, Trace};
 
-/// The category of what lasts: within it an id means one band.
+/// The category of outages: within it an id is one band.
 const CATEGORY: &str = "fault";
 
 /// Adds the tracks of faults.

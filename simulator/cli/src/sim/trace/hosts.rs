@@ -8,19 +8,19 @@ use seaworthy_fleet::world::machine_name;
 
 use super::{Group, Trace};
 
-/// So many hosts to which something unusual happened are shown.
+/// The largest number of hosts with unusual events that are shown.
 const UNUSUAL_MAX: usize = 1_000;
-/// And so many of the others.
+/// The number of other hosts that are shown.
 const SAMPLE: usize = 100;
 
 /// Which hosts are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shown {
-    /// Because something unusual happened to them.
+    /// Hosts with unusual events.
     pub(super) unusual: usize,
-    /// As a sample of the others.
+    /// A sample of the other hosts.
     pub(super) sampled: usize,
-    /// Something unusual happened to them too, and they are too many.
+    /// Hosts with unusual events that are not shown, because there are too many.
     pub(super) left_out: usize,
 }
 

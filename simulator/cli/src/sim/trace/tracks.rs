@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::{Group, Trace};
 
-/// One `reconcile` with its bookkeeping, in microseconds: what it costs a simulated process.
+/// The simulated duration of one `reconcile` with its bookkeeping, in microseconds.
 const TURN: u64 = 1_000;
 
-/// Operator processes: their lives, when they led, and every turn.
+/// Operator processes: when they lived, when they led, and every turn.
 pub(super) fn operator(trace: &mut Trace, history: &History) {
     trace.name_group(Group::Operator, "operator");
     for (number, process) in (0..).zip(&history.processes) {
@@ -46,7 +46,7 @@ pub(super) fn operator(trace: &mut Trace, history: &History) {
     }
 }
 
-/// How many machines stand where in each rollout.
+/// The number of machines in each state of each rollout.
 pub(super) fn rollouts(trace: &mut Trace, history: &History) {
     trace.name_group(Group::Rollouts, "rollouts");
     for (number, rollout) in (1..).zip(&history.rollouts) {
@@ -83,7 +83,7 @@ pub(super) fn budget(trace: &mut Trace, history: &History) {
     }
 }
 
-/// What people did, what must never happen, and how many hosts are lost.
+/// Actions of people, breaches of invariants, and the number of lost hosts.
 pub(super) fn world(trace: &mut Trace, history: &History) {
     trace.name_group(Group::World, "world");
     let (people, violations) = (1, 2);
