@@ -1,22 +1,22 @@
-//! How many instructions things take, counted by valgrind: unlike a time, such a count is the same on a busy machine, and a
-//! change that makes something slower by a few per cent shows. `make bench-instructions` runs it.
+//! Instruction counts, measured by valgrind. Unlike a time, a count is the same on a busy machine, so it shows a change of a
+//! few per cent. `make bench-instructions` runs it.
 //!
-//! The table says what an event of the simulator, a fact and a decision take, and this fails if one takes more than it may.
-//! A count that has gone down for good is a reason to lower the limit below.
+//! The table lists the instructions for an event of the simulator, an observation and a decision. The benchmark fails if one
+//! exceeds its limit. Lower a limit below when its count has gone down for good.
 //!
-//! Valgrind knows no SHA instructions. Every machine here has a release of its own, whose digest is worked out in software: that
-//! is four fifths of a fact or a decision, and far less on a real processor.
+//! Valgrind does not know SHA instructions. Every machine here has its own release, whose digest is computed in software: that
+//! is four fifths of an observation or a decision, and far less on a real processor.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use seaworthy_benches::{scenario, simulate};
 
-/// So many machines in every fleet here.
+/// The number of machines in every fleet here.
 const MACHINES: u32 = 1_000;
 
 mod counted {
-    //! What runs under valgrind. What a benchmark is given is made before the count begins.
+    //! The benchmarks that run under valgrind. Their inputs are made before the count begins.
 
     use std::sync::Arc;
 
@@ -71,19 +71,19 @@ mod counted {
     library_benchmark_group!(name = instructions, benchmarks = [simulate, observe, reconcile]);
     main!(library_benchmark_groups = instructions);
 
-    /// Counts, in processes of their own. Ends this one if that does not work.
+    /// Counts in separate processes. Exits if that fails.
     pub(super) fn run() {
         main();
     }
 }
 
-/// What was counted, and what it may take.
+/// A count and its limit.
 struct Limit {
     /// The benchmark.
     name: &'static str,
-    /// What it does so many times.
+    /// The counted unit.
     unit: &'static str,
-    /// So many instructions for one of them at most: what they took when this was last changed, and a tenth more.
+    /// The limit of instructions per unit: the count when this was last changed, and a tenth more.
     most: u64,
 }
 
@@ -116,7 +116,7 @@ fn main() -> ExitCode {
     if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Prints a line. False if it is too much.
+/// Prints a line. False if the count exceeds the limit.
 fn print(limit: &Limit, counted: u64) -> bool {
     let times = match limit.name {
         "simulate.day" => simulate(&scenario("day_10k", MACHINES)).events,
@@ -132,7 +132,7 @@ fn print(limit: &Limit, counted: u64) -> bool {
     one <= limit.most
 }
 
-/// What valgrind counted in a benchmark, as it wrote it down.
+/// The count of a benchmark from valgrind's output.
 fn instructions(name: &str) -> Result<u64, String> {
     let folder = folder()?.join(name);
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -143,7 +143,7 @@ fn instructions(name: &str) -> Result<u64, String> {
     total(&text).ok_or_else(|| format!("{}: no instructions were counted", file.display()))
 }
 
-/// Where gungraun keeps what valgrind writes: in the target folder that this program lies in.
+/// The folder of gungraun for valgrind's output: in the target folder of this program.
 fn folder() -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let target = program.ancestors().nth(3).map(Path::to_path_buf);
@@ -151,7 +151,7 @@ fn folder() -> Result<PathBuf, String> {
     Ok(target.join("gungraun").join(env!("CARGO_PKG_NAME")).join("instructions/counted/instructions"))
 }
 
-/// The instructions in all, of a file of callgrind: the first of the totals.
+/// All instructions in a callgrind file: the first of the totals.
 fn total(text: &str) -> Option<u64> {
     let is_instructions = text.lines().any(|line| line.starts_with("events: Ir"));
     let totals =

@@ -1,4 +1,4 @@
-//! How fast facts are taken in: a list into an empty engine, and the same Machines again into a settled one.
+//! The time to observe: a list into an empty engine, and the same Machines again into a settled one.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use seaworthy_benches::{Fleet, SIZES};

@@ -1,4 +1,4 @@
-//! How fast every machine of a fleet is judged once: nothing to do, everything to do, and everything held back.
+//! The time to reconcile every machine of a fleet once: nothing to do, everything to do, and everything blocked.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use seaworthy_benches::{Case, SIZES, judge};

@@ -1,9 +1,9 @@
-//! How fast the simulator upgrades a fleet, faults included: the scenario of `make run` with fewer machines and with all.
+//! The time to simulate an upgrade with faults: the scenario of `make run`, with fewer machines and with all of them.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use seaworthy_benches::{scenario, simulate};
 
-/// Machines. Up to 100,000 it is `benches/scaling` that measures: ten runs of so many would take minutes.
+/// Machines. `benches/scaling` measures up to 100,000: ten runs of that size would take minutes.
 const SIZES: [u32; 2] = [1_000, 10_000];
 
 fn upgrade(criterion: &mut Criterion) {

@@ -1,4 +1,4 @@
-//! Reasons to judge every machine of a fleet once: nothing to do, everything to do, and everything held back.
+//! Reasons to reconcile every machine of a fleet once: nothing to do, everything to do, and everything blocked.
 
 use seaworthy_engine::Engine;
 use seaworthy_model::effect::Target;
@@ -8,16 +8,16 @@ use seaworthy_model::time::Timestamp;
 
 use crate::Fleet;
 
-/// What came of judging everything that was in the queue.
+/// The result of reconciling everything in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
-    /// So many subjects were looked at.
+    /// The number of reconciled subjects.
     pub subjects: u32,
-    /// So many orders to hosts came of it.
+    /// The number of orders to hosts.
     pub orders: usize,
 }
 
-/// Reconciles until nothing is left to be looked at. The actions are not executed.
+/// Reconciles until the queue is empty. The actions are not executed.
 pub fn judge(engine: &mut Engine, now: Timestamp) -> Judged {
     let mut judged = Judged::default();
     loop {
@@ -31,32 +31,32 @@ pub fn judge(engine: &mut Engine, now: Timestamp) -> Judged {
     }
 }
 
-/// A reason to look at every machine of a settled fleet, and what has to come of it.
+/// A reason to reconcile every machine of a settled fleet, and the expected result.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     max_unavailable: CountOrPercent,
     edit: fn(&mut Fleet),
-    /// How many orders to hosts must come of it, so that the benchmark measures what it claims.
+    /// The expected number of orders to hosts, which proves that the benchmark measures what it claims.
     orders: fn(u32) -> u32,
 }
 
 impl Case {
-    /// Every Machine has changed in something that does not concern us.
+    /// Every Machine has a change that does not matter to the engine.
     pub const NO_OP: Self =
         Self { name: "no_op", max_unavailable: Percent(100), edit: Fleet::touch, orders: |_| 0 };
-    /// Every Machine has another version to get, and may have it.
+    /// Every Machine wants another version, and the budget allows all.
     pub const DIFF: Self =
         Self { name: "diff", max_unavailable: Percent(100), edit: Fleet::pin, orders: |size| size };
-    /// Every Machine has another version to get, one at a time.
+    /// Every Machine wants another version, and the budget allows one at a time.
     pub const BLOCKED: Self =
         Self { name: "blocked", max_unavailable: Count(1), edit: Fleet::pin, orders: |_| 1 };
 
-    /// An engine that has everything to judge of a fleet of this size, and the time there.
+    /// An engine with every machine of a fleet of this size in its queue, and the simulated time.
     ///
     /// # Panics
-    /// Not what is claimed comes of it: a fault of the engine.
+    /// The result is not the expected one, which is a bug of the engine.
     #[must_use]
     pub fn engine(&self, size: u32) -> (Engine, Timestamp) {
         let (mut fleet, mut engine) = Fleet::settled(size, self.max_unavailable);

@@ -1,4 +1,4 @@
-//! A fleet with its API server, in which nothing goes wrong.
+//! A fleet and its API server, without faults.
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ use seaworthy_model::time::Timestamp;
 use crate::host::Host;
 use crate::objects;
 
-/// The sizes of fleets that are measured: one small cluster, one very large one, and all of a large company.
+/// The measured fleet sizes: a small cluster, a very large one, and all machines of a large company.
 pub const SIZES: [u32; 3] = [1_000, 10_000, 100_000];
 
 /// 2026-01-01, so that times have as many digits as real ones.
 const START: Timestamp = Timestamp(1_767_225_600_000);
-/// Turns after which a fleet that has not settled never will.
+/// A fleet that has not settled after this many turns never will.
 const TURNS_MAX: u32 = 100_000;
 
-/// The objects and hosts of a fleet, and the time there.
+/// The objects and hosts of a fleet, and its clock.
 #[derive(Clone, Debug)]
 pub struct Fleet {
     machines: Vec<MachineObject>,
@@ -41,8 +41,8 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// A fleet of so many machines on which nothing is installed yet, with two versions of its one component, and the first
-    /// of them as the default.
+    /// A fleet of this size on which nothing is installed yet, with two versions of its one component. The first version is
+    /// the default.
     #[must_use]
     pub fn new(size: u32) -> Self {
         Self {
@@ -55,19 +55,18 @@ impl Fleet {
         }
     }
 
-    /// An engine for this fleet that knows nothing yet. It may have as many sessions as there are machines, so that only
-    /// `maxUnavailable` holds it back.
+    /// An empty engine for this fleet. It may open a session for every machine, so that only `maxUnavailable` limits it.
     #[must_use]
     pub fn engine(&self) -> Engine {
         let sessions = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
         Engine::new(Config { host_sessions_max: sessions, ..Config::default() }, Seed(1))
     }
 
-    /// An engine that has brought every machine to the default, and the fleet that it did this to. From then on so many
-    /// machines may be unavailable.
+    /// A fleet on which every machine runs the default, and the engine that brought it there. `max_unavailable` applies only
+    /// afterwards.
     ///
     /// # Panics
-    /// The fleet does not settle: a fault of the engine.
+    /// The fleet does not settle, which is a bug of the engine.
     #[must_use]
     pub fn settled(size: u32, max_unavailable: CountOrPercent) -> (Self, Engine) {
         let mut fleet = Self::new(size);
@@ -79,7 +78,7 @@ impl Fleet {
         (fleet, engine)
     }
 
-    /// Delivers what a driver delivers at its start.
+    /// Delivers the events that a driver delivers at its start.
     pub fn start(engine: &mut Engine) {
         engine.observe(Event::Observed(Observation::Lease(None)));
         engine.observe(Event::Observed(Observation::Synced(Kind::Lease)));
@@ -131,14 +130,14 @@ impl Fleet {
         }
     }
 
-    /// Something that does not concern us changes in every Machine, a label for instance.
+    /// Changes something in every Machine that does not matter to the engine, for example a label.
     pub fn touch(&mut self) {
         for number in 0..self.machines.len() {
             self.machines[number].meta.resource_version = self.next();
         }
     }
 
-    /// Executes the actions of a turn; what follows from them is observed by the engine.
+    /// Executes the actions of a turn. The engine observes the results.
     pub fn execute(&mut self, turn: Turn, engine: &mut Engine) {
         for action in turn.actions {
             let (outcome, seen) = self.act(&action);
@@ -147,11 +146,11 @@ impl Fleet {
         }
     }
 
-    /// Executes turns, and lets time pass when there is nothing else to do, until every machine is ready and every rollout
-    /// completed.
+    /// Executes turns, and advances the clock when there is nothing else to do, until every machine is ready and every
+    /// rollout is completed.
     ///
     /// # Panics
-    /// That does not happen: a fault of the engine.
+    /// That does not happen, which is a bug of the engine.
     pub fn settle(&mut self, engine: &mut Engine) {
         for _ in 0..TURNS_MAX {
             let turn = engine.reconcile(self.now);

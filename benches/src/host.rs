@@ -1,4 +1,4 @@
-//! A host that does at once what it is told.
+//! A host that executes every order at once.
 
 use seaworthy_model::component::Architecture;
 use seaworthy_model::event::{Outcome, Receipt};
@@ -40,7 +40,7 @@ impl Host {
                 self.apply(operation);
             }
             HostCommand::Disown => self.facts.owner = Owner::Nobody,
-            // No fleet of these has components with an identity.
+            // No fleet here has components with an identity.
             HostCommand::RequestCertificate { .. } | HostCommand::InstallCertificate { .. } => {}
         }
         Outcome::Done(Receipt::Host(Box::new(self.facts.clone())))

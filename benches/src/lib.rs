@@ -1,7 +1,7 @@
 //! Fleets for benchmarks, and a world in which everything works at once.
 //!
-//! [`Fleet`] answers every action without delay, loss or conflict, so that what is measured is the engine alone. It is a
-//! driver as `core/README.md` describes it, and no more: what can go wrong is the simulator's business.
+//! [`Fleet`] answers every action without delay, loss or conflict, so that the benchmarks measure the engine alone. It is a
+//! driver as `core/README.md` describes it. Faults belong to the simulator.
 
 mod case;
 mod fleet;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use seaworthy_fleet::{Options, Scenario, Summary, run};
 
-/// A scenario of `scenarios/scale` with so many machines.
+/// A scenario of `scenarios/scale` with the given number of machines.
 ///
 /// # Panics
 /// There is no such scenario.
@@ -18,7 +18,7 @@ pub fn scenario(name: &str, machines: u32) -> Arc<Scenario> {
     Arc::new(scenario.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// One run, which must succeed: a run that is broken off early would look fast.
+/// One run, which must succeed: a run that ends early would look fast.
 ///
 /// # Panics
 /// The run does not succeed.

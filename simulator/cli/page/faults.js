@@ -1,10 +1,10 @@
-// Faults: a lane for each kind of what went wrong. What lasts is a band, as high as many machines are hit; what strikes
-// for a moment is a tick. Pointing at them, tapping them or walking over them with the keys names them.
+// Faults: a lane for each kind. An outage is a band whose height is the number of affected machines; a momentary strike is
+// a tick. Pointer, tap or arrow keys select a fault and show its name.
 
 const SAID_MAX = 5;
-// Pixels: a lane in which height says much is higher.
+// Pixels: a lane is higher if height carries information.
 const LOW = 18, HIGH = 30, HIGH_FROM = 10;
-// Names stand beside faults only where these are so few.
+// Faults are labelled only up to this number.
 const NAMED_MAX = 60;
 
 // A fault as the page uses it.
@@ -12,7 +12,7 @@ function faultsOf({ name, realm, bands }) {
   return bands.map(([from, until, times, scope, detail, host]) => ({ kind: name, realm, from, until, times, scope, detail, host }));
 }
 
-// How many machines are hit, or how often something acts, over time.
+// The number of affected machines, or of strikes, over time.
 function levels(bands) {
   const steps = [];
   for (const { from, until, times } of bands) if (until > from) steps.push([from, times], [until, -times]);
@@ -26,7 +26,7 @@ function levels(bands) {
   return { at, level, most: level.reduce((a, b) => Math.max(a, b), 0) };
 }
 
-// A fault in words.
+// A description of a fault.
 function faultText({ kind, from, until, times, scope, detail, host, realm }) {
   const many = times > 1 && host === null ? (realm === "machines" && until > from ? several(times, "machine") : several(times, "time")) : "";
   const what = [scope, scope.includes(many) ? "" : many, detail].filter(Boolean).join(", ");
@@ -66,7 +66,7 @@ class Faults {
     row.canvas.addEventListener("focus", () => { this.row = index; });
   }
 
-  // The time that a few pixels stand for.
+  // The time covered by a few pixels.
   get reach() {
     return (this.lanes.until - this.lanes.from) / Math.max(1, this.lanes.width) * 4;
   }
@@ -100,7 +100,7 @@ class Faults {
     }
   }
 
-  // Where there is room, and where they tell the faults of a lane apart, the names of what was hit stand beside them.
+  // Labels with the affected part, if there is room and they distinguish the faults of a lane.
   drawNames({ bands, at, level, names }, context, width, height) {
     if (bands.length > NAMED_MAX || new Set(names).size < Math.min(2, bands.length)) return;
     context.font = "11px system-ui, sans-serif";
@@ -121,7 +121,7 @@ class Faults {
     context.strokeRect(left, 0.75, right - left, height - 1.5);
   }
 
-  // What acts at a moment in a lane: those that last first, then what struck close to it.
+  // The faults of a lane at a moment: outages first, then strikes close to it.
   acting({ bands, longest }, time, reach = this.reach) {
     const found = [];
     for (let i = this.after(bands, time + reach) - 1; i >= 0 && bands[i].from >= time - longest - reach; i--) {
@@ -155,7 +155,7 @@ class Faults {
     return close[0] ?? null;
   }
 
-  // Chooses a fault, and says its name.
+  // Selects a fault and shows its name.
   name(row, band) {
     const before = this.chosen?.row;
     this.chosen = band ? { row, band } : null;
@@ -193,7 +193,7 @@ class Faults {
     this.rows[this.row]?.canvas.focus();
   }
 
-  // What acts at the present moment, of what lasts.
+  // The outages at the current moment.
   at(time) {
     if (!this.rows.length) return;
     const parts = this.rows.filter(({ at }) => at.length).map((row) => [row, row.level[before(row.at, time)] ?? 0]).filter(([, level]) => level > 0);

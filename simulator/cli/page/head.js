@@ -1,6 +1,6 @@
-// The head of the page: what ran, whether it was good, the worst moment, and who was hurt.
+// The head of the page: what ran, whether it succeeded, the worst moment, and the affected machines.
 
-// Machines to which something bad happened, the gravest first: [{ host, what, grave }].
+// Machines with bad events, the most severe first: [{ host, what, grave }].
 function hurt(history) {
   const found = new Map();
   const note = (host, grave, what) => {
@@ -27,7 +27,7 @@ function hurt(history) {
   return [...found.values()].sort((a, b) => b.grave - a.grave || a.host - b.host);
 }
 
-// Moments that people want to jump to, in the order of time.
+// Moments to jump to, in the order of time.
 function marksOf({ run }) {
   const marks = run.acts.map(([at]) => ({ at, kind: "act" }));
   for (const { ended, crashed } of run.processes) if (crashed) marks.push({ at: ended, kind: "crash" });
@@ -60,7 +60,7 @@ function card(name, headline, bad, ...body) {
   return make("div", { class: bad ? "bad" : "" }, make("h2", {}, name), make("strong", {}, headline), make("p", {}, ...body));
 }
 
-// The machine that a violation speaks of, if it speaks of one.
+// The machine that a violation names, if any.
 function culprit(history, [, , detail]) {
   const named = /\b(?:host|Machine) ((?:[\w-]*-)?\d+)\b/.exec(detail);
   return named ? history.number(named[1]) : null;
@@ -89,7 +89,7 @@ function worstCard(history, seek) {
   const { run, lost } = history, { at, rows: [occupied, limit, work] } = run.budget, parts = [];
   let headline = "Nothing was at risk";
   if (at.length) {
-    // Of equals the last: a budget that is used is most telling when things also go wrong.
+    // Of equal peaks the last one: a used budget matters most when things also go wrong.
     let peak = 0;
     for (let i = 1; i < at.length; i++) if (occupied[i] - limit[i] >= occupied[peak] - limit[peak]) peak = i;
     headline = `${count(occupied[peak])} of ${several(limit[peak], "slot")} of the budget taken`;

@@ -1,4 +1,4 @@
-// What happened, unpacked, and the state of the fleet at any moment of it.
+// The unpacked events of the run, and the state of the fleet at any moment.
 
 const Kind = { PHASE: 0, CONDITION: 1, BEGAN: 2, STEP: 3, RESUMED: 4, ENDED: 5, INSTALLED: 6, SPOILED: 7, POWER: 8, NETWORK: 9, NODE: 10 };
 const Phase = { UNSEEN: 0, DONE: 1, WAITING: 2, PARKED: 3, RESERVED: 4, WORK: 5, BLOCKED: 6, FAILED: 7, GONE: 8 };
@@ -12,7 +12,7 @@ async function unpack(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Numbers of seven bits a byte, lowest first.
+// Numbers of variable length: seven bits per byte, lowest first.
 function numbers(bytes, from, count, into) {
   let at = from;
   for (let i = 0; i < count; i++) {
@@ -61,7 +61,7 @@ class History {
     return this.order.subarray(this.first[host], this.first[host + 1]);
   }
 
-  // How many hosts are without power, and how many cut off, over time.
+  // The number of hosts without power, and of hosts without network, over time.
   hostsLost() {
     const at = [0], rows = [[0], [0]];
     let off = 0, cut = 0;
@@ -75,7 +75,7 @@ class History {
     return { at, rows };
   }
 
-  // What an event of kind BEGAN or INSTALLED names: [component, version or null].
+  // The component and version of a BEGAN or INSTALLED event: [component, version or null].
   release(value) {
     const { components, versions } = this.run, component = value % components.length;
     const version = Math.floor(value / components.length);
@@ -97,7 +97,7 @@ class History {
   rack(host) { return Math.floor(host / this.run.zones) % this.run.racksPerZone; }
 }
 
-// The state of every machine at one moment. Seeking starts from the checkpoint before, or goes on from where it is.
+// The state of every machine at one moment. Seeking starts at the previous checkpoint, or continues from the current moment.
 class Fleet {
   constructor(history) {
     this.history = history;

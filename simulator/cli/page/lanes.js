@@ -20,7 +20,7 @@ class Lanes {
     this.resize();
   }
 
-  // Until when something goes on, with some room: the quiet at the end of a run may be long.
+  // The time of the last event, with some room: the quiet phase at the end may be long.
   busy({ at, count: events, end }, marks) {
     const last = Math.max(events ? at[Math.floor((events - 1) * 0.999)] : end, marks.length ? marks.at(-1).at : 0);
     return last * 1.1 > end * 0.9 ? end : Math.max(last * 1.1, 2000);
@@ -94,7 +94,7 @@ class Lanes {
     this.drawLane(this.lanes.find((lane) => lane.canvas === canvas));
   }
 
-  // Where the present moment is. Follows it when it leaves the lanes.
+  // The position of the current moment. Scrolls when it leaves the lanes.
   cursor(time) {
     this.time = time;
     this.faults.at(time);
@@ -124,8 +124,8 @@ class Lanes {
     context.globalAlpha = 1;
   }
 
-  // For each column of pixels the index of the value to draw: with `most`, of the highest within the column, else of the
-  // last. -1 before the first.
+  // For each column of pixels the index of the value to draw: with `most` the highest within the column, else the last.
+  // -1 before the first value.
   sample(at, width, most) {
     const span = (this.until - this.from) / width;
     let i = before(at, this.from);
@@ -140,7 +140,7 @@ class Lanes {
     });
   }
 
-  // The area under values over time, on top of `bases`. `picked` says which value each column of pixels shows.
+  // The area under values over time, on top of `bases`. `picked` is the value that each column of pixels shows.
   area(context, { tops, bases, picked }, y, fill) {
     context.fillStyle = fill;
     picked.forEach((i, x) => {
@@ -165,7 +165,7 @@ class Lanes {
     context.setLineDash([]);
   }
 
-  // A rollout, until the next one of the same component takes its place.
+  // A rollout, until the next one of the same component replaces it.
   addRollout({ component, from, to, since, completed, counts, batches }, end) {
     const bare = (name) => name.startsWith(component + "-") ? name.slice(component.length + 1) : name;
     const names = ["done", "at work", "admitted", "waiting for a slot", "blocked", "failed", "not admitted"];
@@ -269,7 +269,7 @@ class Lanes {
     }
   }
 
-  // What came of the faults. What only repeats that a fault struck is left out: it has a lane of its own.
+  // The consequences of faults. Strikes themselves are left out: they have their own lanes.
   addConsequences({ occurrences }) {
     const shown = occurrences.filter(([, name]) => CONSEQUENCES.has(name));
     if (!shown.length) return;

@@ -1,4 +1,4 @@
-// One machine: how it is at the present moment, and all that ever happened to it.
+// One machine: its state at the current moment, and all its events.
 
 const UNDOING = ["restore", "recover"];
 const DRIFT = [[1, "a file"], [2, "a link"], [4, "the service was stopped"], [8, "the binary"]];
@@ -85,7 +85,7 @@ class MachinePanel {
     this.update(true);
   }
 
-  // Nobody is chosen: who is worth a look.
+  // No machine is selected: suggest some.
   showWorst() {
     const { history, worst, element } = this;
     const rows = worst.slice(0, 40).map(({ host, what, grave }) => make("button",
@@ -102,7 +102,7 @@ class MachinePanel {
     const { at, text, steps, result, tone, small } = entry;
     const children = [make("time", {}, clock(at, true))];
     if (steps) {
-      // What it worked, without the time that it spent in the dark.
+      // The time that it worked, without the time without power.
       const took = (step) => (step.until ?? this.history.end) - step.at, work = steps.filter(({ dark }) => !dark);
       const whole = Math.max(work.reduce((sum, step) => sum + took(step), 0), 1);
       const bar = make("span", { class: "steps", role: "img", "aria-label": steps.map(({ name }) => name).join(", ") });
@@ -121,7 +121,7 @@ class MachinePanel {
     return make("button", { type: "button", class: "entry", click: () => this.seek(at) }, ...children);
   }
 
-  // The present moment has changed.
+  // The current moment has changed.
   update(reveal = false) {
     const { host, history, fleet } = this;
     if (host === null) return;

@@ -1,9 +1,9 @@
-// The page: one present moment, one chosen machine, and who has to know when they change.
+// The page: the current moment, the selected machine, and the listeners for changes of both.
 
 const PLAY_SECONDS = 45; // the whole run at 1×
 const PLAY_POINTS = 4000;
 
-// Playing lingers where much happens: half of its progress is time, half is events. The time at each point of progress.
+// Playback slows down where much happens: half of its progress is time, half is events. The time at each point of progress.
 function pace({ at, count: events, end }) {
   const times = new Float64Array(PLAY_POINTS + 1).fill(end);
   let point = 0;
@@ -11,7 +11,7 @@ function pace({ at, count: events, end }) {
   let last = 0;
   for (let i = 0; i <= PLAY_POINTS; i++) {
     const time = end * i / PLAY_POINTS, passed = before(at, time) + 1, until = (time / end + (events ? passed / events : time / end)) / 2;
-    // Between two moments progress and time go together.
+    // Between two points progress and time are proportional.
     const from = point;
     reach(until, time);
     for (let k = from; k < point; k++) times[k] = last + (time - last) * (k - from + 1) / (point - from);
@@ -61,7 +61,7 @@ class Page {
     addEventListener("hashchange", () => this.open());
   }
 
-  // What the address says after `#`: `t=2h03m` or milliseconds, `machine`, `theme`, `by`.
+  // The fragment of the address: `t=2h03m` or milliseconds, `machine`, `theme`, `by`.
   open() {
     const wish = new URLSearchParams(location.hash.slice(1)), { run, end } = this.history;
     this.theme(wish.get("theme") ?? document.documentElement.dataset.theme ?? this.preferred());
@@ -75,7 +75,7 @@ class Page {
     else if (run.violations.length) this.choose(culprit(this.history, run.violations[0]));
   }
 
-  // The moment that the page opens with: when the budget is used most.
+  // The page opens at the moment when the budget is used most.
   telling() {
     const { at, rows: [occupied] } = this.history.run.budget;
     return at.length ? at[occupied.reduce((best, value, i) => value >= occupied[best] ? i : best, 0)] : this.history.end;
@@ -129,7 +129,7 @@ class Page {
     let last = performance.now(), time = this.time, progress = Math.max(0, before(this.pace, time)) / PLAY_POINTS;
     const frame = (now) => {
       if (!this.playing) return;
-      // Whoever moves the time while it plays moves it from there.
+      // A jump during playback continues from the new moment.
       if (this.time !== time) progress = Math.max(0, before(this.pace, this.time)) / PLAY_POINTS;
       progress += (now - last) / 1000 / PLAY_SECONDS * Number($("speed").value);
       last = now;

@@ -17,7 +17,7 @@ const State = Object.fromEntries(STATES.map((state, index) => [state.key, index]
 const STATE_OF_PHASE = [State.unseen, State.done, State.waiting, State.parked, State.admitted, State.work, State.blocked,
   State.failed, State.gone];
 
-// What a machine is shown as: what is true of its host first, then what the operator thinks.
+// The state that a cell shows: first the true state of the host, then the operator's view.
 function stateOf({ phase, flags }, host) {
   const flag = flags[host];
   if (flag & NO_POWER) return State.off;
@@ -56,7 +56,7 @@ function drawCell(context, { key, shape }, size, fill = colour(key)) {
   context.stroke();
 }
 
-// The largest cells with which zones and racks fit into the frame.
+// The largest cell size at which all zones and racks fit into the frame.
 function layOut(run, machines, width, height) {
   const { zones, racksPerZone: racks } = run, perRack = Math.ceil(machines / (zones * racks));
   const LABEL = 20, GAP = 14;
@@ -104,7 +104,7 @@ class FleetMap {
     $("colour").addEventListener("change", () => { this.by = $("colour").value; this.resize(); });
   }
 
-  // What the colours mean: the code of a cell is an index of this.
+  // The legend: the code of a cell is an index into it.
   meanings() {
     if (this.by === "state") return STATES;
     const component = Number(this.by.split(":")[1]), { versions, components } = this.history.run;
@@ -188,7 +188,7 @@ class FleetMap {
     }).filter(Boolean));
   }
 
-  // Draws the cells that changed since the last time; all of them if asked to.
+  // Draws the cells that changed since the last call, or all cells on request.
   draw(all = false) {
     const { cell } = this.plan, context = this.baseContext, { machines } = this.history;
     this.tally.fill(0);
@@ -210,7 +210,7 @@ class FleetMap {
     this.mark();
   }
 
-  // Copies the cells to the screen, and marks the chosen machine and the one under the pointer.
+  // Copies the cells to the screen, and marks the selected machine and the one under the pointer.
   mark() {
     const { cell } = this.plan, { context, canvas } = this;
     context.save();

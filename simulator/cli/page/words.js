@@ -1,4 +1,4 @@
-// Words and numbers for people, and small tools for making elements.
+// Text and numbers for people, and functions to make elements.
 
 const $ = (id) => document.getElementById(id);
 
@@ -32,7 +32,7 @@ function length(millis) {
   return clock(Math.round(millis / 1000) * 1000);
 }
 
-// `OperatorCrashed` and `operator_crash` as people write them.
+// `OperatorCrashed` and `operator_crash` in plain words.
 const plain = (name) => name.replaceAll("_", " ").replace(/(?!^)[A-Z]/g, (letter) => " " + letter.toLowerCase()).replace(/^./, (letter) => letter.toLowerCase());
 
 // The index of the last time in `at` that is not after `time`; -1 before the first.
