@@ -80,6 +80,14 @@ same-as: ## Whether the work tree behaves as revision BASE did: every request, f
 	@.ci/requirements build
 	@.ci/same-as $(or $(BASE),HEAD) $(if $(FULL),full,quick)
 
+COUNT ?= 60
+SEED  ?= 1
+
+.PHONY: mutants
+mutants: ## Random mutants of the engine, and who finds each: swarm, scenario files, unit tests, nobody (COUNT=60 SEED=1)
+	@.ci/requirements build
+	cargo run --release --locked --package seaworthy-mutants -- hunt $(COUNT) $(SEED)
+
 .PHONY: tidy
 tidy: ## The house rules; prints the longest files and functions
 	@$(STEP) "tidy" cargo test --locked --package seaworthy-check --test tidy

@@ -178,7 +178,8 @@ pub fn function_around(code: &str, place: &Range<usize>) -> Option<Function> {
 }
 
 /// The offsets of the braces of the item that begins at `from`; `None` when it ends with `;` before any.
-fn block(code: &str, from: usize) -> Option<(usize, usize)> {
+#[must_use]
+pub fn block(code: &str, from: usize) -> Option<(usize, usize)> {
     let (mut nested, mut open, mut depth) = (0i32, None, 0u32);
     for (at, byte) in code.bytes().enumerate().skip(from) {
         match (byte, open) {

@@ -47,6 +47,7 @@ impl Tree {
     ///
     /// A change that cannot be made, or a file that cannot be read or written.
     pub fn write(house: &Path, folder: &Path, names: &[&str], changes: &Changes) -> Result<Self, String> {
+        let folder = std::path::absolute(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let tree = Self { root: folder.join("tree"), target: folder.join("target") };
         let mut kept = BTreeSet::new();
         for path in files(house).map_err(|error| format!("{}: {error}", house.display()))? {
@@ -84,7 +85,7 @@ impl Tree {
     #[must_use]
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        command.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target).env_remove("CARGO_INCREMENTAL");
         command.env("RUSTFLAGS", "--cap-lints=allow").env("CARGO_NET_OFFLINE", "true");
         command
     }
@@ -125,7 +126,11 @@ fn depend_on_switch(manifest: &str) -> String {
 }
 
 /// All files below `root`, without what cargo and git keep there; with `/` in their paths.
-fn files(root: &Path) -> io::Result<Vec<String>> {
+///
+/// # Errors
+///
+/// If a folder cannot be read.
+pub fn files(root: &Path) -> io::Result<Vec<String>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {

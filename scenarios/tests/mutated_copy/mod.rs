@@ -13,7 +13,7 @@ pub(crate) const HOUSE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 pub(crate) const UNCHECKED: &str = "checks-left-out";
 
 static TREE: LazyLock<Tree> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mutants");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mutants").join("named");
     Tree::of_all(Path::new(HOUSE), &folder).unwrap_or_else(|error| panic!("{error}"))
 });
 
