@@ -8,6 +8,10 @@ use anyhow::{Context, Result};
 /// Pause between two probes; short against everything that is waited for here (the fastest, a process, takes 10 ms).
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// Between two probes passes twice the time that the last one took, but no more than this. Otherwise a loaded machine would
+/// be busy with probes.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
 /// Calls `probe` until it succeeds, at most for `within`.
 ///
 /// # Errors
@@ -21,7 +25,7 @@ pub fn eventually<T>(
     eventually_every(PAUSE, what, within, probe)
 }
 
-/// Like [`eventually`], with another pause between two probes: for probes that cost processor time themselves.
+/// Like [`eventually`], with at least this pause between two probes: for probes that cost processor time themselves.
 ///
 /// # Errors
 /// As for [`eventually`].
@@ -33,12 +37,13 @@ pub fn eventually_every<T>(
 ) -> Result<T> {
     let start = Instant::now();
     loop {
+        let asked = Instant::now();
         match probe() {
             Ok(value) => return Ok(value),
             Err(error) if start.elapsed() >= within => {
                 return Err(error).with_context(|| format!("{what}: not within {:.1?}", start.elapsed()));
             }
-            Err(_) => thread::sleep(pause),
+            Err(_) => thread::sleep(pause.max((asked.elapsed() * 2).min(PAUSE_MAX))),
         }
     }
 }

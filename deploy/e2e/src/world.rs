@@ -69,8 +69,8 @@ pub struct World {
     control_plane: ControlPlane,
     network: Network,
     blueprint: Blueprint,
-    // Hosts that are nodes have changed them; restored while the record is still there.
-    _sysctls: Option<Sysctls>,
+    // Restored while the record is still there.
+    _sysctls: Sysctls,
     run: Arc<Run>,
 }
 
@@ -119,10 +119,7 @@ impl World {
         blueprint: Blueprint,
     ) -> Result<Self> {
         let network = Network::create(run)?;
-        let sysctls = match blueprint.purpose {
-            Purpose::Services => None,
-            Purpose::Nodes => Some(Sysctls::record(run.state(), run.keep())?),
-        };
+        let sysctls = Sysctls::record(run.state(), run.keep())?;
         let names = (1..=hosts).map(|number| format!("host-{number}")).collect::<Vec<_>>();
         let (control_plane, artefacts, hosts) = thread::scope(|scope| {
             let control_plane = scope.spawn(|| ControlPlane::start(run, &network, parts, controllers));
@@ -164,6 +161,14 @@ impl World {
         let host = Host::boot(&self.run, &self.network, name, &self.blueprint)?;
         self.route_pods_of(&host)?;
         Ok(self.hosts.entry(name.to_owned()).or_insert(host))
+    }
+
+    /// Boots a host that is none of [`hosts`](Self::hosts), so that nobody does anything to it.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn witness(&self) -> Result<Host> {
+        Host::boot(&self.run, &self.network, "witness", &self.blueprint)
     }
 
     /// A host by its name.

@@ -1,4 +1,4 @@
-//! Nothing of a run stays behind, however it ends.
+//! A run leaves nothing behind on the machine, however it ends.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{
-    Process, Run, Sweep, cache_folder, eventually, run_to_end, scenario, sweep, unsupported,
+    Process, Run, Sweep, cache_folder, ensure_image, ensure_parts, eventually, run_to_end, scenario, sweep,
+    unsupported,
 };
 
 const UP_WITHIN: Duration = Duration::from_secs(240);
@@ -43,9 +44,9 @@ fn after_sigterm_of_e2e_up() -> Result<()> {
 #[test]
 fn after_a_kill_the_next_run_sweeps() -> Result<()> {
     up(false, |process, id| {
-        process.kill()?;
+        // Before the kill: afterwards any run that starts may be the first to sweep, and the lock makes us wait for it.
         ensure!(!traces(id)?.is_empty());
-        // Another test that starts a world may be the first to sweep, and be in the middle of it: the lock makes us wait.
+        process.kill()?;
         sweep(&Sweep::Abandoned)?;
         ensure!(traces(id)?.is_empty(), "{:?}", traces(id)?);
         Ok(())
@@ -72,6 +73,9 @@ fn up(keep: bool, act: impl FnOnce(&mut Process, &str) -> Result<()>) -> Result<
         eprintln!("SKIPPED: {reason}");
         return Ok(());
     }
+    // These may take minutes, the start does not.
+    ensure_parts()?;
+    ensure_image()?;
     let own = Run::begin()?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_e2e-up"));
     command.args(["--bare", "--hosts", "1"]).env("SEAWORTHY_E2E_KEEP", if keep { "1" } else { "0" });

@@ -101,7 +101,8 @@ impl<'w> RealHost<'w> {
     pub fn prepare(world: &'w World, name: &str) -> Result<Self> {
         let host = world.host(name)?;
         host.write(PROGRAM, fs::read(Programs::find()?.host)?)?;
-        host.sh(&format!("chmod 755 {PROGRAM} && sync"))?;
+        // Not all disks of the machine: hosts of other runs may be about to lose what they have not synced.
+        host.sh(&format!("chmod 755 {PROGRAM} && sync {PROGRAM}"))?;
         let (known, found) = (RefCell::new(nothing()), String::new());
         Ok(Self { world, host, begun: None, known, found, signer: Signer::new()? })
     }
