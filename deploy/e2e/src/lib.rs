@@ -22,13 +22,7 @@
 //! | `SEAWORTHY_OPERATOR` | the operator to test; default `debug/seaworthy-operator` in the target folder |
 //! | `SEAWORTHY_HOST_PROGRAM` | the static host program; default the one in the target folder |
 //!
-//! ```no_run
-//! # fn main() -> anyhow::Result<()> {
-//! let world = seaworthy_e2e::World::start(2)?;
-//! println!("{}", world.kubectl(["get", "namespaces"])?);
-//! world.host("host-1")?.power_off()?;
-//! # Ok(()) }
-//! ```
+//! `tests/harness.rs` shows what can be done in a world.
 
 mod artefacts;
 mod cache;
@@ -85,7 +79,7 @@ pub use parts::{Controllers, Health, Parts, ensure as ensure_parts, ensure_contr
 pub use power_loss::LossyDisk;
 pub use process::{Process, run_to_end};
 pub use programs::Programs;
-pub use run::{Run, unsupported};
+pub use run::{Run, log_folder, unsupported};
 pub use ssh::SshKey;
 pub use traces::Traces;
 pub use wire::{ask, refusal};

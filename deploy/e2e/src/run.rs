@@ -1,4 +1,4 @@
-//! One run: its id, which is part of every name that others on the machine can see, and its folders.
+//! One run: its folders, and its id, which is part of every name that is visible outside of the run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,9 @@ pub(crate) fn states() -> Result<PathBuf> {
     Ok(cache::folder()?.join("runs"))
 }
 
-fn log_folder() -> PathBuf {
+/// The folder that holds the logs of all runs.
+#[must_use]
+pub fn log_folder() -> PathBuf {
     let set = |name| std::env::var_os(name).map(PathBuf::from);
     set("SEAWORTHY_E2E_LOGS").unwrap_or_else(|| {
         let checkout = parts::home().ancestors().nth(2).unwrap_or(parts::home());

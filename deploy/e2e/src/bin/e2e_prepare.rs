@@ -1,7 +1,9 @@
-//! Makes everything that is slow to make (etcd, Kubernetes, containerd and the rest of a node, the hosts' base image), with
-//! lines of progress: the test runner would hide them. At once when all of it is in the cache.
+//! Makes everything that is slow to make: etcd, Kubernetes, containerd and the rest of a node, and the base image of the hosts.
+//! It prints lines of progress, which the test runner would hide, and ends at once if all of it is in the cache.
 
-use anyhow::Result;
+use std::thread;
+
+use anyhow::{Result, anyhow};
 use seaworthy_e2e::{
     cache_folder, ensure_controllers, ensure_image, ensure_packages, ensure_parts, unsupported,
 };
@@ -11,10 +13,14 @@ fn main() -> Result<()> {
         eprintln!("SKIPPED: {reason}");
         return Ok(());
     }
-    ensure_parts()?;
-    ensure_controllers()?;
-    ensure_packages()?;
-    ensure_image()?;
+    thread::scope(|scope| {
+        // It mostly waits for the network and the disk, while Go needs the processors.
+        let image = scope.spawn(ensure_image);
+        ensure_parts()?;
+        ensure_controllers()?;
+        ensure_packages()?;
+        image.join().map_err(|_| anyhow!("the thread that makes the base image panicked"))?
+    })?;
     eprintln!("real parts are ready in {}", cache_folder()?.display());
     Ok(())
 }

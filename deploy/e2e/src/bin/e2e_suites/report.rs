@@ -1,0 +1,106 @@
+//! What is said at the end: why failures happened, and a list of all suites.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::failure::failures;
+use crate::outcome::Outcome;
+
+/// Failures in their own words, then every suite with its result and time, the longest first.
+pub(crate) fn report(outcomes: &[Outcome], at_once: usize) -> String {
+    let failed = outcomes.iter().filter(|outcome| !outcome.has_passed()).collect::<Vec<_>>();
+    let mut text = failed.iter().map(|outcome| explained(outcome)).collect::<String>();
+    let passed = outcomes.len() - failed.len();
+    let _ = writeln!(text, "\n==== suites: {passed} passed, {} failed, {at_once} at once", failed.len());
+    text + &table(outcomes)
+}
+
+fn explained(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    let found = failures(&outcome.text);
+    if found.is_empty() {
+        let _ = writeln!(text, "\n---- {}: {}", outcome.suite, outcome.verdict());
+    }
+    for failure in found {
+        let _ = writeln!(text, "\n---- {}: {}: {}", outcome.suite, failure.test, outcome.verdict());
+        for line in &failure.words {
+            let _ = writeln!(text, "{line}");
+        }
+        let _ = writeln!(text, "before that:");
+        for line in &failure.before {
+            let _ = writeln!(text, "  | {line}");
+        }
+    }
+    let _ = writeln!(text, "all that it printed: {}", outcome.log.display());
+    text
+}
+
+/// One line per suite: how many of its runs passed, and how long they took.
+fn table(outcomes: &[Outcome]) -> String {
+    let mut suites = BTreeMap::<&str, Vec<&Outcome>>::new();
+    for outcome in outcomes {
+        suites.entry(&outcome.suite).or_default().push(outcome);
+    }
+    let mut rows = suites.into_iter().collect::<Vec<_>>();
+    rows.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.iter().map(|run| run.took).max()));
+    rows.into_iter().map(|(suite, runs)| row(suite, &runs)).collect()
+}
+
+fn row(suite: &str, runs: &[&Outcome]) -> String {
+    let passed = runs.iter().filter(|run| run.has_passed()).count();
+    let mut result = if passed == runs.len() { "passed" } else { "FAILED" }.to_owned();
+    if runs.len() > 1 {
+        let _ = write!(result, " {passed} of {}", runs.len());
+    }
+    let seconds = runs.iter().map(|run| run.took.as_secs());
+    let (least, most) = (seconds.clone().min().unwrap_or(0), seconds.max().unwrap_or(0));
+    let time = if least == most { format!("{most} s") } else { format!("{least} to {most} s") };
+    format!("  {suite:<20} {result:<16} {time:>14}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::outcome::End;
+
+    fn outcome(suite: &str, seconds: u64, text: &str) -> Outcome {
+        let is_ok = text.contains("test result: ok");
+        Outcome {
+            suite: suite.to_owned(),
+            took: Duration::from_secs(seconds),
+            log: format!("/logs/{suite}.log").into(),
+            text: text.to_owned(),
+            end: if is_ok { End::Passed } else { End::Failed("exit status: 101".to_owned()) },
+        }
+    }
+
+    #[test]
+    fn the_report_ends_with_all_suites_and_begins_with_the_failures() {
+        let green = "test one ... ok\ntest result: ok. 1 passed; 0 failed\n";
+        let red = "test two ... \nhalf way\nError: why\nFAILED\ntest result: FAILED. 0 passed; 1 failed\n";
+        let outcomes = [outcome("join", 7, green), outcome("heal", 70, red), outcome("join", 9, green)];
+        let text = report(&outcomes, 4);
+        let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let expected = [
+            "",
+            "---- heal: two: FAILED",
+            "Error: why",
+            "before that:",
+            "| half way",
+            "all that it printed: /logs/heal.log",
+            "",
+            "==== suites: 2 passed, 1 failed, 4 at once",
+            "heal FAILED 70 s",
+            "join passed 2 of 2 7 to 9 s",
+        ];
+        assert_eq!(words.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_program_that_printed_nothing_is_told_by_its_end() {
+        let text = report(&[outcome("join", 1, "")], 1);
+        assert!(text.starts_with("\n---- join: FAILED: exit status: 101\nall that"), "{text}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Which suites there are, and in which order they start.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use serde_json::Value;
+
+/// Those that take minutes. They start first, so that none of them runs alone at the end.
+const LONGEST_FIRST: [&str; 9] = [
+    "storms",
+    "operator_killed",
+    "heal",
+    "upgrade",
+    "drains",
+    "conformance_host",
+    "life_of_a_service",
+    "join",
+    "interruptions",
+];
+
+/// What the tests inside the library are called here.
+const LIBRARY: &str = "library";
+
+/// A test program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Suite {
+    pub(crate) name: String,
+    pub(crate) program: PathBuf,
+}
+
+/// The suites of this crate among what cargo says it has built, in the order in which they are to start.
+pub(crate) fn built(messages: &str) -> Vec<Suite> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let mut suites = messages.lines().filter_map(|line| suite(line, &own)).collect::<Vec<_>>();
+    suites.sort_by_key(|suite| (place(&suite.name), suite.name.clone()));
+    suites
+}
+
+/// Those that were asked for, or all.
+pub(crate) fn chosen(mut suites: Vec<Suite>, only: &[String]) -> Result<Vec<Suite>> {
+    if let Some(unknown) = only.iter().find(|name| !suites.iter().any(|suite| suite.name == **name)) {
+        let known = suites.iter().map(|suite| suite.name.as_str()).collect::<Vec<_>>().join(" ");
+        bail!("there is no suite {unknown}; these were built: {known}");
+    }
+    suites.retain(|suite| only.is_empty() || only.contains(&suite.name));
+    if suites.is_empty() {
+        bail!("no suite was built");
+    }
+    Ok(suites)
+}
+
+fn suite(message: &str, manifest: &Path) -> Option<Suite> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    let is_ours = message["manifest_path"].as_str().map(Path::new) == Some(manifest);
+    let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
+    if !is_ours || !is_test {
+        return None;
+    }
+    let is_library = message["target"]["kind"] == serde_json::json!(["lib"]);
+    let name = if is_library { LIBRARY } else { message["target"]["name"].as_str()? };
+    Some(Suite { name: name.to_owned(), program: message["executable"].as_str()?.into() })
+}
+
+fn place(name: &str) -> usize {
+    LONGEST_FIRST.iter().position(|long| *long == name).unwrap_or(LONGEST_FIRST.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(kind: &str, name: &str, is_test: bool) -> String {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        json!({
+            "reason": "compiler-artifact",
+            "manifest_path": manifest,
+            "target": {"kind": [kind], "name": name},
+            "profile": {"test": is_test},
+            "executable": format!("/target/{name}-1"),
+        })
+        .to_string()
+    }
+
+    #[test]
+    fn the_test_programs_of_this_crate_are_suites_and_long_ones_start_first() {
+        let of_others = message("test", "tidy", true).replace("deploy/e2e", "core/check");
+        let messages = [
+            "not JSON".to_owned(),
+            message("bin", "e2e-up", false),
+            message("test", "cleanup", true),
+            message("lib", "seaworthy_e2e", true),
+            of_others,
+            message("test", "storms", true),
+        ];
+        let suites = built(&messages.join("\n"));
+        let names = suites.iter().map(|suite| suite.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(names, ["storms", "cleanup", "library"]);
+        assert_eq!(suites[0].program, Path::new("/target/storms-1"));
+    }
+
+    #[test]
+    fn a_suite_that_does_not_exist_is_named_with_those_that_do() {
+        let suites = built(&message("test", "cleanup", true));
+        assert_eq!(chosen(suites.clone(), &[]).unwrap(), suites);
+        assert_eq!(chosen(suites.clone(), &["cleanup".to_owned()]).unwrap(), suites);
+        let error = chosen(suites, &["clean".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("no suite clean;") && error.ends_with("built: cleanup"), "{error}");
+        assert!(chosen(Vec::new(), &[]).is_err());
+    }
+
+    #[test]
+    fn the_long_suites_exist() {
+        for name in LONGEST_FIRST {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(format!("{name}.rs"));
+            assert!(file.is_file(), "{}", file.display());
+        }
+    }
+}
