@@ -281,6 +281,14 @@ impl Host {
         Ok(self.read("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
     }
 
+    /// Waits until its systemd has started everything that belongs to the boot.
+    ///
+    /// # Errors
+    /// It is off.
+    pub fn settle(&self) -> Result<()> {
+        self.sh("systemctl is-system-running --wait || true").map(drop)
+    }
+
     fn chassis(&self) -> MutexGuard<'_, Chassis> {
         self.chassis.lock().unwrap_or_else(PoisonError::into_inner)
     }

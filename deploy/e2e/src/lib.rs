@@ -81,7 +81,7 @@ pub use process::{Process, run_to_end};
 pub use programs::Programs;
 pub use run::{Run, log_folder, unsupported};
 pub use ssh::SshKey;
-pub use traces::Traces;
+pub use traces::{Bare, Traces};
 pub use wire::{ask, refusal};
 pub use workload::{VERSION as WORKLOAD_VERSION, Workload};
 pub use world::{World, scenario, scenario_for};

@@ -1,17 +1,22 @@
-//! Everything on a host that software leaves traces in, in a form that can be compared.
+//! What software leaves on a host: files, units, mounts, interfaces, rules, processes. To compare two moments.
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
+use crate::deadline::eventually;
 use crate::host::Host;
 use crate::process::run_to_end;
+use crate::world::World;
 
-/// Prints one trace per line, each after the word for its kind, once the host has booted. Left out is what changes by itself: logs, what systemd
-/// and sshd keep about sessions and boots, and the short-lived processes of a look at the host.
+/// How long what is about to end may take: a process, a unit, a mount. What is there after that was left behind.
+const GONE_WITHIN: Duration = Duration::from_secs(30);
+
+/// Prints one trace per line, each after the word for its kind. Left out is what changes by itself: logs, what systemd and
+/// sshd keep about sessions and boots, and the short-lived processes of a look at the host.
 const PRINT: &str = r#"
-systemctl is-system-running --wait >/dev/null
 find / /var/lib -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run/systemd -o -path /var/log/journal \
     -o -path /run/log -o -path /run/udev -o -path /run/user -o -path /var/lib/systemd -o -path '/tmp/systemd-private-*' \
     -o -path '/var/tmp/systemd-private-*' -o -path /var/cache \) -prune -o -printf 'file %p %l\n'
@@ -41,6 +46,7 @@ impl Traces {
     /// # Errors
     /// It does not answer.
     pub fn of(host: &Host) -> Result<Self> {
+        host.settle()?;
         let text = run_to_end(host.command("bash")?.args(["-c", PRINT]))?;
         Ok(Self(text.lines().map(|line| line.trim_end().to_owned()).collect()))
     }
@@ -68,6 +74,43 @@ impl Traces {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// What a host is like before anybody does anything to it.
+///
+/// The host's own system leaves traces too, and not all of them before the first look: some services wait for the end of the
+/// boot, and timers start others. So a second host of the same image stands by, to which nobody does anything. What appears
+/// on both comes from the system itself.
+#[derive(Debug)]
+pub struct Bare {
+    before: Traces,
+    witness: Host,
+}
+
+impl Bare {
+    /// Looks at a host, and boots the witness.
+    ///
+    /// # Errors
+    /// One of the two does not answer.
+    pub fn look(world: &World, host: &Host) -> Result<Self> {
+        let witness = world.witness()?;
+        Ok(Self { before: Traces::of(host)?, witness })
+    }
+
+    /// Waits until a host is bare again, but for traces that begin with one of these words.
+    ///
+    /// # Errors
+    /// Something was left behind; the error lists it.
+    pub fn is_again(&self, host: &Host, but: &[&str]) -> Result<()> {
+        eventually(format!("that {} is bare", host.name()), GONE_WITHIN, || {
+            let now = Traces::of(host)?.without(but);
+            let by_itself = Traces::of(&self.witness)?;
+            let left = now.since(&self.before).into_iter().filter(|trace| !by_itself.0.contains(*trace));
+            let left = left.collect::<Vec<_>>();
+            ensure!(left.is_empty(), "left behind on {}: {left:#?}", host.name());
+            Ok(())
+        })
     }
 }
 

@@ -4,9 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use seaworthy_e2e::{
-    Fleet, Host, Nodes, PATIENCE, Purpose, Traces, Workload, eventually, nodes, scenario_for,
-};
+use seaworthy_e2e::{Bare, Fleet, Host, Nodes, PATIENCE, Purpose, Workload, eventually, nodes, scenario_for};
 
 /// What stays on a host that was released: the program's own folder, with what it remembers of its orders.
 const REMEMBERED: [&str; 1] = ["file /opt/seaworthy"];
@@ -14,7 +12,7 @@ const REMEMBERED: [&str; 1] = ["file /opt/seaworthy"];
 #[test]
 fn bare_hosts_become_ready_nodes_and_one_becomes_bare_again() -> Result<()> {
     scenario_for(Purpose::Nodes, 3, |world| {
-        let bare = Traces::of(world.host("host-3")?)?;
+        let bare = Bare::look(world, world.host("host-3")?)?;
         let mut fleet = Fleet::start(world)?;
         // So that the second operator looks at every host soon.
         let nodes = fleet.scene("kubectl apply of components, defaults and three Machines", |fleet| {
@@ -58,7 +56,7 @@ fn second_operator(fleet: &mut Fleet<'_>, nodes: &Nodes) -> Result<()> {
     Ok(())
 }
 
-fn leave(fleet: &mut Fleet<'_>, bare: &Traces) -> Result<()> {
+fn leave(fleet: &mut Fleet<'_>, bare: &Bare) -> Result<()> {
     let (world, start) = (fleet.world(), Instant::now());
     let untouched = nodes::starts(world)?;
     world.kubectl(["delete", "machine", "host-3", "--timeout=240s"])?;
@@ -69,11 +67,13 @@ fn leave(fleet: &mut Fleet<'_>, bare: &Traces) -> Result<()> {
     ensure!(calls.contains("/eviction"), "no pod was evicted");
     world.kubectl(["rollout", "status", "deployment/web", "--timeout=120s"])?;
     let on = "jsonpath={range .items[*]}{.spec.nodeName} {.status.phase}{\"\\n\"}{end}";
-    let pods = world.kubectl(["get", "pods", "-l", "app=web", "-o", on])?;
     let elsewhere = |pod: &str| pod == "host-1 Running" || pod == "host-2 Running";
-    ensure!(pods.lines().count() == 3 && pods.lines().all(elsewhere), "{pods}");
-    let after = Traces::of(world.host("host-3")?)?.without(&REMEMBERED);
-    ensure!(after.since(bare).is_empty(), "left behind on host-3: {:#?}", after.since(bare));
+    fleet.eventually("three pods elsewhere", || {
+        let pods = world.kubectl(["get", "pods", "-l", "app=web", "-o", on])?;
+        ensure!(pods.lines().count() == 3 && pods.lines().all(elsewhere), "{pods}");
+        Ok(())
+    })?;
+    bare.is_again(world.host("host-3")?, &REMEMBERED)?;
     let now = nodes::starts(world)?;
     for host in ["host-1", "host-2"] {
         ensure!(untouched.get(host) == now.get(host), "{host} was touched: {untouched:#?} {now:#?}");

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{
-    Component, Host, PATIENCE, Purpose, Traces, WORKLOAD_VERSION, Workload, World, components, eventually,
-    oci, scenario_for,
+    Bare, Component, Host, PATIENCE, Purpose, WORKLOAD_VERSION, Workload, World, components, eventually, oci,
+    scenario_for,
 };
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn hosts_become_nodes_whose_pods_answer_come_back_after_a_power_cut_and_leave_no
         nobody_approves(world)?;
         let rbac = components::folder().join("rbac.yaml");
         world.kubectl(["apply", "-f", rbac.to_str().context("path")?])?;
-        let bare = Traces::of(world.host("host-1")?)?;
+        let bare = Bare::look(world, world.host("host-1")?)?;
         for host in world.hosts() {
             let start = Instant::now();
             join(world, host)?;
@@ -43,9 +43,7 @@ fn hosts_become_nodes_whose_pods_answer_come_back_after_a_power_cut_and_leave_no
         eprintln!("everything answers {:.1?} after the boot of host-1", start.elapsed());
 
         leave(host)?;
-        let after = Traces::of(host)?;
-        ensure!(after.since(&bare).is_empty(), "left behind on host-1: {:#?}", after.since(&bare));
-        Ok(())
+        bare.is_again(host, &[])
     })
 }
 
