@@ -1,4 +1,4 @@
-//! A world in which the project itself runs: its CRDs, its operator, and versions of a small service to be installed.
+//! A world in which the project itself runs: its CRDs, its operator, and versions of a small service that it installs.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -25,6 +25,9 @@ const KUBECTL_PAUSE: Duration = Duration::from_millis(200);
 
 /// Where the operator answers /readyz, inside the namespace of the control plane.
 const OPERATOR_PORT: u16 = 8080;
+
+/// What the project's CRDs define.
+const KINDS: [&str; 3] = ["Machine", "MachineComponent", "ClusterPackageVersion"];
 
 /// How fast the operator works here. What is minutes and hours in production is seconds.
 const PACE: [&str; 12] = [
@@ -337,7 +340,7 @@ impl<'w> Fleet<'w> {
     }
 }
 
-/// Applies the project's CRDs and waits until the API server serves them.
+/// Applies the project's CRDs and waits until the API server serves them, and says so to those who ask what there is.
 ///
 /// # Errors
 /// They are refused.
@@ -345,7 +348,15 @@ pub fn apply_crds(world: &World) -> Result<()> {
     let folder = parts::home().join("../crds");
     let folder = path(&folder)?;
     world.kubectl(["apply", "--server-side", "-f", folder])?;
-    world.kubectl(["wait", "--for=condition=Established", "--timeout=120s", "-f", folder]).map(drop)
+    world.kubectl(["wait", "--for=condition=Established", "--timeout=120s", "-f", folder])?;
+    eventually_every(KUBECTL_PAUSE, "the project's kinds", PATIENCE, || {
+        let group = format!("/apis/{}", manifests::API_VERSION);
+        let served: Value = serde_json::from_str(&world.kubectl(["get", "--raw", &group])?)?;
+        let kinds = served["resources"].as_array().into_iter().flatten().map(|resource| &resource["kind"]);
+        let kinds = kinds.filter_map(Value::as_str).collect::<Vec<_>>();
+        ensure!(KINDS.iter().all(|kind| kinds.contains(kind)), "only {kinds:?}");
+        Ok(())
+    })
 }
 
 /// A condition of an object.

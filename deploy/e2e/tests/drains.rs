@@ -1,4 +1,4 @@
-//! Nodes are emptied before work that their pods would not outlive; a PodDisruptionBudget is waited for, and named.
+//! Nodes are drained before changes that their pods would not survive. A PodDisruptionBudget is respected, and named in the status.
 
 use std::time::Instant;
 
@@ -84,14 +84,17 @@ fn waits(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
     for host in world.hosts().filter(|host| host.name() != HELD) {
         nodes.is_in_order(fleet, host)?;
         fleet.note(&format!("{}: drained, upgraded and Ready after {:.1?}", host.name(), start.elapsed()))?;
-        ensure!(!is_cordoned(fleet, host.name())?, "{} is still cordoned", host.name());
+        takes_pods(fleet, host.name())?;
     }
     let words = fleet.await_condition(("machine", HELD), ["Ready", "False", "DisruptionBudget"])?;
     fleet.note(&format!("{HELD}: {words}"))?;
     ensure!(words.contains(&format!("budget {PRECIOUS}")), "it does not name the budget: {words}");
     ensure!(words.contains(&format!("pod default/{PRECIOUS}-")), "it does not name the pod: {words}");
-    let table = world.kubectl(["get", "machine", HELD])?;
-    ensure!(table.contains("DisruptionBudget"), "{table}");
+    fleet.eventually("the reason in the table", || {
+        let table = world.kubectl(["get", "machine", HELD])?;
+        ensure!(table.contains("DisruptionBudget"), "{table}");
+        Ok(())
+    })?;
     ensure!(is_cordoned(fleet, HELD)?, "{HELD} takes pods while it is drained");
     let pods = pods_on(world, HELD)?;
     ensure!(pods.iter().any(|pod| pod.starts_with(PRECIOUS)), "the pod was lost: {pods:?}");
@@ -102,7 +105,7 @@ fn lifted(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<()> {
     let (world, start) = (fleet.world(), Instant::now());
     world.kubectl(["delete", "poddisruptionbudget", PRECIOUS])?;
     nodes.are_in_order(fleet)?;
-    ensure!(!is_cordoned(fleet, HELD)?, "{HELD} is still cordoned");
+    takes_pods(fleet, HELD)?;
     fleet.note(&format!(
         "{HELD}: drained, upgraded and Ready {:.1?} after the budget was lifted",
         start.elapsed()
@@ -121,7 +124,7 @@ fn rebooted(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
     nodes.are_in_order(fleet)?;
     for ((host, before), after) in world.hosts().zip(before).zip(boots()?) {
         ensure!(before != after, "{} was not started anew", host.name());
-        ensure!(!is_cordoned(fleet, host.name())?, "{} is still cordoned", host.name());
+        takes_pods(fleet, host.name())?;
         let last = host.operations()?.pop().context("no operation")?;
         ensure!(last.has_succeeded() && last.count("rebooted") == 1, "{}", last.summary());
     }
@@ -153,6 +156,14 @@ fn labelled(fleet: &Fleet<'_>) -> Result<()> {
     has("what somebody took away", &json!("front"), true)?;
     want(json!({"nodeLabels": null, "nodeTaints": null}))?;
     has("nothing of the Machine's", &Value::Null, false)
+}
+
+/// Waits until a node takes pods again, which it does a moment after its work is done.
+fn takes_pods(fleet: &Fleet<'_>, node: &str) -> Result<()> {
+    fleet.eventually(&format!("that {node} takes pods"), || {
+        ensure!(!is_cordoned(fleet, node)?, "{node} is still cordoned");
+        Ok(())
+    })
 }
 
 fn is_cordoned(fleet: &Fleet<'_>, node: &str) -> Result<bool> {

@@ -1,4 +1,4 @@
-//! A host loses its power, or the operator its connections, in the middle of an installation.
+//! During an installation a host loses its power, or the operator loses its connections.
 
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{Fleet, Health, Host, Operation, PATIENCE, Pace, eventually, overlapping, scenario};
@@ -84,7 +84,8 @@ fn cut(fleet: &mut Fleet<'_>) -> Result<()> {
     }
     let operator = world.control_plane().endpoint();
     operator.cut()?;
-    world.host("host-1")?.sh("pkill --signal KILL --full 'sshd: [r]oot'")?;
+    // On a slow machine the operator may have given up the session already, which comes to the same.
+    world.host("host-1")?.sh("pkill --signal KILL --full 'sshd: [r]oot' || test $? -eq 1")?;
     world.artefacts().set_pace(Pace::Full)?;
     for host in world.hosts() {
         eventually(format!("the end on {}", host.name()), PATIENCE, || {

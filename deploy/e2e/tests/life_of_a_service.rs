@@ -74,7 +74,8 @@ fn repair(fleet: &mut Fleet<'_>) -> Result<()> {
     other.sh(
         "sed -i s/ahoy/tampered/ /opt/seaworthy/current/webd/etc/webd.conf && systemctl restart webd.service",
     )?;
-    ensure!(current(one)? != before_one && current(other)? != before_other);
+    // The operator may see the damage at once, and repair it before anybody else has looked. That there was damage shows in
+    // the journals: it takes an operation to repair it.
     for (host, before) in [(one, &before_one), (other, &before_other)] {
         eventually(format!("repair of {}", host.name()), PATIENCE, || {
             let operations = host.operations()?;

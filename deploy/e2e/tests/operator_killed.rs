@@ -49,13 +49,15 @@ fn the_next_operator_finishes_and_installs_nothing_twice() -> Result<()> {
     })
 }
 
-fn kills(fleet: &mut Fleet<'_>, span: Duration, moments: &mut Moments) -> Result<()> {
+fn kills(fleet: &mut Fleet<'_>, mut span: Duration, moments: &mut Moments) -> Result<()> {
     let mut hits = BTreeMap::<Hit, usize>::new();
     for round in 1..=ROUNDS_MAX {
         let moment = span.mul_f64(moments.draw());
         let hit = kill_once(fleet, round, moment).with_context(|| format!("round {round}, {moments}"))?;
         fleet.note(&format!("round {round}: killed {moment:.0?} after the order: {hit:?}"))?;
         *hits.entry(hit).or_default() += 1;
+        // It depends on what else the machine does.
+        span = length_of_the_last_operation(fleet)?;
         if hits.get(&Hit::Middle) == Some(&KILLS) {
             return fleet.note(&format!("kills: {hits:?}"));
         }

@@ -1,4 +1,4 @@
-//! What must not touch a host does not, and says why.
+//! Machines that cannot work do not change their host, and their status says why.
 
 use anyhow::{Result, ensure};
 use seaworthy_e2e::{Fleet, Health, Listing, manifests, scenario};
@@ -27,6 +27,7 @@ fn what_cannot_work_changes_nothing_and_says_why() -> Result<()> {
 
 fn no_contact(fleet: &mut Fleet<'_>) -> Result<()> {
     let host = fleet.world().host("host-1")?;
+    host.settle()?;
     let before = Listing::of(host, &PLACES, &[])?;
     let another_key = fleet.world().ssh_key().public();
     let faults: [(&str, &str, Value, &str); 3] = [

@@ -1,5 +1,5 @@
-//! Versions that must not be together are refused with a reason before anything is touched, and what can be reached is
-//! reached in the order that the rules leave.
+//! Versions that must not be combined are refused with a reason before anything is changed. Where the rules allow one order of
+//! changes, the operator finds it.
 
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{Fleet, Health, Host, Listing, manifests, scenario};
@@ -50,6 +50,7 @@ fn what_breaks_a_rule_is_refused_before_anything_is_touched() -> Result<()> {
         ]);
         webd(&fleet, "1.1.0", &modern)?;
         webd(&fleet, "1.2.0", &json!([{"component": "kube-apiserver", "atLeast": "1.99.0"}]))?;
+        world.host("host-1")?.settle()?;
         let mut machine = manifests::machine("host-1", world.host("host-1")?);
         machine["spec"]["components"] = components("1.0.0", "1.0.0");
         fleet.apply(&machine)?;
