@@ -1,4 +1,4 @@
-//! Clients that ask all the time, and count how often they got no answer.
+//! Clients that send requests all the time, and count those that fail.
 
 use std::fs;
 use std::net::Ipv4Addr;

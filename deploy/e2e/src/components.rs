@@ -1,4 +1,4 @@
-//! The MachineComponents of `deploy/components`, with what people put in: where the archives are, and their digests.
+//! The MachineComponents of `deploy/components`, with the URLs and digests of the archives filled in.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a host did: its journals, read without any code of the program that wrote them.
+//! The journals of a host say what it did. They are parsed here without any code of the program that writes them.
 
 use std::collections::BTreeMap;
 

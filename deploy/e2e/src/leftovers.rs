@@ -1,4 +1,4 @@
-//! Removal of what runs left behind whose process was killed.
+//! Removes what is left of runs whose process was killed.
 
 use std::collections::BTreeSet;
 use std::fs;

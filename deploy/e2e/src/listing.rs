@@ -1,4 +1,4 @@
-//! What is on a host, in a form that can be compared.
+//! Files of a host with permissions, owners and digests, to compare two moments.
 
 use std::collections::BTreeSet;
 use std::fmt;

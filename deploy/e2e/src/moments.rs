@@ -1,4 +1,4 @@
-//! Random moments that can be had again.
+//! Random moments, reproducible from a seed.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -37,7 +37,7 @@ impl Moments {
 }
 
 impl fmt::Display for Moments {
-    /// What a person needs to have the same moments again.
+    /// The seed, and how to repeat the same moments.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seed = self.seed;
         write!(f, "seed of the moments: {seed} (SEAWORTHY_E2E_SEED={seed} repeats them)")

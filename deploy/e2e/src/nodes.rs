@@ -1,4 +1,4 @@
-//! Hosts that the operator makes nodes: with the components of `deploy/components`, in whichever versions a test wants.
+//! Hosts that the operator turns into nodes, with the components of `deploy/components` in the versions that a test asks for.
 
 use std::collections::BTreeMap;
 use std::thread;

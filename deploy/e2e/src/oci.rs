@@ -1,4 +1,4 @@
-//! Container images of one static program, as archives in OCI layout: there is no registry here.
+//! Container images of one static program, as archives in OCI layout, because there is no registry here.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The software that makes a host a node, in the form in which its projects publish it.
+//! The software of a node (kubelet, containerd, ...), in the form in which its projects publish it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A disk whose power can be cut: what was not synced is lost.
+//! A disk that loses what was not synced when its power is cut.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::process::run_to_end;
 /// that moment leaves: synced data is there, the rest is not, and mounting the copy replays the journal as after a
 /// crash. The file system never writes on its own (no commit for an hour), which is harsher than a real disk's 5 s.
 ///
-/// Who copies while somebody writes gets a mixture of moments that no disk ever had: stop the writers first.
+/// Stop all writers before a copy. Otherwise the copy mixes moments, and no disk ever had that content.
 #[derive(Debug)]
 pub struct LossyDisk {
     image: PathBuf,

@@ -1,5 +1,5 @@
-//! The project's own programs that run in a world. They are built before, not here: a test that compiles the
-//! operator would take minutes nobody can explain.
+//! The project's own programs that run in a world. They must be built before: compiling the operator takes minutes, and a test
+//! should not.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! SSH keys, and the OpenSSH client as a witness that is independent of ours.
+//! SSH keys, and connections with OpenSSH, which share no code with the SSH client of the operator.
 
 use std::fs;
 use std::path::{Path, PathBuf};

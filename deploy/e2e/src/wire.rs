@@ -1,5 +1,5 @@
-//! Orders to a host past the operator, as an operator would send them that was forgotten somewhere: written by hand, so
-//! that the protocol has a witness that is independent of the code which speaks it.
+//! Sends orders to a host without the operator, as a forgotten second operator would. The frames are written by hand, so that
+//! the tests do not share code with what they test.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Pods behind a Service, one on each host: what nodes are for.
+//! A Deployment with a pod on each host, and its Service.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The store and the API server die in the middle of an upgrade, and come back.
+//! etcd and the API server are killed during an upgrade, and restarted.
 
 use anyhow::{Result, bail, ensure};
 use seaworthy_e2e::{Fleet, Health, Operation, PATIENCE, Pace, eventually, overlapping, scenario};

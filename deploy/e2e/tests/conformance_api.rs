@@ -1,4 +1,4 @@
-//! The modelled API server and the real one, asked the same: the answers must be the same.
+//! The modelled API server and the real one must answer the same calls alike.
 
 use std::time::Instant;
 

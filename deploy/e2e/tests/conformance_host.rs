@@ -1,4 +1,4 @@
-//! The modelled host and a real one, ordered the same: what comes of it must be the same.
+//! The modelled host and a real one must carry out the same orders alike.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! One operator at a time: a newer one takes over, an older one is refused, and a forgotten Lease stops everything.
+//! Only one operator acts: a newer one takes over, hosts refuse an older one, and a deleted Lease stops everything.
 
 use std::net::Ipv4Addr;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Certificate requests that are not what they should be stay unapproved on a real API server, and an Event says why.
+//! The operator does not approve invalid certificate requests, and an Event says why. With a real API server.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! An operator that finds its API server as a pod finds its own: by its service account's token, and nothing else.
+//! An operator that reaches its API server as a pod does: with the token of its service account, and nothing else.
 
 use std::fs;
 use std::net::Ipv4Addr;

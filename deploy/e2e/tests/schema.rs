@@ -1,4 +1,4 @@
-//! What a real API server says about our kinds: it refuses bad fields by name, and explains good ones.
+//! A real API server refuses bad fields of our kinds and names them, and `kubectl explain` describes every field.
 
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{PATIENCE, World, apply_crds, eventually, scenario};

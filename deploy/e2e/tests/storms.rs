@@ -1,5 +1,5 @@
-//! Real nodes are upgraded while the operator is killed again and again, the API server is away for minutes, and the store
-//! restarts and forgets its history.
+//! Real nodes are upgraded while the operator is killed again and again, the API server is down for minutes, and etcd restarts
+//! and loses its history.
 
 use std::collections::BTreeSet;
 use std::fs;

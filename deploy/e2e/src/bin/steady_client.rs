@@ -1,4 +1,4 @@
-//! Asks for `http://ADDRESS:PORT/PATH` all the time, each time over a new connection, and writes down what came of it:
+//! Requests `http://ADDRESS:PORT/PATH` all the time, each time over a new connection, and records the results:
 //! `steady-client ADDRESS:PORT PATH RECORD`.
 //!
 //! Each request becomes one line of the record: milliseconds since the Unix epoch, and `ok` or what went wrong.

@@ -1,6 +1,7 @@
-//! Which calls the operator makes. Each must occur in the script, or the model was never held against it.
+//! Which calls the operator makes. Each must occur in the script. Otherwise the model was never compared with the real API server
+//! for that call.
 //!
-//! The real API server writes them down (its audit log). A call counts by its shape: method, resource, whether it names an
+//! The audit log of the real API server contains them. A call counts by its shape: method, resource, whether it names an
 //! object, subresource, parameters, and what a patch is. That our patches say `application/merge-patch+json`, which the
 //! audit log does not tell, is checked where requests are made, in `core/api`.
 

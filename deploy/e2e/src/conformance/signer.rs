@@ -1,4 +1,4 @@
-//! A signer that signs whatever it is asked to: what the host makes of that is the question.
+//! A signer that signs every request. The tests check what the host does with the result.
 
 use anyhow::{Context, Result};
 use rcgen::{

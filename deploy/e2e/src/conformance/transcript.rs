@@ -1,4 +1,4 @@
-//! What was answered, without what differs between any two runs: uids and versions are ordinals, times are times.
+//! Answers without what differs between any two runs: uids and versions become ordinals, times become placeholders.
 
 use std::collections::BTreeMap;
 
