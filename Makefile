@@ -8,12 +8,16 @@ STEP     := .ci/step
 TRIPLE    = $(shell rustc -vV | sed -n 's/^host: //p')
 HOST      = $(TARGET)/$(TRIPLE)/release/seaworthy-host
 OPERATOR := $(TARGET)/debug/seaworthy-operator
+# What cargo says it has built.
+BUILT    := $(TARGET)/tests.json
 TOOLS    := $(TARGET)/tools
 # The runner has to be of the version of the library.
 GUNGRAUN  = $(shell sed -n '/^name = "gungraun"$$/{n;s/^version = "\(.*\)"$$/\1/p;}' Cargo.lock)
 # The features that change what is compiled; the rest of a crate's features are on by default.
 FEATURES := --features seaworthy-api/crd
-export STEPS := $(TARGET)/steps
+# What is tested without optimisation. Cargo chooses the features of libraries by the packages that are named: steps that name
+# the same ones share what is built.
+TESTED   := --workspace --exclude seaworthy-scenarios --exclude seaworthy-benches $(FEATURES)
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
@@ -38,9 +42,7 @@ install: ## Install `seaworthy`, optimised as a whole: a tenth faster, and slowe
 .PHONY: test
 test: ## Everything: lints, tidy, unit tests, scenarios, and the real part (root, Linux, Go)
 	@.ci/requirements test
-	@mkdir -p $(TARGET) && : > $(STEPS)
-	@$(MAKE) --no-print-directory lint tidy unit scenarios real
-	@echo && echo "everything passed:" && cat $(STEPS)
+	@.ci/all $(TARGET)/steps
 
 ##@ While working
 
@@ -50,19 +52,29 @@ check: ## The quick local gate: format, lints, documentation, unit tests
 	@$(MAKE) --no-print-directory lint tidy unit
 
 .PHONY: lint
-lint: ## Format, lints, documentation: everything that needs no test to run
+lint: format lints documentation ## Format, lints, documentation: everything that needs no test to run
+
+.PHONY: format
+format:
 	@$(STEP) "format" cargo fmt --all --check
+
+.PHONY: lints
+lints:
 	@$(STEP) "lints" cargo clippy --locked --workspace --all-targets $(FEATURES) -- -D warnings
-	@$(STEP) "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps $(FEATURES)
+
+# With `--examples` cargo chooses the same features as for the lints, and does not check the libraries again.
+.PHONY: documentation
+documentation:
+	@$(STEP) "documentation" env RUSTDOCFLAGS="-D warnings" \
+		cargo doc --locked --workspace --no-deps --lib --bins --examples $(FEATURES)
 
 .PHONY: unit
 unit: ## Unit tests of every crate
-	@$(STEP) "unit tests" cargo test --locked --workspace $(FEATURES) \
-		--exclude seaworthy-scenarios --exclude seaworthy-e2e --exclude seaworthy-benches
+	@$(STEP) "unit tests" cargo test --locked --no-fail-fast $(TESTED) --exclude seaworthy-e2e
 
 .PHONY: scenarios
 scenarios: ## Every scenario file
-	@$(STEP) "scenarios" cargo test --locked --release --package seaworthy-scenarios
+	@$(STEP) "scenarios" cargo test --locked --no-fail-fast --release --package seaworthy-scenarios
 
 # Scenarios in which machines become Nodes, are drained, or have components that need one another.
 NODE_STORIES = $(shell grep -lE 'nodeIdentity|disruption|requires|dependsOn' scenarios/fast/*.yaml)
@@ -90,7 +102,7 @@ mutants: ## Random mutants of the engine, and who finds each: swarm, scenario fi
 
 .PHONY: tidy
 tidy: ## The house rules; prints the longest files and functions
-	@$(STEP) "tidy" cargo test --locked --package seaworthy-check --test tidy
+	@$(STEP) "tidy" cargo test --locked $(TESTED) --test tidy
 
 .PHONY: bench
 bench: ## Benchmarks of observe, reconcile and the simulated upgrade
@@ -121,9 +133,21 @@ crds: ## Write deploy/crds from the types in core/api
 ##@ The real part: a real API server, real hosts, real SSH
 
 .PHONY: real
-real: programs ## Its tests
-	@$(STEP) "real parts" cargo run --locked --package seaworthy-e2e --bin e2e-prepare
-	@$(STEP) "real API server, real hosts" env $(PROGRAMS) cargo test --locked --package seaworthy-e2e -- --test-threads=1 --nocapture
+real: programs tests parts suites ## Its tests; SUITES="join heal" chooses, TIMES=10 repeats
+
+# Every test program, and the programs that the real part needs beside them.
+.PHONY: tests
+tests:
+	@mkdir -p $(TARGET)
+	@$(STEP) "test programs" sh -c 'cargo test --locked $(TESTED) --no-run --message-format=json-render-diagnostics >$(BUILT)'
+
+.PHONY: parts
+parts:
+	@$(STEP) "real parts" $(TARGET)/debug/e2e-prepare
+
+.PHONY: suites
+suites:
+	@$(STEP) "real suites" env $(PROGRAMS) $(TARGET)/debug/e2e-suites --built $(BUILT) --times $(or $(TIMES),1) $(SUITES)
 
 .PHONY: e2e-up
 e2e-up: ## Start it to play in; Ctrl-C removes it
@@ -132,9 +156,15 @@ e2e-up: ## Start it to play in; Ctrl-C removes it
 	env $(PROGRAMS) cargo run --locked --package seaworthy-e2e --bin e2e-up
 
 .PHONY: programs
-programs: ## Build the operator and the static host program
+programs: host-program operator ## Build the operator and the static host program
+
+.PHONY: host-program
+host-program:
 	@$(STEP) "static host program" env RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" \
 		cargo build --locked --release --package seaworthy-host --target $(TRIPLE)
+
+.PHONY: operator
+operator:
 	@$(STEP) "operator" cargo build --locked --package seaworthy-operator
 
 PROGRAMS = SEAWORTHY_HOST_PROGRAM=$(abspath $(HOST)) SEAWORTHY_OPERATOR=$(abspath $(OPERATOR))
