@@ -67,7 +67,7 @@ impl Contents {
     pub(crate) fn request(&mut self, at: Timestamp, process: u32, action: &Action, request: &Request) {
         let http = request.http(MANAGER);
         let head = format!("{} {} {}", http.method, http.path, http.content_type);
-        self.message(at, process, action, &head, &http.body.to_string());
+        self.message((at, process), action, (&head, &http.body.to_string()));
     }
 
     /// An order to a host. One that cannot be rendered is noted with the reason.
@@ -76,10 +76,10 @@ impl Contents {
             Ok(request) => serde_json::to_string(&request).unwrap_or_else(|error| error.to_string()),
             Err(error) => error.to_string(),
         };
-        self.message(at, process, action, &format!("{:?}", action.target), &body);
+        self.message((at, process), action, (&format!("{:?}", action.target), &body));
     }
 
-    fn message(&mut self, at: Timestamp, process: u32, action: &Action, head: &str, body: &str) {
+    fn message(&mut self, (at, process): (Timestamp, u32), action: &Action, (head, body): (&str, &str)) {
         self.messages += 1;
         let (id, deadline) = (action.id.0, action.deadline.0);
         self.hash.record(&[u64::from(process), at.0, id, deadline, word(head), word(body)]);

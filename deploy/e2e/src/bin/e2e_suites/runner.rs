@@ -65,8 +65,8 @@ impl Runner {
         thread::scope(|scope| {
             let workers = (0..self.at_once).map(|_| scope.spawn(|| self.work(&jobs, &outcomes)));
             let workers = workers.collect::<Vec<_>>();
-            let joined = workers.into_iter().map(|worker| worker.join());
-            joined.map(|worker| worker.map_err(|_| anyhow!("a thread panicked"))?).collect::<Result<()>>()
+            let mut joined = workers.into_iter().map(|worker| worker.join());
+            joined.try_for_each(|worker| worker.map_err(|_| anyhow!("a thread panicked"))?)
         })?;
         Ok(outcomes.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
