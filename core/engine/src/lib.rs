@@ -6,16 +6,9 @@
 
 extern crate alloc;
 
-mod attributes;
-mod budget;
-mod by_subject;
-mod controllers;
-mod draft;
-mod queue;
-mod rank;
-mod resolution;
-mod skew;
-mod timers;
+mod domains;
+mod rows;
+mod runtime;
 mod world;
 
 use alloc::boxed::Box;
@@ -29,16 +22,23 @@ use seaworthy_model::id::MachineId;
 use seaworthy_model::report::{Blocked, Report, Subject, Turn, Wake, WakeReason};
 use seaworthy_model::time::Timestamp;
 
-use draft::{Draft, Note, Order};
-use queue::WorkQueue;
-pub use rank::RankKey;
-pub use resolution::{Aim, Origin, Target, targets};
-pub use world::{
-    Certificates, Contact, Counts, Drain, Failure, Fleet, InFlight, InFlightKind, KnownApiServers,
-    Leadership, Listed, Machine, NodeUse, Request, Retry, RolloutState, Standing, Trouble, UnderWay, Use,
-    User, Version, World,
-};
-use world::{Terms, WARM_AT_ONCE};
+use domains::finish::Terms;
+pub use rows::api_servers::KnownApiServers;
+pub use rows::certificates::{Certificates, Request};
+pub use rows::drain::{Drain, Listed};
+pub use rows::fleet::{Counts, Fleet, RolloutState};
+pub use rows::leadership::Leadership;
+pub use rows::machine::{Contact, Failure, Machine, Retry, Standing};
+pub use rows::rank::RankKey;
+pub use rows::trouble::Trouble;
+use runtime::draft::{Draft, Note, Order};
+use runtime::queue::{self, WorkQueue};
+pub use runtime::under_way::UnderWay;
+use world::WARM_AT_ONCE;
+pub use world::index::nodes::NodeUse;
+pub use world::index::resolution::{Aim, Origin, Target, targets};
+pub use world::index::users::{Use, User};
+pub use world::{InFlight, InFlightKind, Version, World};
 
 /// Room for so many actions is kept from one turn to the next.
 const TURN_KEPT: usize = 64;
@@ -195,7 +195,7 @@ impl Engine {
 
     fn decide(&mut self, subject: Subject, now: Timestamp, turn: &mut Turn) {
         let mut draft = Draft::new(&self.config, self.seed, now, core::mem::take(&mut self.notes));
-        controllers::reconcile(&self.world, subject, &mut draft);
+        domains::reconcile(&self.world, subject, &mut draft);
         let Draft { order, blocker, wake, mut notes, .. } = draft;
         turn.report.reconciled += 1;
         self.world.set_blocker(subject, blocker);

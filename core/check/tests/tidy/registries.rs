@@ -13,9 +13,7 @@ struct Registry {
 /// Adding a thing is one file and one line; forgetting the line is an offence. A folder that does not exist is empty.
 const REGISTRIES: &[Registry] = &[
     Registry { folder: "core/check/src", lists: &["core/check/src/lib.rs"] },
-    Registry { folder: "core/engine/src/controllers", lists: &["core/engine/src/controllers/mod.rs"] },
-    Registry { folder: "core/engine/src/components", lists: &["core/engine/src/components/mod.rs"] },
-    Registry { folder: "core/engine/src/remedies", lists: &["core/engine/src/remedies/mod.rs"] },
+    Registry { folder: "core/engine/src/domains", lists: &["core/engine/src/domains/mod.rs"] },
     Registry { folder: "simulator/fleet/src/faults", lists: &["simulator/fleet/src/faults/mod.rs"] },
     Registry { folder: "simulator/fleet/src/workloads", lists: &["simulator/fleet/src/workloads/mod.rs"] },
 ];

@@ -9,29 +9,10 @@
 //! Rows are dense tables by id. Every change of a row goes through [`World::change`], which keeps the counters:
 //! nothing here scans the fleet but a change of the fleet's own rollouts.
 
-mod api_servers;
-mod attributes;
-mod certificates;
-mod confirmation;
-mod drain;
-mod finished;
-mod fleet;
-mod leadership;
-mod line;
-mod machine;
+pub(crate) mod index;
 mod names;
-mod nodes;
-mod observed;
-mod releases;
-mod repairs;
-mod rollouts;
-mod rows;
-mod standing;
-mod standings;
-mod trouble;
-mod under_way;
-mod users;
-mod work;
+mod table;
+mod touch;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -50,26 +31,20 @@ use seaworthy_model::machine::{HostId, Installed};
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
-pub use api_servers::KnownApiServers;
-use attributes::NodeWrite;
-pub use certificates::{Certificates, Request};
-pub use drain::{Drain, Listed};
-pub(crate) use finished::Terms;
-pub use fleet::{Counts, Fleet, RolloutState};
-pub use leadership::Leadership;
-use line::Line;
-pub use machine::{Contact, Failure, Machine, Retry, Standing};
-pub use nodes::NodeUse;
-use nodes::Nodes;
-use repairs::Repairs;
-pub(crate) use repairs::{Contested, Part};
-use rows::Rows;
-pub use trouble::Trouble;
-pub use under_way::UnderWay;
-pub use users::{Use, User};
+use index::nodes::Nodes;
+use table::Rows;
 
-use crate::by_subject::BySubject;
-use crate::queue::Priority;
+use crate::domains::machine::node::write::NodeWrite;
+use crate::rows::api_servers::KnownApiServers;
+use crate::rows::certificates::Certificates;
+use crate::rows::fleet::Fleet;
+use crate::rows::leadership::Leadership;
+use crate::rows::machine::{Machine, Retry};
+use crate::rows::repairs::{Contested, Part, Repairs};
+use crate::runtime::by_subject::BySubject;
+use crate::runtime::line::Line;
+use crate::runtime::queue::Priority;
+use crate::runtime::under_way::UnderWay;
 
 /// What the engine knows.
 #[derive(Clone, Debug, Default)]
@@ -78,58 +53,58 @@ pub struct World {
     pub leadership: Leadership,
     /// The fleet's default versions.
     pub fleet: Fleet,
-    machines: Rows,
-    versions: Vec<Version>,
+    pub(crate) machines: Rows,
+    pub(crate) versions: Vec<Version>,
     /// Certificate requests.
     pub certificates: Certificates,
     /// By machine: the uid of its Node. Apart from the rows, since only who drains has to know it.
-    node_uids: Vec<Uid>,
-    machine_names: Vec<Arc<str>>,
-    component_names: Vec<Arc<str>>,
-    version_names: Vec<Arc<str>>,
+    pub(crate) node_uids: Vec<Uid>,
+    pub(crate) machine_names: Vec<Arc<str>>,
+    pub(crate) component_names: Vec<Arc<str>>,
+    pub(crate) version_names: Vec<Arc<str>>,
     /// Which machine a host belongs to. Never walked through.
-    hosts: HashMap<HostId, MachineId, FxBuildHasher>,
+    pub(crate) hosts: HashMap<HostId, MachineId, FxBuildHasher>,
     /// Of machines that are gone: the `resourceVersion` at which they were last seen. What is older is not news.
-    departed: BTreeMap<MachineId, u64>,
+    pub(crate) departed: BTreeMap<MachineId, u64>,
     /// The newest `resourceVersion` of a machine in the lists of this epoch: one that was not in them is newer.
-    listed: u64,
-    in_flight: UnderWay,
-    sessions: u32,
-    live: u32,
-    imported: u32,
-    occupied: u32,
+    pub(crate) listed: u64,
+    pub(crate) in_flight: UnderWay,
+    pub(crate) sessions: u32,
+    pub(crate) live: u32,
+    pub(crate) imported: u32,
+    pub(crate) occupied: u32,
     /// While all rows are computed anew: by rollout, who waits for admission, in no order.
-    gathered: Vec<Vec<(u32, MachineId)>>,
+    pub(crate) gathered: Vec<Vec<(u32, MachineId)>>,
     /// Machines that wait for nothing but a slot, in the order in which they came.
-    waiting: Line,
+    pub(crate) waiting: Line,
     /// Machines that wait until the fleet's rollouts or its pause change.
-    stopped: BTreeSet<MachineId>,
+    pub(crate) stopped: BTreeSet<MachineId>,
     /// What the Nodes are to pods that look for one.
-    nodes: Nodes,
+    pub(crate) nodes: Nodes,
     /// Machines that wait for nothing but a session.
-    sessionless: Line,
+    pub(crate) sessionless: Line,
     /// Repairs that did not last.
-    repairs: Repairs,
+    pub(crate) repairs: Repairs,
     /// Writes of labels and taints of Nodes that were not seen yet, or did not work. Most fleets have none.
-    node_writes: BTreeMap<MachineId, NodeWrite>,
+    pub(crate) node_writes: BTreeMap<MachineId, NodeWrite>,
     /// What each subject waited for when it was last looked at.
-    blockers: BySubject<Blocker>,
+    pub(crate) blockers: BySubject<Blocker>,
     /// The versions of the API servers.
     pub api_servers: KnownApiServers,
     /// A version was seen that depends on another component, or has rules about versions.
-    ordered: bool,
+    pub(crate) ordered: bool,
     /// A version was seen that has rules about versions.
-    ruled: bool,
+    pub(crate) ruled: bool,
     /// What has to be looked at.
-    touched: Vec<(Subject, Priority)>,
-    now: Timestamp,
+    pub(crate) touched: Vec<(Subject, Priority)>,
+    pub(crate) now: Timestamp,
 }
 
 /// So many rows are brought near at once: enough to hide the way to the memory, few enough for the nearest cache.
 pub(crate) const WARM_AT_ONCE: usize = 32;
 
 /// The rows of fewer machines are near as they are.
-const LARGE: usize = 4_096;
+pub(crate) const LARGE: usize = 4_096;
 
 /// One version of a component.
 #[derive(Clone, Debug, Default)]
@@ -165,7 +140,7 @@ pub struct InFlight {
 
 impl InFlight {
     /// Whether it writes to the Machine itself.
-    const fn is_write_of_machine(&self) -> bool {
+    pub(crate) const fn is_write_of_machine(&self) -> bool {
         matches!((self.subject, self.kind), (Subject::Machine(_), InFlightKind::Write))
     }
 }
@@ -244,7 +219,7 @@ impl InFlightKind {
     }
 
     /// Whether it is part of a drain.
-    const fn is_of_drain(self) -> bool {
+    pub(crate) const fn is_of_drain(self) -> bool {
         matches!(self, Self::Cordon | Self::Uncordon | Self::DeleteNode | Self::ListPods(_) | Self::Evict)
     }
 }
@@ -276,7 +251,7 @@ impl World {
     }
 
     /// Brings near those who come next in a line, a few at a time.
-    fn warm_line(&self, line: &Line) {
+    pub(crate) fn warm_line(&self, line: &Line) {
         if line.taken().is_multiple_of(WARM_AT_ONCE) {
             self.warm(line.ahead(WARM_AT_ONCE));
         }

@@ -1,0 +1,163 @@
+//! Approves certificate requests of kubelets: a request of ours whose key waits on the host of that very machine, and what
+//! a node asks for itself. Everything else stays as it is, and people are told why.
+
+use alloc::sync::Arc;
+use core::net::IpAddr;
+use core::time::Duration;
+
+use seaworthy_model::certificate::{
+    Approval, CertificateRequestObject, HostIdentity, NODE_PREFIX, NODES_GROUP, Refusal, RequestContent,
+    RequestState, Signer, Usages, is_node_subject, request_name,
+};
+use seaworthy_model::host::Owner;
+use seaworthy_model::id::{CertificateRequestId, MachineId};
+use seaworthy_model::report::{Blocker, WakeReason};
+use seaworthy_model::time::Timestamp;
+
+use crate::rows::machine::Machine;
+use crate::runtime::draft::{Draft, Note};
+use crate::world::World;
+
+/// How often a request is looked at that waits for something else to become known.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+pub(super) fn reconcile(world: &World, id: CertificateRequestId, draft: &mut Draft<'_>) {
+    let Some(request) = world.certificates.request(id) else { return };
+    let Some(object) = request.object.as_deref() else { return };
+    if request.action.is_some() {
+        return draft.wait(Blocker::InFlight);
+    }
+    if request.written.is_some() {
+        return draft.wait(Blocker::AwaitingOwnWrite);
+    }
+    if draft.now < request.retry.not_before {
+        return draft.back_off(request.retry.not_before);
+    }
+    if let Some(blocker) = world.gate() {
+        return draft.wait(blocker);
+    }
+    let judgement = match object.state {
+        RequestState::Pending => judge(world, id, object, draft.now),
+        RequestState::Approved(Approval::Automatic) | RequestState::Issued(Approval::Automatic, _) => {
+            Err(Judgement::Refused(Refusal::ApprovedAutomatically))
+        }
+        RequestState::Approved(_)
+        | RequestState::Issued(..)
+        | RequestState::Denied
+        | RequestState::Failed => return,
+    };
+    match judgement {
+        Ok(machine) => {
+            draft.note(Note::Approve(machine));
+            draft.approve(id, &object.meta);
+        }
+        Err(Judgement::Unread(machine)) => {
+            draft.note(Note::Reread(machine));
+            draft.wake_at(draft.now + LOOK_AGAIN, WakeReason::BackOff);
+            draft.wait(Blocker::HostNotRead);
+        }
+        Err(Judgement::Refused(refusal)) => {
+            if refusal == Refusal::TooMany
+                && let Some(until) = until(world, object, draft.now)
+            {
+                draft.wake_at(until, WakeReason::BackOff);
+            }
+            if request.told == Some(refusal) {
+                return draft.wait(Blocker::NotApproved(refusal));
+            }
+            draft.tell(id, object, refusal, &world.leadership.holder);
+        }
+    }
+}
+
+fn until(world: &World, object: &CertificateRequestObject, now: Timestamp) -> Option<Timestamp> {
+    world.certificates.exhausted_until(world.certificates.machine_of(object)?, now)
+}
+
+/// Why a request is not approved.
+enum Judgement {
+    /// It cannot be told before this machine's host was read.
+    Unread(MachineId),
+    Refused(Refusal),
+}
+
+impl From<Refusal> for Judgement {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Whose request it is, if it is to be approved.
+fn judge(
+    world: &World,
+    id: CertificateRequestId,
+    object: &CertificateRequestObject,
+    now: Timestamp,
+) -> Result<MachineId, Judgement> {
+    let content = object.content.as_ref().map_err(|_| Refusal::Unreadable)?;
+    let node = content.common_name.strip_prefix(NODE_PREFIX).ok_or(Refusal::Subject)?;
+    let is_subject = is_node_subject(&content.common_name, &content.organizations, node);
+    require(is_subject && content.other_names == 0, Refusal::Subject)?;
+    let machine = world.certificates.machine_named(node).ok_or(Refusal::NoMachine)?;
+    let row = world.machine(machine);
+    require(row.is_live(), Refusal::NoMachine)?;
+    let is_by_node = object.username.strip_prefix(NODE_PREFIX) == Some(node)
+        && object.groups.iter().any(|group| **group == *NODES_GROUP);
+    let is_client = object.signer == Signer::KubeletClient;
+    require(usages_fit(object.usages, object.signer, is_by_node), Refusal::KeyUsages)?;
+    require(is_client || is_by_node, Refusal::Requester)?;
+    require(addresses_fit(row, node, content, object.signer), Refusal::Addresses)?;
+    let is_ours = world.certificates.name(id) == request_name(node, content.key);
+    require(is_by_node || is_ours, Refusal::Requester)?;
+    let identity = identity(row).map_err(|unread| {
+        if unread { Judgement::Unread(machine) } else { Judgement::Refused(Refusal::NoIdentity) }
+    })?;
+    if !is_by_node {
+        let is_reported = identity.pending.as_ref().is_some_and(|pending| pending.key == content.key);
+        require(is_reported, Refusal::Key)?;
+        return Ok(machine);
+    }
+    let is_known = identity.certificate.as_ref().is_some_and(|certificate| certificate.is_of_node(node));
+    require(is_known, Refusal::NoIdentity)?;
+    require(world.certificates.exhausted_until(machine, now).is_none(), Refusal::TooMany)?;
+    Ok(machine)
+}
+
+fn require(holds: bool, otherwise: Refusal) -> Result<(), Refusal> {
+    if holds { Ok(()) } else { Err(otherwise) }
+}
+
+/// What the host of a machine has reported of its identity in this epoch, as one that we manage. Otherwise whether that is
+/// only because nobody has looked.
+fn identity(machine: &Machine) -> Result<&HostIdentity, bool> {
+    let Some(facts) = &machine.host.facts else { return Err(true) };
+    let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
+    facts.identity.as_deref().filter(|_| is_ours).ok_or(machine.host.stale)
+}
+
+/// Our own request has just the usages that we ask for; kubelet also asks for that of RSA keys.
+fn usages_fit(usages: Usages, signer: Signer, is_by_node: bool) -> bool {
+    let purpose = match signer {
+        Signer::KubeletClient => Usages::CLIENT_AUTH,
+        Signer::KubeletServing => Usages::SERVER_AUTH,
+    };
+    let needed = Usages::DIGITAL_SIGNATURE.with(purpose);
+    usages == needed || (is_by_node && usages == needed.with(Usages::KEY_ENCIPHERMENT))
+}
+
+/// A client certificate has no addresses. A serving certificate has some, all of them the machine's own.
+fn addresses_fit(machine: &Machine, node: &str, content: &RequestContent, signer: Signer) -> bool {
+    let RequestContent { dns_names, ip_addresses, other_addresses, .. } = content;
+    if *other_addresses > 0 {
+        return false;
+    }
+    if signer == Signer::KubeletClient {
+        return dns_names.is_empty() && ip_addresses.is_empty();
+    }
+    let Some(address) = machine.spec().map(|spec| &spec.connection.address) else { return false };
+    let is_name = |name: &Arc<str>| **name == *node || (!name.is_empty() && *name == address.hostname);
+    let own: Option<IpAddr> = address.ip.parse().ok();
+    let is_address = |ip: &Arc<str>| own.is_some() && ip.parse().ok() == own;
+    let some = !dns_names.is_empty() || !ip_addresses.is_empty();
+    some && dns_names.iter().all(is_name) && ip_addresses.iter().all(is_address)
+}

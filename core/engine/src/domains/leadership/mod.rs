@@ -1,0 +1,184 @@
+//! Takes the Lease when it is free or has run out, renews it, lets it go; and has everything listed anew once it is
+//! ours.
+//!
+//! ```text
+//!   Lease seen --> held by another --> stand by until it has not changed for its duration --\
+//!              \-> names an epoch, free -----------------------------------------------------+-> take the next epoch
+//!              \-> absent or vacant --> Watch --> no machine known -------------------------/         |
+//!                                            \-> machines known: hold it vacant, StoreRegressed        v
+//!                                                                     \-- a person adopts --> Watch --> act, renew
+//! ```
+//!
+//! The lists that count are those that follow the taking: what an older operator wrote before that is in them.
+//!
+//! client-go ends a process that could not renew in time, since it cannot know what else the process is doing. Here
+//! everything passes one gate, so the engine shuts that, and opens it again if it turns out that nobody came between.
+
+use alloc::string::String;
+use core::time::Duration;
+
+use seaworthy_model::effect::Fence;
+use seaworthy_model::id::Kind;
+use seaworthy_model::lease::{Epoch, LeaseObject, LeaseRecord};
+use seaworthy_model::report::{Blocker, WakeReason};
+
+use crate::rows::leadership::Leadership;
+use crate::runtime::draft::{Draft, Note};
+use crate::world::World;
+
+/// What a Lease that was let go says of its duration: client-go's `release` writes this second.
+const RELEASED: Duration = Duration::from_secs(1);
+
+pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
+    let leadership = &world.leadership;
+    if let Some(by) = leadership.stepped_down {
+        return draft.wait(Blocker::SteppedDown { by });
+    }
+    if leadership.action.is_some() {
+        return draft.wait(Blocker::InFlight);
+    }
+    if leadership.stopping {
+        return release(leadership, draft);
+    }
+    if draft.now < leadership.retry.not_before {
+        return draft.back_off(leadership.retry.not_before);
+    }
+    if !leadership.lease_seen {
+        return draft.wait(Blocker::NotSynced(Kind::Lease));
+    }
+    let Some(lease) = leadership.lease.as_deref() else {
+        return make(world, leadership, draft);
+    };
+    if let Some(at) = leadership.runs_out_at(draft.config).filter(|at| draft.now < *at) {
+        draft.wake_at(at, WakeReason::Lease);
+        return draft.wait(Blocker::Standby { of: lease.record.epoch });
+    }
+    if leadership.epoch.is_none() || leadership.lost || leadership.ahead.is_some() {
+        take(world, lease, draft);
+    } else if !renew(leadership, lease, draft) && !leadership.watching {
+        draft.watch();
+    } else if let (None, Some(kind)) = (&draft.order, leadership.unsynced()) {
+        draft.wait(Blocker::NotSynced(kind));
+    }
+}
+
+/// There is no Lease: makes one. It is vacant when machines are recorded, since then there must have been another.
+fn make(world: &World, leadership: &Leadership, draft: &mut Draft<'_>) {
+    if !leadership.watching {
+        // The list has the Lease too, also one that we have made and that the watch leaves out: without its uid it could not be
+        // renewed.
+        return draft.watch();
+    }
+    if leadership.written.is_some() {
+        return draft.wait(Blocker::AwaitingOwnWrite);
+    }
+    if let (None, Some(kind)) = (leadership.epoch, leadership.unsynced()) {
+        return draft.wait(Blocker::NotSynced(kind));
+    }
+    let forgotten = leadership.lost || world.imported() > 0;
+    let epoch = if forgotten { Epoch::VACANT } else { Epoch::VACANT.next() };
+    if forgotten {
+        draft.note(Note::LeaseLost);
+    }
+    draft.note(Note::Taking(Some(epoch)));
+    let record = taken(draft, epoch);
+    draft.write_lease(Fence::Absent, record);
+}
+
+/// Takes a Lease that nobody else holds any more, unless the store has forgotten operators that hosts or machines
+/// remember.
+fn take(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
+    let leadership = &world.leadership;
+    let epoch_known = leadership.epoch.unwrap_or_default();
+    if let Some(adopted) = leadership.adoption() {
+        let next = adopted.max(lease.record.epoch).max(epoch_known).next();
+        return take_over(lease, next, draft);
+    }
+    if leadership.lost || leadership.ahead.is_some() {
+        return hold(leadership, lease, draft);
+    }
+    if lease.record.epoch > Epoch::VACANT {
+        return take_over(lease, lease.record.epoch.next(), draft);
+    }
+    if !leadership.watching {
+        return draft.watch();
+    }
+    if let Some(kind) = leadership.unsynced() {
+        return draft.wait(Blocker::NotSynced(kind));
+    }
+    if world.imported() > 0 {
+        draft.note(Note::LeaseLost);
+        return hold(leadership, lease, draft);
+    }
+    take_over(lease, Epoch::VACANT.next(), draft);
+}
+
+fn take_over(lease: &LeaseObject, epoch: Epoch, draft: &mut Draft<'_>) {
+    draft.note(Note::Taking(Some(epoch)));
+    let record = taken(draft, epoch);
+    draft.write_lease(unchanged(lease), record);
+}
+
+/// Holds the Lease until a person adopts: so one process reports, and the others stand by. An epoch is never that of
+/// two, even if neither acts.
+fn hold(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) {
+    draft.wait(Blocker::StoreRegressed { seen: leadership.ahead.unwrap_or_default() });
+    if leadership.is_holder() {
+        if !renew(leadership, lease, draft) && !leadership.watching {
+            // Who knows no object can tell nobody what it waits for.
+            draft.watch();
+        }
+    } else {
+        draft.note(Note::Taking(None));
+        let vacant = lease.record.epoch == Epoch::VACANT;
+        let epoch = if vacant { Epoch::VACANT } else { lease.record.epoch.next() };
+        let record = taken(draft, epoch);
+        draft.write_lease(unchanged(lease), record);
+    }
+}
+
+/// Renews the Lease if that is due. True if it is ordered.
+fn renew(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) -> bool {
+    let due = leadership.confirmed.map(|since| since + draft.config.renew_interval());
+    if let Some(at) = due.filter(|at| draft.now < *at) {
+        draft.wake_at(at, WakeReason::Lease);
+        return false;
+    }
+    let acquired = lease.record.acquired.filter(|_| leadership.is_holder());
+    let record = taken(draft, lease.record.epoch);
+    let acquired = acquired.or(record.acquired);
+    draft.write_lease(unchanged(lease), LeaseRecord { acquired, ..record });
+    true
+}
+
+/// Lets the Lease go, so that another process need not wait. What is still under way does no harm: hosts refuse it
+/// once they have seen the next epoch.
+fn release(leadership: &Leadership, draft: &mut Draft<'_>) {
+    draft.wait(Blocker::Stopping);
+    let Some(lease) = leadership.lease.as_deref() else { return };
+    if leadership.is_to_let_go() {
+        if draft.now < leadership.retry.not_before {
+            return draft.wake_at(leadership.retry.not_before, WakeReason::BackOff);
+        }
+        draft.note(Note::Taking(None));
+        draft.note(Note::Released);
+        let record = taken(draft, lease.record.epoch);
+        let record = LeaseRecord { holder: String::new(), duration: Some(RELEASED), ..record };
+        draft.write_lease(unchanged(lease), record);
+    }
+}
+
+/// The record of a Lease that we take now.
+fn taken(draft: &Draft<'_>, epoch: Epoch) -> LeaseRecord {
+    LeaseRecord {
+        holder: draft.config.holder.clone(),
+        epoch,
+        duration: Some(draft.config.lease_duration),
+        acquired: Some(draft.now),
+        renewed: Some(draft.now),
+    }
+}
+
+const fn unchanged(lease: &LeaseObject) -> Fence {
+    Fence::Unchanged { uid: lease.meta.uid, resource_version: lease.meta.resource_version }
+}

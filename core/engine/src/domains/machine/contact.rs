@@ -1,0 +1,112 @@
+//! When a host is read, and whether it is the one that it should be.
+
+use core::time::Duration;
+
+use seaworthy_model::config::Config;
+use seaworthy_model::detail::Stranger;
+use seaworthy_model::draw::below;
+use seaworthy_model::host::Owner;
+use seaworthy_model::machine::Reason;
+use seaworthy_model::report::Blocker;
+use seaworthy_model::time::Timestamp;
+
+use super::Step;
+use crate::runtime::draft::{Draft, HostWork};
+
+/// A login and an answer take no longer, most of the time; a try that does is given up, so that there is time for another.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
+
+impl Step<'_> {
+    /// Whether the host has to be read before anything else: something may have changed, an audit is due, or something
+    /// is to be done and nothing was learnt from it in this epoch.
+    pub(super) fn needs_read(self, draft: &Draft<'_>) -> bool {
+        let host = &self.machine.host;
+        if host.stale || host.audit_at.is_some_and(|at| at <= draft.now) {
+            return true;
+        }
+        host.facts.is_none()
+            && (self.object.status.identity.is_none()
+                || self.machine.is_cordoned()
+                || self.machine.is_unresolved()
+                || self.object.meta.is_terminating()
+                || self.object.meta.generation != self.object.status.observed_generation
+                || self.machine.is_recorded_drifted()
+                || self.machine.is_recorded_unreachable()
+                || self.wants_change()
+                || self.has_attributes_to_tell())
+    }
+
+    /// The confirmation of the operation that waits for it. It says that the host can be reached anew, and nothing about what
+    /// is wanted there by now: a release that nobody wants any more did not fail, and is replaced sooner than it lapses.
+    pub(super) fn confirmation(self, config: &Config) -> Option<HostWork> {
+        let (operation, window) = self.world.confirmable(self.machine)?;
+        let allowance = (window / 4).max(CONFIRMED_WITHIN).min(config.read_deadline);
+        self.stranger().is_none().then_some(HostWork::Confirm(operation, allowance))
+    }
+
+    /// The next audit: once per interval, at a random point of its second half, so that a fleet that was read at once
+    /// does not stay in step. The first one after a start falls anywhere in the interval, and those that are due because
+    /// the interval became shorter fall anywhere in its first half.
+    pub(super) fn next_audit(self, draft: &Draft<'_>) -> Timestamp {
+        let fleet = self.world.fleet.audit_interval();
+        // A host that is not this machine's is looked at more often: nothing tells when its holder gives it up.
+        let interval = match self.machine.node {
+            Some(_) if self.stranger().is_none() => fleet,
+            Some(_) | None => fleet.min(draft.config.audit_without_node),
+        };
+        let read_at = self.machine.host.read_at;
+        let key = [draft.seed.0, 4, u64::from(self.machine.id.0), read_at.0];
+        let span = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+        let later = Duration::from_millis(below(&key, span / 2 + 1));
+        let mut regular = read_at + Duration::from_millis(span / 2) + later;
+        if regular <= draft.now {
+            regular = draft.now + later;
+        }
+        if let Some(due) = self.renewal_due(draft.now).filter(|due| *due > draft.now) {
+            return regular.min(due);
+        }
+        if self.machine.host.facts.is_none() {
+            return draft.now + Duration::from_millis(below(&key, span));
+        }
+        regular
+    }
+
+    /// Whose host it is, or who it is.
+    pub(super) fn stranger_detail(self) -> Option<Stranger> {
+        let facts = self.machine.host.facts.as_ref()?;
+        if let Some(identity) = &self.object.status.identity
+            && identity.host != facts.host
+        {
+            return Some(Stranger::OtherHost { found: facts.host, recorded: identity.host });
+        }
+        let holder = self.world.owner_of(facts.host).filter(|owner| *owner != self.machine.id);
+        match (&facts.owner, holder) {
+            (Owner::Foreign { cluster, machine }, _) => {
+                Some(Stranger::OfCluster { cluster: cluster.clone(), machine: *machine })
+            }
+            (Owner::Machine(_) | Owner::Nobody, Some(holder)) => {
+                Some(Stranger::OfMachine(self.world.name_of_machine(holder)))
+            }
+            (Owner::Machine(uid), None) => Some(Stranger::OfGone(*uid)),
+            (Owner::Nobody, None) => None,
+        }
+    }
+
+    /// Why the host is not this machine's to work on.
+    pub(super) fn stranger(self) -> Option<(Reason, Blocker)> {
+        let facts = self.machine.host.facts.as_ref()?;
+        let identity = self.object.status.identity.as_ref();
+        if identity.is_some_and(|identity| identity.host != facts.host) {
+            return Some((Reason::IdentityMismatch, Blocker::IdentityMismatch));
+        }
+        let owned = match &facts.owner {
+            Owner::Nobody => false,
+            Owner::Machine(uid) => *uid != self.object.meta.uid,
+            Owner::Foreign { .. } => true,
+        };
+        let is_claimed = || self.world.owner_of(facts.host).is_some_and(|owner| owner != self.machine.id);
+        let is_ours = facts.owner == Owner::Machine(self.object.meta.uid);
+        let is_anothers = owned || (!is_ours && is_claimed());
+        is_anothers.then_some((Reason::DuplicateHost, Blocker::DuplicateHost))
+    }
+}

@@ -1,0 +1,32 @@
+//! What somebody else changes as often as it is repaired: see [`Contested`].
+
+use alloc::sync::Arc;
+
+use seaworthy_model::detail::Detail;
+use seaworthy_model::id::ComponentId;
+use seaworthy_model::time::Timestamp;
+
+use super::Step;
+use crate::rows::repairs::{Contested, Part};
+
+impl Step<'_> {
+    /// When a component may be repaired that had to be repaired again and again; `None` if that is not so.
+    pub(super) fn repaired_later(self, component: ComponentId) -> Option<Timestamp> {
+        self.world.contested(self.machine.id, component).map(|contested| contested.not_before)
+    }
+
+    /// What is changed again and again, if anything is.
+    pub(super) fn contested_detail(self) -> Option<Detail> {
+        let (part, contested) = self.world.most_contested(self.machine.id)?;
+        let component = match part {
+            Part::Component(component) => Some(self.world.name_of_component(component)),
+            Part::Node => None,
+        };
+        Some(detail(component, contested))
+    }
+}
+
+/// A component that is changed again and again, or what is set on the Node.
+pub(super) const fn detail(component: Option<Arc<str>>, Contested { times, wait, .. }: Contested) -> Detail {
+    Detail::Contested { component, times, minutes: wait.as_secs() / 60 }
+}

@@ -1,0 +1,245 @@
+//! The identity of a node: before a component that needs one is changed, the host has a certificate of that node, and it
+//! gets another one when it was not renewed in time.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use seaworthy_model::certificate::{
+    Certificate, NewCertificateRequest, NodeIdentity, PendingRequest, RequestState, Signer, Usages,
+    request_name,
+};
+use seaworthy_model::detail::{Detail, IdentityFlaw};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::host::Owner;
+use seaworthy_model::machine::{Reason, Want};
+use seaworthy_model::report::{Blocker, WakeReason};
+use seaworthy_model::time::Timestamp;
+
+use super::Step;
+use super::status::Verdict;
+use crate::runtime::draft::{Draft, HostWork, Note};
+use crate::world::index::resolution::{Aim, Origin, targets};
+
+/// After so long without a certificate people are told.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// After so long the request is created once more, if the watch does not show it: somebody may have deleted it.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
+
+/// So long a certificate is left alone that was over, or nearly, when we asked for it: the clock here, or that of the
+/// signer, is wrong by more than the life of a certificate, and a new one would be no better.
+const LEFT_ALONE: Duration = Duration::from_secs(300);
+/// Nearly: by the time it is on the host it would have to be replaced.
+const NEARLY: Duration = Duration::from_secs(60);
+
+/// What an identity lacks.
+enum Lack {
+    /// The host is to be read: what is known is older than the time at which it would have to be renewed.
+    Reading,
+    /// A key is to be made on the host.
+    Key { replaces: Option<Digest> },
+    /// The request is to become an object.
+    Request(PendingRequest),
+    /// The certificate is to come.
+    Issue,
+    /// It was denied, or could not be signed.
+    Grant,
+    /// The certificate is to be put on the host.
+    Installation(Arc<str>),
+    /// The host has that of another node.
+    Freedom(Option<Arc<Detail>>),
+}
+
+impl<'w> Step<'w> {
+    /// The identity that a machine is to have for good: that of an installed component which needs one.
+    pub(super) fn node_identity(self) -> Option<&'w NodeIdentity> {
+        self.machine.host.facts.as_ref()?.identity.as_ref()?;
+        targets(self.world, self.machine).find_map(|target| {
+            let version = match target.aim {
+                Aim::Set(Want::Present { version, .. }) => *version,
+                Aim::Set(Want::Absent) => return None,
+                Aim::Keep => self.machine.reported(target.component)?.version,
+            };
+            self.world.version_spec(version)?.node_identity.as_ref()
+        })
+    }
+
+    /// The identity that a machine is to have in the end, whether it may have it already or not.
+    fn identity_to_come(self) -> Option<&'w NodeIdentity> {
+        targets(self.world, self.machine).find_map(|target| {
+            let want = match (target.aim, target.origin) {
+                (Aim::Set(want), _) => want,
+                (Aim::Keep, Origin::Rollout(index)) => &self.world.fleet.rollouts[index].record.to,
+                (Aim::Keep, Origin::Pin | Origin::Nobody) => return None,
+            };
+            let Want::Present { version, .. } = want else { return None };
+            self.world.version_spec(*version)?.node_identity.as_ref()
+        })
+    }
+
+    /// When the certificate on the host has to be renewed by us, if kubelet does not: then the host is looked at.
+    pub(super) fn renewal_due(self, now: Timestamp) -> Option<Timestamp> {
+        let wanted = self.node_identity()?;
+        let known = self.machine.host.facts.as_ref()?.identity.as_ref()?;
+        let due = due(wanted, known.certificate.as_ref()?);
+        let pause = self.left_alone_until(due, now).filter(|_| known.pending.is_none());
+        Some(pause.map_or(due, |until| due.max(until)))
+    }
+
+    /// Until when a certificate is left alone that has to be replaced at `due`: if it was hardly better when it came.
+    fn left_alone_until(self, due: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        let asked = self.world.certificates.last_asked(self.machine.id).filter(|asked| *asked <= now)?;
+        Some(asked + LEFT_ALONE).filter(|until| due < asked + NEARLY && now < *until)
+    }
+
+    /// Waits if the certificate on the host is over, and is left alone nevertheless: nothing that needs one is installed.
+    pub(super) fn awaits_better_identity(self, draft: &mut Draft<'_>) -> bool {
+        let known = self.machine.host.facts.as_ref().and_then(|facts| facts.identity.as_ref());
+        let present = known.and_then(|known| known.certificate.as_ref());
+        let is_over = present.is_some_and(|present| present.not_after <= draft.now);
+        if is_over {
+            self.await_certificate(draft);
+        }
+        is_over
+    }
+
+    /// Whether the host is a node of others, or may be: what is to make it ours is found out before the first change on it,
+    /// of whichever component. The next step is taken then.
+    pub(super) fn may_be_of_others(self, draft: &mut Draft<'_>) -> bool {
+        let ours = Owner::Machine(self.object.meta.uid);
+        if self.machine.host.facts.as_ref().is_none_or(|facts| facts.owner == ours) {
+            return false;
+        }
+        let Some(wanted) = self.identity_to_come() else { return false };
+        let is_open = match self.lack(wanted, draft.now) {
+            Some(Lack::Key { replaces }) => replaces.is_none(),
+            Some(Lack::Freedom(_)) => true,
+            Some(Lack::Reading | Lack::Request(_) | Lack::Issue | Lack::Grant | Lack::Installation(_))
+            | None => false,
+        };
+        is_open && self.lacks_identity(draft, wanted)
+    }
+
+    /// Takes the next step towards an identity. False when nothing is lacking.
+    pub(super) fn lacks_identity(self, draft: &mut Draft<'_>, wanted: &NodeIdentity) -> bool {
+        let Some(lack) = self.lack(wanted, draft.now) else { return false };
+        match lack {
+            Lack::Reading => draft.order_host(self.world, self.machine, HostWork::Read),
+            Lack::Key { replaces } => {
+                let path = Arc::clone(&wanted.path);
+                let work = HostWork::RequestCertificate { path, replaces };
+                draft.order_host(self.world, self.machine, work);
+            }
+            Lack::Request(pending) => self.request(draft, &pending),
+            Lack::Issue => self.await_certificate(draft),
+            Lack::Grant => {
+                let verdict = Verdict::out_of_sync(Reason::CertificateDenied).unfinished();
+                draft.note(Note::Park);
+                self.tell(draft, &verdict, Blocker::CertificateDenied);
+            }
+            Lack::Installation(certificate) => {
+                let path = Arc::clone(&wanted.path);
+                let work = HostWork::InstallCertificate { path, certificate };
+                draft.order_host(self.world, self.machine, work);
+            }
+            Lack::Freedom(whose) => {
+                draft.note(Note::Block(Blocker::ForeignIdentity));
+                let verdict = Verdict::out_of_sync(Reason::ForeignIdentity).with(whose).unfinished();
+                self.tell(draft, &verdict, Blocker::ForeignIdentity);
+            }
+        }
+        true
+    }
+
+    fn lack(self, wanted: &NodeIdentity, now: Timestamp) -> Option<Lack> {
+        let facts = self.machine.host.facts.as_ref()?;
+        let known = facts.identity.as_deref().filter(|known| known.path == wanted.path);
+        let Some(known) = known else { return Some(Lack::Key { replaces: None }) };
+        if let Some(whose) = known.certificate.as_ref().and_then(|found| self.foreign(found)) {
+            return Some(Lack::Freedom(whose));
+        }
+        if let Some(due) = known.certificate.as_ref().map(|present| due(wanted, present)) {
+            if now < due || (known.pending.is_none() && self.left_alone_until(due, now).is_some()) {
+                return None;
+            }
+            if self.machine.host.read_at < due {
+                return Some(Lack::Reading);
+            }
+        }
+        let Some(pending) = &known.pending else {
+            let replaces = known.certificate.as_ref().map(|present| present.key);
+            return Some(Lack::Key { replaces });
+        };
+        let name = request_name(self.world.machine_name(self.machine.id), pending.key);
+        let Some(request) = self.world.certificates.object_named(&name) else {
+            let asked = self.world.certificates.asked_at(self.machine.id, pending.key);
+            let is_recent = asked.is_some_and(|at| now < at + ASK_AGAIN);
+            return Some(if is_recent { Lack::Issue } else { Lack::Request(pending.clone()) });
+        };
+        Some(match &request.state {
+            RequestState::Pending | RequestState::Approved(_) => Lack::Issue,
+            RequestState::Denied | RequestState::Failed => Lack::Grant,
+            RequestState::Issued(_, certificate) => Lack::Installation(Arc::clone(certificate)),
+        })
+    }
+
+    /// Whose the identity on the host is, if it is not this machine's. What was there before we came is only taken for ours
+    /// if the cluster knows the node.
+    fn foreign(self, present: &Certificate) -> Option<Option<Arc<Detail>>> {
+        let name = self.world.machine_name(self.machine.id);
+        if !present.is_of_node(name) {
+            return Some(Detail::reported(&present.common_name));
+        }
+        let facts = self.machine.host.facts.as_ref()?;
+        let is_ours = facts.owner == Owner::Machine(self.object.meta.uid);
+        let is_node = self.machine.node.is_some();
+        let authority = self.world.certificates.authority;
+        // Of what is ours the authority may have been replaced, or somebody may have deleted the Node; hardly both.
+        if authority.is_some_and(|authority| authority != present.issuer) && !(is_ours && is_node) {
+            return Some(flawed(present, IdentityFlaw::Authority));
+        }
+        (!is_ours && !is_node).then(|| flawed(present, IdentityFlaw::NoNode))
+    }
+
+    fn request(self, draft: &mut Draft<'_>, pending: &PendingRequest) {
+        let new = NewCertificateRequest {
+            name: request_name(self.world.machine_name(self.machine.id), pending.key),
+            signer: Signer::KubeletClient,
+            usages: Usages::NODE_CLIENT,
+            request: Arc::clone(&pending.request),
+        };
+        draft.note(Note::Asked(pending.key));
+        draft.create_request(self.machine.id, Box::new(new));
+    }
+
+    /// Waits without a slot. Who waits for long says so.
+    fn await_certificate(self, draft: &mut Draft<'_>) {
+        draft.note(Note::Park);
+        let pending =
+            self.machine.host.facts.as_ref().and_then(|facts| facts.identity.as_ref()?.pending.as_ref());
+        let asked =
+            pending.and_then(|pending| self.world.certificates.asked_at(self.machine.id, pending.key));
+        match asked.map(|at| at + PATIENCE).filter(|until| draft.now < *until) {
+            Some(until) => {
+                draft.wake_at(until.min(draft.now + ASK_AGAIN), WakeReason::BackOff);
+                draft.wait(Blocker::AwaitingCertificate);
+            }
+            None => {
+                draft.wake_at(draft.now + PATIENCE, WakeReason::BackOff);
+                let verdict = Verdict::out_of_sync(Reason::AwaitingCertificate).unfinished();
+                self.tell(draft, &verdict, Blocker::AwaitingCertificate);
+            }
+        }
+    }
+}
+
+fn flawed(present: &Certificate, flaw: IdentityFlaw) -> Option<Arc<Detail>> {
+    let common_name = Arc::clone(&present.common_name);
+    Some(Arc::new(Detail::ForeignIdentity { common_name, flaw }))
+}
+
+/// When a certificate that nobody has renewed is replaced.
+fn due(wanted: &NodeIdentity, present: &Certificate) -> Timestamp {
+    let life = present.not_after.since(present.not_before);
+    present.not_after - wanted.renew_before.unwrap_or(life / 20).min(life)
+}

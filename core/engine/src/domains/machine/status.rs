@@ -1,0 +1,298 @@
+//! What is recorded about a machine: made from what the host reported and one verdict, and written only when it says
+//! something else than what is recorded already.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use seaworthy_model::detail::Detail;
+use seaworthy_model::host::InstalledComponent;
+use seaworthy_model::id::ComponentId;
+use seaworthy_model::machine::{
+    ComponentStatus, Condition, ConditionKind, HostKeyPolicy, Identity, Installed, MachineStatus, Reason,
+    Truth,
+};
+use seaworthy_model::time::Timestamp;
+
+use super::Step;
+use crate::rows::trouble::Trouble;
+
+/// What a step found out: whatever is `None` stays as it is recorded.
+#[derive(Clone, Debug)]
+pub(super) struct Verdict {
+    reachable: Option<(Truth, Reason)>,
+    in_sync: Option<(Truth, Reason)>,
+    /// The host is not this machine's: nothing that it reported is recorded.
+    is_stranger: bool,
+    /// The spec's present generation is not done with.
+    keeps_generation: bool,
+    /// What there is to say besides.
+    detail: Option<Arc<Detail>>,
+}
+
+impl Verdict {
+    pub(super) const fn in_sync() -> Self {
+        Self {
+            reachable: Some((Truth::True, Reason::Connected)),
+            in_sync: Some((Truth::True, Reason::AsDesired)),
+            is_stranger: false,
+            keeps_generation: false,
+            detail: None,
+        }
+    }
+
+    pub(super) fn out_of_sync(reason: Reason) -> Self {
+        Self { reachable: None, in_sync: Some((Truth::False, reason)), ..Self::in_sync() }
+    }
+
+    /// The host was reached, and nothing is done yet.
+    pub(super) const fn contact() -> Self {
+        Self {
+            reachable: Some((Truth::True, Reason::Connected)),
+            in_sync: None,
+            is_stranger: false,
+            keeps_generation: true,
+            detail: None,
+        }
+    }
+
+    /// Everything is as it should be, and will hardly stay so.
+    pub(super) fn contested(detail: Detail) -> Self {
+        Self { in_sync: Some((Truth::True, Reason::Contested)), ..Self::in_sync() }.because(detail)
+    }
+
+    /// The same, while the present generation of the spec is not done with.
+    pub(super) fn unfinished(self) -> Self {
+        Self { keeps_generation: true, ..self }
+    }
+
+    /// The same, with more to say.
+    pub(super) fn because(self, detail: Detail) -> Self {
+        self.with(Some(Arc::new(detail)))
+    }
+
+    /// The same, with what else there is to say.
+    pub(super) fn with(self, detail: Option<Arc<Detail>>) -> Self {
+        Self { detail, ..self }
+    }
+
+    /// Something on the host that keeps it from what is wanted.
+    pub(super) fn hindered(trouble: &Trouble) -> Self {
+        Self::out_of_sync(Reason::from(trouble.kind)).unfinished().with(trouble.detail.clone())
+    }
+
+    pub(super) fn unreachable(trouble: &Trouble) -> Self {
+        Self {
+            reachable: Some((Truth::False, Reason::from(trouble.kind))),
+            in_sync: None,
+            keeps_generation: true,
+            detail: trouble.detail.clone(),
+            ..Self::in_sync()
+        }
+    }
+
+    /// Not reached any more, after an operation was begun or may have been. A successor must know that.
+    pub(super) fn lost(trouble: &Trouble) -> Self {
+        Self { in_sync: Some((Truth::Unknown, Reason::OperationLost)), ..Self::unreachable(trouble) }
+    }
+
+    /// Not reached, while an operation may be under way there.
+    pub(super) fn silent(trouble: &Trouble) -> Self {
+        Self { reachable: Some((Truth::Unknown, Reason::Cause(trouble.kind))), ..Self::unreachable(trouble) }
+    }
+
+    pub(super) fn stranger(reason: Reason, detail: Option<Arc<Detail>>) -> Self {
+        let told = Some((Truth::False, reason));
+        let is_other_host = reason == Reason::IdentityMismatch;
+        Self {
+            reachable: if is_other_host { told } else { Some((Truth::True, Reason::Connected)) },
+            in_sync: if is_other_host { None } else { told },
+            is_stranger: true,
+            detail,
+            ..Self::in_sync()
+        }
+    }
+}
+
+impl Step<'_> {
+    /// The status that follows from `verdict`; `None` when it says what is recorded already.
+    pub(super) fn status(self, now: Timestamp, verdict: &Verdict) -> Option<MachineStatus> {
+        let recorded = &self.object.status;
+        let is_known = self.machine.host.facts.is_some() || !self.object.meta.is_held();
+        let observed_generation = if verdict.keeps_generation || !is_known {
+            recorded.observed_generation
+        } else {
+            self.object.meta.generation
+        };
+        let (identity, components) = (self.identity(verdict), self.components(verdict));
+        let told = self.told(verdict);
+        let says_the_same = observed_generation == recorded.observed_generation
+            && tells_the_same(identity.as_ref(), recorded.identity.as_ref())
+            && lists_the_same(&components, recorded)
+            && told.iter().all(|told| self.is_recorded(told, verdict));
+        if says_the_same {
+            return None;
+        }
+        let conditions = told.iter().map(|told| self.condition(told, now, verdict)).collect();
+        Some(MachineStatus { observed_generation, identity, components, conditions })
+    }
+
+    /// Who the host is: as it was first seen, with what may change since.
+    fn identity(self, verdict: &Verdict) -> Option<Identity> {
+        let recorded = self.object.status.identity.as_ref();
+        let facts = self.machine.host.facts.as_ref().filter(|_| !verdict.is_stranger);
+        if let Some(recorded) = recorded {
+            let reported = facts.and_then(|facts| facts.cgroup_version);
+            return Some(Identity {
+                cgroup_version: reported.or(recorded.cgroup_version),
+                ..recorded.clone()
+            });
+        }
+        let facts = facts?;
+        let trusts_first = self.machine.spec()?.connection.host_key_policy == HostKeyPolicy::TrustOnFirstUse;
+        Some(Identity {
+            host: facts.host,
+            host_key: if trusts_first { facts.host_key.clone() } else { None },
+            architecture: facts.architecture,
+            cgroup_version: facts.cgroup_version,
+        })
+    }
+
+    fn components(self, verdict: &Verdict) -> Arc<[ComponentStatus]> {
+        let recorded = &self.object.status.components;
+        let Some(facts) = self.machine.host.facts.as_ref().filter(|_| !verdict.is_stranger) else {
+            return Arc::clone(recorded);
+        };
+        if self.machine.failed.is_empty() && self.says_what_is_recorded(&facts.components) {
+            return Arc::clone(recorded);
+        }
+        let mut components: Vec<ComponentStatus> = facts
+            .components
+            .iter()
+            .map(|reported| self.component(reported.component, Some(reported)))
+            .collect();
+        let known = |component: ComponentId| facts.components.iter().any(|c| c.component == component);
+        let recorded = self.object.status.components.iter().map(|status| status.component);
+        let fresh = self.machine.failed.iter().map(|failure| failure.component);
+        for component in recorded.chain(fresh).filter(|component| !known(*component)) {
+            if components.iter().all(|status| status.component != component) {
+                components.push(self.component(component, None));
+            }
+        }
+        components.retain(|status| status.installed.is_some() || status.failed.is_some());
+        components.sort_by(|a, b| {
+            self.world.component_name(a.component).cmp(self.world.component_name(b.component))
+        });
+        components.into()
+    }
+
+    /// What is recorded of a component, of which the host reports this. While it changes, what is installed stays as it was
+    /// recorded: a release is in its place before it is probed, and a successor that has nothing but the record must not take
+    /// it for done.
+    fn component(self, component: ComponentId, reported: Option<&InstalledComponent>) -> ComponentStatus {
+        let installed = if self.machine.is_changing(component) {
+            self.object.status.component(component).and_then(|recorded| recorded.installed)
+        } else {
+            reported.map(|found| Installed { version: found.version, release: found.release })
+        };
+        ComponentStatus { component, installed, failed: self.machine.failed_release(component) }
+    }
+
+    /// Whether a host reports just what is recorded of it, and nothing failed there. That is how it nearly always is.
+    fn says_what_is_recorded(self, reported: &[InstalledComponent]) -> bool {
+        let recorded = &self.object.status.components;
+        recorded.len() == reported.len()
+            && recorded.iter().all(|status| {
+                let found = reported.iter().find(|reported| reported.component == status.component);
+                let installed = self.component(status.component, found).installed;
+                installed.is_some() && status.installed == installed && status.failed.is_none()
+            })
+    }
+
+    /// What follows from a verdict for each condition.
+    fn told(self, verdict: &Verdict) -> [Told; 3] {
+        let contact = self.machine.host.facts.is_some().then_some((Truth::True, Reason::Connected));
+        let reachable = verdict.reachable.or(contact);
+        let reachable = reachable.unwrap_or_else(|| self.recorded(ConditionKind::Reachable));
+        let in_sync = verdict.in_sync.unwrap_or_else(|| self.recorded(ConditionKind::InSync));
+        let ready = if reachable.0 == Truth::True || reachable.1 == Reason::NotYetKnown {
+            in_sync
+        } else {
+            reachable
+        };
+        ConditionKind::ALL.map(|kind| {
+            let (truth, reason) = match kind {
+                ConditionKind::Ready => ready,
+                ConditionKind::Reachable => reachable,
+                ConditionKind::InSync => in_sync,
+            };
+            Told { kind, truth, reason }
+        })
+    }
+
+    /// The detail that goes with what is told.
+    fn detail<'v>(self, Told { kind, truth, reason }: Told, verdict: &'v Verdict) -> Option<&'v Arc<Detail>>
+    where
+        Self: 'v,
+    {
+        let before = self.object.status.condition(kind);
+        let is_told = (truth != Truth::True && reason != Reason::NotYetKnown) || reason == Reason::Contested;
+        match before.filter(|before| before.truth == truth && before.reason == reason) {
+            Some(before) if verdict.detail.is_none() => before.detail.as_ref(),
+            Some(_) | None if is_told => verdict.detail.as_ref(),
+            Some(_) | None => None,
+        }
+    }
+
+    /// Whether the record tells the same, whatever the times, and mostly whatever the details.
+    fn is_recorded(self, told: &Told, verdict: &Verdict) -> bool {
+        // The epoch that a person has to know, and what is the matter with another component, are in the detail.
+        let is_in_detail = matches!(
+            told.reason,
+            Reason::StoreRegressed | Reason::Dependency | Reason::VersionSkew | Reason::ApiServerUnknown
+        );
+        self.object.status.condition(told.kind).is_some_and(|recorded| {
+            (recorded.truth, recorded.reason) == (told.truth, told.reason)
+                && (!is_in_detail || recorded.detail.as_ref() == self.detail(*told, verdict))
+        })
+    }
+
+    fn condition(self, told: &Told, now: Timestamp, verdict: &Verdict) -> Condition {
+        let Told { kind, truth, reason } = *told;
+        let before = self.object.status.condition(kind).filter(|before| before.truth == truth);
+        let since = before.map_or_else(|| now.whole_seconds(), |before| before.since);
+        let observed_generation = self.object.meta.generation;
+        let detail = self.detail(*told, verdict).map(Arc::clone);
+        Condition { kind, truth, reason, detail, since, observed_generation }
+    }
+
+    fn recorded(self, kind: ConditionKind) -> (Truth, Reason) {
+        let recorded = self.object.status.condition(kind);
+        recorded.map_or((Truth::Unknown, Reason::NotYetKnown), |recorded| (recorded.truth, recorded.reason))
+    }
+}
+
+/// What a condition tells, without details and times.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    kind: ConditionKind,
+    truth: Truth,
+    reason: Reason,
+}
+
+/// Whether a list of components says what is recorded.
+fn lists_the_same(new: &Arc<[ComponentStatus]>, recorded: &MachineStatus) -> bool {
+    Arc::ptr_eq(new, &recorded.components)
+        || (new.len() == recorded.components.len()
+            && new.iter().all(|new| recorded.component(new.component) == Some(new)))
+}
+
+/// Whether two identities say the same. One that does not tell yet what no older operator recorded is completed with
+/// the next write that is due: a new operator does not write to all of a settled fleet.
+fn tells_the_same(new: Option<&Identity>, old: Option<&Identity>) -> bool {
+    match (new, old) {
+        (Some(new), Some(old)) if old.cgroup_version.is_none() => {
+            (new.host, &new.host_key, new.architecture) == (old.host, &old.host_key, old.architecture)
+        }
+        (new, old) => new == old,
+    }
+}

@@ -1,0 +1,96 @@
+//! The end of a machine: everything that we installed goes, the host is given up, and only then the finalizer.
+
+use seaworthy_model::detail::Detail;
+use seaworthy_model::effect::Target;
+use seaworthy_model::host::{Change, Owner};
+use seaworthy_model::machine::{ConditionKind, Reason};
+use seaworthy_model::report::Blocker;
+
+use super::Step;
+use super::status::Verdict;
+use crate::runtime::draft::{Draft, HostWork, Note};
+
+impl Step<'_> {
+    /// One step towards an empty host: what nothing else needs goes first.
+    pub(super) fn uninstall(self, draft: &mut Draft<'_>) {
+        let Some(facts) = self.machine.host.facts.as_ref() else { return };
+        let meta = &self.object.meta;
+        if self.is_paused() {
+            draft.note(Note::Block(Blocker::Paused));
+            if self.lift(draft) {
+                return;
+            }
+            return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
+        }
+        if self.is_fleet_paused() {
+            draft.note(Note::WaitForFleet);
+            if self.lift(draft) {
+                return;
+            }
+            return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
+        }
+        if self.machine.is_recorded_unreachable() {
+            // A successor takes it for idle as long as that is recorded.
+            return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
+        }
+        let is_ours = facts.owner == Owner::Machine(meta.uid);
+        if is_ours && !facts.components.is_empty() && self.disrupts_by_leaving() {
+            let rests = self.rests(draft);
+            if rests || !self.is_empty(draft, "removal") {
+                return;
+            }
+        }
+        if !is_ours {
+            if self.lift(draft) {
+                return;
+            }
+            let target = Target::Machine(self.machine.id);
+            return draft.write_finalizers(target, meta, meta.finalizers_without_ours());
+        }
+        match self.next_to_go() {
+            Some(component) => {
+                if self.takes_slot(draft) {
+                    let work = HostWork::Change { component, change: Change::Remove };
+                    draft.order_host(self.world, self.machine, work);
+                } else if !self.lift(draft) {
+                    // An empty Node takes a slot: two of them would wait for each other.
+                    self.tell_wait_of_leaving(draft);
+                }
+            }
+            None => {
+                if self.deletes_node(draft) {
+                    return;
+                }
+                draft.order_host(self.world, self.machine, HostWork::Disown);
+            }
+        }
+    }
+
+    /// Tells people why a machine that is being deleted is still there although nothing happens to it: there is no slot.
+    pub(super) fn tell_wait_of_leaving(self, draft: &mut Draft<'_>) {
+        if !self.object.meta.is_terminating() {
+            return;
+        }
+        let verdict = Verdict::out_of_sync(Reason::Terminating).because(Detail::AwaitsSlot).unfinished();
+        self.says(draft, &verdict);
+    }
+
+    /// The end of a machine whose host a person has declared gone: that is recorded, its Node goes, and then the finalizer.
+    /// Nobody is asked, since nobody is there.
+    pub(super) fn release(self, draft: &mut Draft<'_>) {
+        if self.is_paused() {
+            let verdict = Verdict::out_of_sync(Reason::Paused).unfinished();
+            return self.tell(draft, &verdict, Blocker::Paused);
+        }
+        let recorded = self.object.status.condition(ConditionKind::InSync);
+        if recorded.is_none_or(|recorded| recorded.reason != Reason::HostReleased) {
+            let verdict = Verdict::out_of_sync(Reason::HostReleased).unfinished();
+            return self.tell(draft, &verdict, Blocker::AwaitingOwnWrite);
+        }
+        if self.deletes_node(draft) {
+            return;
+        }
+        let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
+        draft.write_finalizers(target, meta, meta.finalizers_without_ours());
+    }
+}

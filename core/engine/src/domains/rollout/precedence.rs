@@ -1,0 +1,107 @@
+//! Which rollout comes before which, where versions depend on other components.
+//!
+//! A machine that is admitted and has to wait for another component holds no slot for it, so the slot goes to the next one,
+//! who has to wait as well: one batch would follow the other until all are admitted and nobody is at work. So a rollout
+//! that hardly anybody could start admits nobody until the other one has been through the fleet. It all follows from the
+//! record and its counters; a new operator comes to the same answer.
+
+use alloc::vec::Vec;
+
+use seaworthy_model::detail::{FleetDetail, Wait};
+use seaworthy_model::id::ComponentId;
+use seaworthy_model::machine::Want;
+use seaworthy_model::package_version::Rollout;
+
+use super::Step;
+use crate::rows::fleet::RolloutState;
+
+impl<'w> Step<'w> {
+    /// The component whose rollout keeps the one of this component from admitting anybody: the one that waits for no other
+    /// itself. `None` also when the way there leads in a circle: then machines are admitted and tell of it.
+    pub(super) fn predecessor(self, component: ComponentId) -> Option<ComponentId> {
+        if !self.world.is_ordered() {
+            return None;
+        }
+        let mut way = Vec::from([component]);
+        let mut last = component;
+        while let Some(next) = self.awaited(last) {
+            if way.contains(&next) {
+                return None;
+            }
+            way.push(next);
+            last = next;
+        }
+        (last != component).then_some(last)
+    }
+
+    /// Which rollouts admit nobody until others have been through the fleet, if any waits.
+    pub(super) fn waits_detail(self) -> Option<FleetDetail> {
+        if !self.world.is_ordered() {
+            return None;
+        }
+        let waits = self.fleet.rollouts.iter().filter_map(|state| {
+            let admits = state.is_active() && !state.superseded;
+            let is_open = admits && state.record.admitted_below != Rollout::EVERYBODY;
+            let component = state.record.component;
+            let first = self.predecessor(component).filter(|_| is_open)?;
+            let name = |component| self.world.name_of_component(component);
+            Some(Wait { component: name(component), first: name(first) })
+        });
+        let waits: Vec<_> = waits.collect();
+        (!waits.is_empty()).then(|| FleetDetail::Waits(waits.into()))
+    }
+
+    /// The first component that a rollout waits for.
+    fn awaited(self, component: ComponentId) -> Option<ComponentId> {
+        match self.fleet.want(component)? {
+            Want::Present { version, .. } => {
+                let needed = &self.world.version_spec(*version)?.depends_on;
+                needed.iter().copied().find(|needed| self.is_on_its_way(*needed))
+            }
+            Want::Absent => {
+                let settings = &self.fleet.spec()?.components;
+                let mut others = settings.iter().filter(|other| other.component != component);
+                // Which versions of the other are on machines, the record does not tell for sure.
+                let other = others.find(|other| {
+                    self.lets_go(&other.want, component)
+                        && self.is_unfinished(other.component)
+                        && self.world.may_need(other.component, component)
+                });
+                other.map(|other| other.component)
+            }
+        }
+    }
+
+    /// Whether a component comes to machines that have none of it: to most of the fleet, as far as is known.
+    fn is_on_its_way(self, component: ComponentId) -> bool {
+        let was_there = |state: &RolloutState| {
+            let proven = state.record.completed_at.map(|_| &state.record.to);
+            let wants = state.record.from.iter().chain(proven);
+            wants.last().is_some_and(|want| *want != Want::Absent)
+        };
+        matches!(self.fleet.want(component), Some(Want::Present { .. }))
+            && !self.rollout(component).is_some_and(was_there)
+            && self.is_unfinished(component)
+    }
+
+    /// Whether a rollout has not been through the fleet. It is not waited for those that failed, or that cannot be worked on.
+    fn is_unfinished(self, component: ComponentId) -> bool {
+        self.rollout(component).is_none_or(|state| {
+            let has_work = || state.counts.reserved + state.counts.parked > 0;
+            let admits = state.record.admitted_below != Rollout::EVERYBODY;
+            state.superseded || (state.is_active() && (admits || has_work()))
+        })
+    }
+
+    /// Whether whoever gets what is wanted does not need a component any more.
+    fn lets_go(self, want: &Want, component: ComponentId) -> bool {
+        match want {
+            Want::Present { version, .. } => !self.world.needs(*version, component),
+            Want::Absent => true,
+        }
+    }
+
+    fn rollout(self, component: ComponentId) -> Option<&'w RolloutState> {
+        self.fleet.rollout_of(component).map(|index| &self.fleet.rollouts[index])
+    }
+}

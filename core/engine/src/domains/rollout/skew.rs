@@ -1,0 +1,79 @@
+//! Version rules among the fleet's defaults: what must not be together is not rolled out, and what has to come first is.
+
+use core::time::Duration;
+
+use alloc::vec::Vec;
+
+use seaworthy_model::detail::FleetDetail;
+use seaworthy_model::id::VersionId;
+use seaworthy_model::machine::{ComponentSetting, Want};
+use seaworthy_model::package_version::FleetReason;
+use seaworthy_model::report::WakeReason;
+
+use super::{Standstill, Step};
+use crate::runtime::draft::Draft;
+use crate::world::index::skew::{self, Conflict, Plan};
+
+/// So long after the lists people are not told that the version of the API servers is not known: whoever has just begun
+/// hears of it in a moment.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Step<'_> {
+    /// The order in which the defaults can be reached from what the fleet had before.
+    ///
+    /// # Errors
+    /// A rule because of which they cannot be.
+    pub(super) fn order(self) -> Result<Plan, Conflict> {
+        if !self.world.is_ruled() {
+            return Ok(Plan::default());
+        }
+        let (mut steps, mut fixed) = (Vec::new(), Vec::new());
+        let settings = self.object.spec.iter().flat_map(|spec| &spec.components);
+        for setting in settings.filter(|setting| self.unusable(&setting.want).is_none()) {
+            match self.step_of(setting) {
+                Some(step) => steps.push(step),
+                None => fixed.extend(version_of(&setting.want)),
+            }
+        }
+        Plan::new(self.world, steps, &fixed)
+    }
+
+    /// What is to change for a default; `None` when everybody who could be reached has it.
+    fn step_of(self, setting: &ComponentSetting) -> Option<skew::Step> {
+        let state = self.fleet.rollout_of(setting.component).map(|index| &self.fleet.rollouts[index]);
+        let after = version_of(&setting.want);
+        let Some(state) = state else {
+            return Some(skew::Step { component: setting.component, before: Vec::new(), after });
+        };
+        let record = &state.record;
+        if !state.superseded && !state.is_active() {
+            return None;
+        }
+        let overtaken = state.superseded.then_some(&record.to);
+        let before = record.from.iter().chain(overtaken).filter_map(version_of);
+        let before = before.filter(|before| Some(*before) != after).collect();
+        Some(skew::Step { component: setting.component, before, after })
+    }
+
+    /// Nothing is begun of defaults that cannot be reached.
+    pub(super) fn tell_skew(self, draft: &mut Draft<'_>, conflict: Conflict) {
+        draft.wait(conflict.blocker());
+        let told_at = self.world.leadership.listed_at + PATIENCE;
+        if conflict.is_unknown() && draft.now < told_at {
+            return draft.wake_at(told_at, WakeReason::BackOff);
+        }
+        self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::VersionSkew));
+    }
+
+    /// The rule that the defaults break.
+    pub(super) fn skew_detail(self) -> Option<FleetDetail> {
+        self.order().err().map(|conflict| FleetDetail::Skew(self.world.detail_of(conflict)))
+    }
+}
+
+fn version_of(want: &Want) -> Option<VersionId> {
+    match want {
+        Want::Present { version, .. } => Some(*version),
+        Want::Absent => None,
+    }
+}

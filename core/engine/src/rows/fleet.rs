@@ -1,0 +1,215 @@
+//! The fleet's default versions: the object, its rollouts with their indexes, and the counters.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use seaworthy_model::effect::ActionId;
+use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::machine::Want;
+use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Rollout};
+use seaworthy_model::quantity::CountOrPercent;
+use seaworthy_model::report::Blocker;
+use seaworthy_model::time::Timestamp;
+
+use crate::rows::machine::{Derived, Retry, Standing};
+use crate::rows::rank::RankKey;
+use crate::world::index::releases::Prepared;
+
+/// `auditInterval` when nobody set one.
+const AUDIT_INTERVAL: Duration = Duration::from_secs(24 * 3600);
+
+/// The fleet's default versions.
+#[derive(Clone, Debug, Default)]
+pub struct Fleet {
+    /// The API server's `ClusterPackageVersion`, as last seen.
+    pub object: Option<Box<PackageVersionObject>>,
+    /// The action under way for it.
+    pub action: Option<ActionId>,
+    /// `resourceVersion` of our own last write, until it was seen.
+    pub written: Option<u64>,
+    /// Back-off of writes to the API server.
+    pub retry: Retry,
+    /// The recorded rollouts, in the recorded order.
+    pub rollouts: Vec<RolloutState>,
+    /// Since when a batch could be admitted that is still small.
+    pub small_batch_since: Option<Timestamp>,
+}
+
+/// A recorded rollout, with what is derived from it.
+#[derive(Clone, Debug)]
+pub struct RolloutState {
+    /// The record.
+    pub record: Rollout,
+    /// The key of its ranks.
+    pub key: RankKey,
+    /// The spec wants something else by now: nothing is started for it any more.
+    pub superseded: bool,
+    /// How many machines stand where.
+    pub counts: Counts,
+    /// Machines that are not admitted, by rank.
+    pub waiting: BTreeSet<(u32, MachineId)>,
+    /// When a machine that was admitted last turned out to have something in its way. What it was admitted for came to
+    /// nothing, and the next may fare alike.
+    pub hindered_at: Option<Timestamp>,
+    /// The releases of `to` and of `from`, if they depend on nothing that is one machine's own.
+    pub(crate) to_releases: Prepared,
+    pub(crate) from_releases: Prepared,
+}
+
+/// How many machines stand where in a rollout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Not admitted.
+    pub waiting: u32,
+    /// Admitted, with a reservation.
+    pub reserved: u32,
+    /// Admitted, without a reservation.
+    pub parked: u32,
+    /// Admitted, but they cannot be worked on.
+    pub excused: u32,
+    /// Done, and nothing speaks against the release.
+    pub done: u32,
+    /// Done, though another release failed there: that proves nothing.
+    pub restored: u32,
+    /// Failed.
+    pub failed: u32,
+    /// Admitted, and an operation is or may be under way.
+    pub unresolved: u32,
+    /// Admitted, without a reservation, and what comes of an operation is not known: a predecessor has started it, or the
+    /// host was lost in the middle of it.
+    pub unsettled: u32,
+}
+
+impl Counts {
+    pub(crate) fn count(&mut self, standing: Standing, row: &Derived) {
+        if let Some(counter) = self.of(standing) {
+            *counter += 1;
+        }
+        self.unresolved += u32::from(row.unresolved && standing.is_pending());
+        self.unsettled += u32::from((row.unresolved || row.lost) && standing.is_unreserved());
+    }
+
+    pub(crate) fn uncount(&mut self, standing: Standing, row: &Derived) {
+        if let Some(counter) = self.of(standing) {
+            *counter -= 1;
+        }
+        self.unresolved -= u32::from(row.unresolved && standing.is_pending());
+        self.unsettled -= u32::from((row.unresolved || row.lost) && standing.is_unreserved());
+    }
+
+    /// Machines that are at work, or about to be.
+    #[must_use]
+    pub const fn at_work(&self) -> u32 {
+        self.reserved + self.unsettled
+    }
+
+    /// How many machines may be at work when so many may fail: what is left of that, and one more for each that has
+    /// succeeded. So a version that never works harms at most that many machines, and one that works soon fills all
+    /// slots.
+    #[must_use]
+    pub const fn allowance(&self, failures_max: u32) -> u32 {
+        if self.failed >= failures_max { 0 } else { (failures_max - self.failed).saturating_add(self.done) }
+    }
+
+    /// How many more machines may be at work when so many may fail.
+    #[must_use]
+    pub const fn room(&self, failures_max: u32) -> u32 {
+        self.allowance(failures_max).saturating_sub(self.at_work())
+    }
+
+    /// Why no more machines may be at work when so many may fail.
+    pub(crate) const fn without_room(&self, failures_max: u32) -> Blocker {
+        Blocker::MaxFailures { at_work: self.at_work(), limit: self.allowance(failures_max) }
+    }
+
+    /// Machines that are admitted and neither done nor failed.
+    #[must_use]
+    pub const fn pending(&self) -> u32 {
+        self.reserved + self.parked + self.excused
+    }
+
+    const fn of(&mut self, standing: Standing) -> Option<&mut u32> {
+        match standing {
+            Standing::Outside => None,
+            Standing::Waiting => Some(&mut self.waiting),
+            Standing::Reserved => Some(&mut self.reserved),
+            Standing::Parked => Some(&mut self.parked),
+            Standing::Excused => Some(&mut self.excused),
+            Standing::Done => Some(&mut self.done),
+            Standing::Restored => Some(&mut self.restored),
+            Standing::Failed => Some(&mut self.failed),
+        }
+    }
+}
+
+impl RolloutState {
+    /// Whether it is still under way.
+    #[must_use]
+    pub const fn is_active(&self) -> bool {
+        self.record.completed_at.is_none()
+    }
+
+    /// Whether a machine of this rank is admitted.
+    #[must_use]
+    pub const fn admits(&self, rank: u32) -> bool {
+        rank < self.record.admitted_below
+    }
+}
+
+impl Fleet {
+    /// What people want, if it is there and acceptable.
+    #[must_use]
+    pub fn spec(&self) -> Option<&PackageVersionSpec> {
+        self.object.as_ref()?.spec.as_ref().ok().map(AsRef::as_ref)
+    }
+
+    /// The index of the rollout of `component`.
+    #[must_use]
+    pub fn rollout_of(&self, component: ComponentId) -> Option<usize> {
+        self.rollouts.iter().position(|rollout| rollout.record.component == component)
+    }
+
+    /// What the fleet wants of `component`.
+    #[must_use]
+    pub fn want(&self, component: ComponentId) -> Option<&Want> {
+        let spec = self.spec()?;
+        spec.components.iter().find(|setting| setting.component == component).map(|setting| &setting.want)
+    }
+
+    /// `maxUnavailable`; 1 when nobody set it.
+    #[must_use]
+    pub fn max_unavailable(&self) -> CountOrPercent {
+        self.spec().map_or_else(CountOrPercent::default, |spec| spec.max_unavailable)
+    }
+
+    /// `maxFailures`; 1 when nobody set it.
+    #[must_use]
+    pub fn max_failures(&self) -> CountOrPercent {
+        self.spec().map_or_else(CountOrPercent::default, |spec| spec.max_failures)
+    }
+
+    /// `auditInterval`; a day when nobody set it.
+    #[must_use]
+    pub fn audit_interval(&self) -> Duration {
+        self.spec().map_or(AUDIT_INTERVAL, |spec| spec.audit_interval)
+    }
+
+    /// Whether a person stopped the fleet.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.spec().is_some_and(|spec| spec.paused)
+    }
+
+    /// The start of the oldest rollout that is under way. Machines that became unavailable later count against the
+    /// budget.
+    #[must_use]
+    pub fn active_since(&self) -> Option<Timestamp> {
+        self.rollouts
+            .iter()
+            .filter(|rollout| rollout.is_active())
+            .map(|rollout| rollout.record.started_at)
+            .min()
+    }
+}

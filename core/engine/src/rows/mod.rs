@@ -1,0 +1,12 @@
+//! The data of each domain, as one row or a small table of them. Nothing here knows the world.
+
+pub(crate) mod api_servers;
+pub(crate) mod certificates;
+pub(crate) mod drain;
+pub(crate) mod fleet;
+pub(crate) mod leadership;
+pub(crate) mod machine;
+pub(crate) mod rank;
+pub(crate) mod repairs;
+pub(crate) mod standings;
+pub(crate) mod trouble;

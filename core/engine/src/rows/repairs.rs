@@ -1,0 +1,126 @@
+//! How often something on a machine had to be brought back in a row. Whoever repairs what somebody else changes again and
+//! again fights him; nobody wins that, and neither side learns of it. So each further repair waits longer, and people are
+//! told. An engine that has just started knows of no repairs: at worst a restart lets a few more come without a wait.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::ops::RangeInclusive;
+use core::time::Duration;
+
+use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::time::Timestamp;
+
+/// So many repairs in a row are made at once: a process that died twice and a file that somebody edited are no fight.
+const UNHURRIED: u32 = 3;
+
+/// The wait before the first repair after those; it doubles with each, as it does before a container is started again that
+/// ends again and again.
+const FIRST_WAIT: Duration = Duration::from_secs(60);
+
+/// The longest wait: four tries a day, until people have found out who it is. A changed spec ends every wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(6 * 3600);
+
+/// A repair has to last for so long before it counts as the end of a fight, or for two audit intervals if that is longer.
+/// Were it less than the waits of the first hour, whoever audits often would take a wait that it made itself for peace,
+/// and begin anew without a wait.
+const LASTING: Duration = Duration::from_secs(3600);
+
+/// What is repaired of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// A component on its host.
+    Component(ComponentId),
+    /// Labels and taints on its Node.
+    Node,
+}
+
+/// Repairs that did not last, by machine and part. Most fleets have none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Repairs(BTreeMap<(MachineId, Part), Repeated>);
+
+#[derive(Clone, Copy, Debug)]
+struct Repeated {
+    times: u32,
+    last: Timestamp,
+}
+
+/// A part that had to be repaired more often in a row than by chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contested {
+    /// Repairs in a row.
+    pub(crate) times: u32,
+    /// How long the next one waits after the last.
+    pub(crate) wait: Duration,
+    /// When it may be made.
+    pub(crate) not_before: Timestamp,
+}
+
+impl Repairs {
+    /// A repair has succeeded.
+    pub(crate) fn note(&mut self, machine: MachineId, part: Part, now: Timestamp) {
+        let repeated = self.0.entry((machine, part)).or_insert(Repeated { times: 0, last: now });
+        *repeated = Repeated { times: repeated.times.saturating_add(1), last: now };
+    }
+
+    /// Whether nothing was repaired of late.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A host was read. What has lasted for an hour and for two audit intervals, in which two audits at least have found it
+    /// in order, is left alone by now; of a component that is not there any more nothing is kept.
+    pub(crate) fn look_back(
+        &mut self,
+        machine: MachineId,
+        now: Timestamp,
+        interval: Duration,
+        is_intact: impl Fn(Part) -> Option<bool>,
+    ) {
+        if self.0.is_empty() {
+            return;
+        }
+        let enough = LASTING.max(2 * interval);
+        let lasting = self.0.range(all_of(machine)).filter(|((_, part), repeated)| {
+            is_intact(*part).is_none_or(|is_intact| is_intact && now >= repeated.last + enough)
+        });
+        let lasting: Vec<_> = lasting.map(|(key, _)| *key).collect();
+        for key in lasting {
+            self.0.remove(&key);
+        }
+    }
+
+    /// People have changed what they want of this machine, or it is another one: what was done before does not count.
+    pub(crate) fn forget(&mut self, machine: MachineId) {
+        if self.0.is_empty() {
+            return;
+        }
+        while let Some(key) = self.0.range(all_of(machine)).next().map(|(key, _)| *key) {
+            self.0.remove(&key);
+        }
+    }
+
+    /// Whether a part is changed by somebody else again and again.
+    pub(crate) fn contested(&self, machine: MachineId, part: Part) -> Option<Contested> {
+        let Repeated { times, last } = *self.0.get(&(machine, part))?;
+        let further = times.checked_sub(UNHURRIED)?;
+        let wait = FIRST_WAIT.saturating_mul(1 << further.min(16)).min(LONGEST_WAIT);
+        Some(Contested { times, wait, not_before: last + wait })
+    }
+
+    /// The part of a machine that is contested most.
+    pub(crate) fn worst(&self, machine: MachineId) -> Option<(Part, Contested)> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let contested = self
+            .0
+            .range(all_of(machine))
+            .filter_map(|((_, part), _)| Some((*part, self.contested(machine, *part)?)));
+        contested.max_by_key(|(_, contested)| contested.times)
+    }
+}
+
+/// The keys of all parts of a machine.
+const fn all_of(machine: MachineId) -> RangeInclusive<(MachineId, Part)> {
+    (machine, Part::Component(ComponentId(0)))..=(machine, Part::Node)
+}

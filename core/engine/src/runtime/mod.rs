@@ -1,0 +1,8 @@
+//! What every controller needs, whatever it is about: queue, timers, drafts, actions under way.
+
+pub(crate) mod by_subject;
+pub(crate) mod draft;
+pub(crate) mod line;
+pub(crate) mod queue;
+pub(crate) mod timers;
+pub(crate) mod under_way;

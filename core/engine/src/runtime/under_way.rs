@@ -1,0 +1,120 @@
+//! The actions that have not ended.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use seaworthy_model::effect::ActionId;
+
+use crate::world::InFlight;
+
+/// Actions that have not ended, by number. Numbers are given in ascending order, and an action ends at its deadline at the
+/// latest: those under way lie in a window of numbers that moves on. Whoever asks for one finds it without a search.
+#[derive(Clone, Debug, Default)]
+pub struct UnderWay {
+    /// The number of the first place in the window.
+    first: u64,
+    /// By number, from `first` on: the row of the action, or [`ENDED`]. The first one has not ended.
+    window: VecDeque<u32>,
+    /// The actions, and rows that are free.
+    rows: Vec<Option<InFlight>>,
+    free: Vec<u32>,
+}
+
+/// There is no action of this number, or it has ended.
+const ENDED: u32 = u32::MAX;
+
+impl UnderWay {
+    /// The action of this number, unless it has ended.
+    #[must_use]
+    pub fn get(&self, action: &ActionId) -> Option<&InFlight> {
+        let row = self.window.get(self.place(*action)?)?;
+        self.rows.get(*row as usize)?.as_ref()
+    }
+
+    /// All of them, in the order of their numbers.
+    pub fn values(&self) -> impl Iterator<Item = &InFlight> {
+        self.window.iter().filter_map(|row| self.rows.get(*row as usize)?.as_ref())
+    }
+
+    /// Takes in an action that was ordered after all others.
+    pub(crate) fn insert(&mut self, action: ActionId, in_flight: InFlight) {
+        if self.window.is_empty() {
+            self.first = action.0;
+        }
+        let place = self.place(action).filter(|place| *place >= self.window.len());
+        let Some(place) = place else { return debug_assert!(false, "{action:?} is older than another one") };
+        let row = self.free.pop().unwrap_or_else(|| {
+            self.rows.push(None);
+            u32::try_from(self.rows.len() - 1).unwrap_or(ENDED)
+        });
+        self.rows[row as usize] = Some(in_flight);
+        self.window.resize(place, ENDED);
+        self.window.push_back(row);
+    }
+
+    /// Takes an action out that has ended.
+    pub(crate) fn remove(&mut self, action: &ActionId) -> Option<InFlight> {
+        let place = self.place(*action)?;
+        let row = core::mem::replace(self.window.get_mut(place)?, ENDED);
+        let in_flight = self.rows.get_mut(row as usize)?.take();
+        self.free.push(row);
+        while self.window.front() == Some(&ENDED) {
+            self.window.pop_front();
+            self.first += 1;
+        }
+        in_flight
+    }
+
+    fn place(&self, action: ActionId) -> Option<usize> {
+        usize::try_from(action.0.checked_sub(self.first)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use seaworthy_model::lease::Epoch;
+    use seaworthy_model::report::Subject;
+
+    use super::*;
+    use crate::world::InFlightKind;
+
+    fn in_flight(number: u64) -> InFlight {
+        InFlight {
+            subject: Subject::Leadership,
+            uid: None,
+            generation: Some(number),
+            resource_version: None,
+            epoch: Epoch::default(),
+            kind: InFlightKind::Write,
+        }
+    }
+
+    proptest! {
+        /// It holds what a map would hold, and forgets the numbers of those that have ended once all before them have.
+        #[test]
+        fn does_what_a_map_does(steps in prop::collection::vec((any::<bool>(), 0u64..40), 1..200)) {
+            let (mut table, mut map, mut last) = (UnderWay::default(), BTreeMap::new(), 0);
+            for (starts, number) in steps {
+                if starts {
+                    last += 1 + number / 13;
+                    table.insert(ActionId(last), in_flight(last));
+                    map.insert(ActionId(last), in_flight(last));
+                } else {
+                    let action = ActionId(last.saturating_sub(number));
+                    prop_assert_eq!(table.remove(&action), map.remove(&action));
+                }
+                prop_assert!(table.values().eq(map.values()));
+                let near = (last.saturating_sub(50)..last + 5).map(ActionId);
+                for action in near {
+                    prop_assert_eq!(table.get(&action), map.get(&action));
+                }
+                let span = map.first_key_value().map_or(0, |(first, _)| last - first.0 + 1);
+                prop_assert!(table.window.len() as u64 <= span);
+                prop_assert_eq!(table.rows.len() - table.free.len(), map.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Operations that wait on their hosts to be confirmed: for how long, as far as is known here.
+
+use core::time::Duration;
+
+use seaworthy_model::component::Confirm;
+use seaworthy_model::event::{Outcome, Receipt};
+use seaworthy_model::host::{OperationId, OperationReport, OperationState};
+use seaworthy_model::id::MachineId;
+use seaworthy_model::time::Timestamp;
+
+use crate::rows::machine::Machine;
+use crate::world::World;
+
+/// So many tries to confirm are made before the host gives up waiting, when each of them fails at once.
+const TRIES: u32 = 8;
+
+/// What is known when an action ends of an operation that waits to be confirmed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    /// For how long the host waits.
+    window: Duration,
+    /// Whether it was known before that it waits.
+    is_known: bool,
+}
+
+impl World {
+    /// The operation that waits on a machine's host to be confirmed, and for how long, if the host did not end it since it
+    /// was read. A host that is started anew waits longer than that.
+    #[must_use]
+    pub fn confirmable(&self, machine: &Machine) -> Option<(OperationId, Duration)> {
+        let report = machine.unconfirmed()?;
+        let window = self.window(report);
+        (self.now < machine.host.read_at + window).then_some((report.id, window))
+    }
+
+    /// For how long a host waits for the confirmation of an operation.
+    fn window(&self, report: &OperationReport) -> Duration {
+        let version = report.release.and_then(|release| self.version_spec(release.version));
+        let confirm = version.and_then(|version| version.content.confirm);
+        // Of a version that is not known any more the shortest: each answer of the host begins it anew.
+        confirm.unwrap_or(Confirm { within_seconds: Confirm::WITHIN_MIN }).window()
+    }
+
+    /// What an outcome says about an operation that waits.
+    pub(crate) fn awaited(&self, id: MachineId, outcome: &Outcome) -> Option<Waiting> {
+        let known = self.machine(id).unconfirmed();
+        let told = match outcome {
+            Outcome::Done(Receipt::Host(facts)) => facts.operation.as_ref(),
+            Outcome::Done(_)
+            | Outcome::Stale
+            | Outcome::Retryable(_)
+            | Outcome::Refused(_)
+            | Outcome::Unknown => known,
+        };
+        let told = told.filter(|told| told.state == OperationState::Unconfirmed)?;
+        let is_known = known.is_some_and(|known| known.id == told.id);
+        Some(Waiting { window: self.window(told), is_known })
+    }
+}
+
+impl Waiting {
+    /// Whether it was found just now: then it is confirmed at once.
+    pub(crate) const fn is_news(self) -> bool {
+        !self.is_known
+    }
+
+    /// Whether the host waits still.
+    pub(crate) fn lasts(self, machine: &Machine, now: Timestamp) -> bool {
+        machine.unconfirmed().is_some() && now < machine.host.read_at + self.window
+    }
+
+    /// Shortens a back-off so that there is time for several tries.
+    pub(crate) fn hurry(self, machine: &mut Machine, now: Timestamp) {
+        let retry = &mut machine.host.retry;
+        retry.not_before = retry.not_before.min(now + self.window / TRIES);
+    }
+}

@@ -1,0 +1,10 @@
+//! What follows from the rows: counted, looked up or worked out, and kept as rows change.
+
+pub(crate) mod confirmation;
+pub(crate) mod nodes;
+pub(crate) mod releases;
+pub(crate) mod resolution;
+pub(crate) mod rollouts;
+pub(crate) mod skew;
+mod standing;
+pub(crate) mod users;

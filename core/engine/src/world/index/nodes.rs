@@ -1,0 +1,108 @@
+//! Where pods can go when they leave a Node: how many Nodes take pods, and how many we keep from it. Kept incrementally, like
+//! all counters.
+//!
+//! A small fleet must not drain itself to a standstill. If every Node is cordoned at once, no evicted pod starts anywhere, no
+//! disruption budget allows another eviction, and no drain ends. So no drain goes on that leaves no Node to the pods of
+//! others that are being emptied as well: they have their turn one after the other. Whoever is alone with his pods may go;
+//! nothing here would make room for them.
+
+use alloc::collections::BTreeSet;
+
+use seaworthy_model::id::MachineId;
+use seaworthy_model::node::Health;
+use seaworthy_model::report::Subject;
+
+use crate::rows::machine::Machine;
+use crate::runtime::queue::Priority;
+use crate::world::World;
+
+/// What a Node is to pods that look for one. Taints of others are left out of account: which pods bear them is not known here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NodeUse {
+    /// It takes no pods, and that is not up to us: it is not there, not ready, or people have cordoned it.
+    #[default]
+    Closed,
+    /// It takes pods.
+    Open,
+    /// We keep pods off, or are about to.
+    Kept,
+}
+
+/// How many Nodes are what to pods.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nodes {
+    open: u32,
+    kept: u32,
+    /// Machines whose drain waits until this changes.
+    waiting: BTreeSet<MachineId>,
+}
+
+impl Nodes {
+    const fn count(&mut self, node: NodeUse) -> Option<&mut u32> {
+        match node {
+            NodeUse::Closed => None,
+            NodeUse::Open => Some(&mut self.open),
+            NodeUse::Kept => Some(&mut self.kept),
+        }
+    }
+}
+
+impl Machine {
+    /// What its Node is to pods that look for one.
+    #[must_use]
+    pub fn node_use(&self) -> NodeUse {
+        let Some(node) = &self.node else { return NodeUse::Closed };
+        if self.holds_node() {
+            return NodeUse::Kept;
+        }
+        let is_cordoned = node.cordon.as_ref().is_some_and(|cordon| cordon.unschedulable);
+        if node.ready == Health::Healthy && !is_cordoned { NodeUse::Open } else { NodeUse::Closed }
+    }
+}
+
+impl World {
+    /// Nodes that take pods.
+    #[must_use]
+    pub const fn nodes_open(&self) -> u32 {
+        self.nodes.open
+    }
+
+    /// Nodes that we keep pods off.
+    #[must_use]
+    pub const fn nodes_kept(&self) -> u32 {
+        self.nodes.kept
+    }
+
+    /// How many other Nodes we keep pods off, if there are any and none besides takes pods: their pods may be on this one, or
+    /// have nowhere else to go.
+    #[must_use]
+    pub fn last_node(&self, id: MachineId) -> Option<u32> {
+        let own = self.machine(id).derived_node;
+        let open = self.nodes.open - u32::from(own == NodeUse::Open);
+        let kept = self.nodes.kept - u32::from(own == NodeUse::Kept);
+        (open == 0 && kept > 0).then_some(kept)
+    }
+
+    /// Puts a machine among those whose drain waits for another Node.
+    pub(crate) fn wait_for_node(&mut self, id: MachineId) {
+        self.nodes.waiting.insert(id);
+    }
+
+    /// Counts the Node of a row anew. Whoever waits for another Node looks again if that has changed.
+    pub(crate) fn refresh_node(&mut self, id: MachineId) {
+        let node = self.machines[id].node_use();
+        let before = core::mem::replace(&mut self.machines[id].derived_node, node);
+        if before == node {
+            return;
+        }
+        if let Some(count) = self.nodes.count(before) {
+            *count -= 1;
+        }
+        if let Some(count) = self.nodes.count(node) {
+            *count += 1;
+        }
+        for waiting in core::mem::take(&mut self.nodes.waiting) {
+            self.touch(Subject::Machine(waiting), Priority::Normal);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Which version a machine should have: pin in the Machine, else the fleet's default as far as the rollout admits it.
+//!
+//! A pure function of what is recorded, so the last writer wins and there is nothing to lock. Nothing is ever removed
+//! because it is not mentioned: only `state: Absent` removes.
+
+use seaworthy_model::id::ComponentId;
+use seaworthy_model::machine::Want;
+
+use crate::rows::fleet::RolloutState;
+use crate::rows::machine::Machine;
+use crate::world::World;
+
+/// What a machine should have of one component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target<'w> {
+    /// The component.
+    pub component: ComponentId,
+    /// What of it.
+    pub aim: Aim<'w>,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// What is aimed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim<'w> {
+    /// This.
+    Set(&'w Want),
+    /// What is there, as it was installed.
+    Keep,
+}
+
+/// Who decides about a component of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The Machine's own spec.
+    Pin,
+    /// The fleet's rollout of this index.
+    Rollout(usize),
+    /// Nobody: it is installed, and neither a pin nor a default mentions it.
+    Nobody,
+}
+
+/// What a machine should have, component by component: pins in their order, then the fleet's defaults in theirs, then
+/// what is installed and not mentioned.
+pub fn targets<'w>(world: &'w World, machine: &'w Machine) -> impl Iterator<Item = Target<'w>> {
+    // Of a machine whose spec is not acceptable nothing is wanted.
+    let known = machine.spec().map(|spec| {
+        let installed = machine.host.facts.as_ref().map_or(&[][..], |facts| &facts.components);
+        (&spec.pins[..], &world.fleet.rollouts[..], installed)
+    });
+    let (pins, rollouts, installed) = known.unwrap_or_default();
+    let is_pinned = |component| pins.iter().any(|pin| pin.component == component);
+    let is_default = move |component| rollouts.iter().any(|rollout| rollout.record.component == component);
+    let pinned = pins.iter().filter(move |pin| is_pinned(pin.component)).map(|pin| Target {
+        component: pin.component,
+        aim: Aim::Set(&pin.want),
+        origin: Origin::Pin,
+    });
+    let by_default = rollouts.iter().enumerate().filter_map(move |(index, rollout)| {
+        let component = rollout.record.component;
+        let aim = (!is_pinned(component)).then(|| aim(machine, rollout))?;
+        Some(Target { component, aim, origin: Origin::Rollout(index) })
+    });
+    let others = installed.iter().map(|installed| installed.component);
+    let others = others.filter(move |component| !is_pinned(*component) && !is_default(*component));
+    let others = others.map(|component| Target { component, aim: Aim::Keep, origin: Origin::Nobody });
+    pinned.chain(by_default).chain(others)
+}
+
+/// What a rollout means for a machine that has no pin.
+fn aim<'w>(machine: &Machine, rollout: &'w RolloutState) -> Aim<'w> {
+    let Some(uid) = machine.uid() else { return Aim::Keep };
+    if rollout.superseded {
+        Aim::Keep
+    } else if rollout.admits(rollout.key.rank(uid)) {
+        Aim::Set(&rollout.record.to)
+    } else if machine.installed(rollout.record.component).is_some() {
+        Aim::Keep
+    } else {
+        rollout.record.from.as_ref().map_or(Aim::Keep, Aim::Set)
+    }
+}

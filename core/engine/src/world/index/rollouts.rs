@@ -1,0 +1,232 @@
+//! The fleet's rollouts, as they follow from the record, and whom a change of them concerns.
+//!
+//! A fleet is large and its record changes often: a batch is admitted, a rollout begins, is superseded, or is complete.
+//! Few of these mean anything to a machine that has what it should have.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use seaworthy_model::id::MachineId;
+use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Rollout};
+use seaworthy_model::report::Subject;
+
+use crate::rows::fleet::{Counts, Fleet, RolloutState};
+use crate::rows::machine::Derived;
+use crate::rows::machine::Standing;
+use crate::rows::rank::RankKey;
+use crate::runtime::queue::Priority;
+use crate::world::{WARM_AT_ONCE, World};
+
+/// Who is looked at again after a change of the rollouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Every machine.
+    Everybody,
+    /// Machines to which the change means something.
+    Concerned,
+}
+
+impl World {
+    /// Takes up what only moved on: higher thresholds, of which just the machines that they admit are touched, and ends, by
+    /// which less may count against the budget.
+    pub(crate) fn advance_rollouts(&mut self) {
+        let Some(object) = &self.fleet.object else { return };
+        let since = self.fleet.active_since();
+        let records: Vec<Rollout> = object.status.rollouts.clone();
+        for record in records {
+            let Some(index) = self.fleet.rollout_of(record.component) else { continue };
+            let admitted = self.fleet.rollouts[index].advance(record);
+            for some in admitted.chunks(WARM_AT_ONCE) {
+                self.warm(some.iter().copied());
+                for id in some {
+                    self.change(*id, |machine| machine.parked = false);
+                    self.touch(Subject::Machine(*id), Priority::Normal);
+                }
+            }
+        }
+        if self.fleet.active_since() != since {
+            let occupying = self.machines().filter(|(_, machine)| machine.occupies());
+            for id in occupying.map(|(id, _)| id).collect::<Vec<_>>() {
+                self.refresh(id);
+            }
+        }
+    }
+
+    /// Builds the rollouts anew from the record, and touches the machines within `reach`.
+    pub(crate) fn rebuild_rollouts(&mut self, reach: Reach) {
+        if self.fleet.object.is_none() {
+            self.fleet = Fleet { action: self.fleet.action, ..Fleet::default() };
+            return self.touch_machines();
+        }
+        let rollouts = self.recorded_rollouts();
+        let past = core::mem::replace(&mut self.fleet.rollouts, rollouts);
+        let same_components = past.iter().map(|past| past.record.component).eq(self
+            .fleet
+            .rollouts
+            .iter()
+            .map(|rollout| rollout.record.component));
+        if reach == Reach::Everybody || !same_components {
+            return self.touch_machines();
+        }
+        self.refresh_all(|world, id, before| {
+            if world.is_concerned(id, before, &past) {
+                world.touch(Subject::Machine(id), Priority::Low);
+            }
+        });
+    }
+
+    /// Computes everything anew and touches every machine.
+    pub(crate) fn touch_machines(&mut self) {
+        self.refresh_all(|world, id, _| {
+            if world.machine(id).object.is_some() {
+                world.touch(Subject::Machine(id), Priority::Low);
+            }
+        });
+    }
+
+    /// The rollouts as they are recorded, in the order in which people wrote their components: a runtime comes before what
+    /// runs on it.
+    fn recorded_rollouts(&self) -> Vec<RolloutState> {
+        let Some(object) = &self.fleet.object else { return Vec::new() };
+        let is_terminating = object.meta.is_terminating();
+        let rollouts = object.status.rollouts.iter().cloned().map(|record| {
+            let (to_releases, from_releases) = self.prepare(&record);
+            let name = self.component_name(record.component);
+            RolloutState {
+                key: RankKey::new(object.meta.uid, record.generation, name),
+                superseded: is_terminating || self.fleet.want(record.component) != Some(&record.to),
+                counts: Counts::default(),
+                waiting: BTreeSet::new(),
+                hindered_at: None,
+                to_releases,
+                from_releases,
+                record,
+            }
+        });
+        let mut rollouts: Vec<RolloutState> = rollouts.collect();
+        rollouts.sort_by_key(|rollout| {
+            let mut settings = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
+            settings.position(|setting| setting.component == rollout.record.component).unwrap_or(usize::MAX)
+        });
+        rollouts
+    }
+
+    /// Computes anew what follows from every row, since the fleet's rollouts themselves have changed, and tells of each
+    /// what followed before. While lists are under way that rests: all is looked at once they are complete.
+    fn refresh_all(&mut self, mut tell: impl FnMut(&mut Self, MachineId, &Derived)) {
+        if self.leadership.is_listing() {
+            return;
+        }
+        for rollout in &mut self.fleet.rollouts {
+            rollout.counts = Counts::default();
+            rollout.waiting.clear();
+        }
+        // Nearly all may wait: to sort them at once takes a fraction of putting each in its place.
+        self.gathered.resize(self.fleet.rollouts.len(), Vec::new());
+        for id in self.machines.ids() {
+            if id.index().is_multiple_of(WARM_AT_ONCE) {
+                self.warm(self.machines.ids().skip(id.index()).take(WARM_AT_ONCE));
+            }
+            let before = self.machines[id].derived.clone();
+            self.machines[id].derived.standings.clear();
+            self.refresh(id);
+            tell(self, id, &before);
+        }
+        for (rollout, mut gathered) in self.fleet.rollouts.iter_mut().zip(core::mem::take(&mut self.gathered))
+        {
+            // As single numbers they are compared without a branch.
+            gathered.sort_unstable_by_key(|&(rank, id)| u64::from(rank) << 32 | u64::from(id.0));
+            rollout.waiting = gathered.into_iter().collect();
+        }
+    }
+
+    /// Whether a machine has to be looked at after the rollouts changed from `past`, of the same components: not if it
+    /// waits for nothing, and had and has nothing to do for those that changed.
+    fn is_concerned(&self, id: MachineId, before: &Derived, past: &[RolloutState]) -> bool {
+        let machine = self.machine(id);
+        if machine.object.is_none() {
+            return false;
+        }
+        let after = &machine.derived;
+        let is_at_rest = machine.blocked.is_none()
+            && self.blockers.get(Subject::Machine(id)).is_none()
+            && (before.occupies, before.unresolved, before.lost)
+                == (after.occupies, after.unresolved, after.lost);
+        let idles = past.iter().zip(&self.fleet.rollouts).enumerate().all(|(index, (past, rollout))| {
+            let standing = |derived: &Derived| derived.standings.get(index).unwrap_or_default();
+            let (before, after) = (standing(before), standing(after));
+            // Whoever waits without the component gets what the rollout began with.
+            let lacks_it = after == Standing::Waiting
+                && rollout.record.from.is_some()
+                && machine.installed(rollout.record.component).is_none();
+            if past.asks_the_same_as(rollout) {
+                before == after
+            } else {
+                before.is_idle() && after.is_idle() && !lacks_it
+            }
+        });
+        !(is_at_rest && idles)
+    }
+}
+
+impl RolloutState {
+    /// Takes up a record that only moved on. Tells whom it admits that was not admitted before.
+    fn advance(&mut self, record: Rollout) -> Vec<MachineId> {
+        let below = (record.admitted_below, MachineId(0));
+        let unaffected = self.waiting.split_off(&below);
+        let admitted = core::mem::replace(&mut self.waiting, unaffected);
+        self.record = record;
+        admitted.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Whether both ask the same of every machine of the same standing.
+    fn asks_the_same_as(&self, other: &Self) -> bool {
+        let (ours, theirs) = (&self.record, &other.record);
+        self.superseded == other.superseded
+            && ours.generation == theirs.generation
+            && ours.from == theirs.from
+            && ours.to == theirs.to
+    }
+
+    /// Whether `new` differs from the record only in a higher threshold or in being complete by now.
+    fn is_only_advanced(&self, new: &Rollout) -> bool {
+        let advanced = Rollout {
+            admitted_below: self.record.admitted_below,
+            completed_at: self.record.completed_at,
+            ..new.clone()
+        };
+        new.admitted_below >= self.record.admitted_below
+            && (self.record.completed_at.is_none() || self.record.completed_at == new.completed_at)
+            && advanced == self.record
+    }
+}
+
+impl Standing {
+    /// Whether there is nothing to do for the rollout.
+    const fn is_idle(self) -> bool {
+        matches!(self, Self::Outside | Self::Waiting | Self::Done)
+    }
+}
+
+impl Fleet {
+    /// Whether the record differs from the rollouts only in higher thresholds and ends.
+    pub(crate) fn is_only_advanced(&self, new: Option<&PackageVersionObject>) -> bool {
+        let (Some(seen), Some(new)) = (&self.object, new) else { return false };
+        seen.meta.uid == new.meta.uid
+            && seen.meta.is_terminating() == new.meta.is_terminating()
+            && new.status.rollouts.len() == self.rollouts.len()
+            && new.status.rollouts.iter().all(|record| {
+                self.rollout_of(record.component)
+                    .is_some_and(|index| self.rollouts[index].is_only_advanced(record))
+            })
+    }
+
+    /// Whether people want the same of the fleet but for the versions: the same pace, and the same pause.
+    pub(crate) fn has_terms_of(&self, new: Option<&PackageVersionObject>) -> bool {
+        let new = new.and_then(|new| new.spec.as_ref().ok());
+        self.spec().zip(new).is_some_and(|(seen, new)| {
+            let terms = PackageVersionSpec { components: seen.components.clone(), ..(**new).clone() };
+            terms == *seen
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! Who uses a version: without it nobody could repair or remove what is installed.
+
+use seaworthy_model::id::{ComponentId, MachineId, VersionId};
+use seaworthy_model::machine::Want;
+
+use crate::rows::machine::Machine;
+use crate::world::World;
+
+/// Somebody who uses a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum User {
+    /// The fleet's defaults, or their rollouts: it is what machines get, or what they would get back.
+    Fleet,
+    /// A machine.
+    Machine(MachineId, Use),
+}
+
+/// What a machine uses a version for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Its own spec names it.
+    Pinned,
+    /// It is installed, as its host says or as is recorded.
+    Installed,
+    /// An operation that installs it is or may be under way.
+    BeingInstalled,
+}
+
+impl World {
+    /// Who uses a version. Looks at every row: for versions that are to go.
+    pub fn users(&self, version: VersionId) -> impl Iterator<Item = User> {
+        let fleet = self.is_wanted_by_fleet(version).then_some(User::Fleet);
+        let machines = self.machines.iter();
+        let machines =
+            machines.filter_map(move |machine| Some(User::Machine(machine.id, machine.uses(version)?)));
+        fleet.into_iter().chain(machines)
+    }
+
+    /// How many machines and defaults use a version.
+    #[must_use]
+    pub fn users_of(&self, version: VersionId) -> u32 {
+        u32::try_from(self.users(version).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the fleet's defaults or their rollouts name a version.
+    #[must_use]
+    pub fn is_wanted_by_fleet(&self, version: VersionId) -> bool {
+        let spec = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
+        let records = self.fleet.rollouts.iter().map(|rollout| &rollout.record);
+        spec.map(|setting| &setting.want)
+            .chain(records.flat_map(|record| record.from.iter().chain([&record.to])))
+            .any(|want| names(want, version))
+    }
+
+    /// Whether a version depends on a component.
+    pub(crate) fn needs(&self, version: VersionId, component: ComponentId) -> bool {
+        self.version_spec(version).is_some_and(|spec| spec.depends_on.contains(&component))
+    }
+
+    /// Whether any version of a component depends on another component.
+    pub(crate) fn may_need(&self, component: ComponentId, needed: ComponentId) -> bool {
+        let specs = self.versions.iter().filter_map(|version| version.object.as_ref()?.spec.as_ref().ok());
+        specs.into_iter().any(|spec| spec.component == component && spec.depends_on.contains(&needed))
+    }
+
+    /// Whether everything was listed since the deletion of a version was seen. Watches of different kinds come in no order:
+    /// one may show the deletion while another still lacks the pin that was set before it.
+    #[must_use]
+    pub fn is_listed_since_leaving(&self, version: VersionId) -> bool {
+        let since = self.version(version).and_then(|version| version.leaving_since);
+        since.is_some_and(|since| self.leadership.lists > since) && !self.leadership.is_listing()
+    }
+}
+
+impl Machine {
+    /// What it uses a version for, if it does.
+    fn uses(&self, version: VersionId) -> Option<Use> {
+        let object = self.object.as_ref()?;
+        if self.spec().is_some_and(|spec| spec.pins.iter().any(|pin| names(&pin.want, version))) {
+            return Some(Use::Pinned);
+        }
+        let recorded = object.status.components.iter().filter_map(|status| status.installed);
+        let reported = self.host.facts.iter().flat_map(|facts| &facts.components);
+        let mut installed =
+            recorded.map(|installed| installed.version).chain(reported.map(|installed| installed.version));
+        if installed.any(|installed| installed == version) {
+            return Some(Use::Installed);
+        }
+        self.may_be_installing(version).then_some(Use::BeingInstalled)
+    }
+
+    /// Whether an operation that is not known to have ended installs a version. One of a predecessor may install any.
+    fn may_be_installing(&self, version: VersionId) -> bool {
+        let Some(operation) = self.uncertain else { return self.is_unresolved() };
+        let report = self.host.facts.as_ref().and_then(|facts| facts.operation.as_ref());
+        let running = report.filter(|report| report.id == operation && report.state.is_open());
+        match running {
+            Some(report) => report.release.is_some_and(|release| release.version == version),
+            None => self.installs == Some(version),
+        }
+    }
+}
+
+fn names(want: &Want, version: VersionId) -> bool {
+    matches!(want, Want::Present { version: named, .. } if *named == version)
+}

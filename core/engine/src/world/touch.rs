@@ -1,0 +1,70 @@
+//! What is to be looked at, and what is free for those that wait.
+
+use alloc::vec::Vec;
+
+use seaworthy_model::report::Subject;
+
+use crate::runtime::queue::Priority;
+use crate::world::World;
+
+/// Room for so many subjects is kept.
+const TOUCHED_KEPT: usize = 4_096;
+
+impl World {
+    pub(crate) fn touch(&mut self, subject: Subject, priority: Priority) {
+        self.touched.push((subject, priority));
+    }
+
+    /// Whether something has to be looked at that is not in the queue yet.
+    pub(crate) const fn has_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
+    /// Whether there is something to look at, or to hand out.
+    pub(crate) fn has_work(&self, sessions_max: u32) -> bool {
+        self.has_touched()
+            || self.leadership.outdated
+            || (!self.waiting.is_empty() && self.slots() > self.occupied)
+            || (!self.sessionless.is_empty() && sessions_max > self.sessions)
+    }
+
+    pub(crate) fn drain_touched(&mut self) -> impl Iterator<Item = (Subject, Priority)> {
+        self.touched.drain(..)
+    }
+
+    /// Gives up the room of a list that was worked off, if that was an uncommonly long one.
+    pub(crate) fn shrink_touched(&mut self) {
+        if self.touched.capacity() > TOUCHED_KEPT {
+            self.touched = Vec::new();
+        }
+    }
+
+    /// Hands out free slots: touches as many of those that wait as there are slots.
+    pub(crate) fn offer_slots(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let free = self.slots().saturating_sub(self.occupied);
+        if free > 0 {
+            // After them: what they leave may be admitted.
+            self.touch(Subject::PackageVersion, Priority::Low);
+        }
+        for _ in 0..free.min(self.waiting()) {
+            self.warm_line(&self.waiting);
+            let Some(id) = self.waiting.pop() else { return };
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
+    }
+
+    /// Hands out free sessions: touches as many of those that wait as there are sessions.
+    pub(crate) fn offer_sessions(&mut self, sessions_max: u32) {
+        if self.sessionless.is_empty() {
+            return;
+        }
+        for _ in 0..sessions_max.saturating_sub(self.sessions) {
+            self.warm_line(&self.sessionless);
+            let Some(id) = self.sessionless.pop() else { return };
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
+    }
+}
