@@ -20,7 +20,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
             // To report that nothing is done is not to act.
             (Target::Machine(_), Effect::WriteMachineStatus(_)) => is_regressed,
             (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) => {
-                let recorded = world.fleet.object.as_ref().map(|object| &object.status.rollouts);
+                let recorded = world.fleet.object().map(|object| &object.status.rollouts);
                 is_regressed && recorded == Some(&status.rollouts)
             }
             (

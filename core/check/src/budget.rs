@@ -2,7 +2,7 @@
 
 use alloc::format;
 
-use seaworthy_engine::{InFlight, InFlightKind, World};
+use seaworthy_engine::{InFlight, NodeTicket, Ticket, World};
 use seaworthy_model::report::{Subject, Turn};
 
 use crate::invariant::{Findings, Invariant};
@@ -15,7 +15,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     let starts = turn.actions.iter().filter(|action| {
         let in_flight = world.in_flight().get(&action.id);
         in_flight.is_some_and(|in_flight| {
-            matches!(in_flight.kind, InFlightKind::Change(..) | InFlightKind::Cordon)
+            in_flight.ticket.is_change()
+                || in_flight.ticket == Ticket::Node(NodeTicket::Cordon)
                 || begins_drain(world, in_flight)
         })
     });
@@ -26,10 +27,10 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
 }
 
 /// Whether the action lists the pods of a Node that will be cordoned next if they may be evicted.
-fn begins_drain(world: &World, in_flight: &InFlight) -> bool {
+fn begins_drain(world: &World, in_flight: &InFlight<Ticket>) -> bool {
     let Subject::Machine(id) = in_flight.subject else { return false };
     let machine = world.machine(id);
-    matches!(in_flight.kind, InFlightKind::ListPods(_))
+    matches!(in_flight.ticket, Ticket::Node(NodeTicket::ListPods(_)))
         && !machine.is_cordoned()
         && machine.drain.as_ref().is_some_and(|drain| drain.begins)
 }

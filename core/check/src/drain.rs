@@ -78,7 +78,7 @@ fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Find
     if action.fence != expected {
         findings.against(action, format!("its fence is {:?}, expected is {expected:?}", action.fence));
     }
-    if !world.in_flight().get(&action.id).is_some_and(|in_flight| in_flight.kind.is_about_node()) {
+    if !world.in_flight().get(&action.id).is_some_and(|in_flight| in_flight.ticket.is_about_node()) {
         findings.against(action, "the engine does not remember it".into());
     }
     if let Effect::Cordon(cordon) = &action.effect {

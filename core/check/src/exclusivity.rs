@@ -3,7 +3,7 @@
 
 use alloc::format;
 
-use seaworthy_engine::{InFlightKind, Machine, World};
+use seaworthy_engine::{HostTicket, Machine, Ticket, World};
 use seaworthy_model::effect::{Action, Effect, Target};
 use seaworthy_model::host::Owner;
 use seaworthy_model::machine::{ConditionKind, MachineStatus, Truth};
@@ -20,13 +20,17 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         }
         let Target::Host(id) = action.target else { continue };
         let machine = world.machine(id);
-        if machine.action != Some(action.id) {
-            findings.against(action, format!("{:?} is the action under way there", machine.action));
+        if machine.progress.writes.action != Some(action.id) {
+            findings.against(
+                action,
+                format!("{:?} is the action under way there", machine.progress.writes.action),
+            );
         }
-        let kind = world.in_flight().get(&action.id).map(|in_flight| in_flight.kind);
-        let is_change = matches!(kind, Some(InFlightKind::Change(..) | InFlightKind::Disown));
+        let ticket = world.in_flight().get(&action.id).map(|in_flight| in_flight.ticket);
+        let is_change = matches!(ticket, Some(Ticket::Host(HostTicket::Change(..) | HostTicket::Disown)));
         // The record need not mention these: the next leader finds the key on the host.
-        let changes = is_change || matches!(kind, Some(InFlightKind::Identify | InFlightKind::Certify));
+        let changes =
+            is_change || matches!(ticket, Some(Ticket::Host(HostTicket::Identify | HostTicket::Certify)));
         let (Some(facts), Some(object), true) = (&machine.host.facts, &machine.object, changes) else {
             continue;
         };

@@ -7,7 +7,7 @@
 
 use alloc::format;
 
-use seaworthy_engine::{Machine, World};
+use seaworthy_engine::{Machine, Version, World};
 use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::host::Owner;
 use seaworthy_model::machine::{ConditionKind, Reason};
@@ -23,10 +23,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         let Effect::WriteFinalizers(finalizers) = &action.effect else { continue };
         let meta: Option<&Meta> = match action.target {
             Target::Machine(id) => world.machine(id).object.as_ref().map(|object| &object.meta),
-            Target::Version(id) => {
-                world.version(id).and_then(|version| version.object.as_ref()).map(|object| &object.meta)
-            }
-            Target::PackageVersion => world.fleet.object.as_ref().map(|object| &object.meta),
+            Target::Version(id) => world.version(id).and_then(Version::object).map(|object| &object.meta),
+            Target::PackageVersion => world.fleet.object().map(|object| &object.meta),
             Target::Driver
             | Target::Lease
             | Target::Host(_)

@@ -3,7 +3,7 @@
 
 use alloc::format;
 
-use seaworthy_engine::{InFlightKind, World};
+use seaworthy_engine::{HostTicket, Request, Ticket, Version, World};
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::report::Turn;
@@ -30,7 +30,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 judge_write(action, world.machine(id).object.as_ref().map(|object| &object.meta), findings);
             }
             Target::Version(id) => {
-                let object = world.version(id).and_then(|version| version.object.as_ref());
+                let object = world.version(id).and_then(Version::object);
                 judge_write(action, object.map(|object| &object.meta), findings);
             }
             Target::NewCertificateRequest(_) => judge_write(action, None, findings),
@@ -38,11 +38,11 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 judge_write(action, None, findings);
             }
             Target::CertificateRequest(id) => {
-                let object = world.certificates.request(id).and_then(|request| request.object.as_ref());
+                let object = world.certificates.request(id).and_then(Request::object);
                 judge_write(action, object.map(|object| &object.meta), findings);
             }
             Target::PackageVersion => {
-                judge_write(action, world.fleet.object.as_ref().map(|object| &object.meta), findings);
+                judge_write(action, world.fleet.object().map(|object| &object.meta), findings);
             }
         }
     }
@@ -73,7 +73,8 @@ fn judge_host(world: &World, action: &Action, findings: &mut Findings<'_>) {
     }
     let in_flight = world.in_flight().get(&action.id);
     let changes = in_flight.is_some_and(|in_flight| {
-        in_flight.kind.is_session() && !matches!(in_flight.kind, InFlightKind::Read | InFlightKind::Probe(_))
+        in_flight.ticket.is_session()
+            && !matches!(in_flight.ticket, Ticket::Host(HostTicket::Read | HostTicket::Probe(_)))
     });
     if changes && machine.host.facts.is_none() {
         findings.against(action, "a change of a host that was not read under this epoch".into());

@@ -8,7 +8,7 @@
 use alloc::format;
 use core::net::IpAddr;
 
-use seaworthy_engine::{Machine, World};
+use seaworthy_engine::{Machine, Request, World};
 use seaworthy_model::certificate::{
     CertificateRequestObject, HostIdentity, NODE_PREFIX, NODES_GROUP, NodeIdentity, RequestContent,
     RequestState, Signer, Usages, request_name,
@@ -51,7 +51,7 @@ fn identity(machine: &Machine) -> Option<&HostIdentity> {
 }
 
 fn judge_approval(world: &World, id: CertificateRequestId) -> Option<&'static str> {
-    let Some(object) = world.certificates.request(id).and_then(|request| request.object.as_deref()) else {
+    let Some(object) = world.certificates.request(id).and_then(Request::object) else {
         return Some("an approval of what is not there");
     };
     if object.state != RequestState::Pending {

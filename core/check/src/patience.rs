@@ -16,13 +16,15 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         let retry: Option<Retry> = match action.target {
             Target::Driver => None,
             Target::Lease => Some(world.leadership.retry),
-            Target::Host(id) => Some(world.machine(id).host.retry),
-            Target::Node(id) => world.machine(id).drain.as_ref().map(|drain| drain.retry),
-            Target::Machine(id) => Some(world.machine(id).write_retry),
-            Target::Version(id) => world.version(id).map(|version| version.retry),
-            Target::PackageVersion => Some(world.fleet.retry),
-            Target::NewCertificateRequest(id) => Some(world.machine(id).write_retry),
-            Target::CertificateRequest(id) => world.certificates.request(id).map(|request| request.retry),
+            Target::Host(id) => Some(world.machine(id).progress.contact.retry),
+            Target::Node(id) => world.machine(id).drain.as_ref().map(|drain| drain.write.retry),
+            Target::Machine(id) => Some(world.machine(id).progress.writes.retry),
+            Target::Version(id) => world.version(id).map(|version| version.tracked.writes.retry),
+            Target::PackageVersion => Some(world.fleet.tracked.writes.retry),
+            Target::NewCertificateRequest(id) => Some(world.machine(id).progress.writes.retry),
+            Target::CertificateRequest(id) => {
+                world.certificates.request(id).map(|request| request.tracked.writes.retry)
+            }
         };
         if let Some(retry) = retry.filter(|retry| retry.not_before > world.now()) {
             findings.against(

@@ -3,7 +3,7 @@
 
 use alloc::format;
 
-use seaworthy_engine::{InFlightKind, World};
+use seaworthy_engine::{HostTicket, Ticket, World};
 use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Turn;
@@ -21,19 +21,20 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 if !is_paused && !is_fleet_paused {
                     continue;
                 }
-                let kind = world.in_flight().get(&action.id).map(|in_flight| in_flight.kind);
+                let ticket = world.in_flight().get(&action.id).map(|in_flight| in_flight.ticket);
                 // Operations under way end as usual, and a confirmation starts nothing.
                 let begins_nothing = matches!(
-                    kind,
-                    Some(InFlightKind::Read | InFlightKind::Probe(_) | InFlightKind::Confirm(_)) | None
+                    ticket,
+                    Some(Ticket::Host(HostTicket::Read | HostTicket::Probe(_) | HostTicket::Confirm(_)))
+                        | None
                 );
                 if !begins_nothing {
                     let who = if is_paused { "the machine" } else { "the fleet" };
-                    findings.against(action, format!("{kind:?} although {who} is paused"));
+                    findings.against(action, format!("{ticket:?} although {who} is paused"));
                 }
             }
             (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) if is_fleet_paused => {
-                let recorded = world.fleet.object.as_ref().map_or(&[][..], |object| &object.status.rollouts);
+                let recorded = world.fleet.object().map_or(&[][..], |object| &object.status.rollouts);
                 if status.rollouts.iter().any(|rollout| admits_more(rollout, recorded)) {
                     findings.against(action, "machines are admitted although the fleet is paused".into());
                 }

@@ -26,7 +26,7 @@ pub fn recount(world: &World) -> Vec<Breach> {
     compare("live machines", world.live(), counted.live);
     compare("Nodes that take pods", world.nodes_open(), counted.open);
     compare("Nodes that are kept from it", world.nodes_kept(), counted.kept);
-    let sessions = world.in_flight().values().filter(|in_flight| in_flight.kind.is_session());
+    let sessions = world.in_flight().values().filter(|in_flight| in_flight.ticket.is_session());
     compare("sessions", world.sessions(), sessions.count());
     for (rollout, standings) in world.fleet.rollouts.iter().zip(&counted.standings) {
         let of = |wanted: Standing| standings[wanted as usize];

@@ -11,34 +11,39 @@ mod rows;
 mod runtime;
 mod world;
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
-use seaworthy_model::effect::{Action, ActionId, Effect, Fence};
+use seaworthy_model::effect::{Action, ActionId};
 use seaworthy_model::event::Event;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::report::{Blocked, Report, Subject, Turn, Wake, WakeReason};
 use seaworthy_model::time::Timestamp;
 
-use domains::finish::Terms;
+use domains::draft::{Draft, Order};
 pub use rows::api_servers::KnownApiServers;
 pub use rows::certificates::{Certificates, Request};
 pub use rows::drain::{Drain, Listed};
 pub use rows::fleet::{Counts, Fleet, RolloutState};
 pub use rows::leadership::Leadership;
-pub use rows::machine::{Contact, Failure, Machine, Retry, Standing};
+pub use rows::machine::{Contact, Failure, Host, Machine, Progress, Standing};
+pub use rows::node_write::NodeWrite;
+use rows::note::Note;
 pub use rows::rank::RankKey;
+pub use rows::ticket::{HostTicket, Lane, NodeTicket, Ticket};
 pub use rows::trouble::Trouble;
-use runtime::draft::{Draft, Note, Order};
+pub use rows::version::Version;
 use runtime::queue::{self, WorkQueue};
-pub use runtime::under_way::UnderWay;
+pub use runtime::retry::Retry;
+use runtime::retry::Terms;
+pub use runtime::tracked::{Object, Tracked, Writes};
+pub use runtime::under_way::{InFlight, UnderWay};
 use world::WARM_AT_ONCE;
+pub use world::World;
 pub use world::index::nodes::NodeUse;
 pub use world::index::resolution::{Aim, Origin, Target, targets};
 pub use world::index::users::{Use, User};
-pub use world::{InFlight, InFlightKind, Version, World};
 
 /// Room for so many actions is kept from one turn to the next.
 const TURN_KEPT: usize = 64;
@@ -72,10 +77,10 @@ impl Engine {
     /// Takes in one fact. Cheap, infallible, decides nothing.
     pub fn observe(&mut self, event: Event) {
         match event {
-            Event::Observed(observation) => self.world.observe(observation),
+            Event::Observed(observation) => domains::observe(&mut self.world, observation),
             Event::Finished { action, outcome } => {
                 let terms = Terms { config: &self.config, seed: self.seed };
-                self.world.finish(action, outcome, &terms);
+                domains::finish(&mut self.world, action, outcome, &terms);
             }
         }
     }
@@ -83,14 +88,7 @@ impl Engine {
     /// Decides one bounded batch: the only place where actions are born. `now` must not decrease.
     pub fn reconcile(&mut self, now: Timestamp) -> Turn {
         debug_assert!(now >= self.world.now(), "time went back");
-        let before = self.world.now();
-        self.world.set_now(now);
-        // Before anything is decided: whoever slept through its renewals must not act on what it believed before.
-        if self.world.leadership.tell_time(before, now, &self.config) {
-            self.world.touch_held_up();
-        }
-        self.world.forget_api_servers(self.config.api_server_memory);
-        self.world.take_up_lists();
+        domains::begin_turn(&mut self.world, now, &self.config);
         self.queue.advance(now);
         self.offer();
         let mut turn = core::mem::take(&mut self.spare);
@@ -103,8 +101,7 @@ impl Engine {
             let Some(subject) = self.next_subject() else { break };
             let actions = turn.actions.len();
             self.decide(subject, now, &mut turn);
-            // An admission is the last that a turn decides: then what it was decided on can be checked.
-            if subject == Subject::PackageVersion && turn.actions.len() > actions {
+            if domains::ends_turn(subject) && turn.actions.len() > actions {
                 break;
             }
         }
@@ -206,7 +203,7 @@ impl Engine {
             self.queue.add_at(subject, at);
         }
         for note in notes.drain(..) {
-            self.remember(subject, note);
+            domains::remember(&mut self.world, note);
         }
         self.notes = notes;
         if let Some(order) = order {
@@ -214,100 +211,10 @@ impl Engine {
         }
     }
 
-    fn remember(&mut self, subject: Subject, note: Note) {
-        match (note, subject) {
-            (Note::SmallBatch(since), _) => self.world.fleet.small_batch_since = since,
-            (Note::ListAnew, _) => self.world.leadership.outdated = true,
-            (Note::LeaseLost, _) => self.world.lose_lease(),
-            (Note::Taking(epoch), _) => self.world.leadership.taking = epoch,
-            (Note::Released, _) => self.world.leadership.released = true,
-            (Note::Unsync, _) => {
-                self.world.begin_lists();
-            }
-            (Note::Asked(key), Subject::Machine(id)) => {
-                let now = self.world.now();
-                self.world.certificates.note_asked(id, key, now);
-            }
-            (Note::Approve(machine), _) => {
-                let now = self.world.now();
-                self.world.certificates.note_approval(machine, now);
-            }
-            (Note::Reread(machine), Subject::CertificateRequest(id)) => {
-                self.world.certificates.note_waiting(machine, id);
-                self.world.reread(machine);
-            }
-            (Note::Reread(machine), _) => self.world.reread(machine),
-            (Note::WaitForSlot, Subject::Machine(id)) => self.world.wait_for_slot(id),
-            (Note::WaitForSession, Subject::Machine(id)) => self.world.wait_for_session(id),
-            (Note::WaitForFleet, Subject::Machine(id)) => self.world.wait_for_fleet(id),
-            (Note::WaitForNode, Subject::Machine(id)) => self.world.wait_for_node(id),
-            (Note::Park, Subject::Machine(id)) => self.world.change(id, |machine| machine.parked = true),
-            (Note::Reserve, Subject::Machine(id)) => self.world.change(id, |machine| machine.parked = false),
-            (Note::Block(blocker), Subject::Machine(id)) => self.world.change(id, |machine| {
-                machine.blocked = Some(blocker);
-                machine.parked = true;
-            }),
-            (Note::Unblock, Subject::Machine(id)) => {
-                self.world.change(id, |machine| machine.blocked = None);
-            }
-            (Note::Audit(at), Subject::Machine(id)) => {
-                self.world.note(id, |machine| machine.host.audit_at = Some(at));
-            }
-            (Note::DrainRests(until), Subject::Machine(id)) => {
-                self.world.note(id, |machine| machine.drain.get_or_insert_default().rests_until = until);
-            }
-            (Note::Passed(pods), Subject::Machine(id)) => {
-                self.world.note(id, |machine| machine.drain.get_or_insert_default().passed = pods);
-            }
-            (Note::DrainOver, Subject::Machine(id)) => self.world.change(id, |machine| machine.drain = None),
-            (
-                Note::WaitForSlot
-                | Note::WaitForSession
-                | Note::WaitForFleet
-                | Note::WaitForNode
-                | Note::Park
-                | Note::Reserve
-                | Note::Block(_)
-                | Note::Unblock
-                | Note::Audit(_)
-                | Note::Asked(_)
-                | Note::DrainRests(_)
-                | Note::Passed(_)
-                | Note::DrainOver,
-                Subject::Leadership
-                | Subject::PackageVersion
-                | Subject::Version(_)
-                | Subject::CertificateRequest(_),
-            ) => {}
-        }
-    }
-
     fn start(&mut self, subject: Subject, order: Order) -> Action {
         self.actions += 1;
         let id = ActionId(self.actions);
-        let meta = match subject {
-            Subject::Machine(machine) => {
-                self.world.machine(machine).object.as_ref().map(|object| &object.meta)
-            }
-            Subject::Leadership
-            | Subject::PackageVersion
-            | Subject::Version(_)
-            | Subject::CertificateRequest(_) => None,
-        };
-        let (uid, generation) = (meta.map(|meta| meta.uid), meta.map(|meta| meta.generation));
-        let epoch = self.world.epoch();
-        if order.kind.is_session() {
-            self.world.leadership.sequence += 1;
-        }
-        if let Effect::WriteLease(record) = &order.effect {
-            self.world.leadership.ordered = Some(Box::new(record.clone()));
-        }
-        let resource_version = match order.fence {
-            Fence::Unchanged { resource_version, .. } => Some(resource_version),
-            Fence::None | Fence::Absent | Fence::Incarnation(_) | Fence::Host(_) => None,
-        };
-        self.world
-            .start(id, InFlight { subject, uid, generation, resource_version, epoch, kind: order.kind });
+        domains::start(&mut self.world, subject, id, &order);
         Action {
             id,
             target: order.target,
@@ -322,12 +229,6 @@ impl Engine {
             return Some(Wake { at: now, reason: WakeReason::MoreWork });
         }
         let (at, subject) = self.queue.next_timer()?;
-        let reason = match subject {
-            Subject::PackageVersion => WakeReason::Admission,
-            Subject::Leadership => WakeReason::Lease,
-            Subject::Version(_) | Subject::CertificateRequest(_) => WakeReason::BackOff,
-            Subject::Machine(_) => WakeReason::Audit,
-        };
-        Some(Wake { at, reason })
+        Some(Wake { at, reason: domains::wakes_for(subject) })
     }
 }

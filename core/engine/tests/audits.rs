@@ -34,7 +34,7 @@ fn settled(machines: u32) -> Fixture {
 }
 
 fn reads(fixture: &Fixture) -> Vec<Timestamp> {
-    fixture.engine.world().machines().map(|(_, machine)| machine.host.read_at).collect()
+    fixture.engine.world().machines().map(|(_, machine)| machine.progress.contact.read_at).collect()
 }
 
 #[test]

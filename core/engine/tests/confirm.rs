@@ -118,7 +118,7 @@ fn a_refused_confirmation_counts_before_the_host_is_read_again() {
     fixture.host(id).lapse();
     fixture.reply();
     let machine = fixture.engine.world().machine(MachineId(id));
-    assert_eq!((machine.standing(0), machine.host.stale), (Standing::Failed, true));
+    assert_eq!((machine.standing(0), machine.progress.contact.stale), (Standing::Failed, true));
     fixture.pass(HOUR);
     assert_eq!(changed(&fixture), 1);
 }

@@ -369,7 +369,7 @@ fn of_two_troubles_one_is_told_and_not_both_in_turns() {
     fixture.pass(HOUR);
     assert!(!fixture.cluster.is_unschedulable(0), "{:?}", blocker(&fixture, 0));
     let drain = fixture.engine.world().machine(MachineId(0)).drain.clone().unwrap();
-    assert!(drain.trouble.is_some(), "{drain:?}");
+    assert!(drain.write.trouble.is_some(), "{drain:?}");
     let reachable = &fixture.store.machines[&0].status.condition(ConditionKind::Reachable).unwrap();
     assert_eq!(reachable.reason, Reason::Cause(CauseKind::ConnectionFailed));
     fixture.cluster.is_mute = false;

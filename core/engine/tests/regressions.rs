@@ -416,7 +416,7 @@ fn a_store_that_was_set_back_is_followed_once_a_person_adopts() {
         let _ = fixture.turn();
         fixture.execute();
     }
-    assert!(fixture.engine.world().machine(MachineId(0)).written.is_some());
+    assert!(fixture.engine.world().machine(MachineId(0)).progress.writes.written.is_some());
     fixture.watch_hangs = false;
     fixture.store.machines.insert(0, backup);
     fixture.store.revision = revision;
@@ -528,8 +528,11 @@ fn what_was_read_before_an_adoption_does_not_count_after_it() {
         fixture.execute();
     }
     fixture.engine.observe(Event::Finished { action: read.id, outcome: facts });
-    let host = &fixture.engine.world().machine(MachineId(0)).host;
-    assert!(host.facts.is_none() && host.stale, "it was read under the older fence");
+    let machine = fixture.engine.world().machine(MachineId(0));
+    assert!(
+        machine.host.facts.is_none() && machine.progress.contact.stale,
+        "it was read under the older fence"
+    );
     fixture.pass(MINUTE);
     assert_eq!(fixture.engine.world().gate(), None);
 }

@@ -195,7 +195,7 @@ fn defaults_that_must_not_be_together_start_nothing() {
     fixture.pass(Duration::from_secs(60));
     fixture.store.defaults(vec![want(WEB, web(1)), want(DNS, dns(3))]);
     assert_eq!(changes(&mut fixture), [""; 0]);
-    let fleet = fixture.engine.world().fleet.object.as_ref().unwrap();
+    let fleet = fixture.engine.world().fleet.object().unwrap();
     let progress =
         fleet.status.conditions.iter().find(|it| it.kind == FleetConditionKind::Progressing).unwrap();
     assert_eq!(progress.reason, FleetReason::VersionSkew);

@@ -1,19 +1,79 @@
-//! The controllers: plain functions from (world, subject) to a draft, one per kind.
+//! The domains, and the registry of what each does: the only place that knows them all.
+//!
+//! A domain takes in what is observed of it, decides about its subjects, and settles how its actions end. All of that are
+//! plain functions of the world. What has to happen to every domain at once goes over [`DOMAINS`], so that none is forgotten.
 
+mod api_servers;
 mod certificates;
-pub(crate) mod finish;
+pub(crate) mod draft;
 mod leadership;
-pub(crate) mod machine;
-mod observe;
+mod machine;
 mod rollout;
 mod version;
 
-use seaworthy_model::report::Subject;
+use seaworthy_model::config::Config;
+use seaworthy_model::effect::{ActionId, Fence};
+use seaworthy_model::event::{Observation, Outcome};
+use seaworthy_model::report::{Subject, WakeReason};
+use seaworthy_model::time::Timestamp;
 
-use crate::runtime::draft::Draft;
+use crate::rows::note::Note;
+use crate::rows::ticket::{InFlight, Ticket};
+use crate::runtime::queue::Priority;
+use crate::runtime::retry::Terms;
 use crate::world::World;
+use draft::{Draft, Order};
+use leadership::Reset;
 
-/// Decides about one subject. The whole list of controllers.
+/// What has to happen to every domain at once.
+struct Domain {
+    /// An epoch is ours: forgets what was learnt under an older one.
+    begin_epoch: fn(&mut World),
+    /// Everything is listed again: forgets which own writes were not seen yet. Whatever was written before is in the lists that
+    /// follow, also in those of a store that was set back and that does not know the versions which were waited for.
+    unsync: fn(&mut World),
+}
+
+/// Every domain.
+const DOMAINS: [Domain; 6] = [
+    Domain { begin_epoch: leadership::begin_epoch, unsync: leadership::unsync },
+    Domain { begin_epoch: nothing, unsync: rollout::unsync },
+    Domain { begin_epoch: nothing, unsync: version::unsync },
+    Domain { begin_epoch: certificates::begin_epoch, unsync: certificates::unsync },
+    Domain { begin_epoch: machine::node::begin_epoch, unsync: nothing },
+    Domain { begin_epoch: machine::begin_epoch, unsync: machine::unsync },
+];
+
+/// It has nothing of the kind.
+const fn nothing(_: &mut World) {}
+
+/// Takes in one fact.
+pub(crate) fn observe(world: &mut World, observation: Observation) {
+    match observation {
+        Observation::Named(named) => world.name(named),
+        Observation::Machine(id, object) => machine::observe(world, id, object),
+        Observation::Node(id, node) => machine::node::observe(world, id, node),
+        Observation::Version(id, object) => version::observe(world, id, object),
+        Observation::PackageVersion(object) => rollout::observe(world, object),
+        Observation::CertificateRequest(id, object) => certificates::observe(world, id, object),
+        Observation::ApiServers(found) => api_servers::observe(world, found),
+        Observation::Lease(lease) => {
+            let follows = leadership::observe(world, lease);
+            reset(world, follows);
+        }
+        Observation::Synced(kind) => leadership::synced(world, kind),
+        Observation::Stopping => leadership::stop(world),
+    }
+}
+
+/// A turn begins: takes in what time it is.
+pub(crate) fn begin_turn(world: &mut World, now: Timestamp, config: &Config) {
+    leadership::begin_turn(world, now, config);
+    api_servers::forget(world, config.api_server_memory);
+    leadership::take_up_lists(world);
+}
+
+/// Decides about one subject.
 pub(crate) fn reconcile(world: &World, subject: Subject, draft: &mut Draft<'_>) {
     match subject {
         Subject::Leadership => leadership::reconcile(world, draft),
@@ -21,5 +81,94 @@ pub(crate) fn reconcile(world: &World, subject: Subject, draft: &mut Draft<'_>) 
         Subject::Version(id) => version::reconcile(world, id, draft),
         Subject::Machine(id) => machine::reconcile(world, id, draft),
         Subject::CertificateRequest(id) => certificates::reconcile(world, id, draft),
+    }
+}
+
+/// Remembers what was decided besides an action.
+pub(crate) fn remember(world: &mut World, note: Note) {
+    match note {
+        Note::Leadership(note) => {
+            let follows = leadership::remember(world, note);
+            reset(world, follows);
+        }
+        Note::Rollout(note) => rollout::remember(world, note),
+        Note::Machine(id, note) => machine::remember(world, id, note),
+        Note::Certificates(note) => certificates::remember(world, note),
+    }
+}
+
+/// An action is ordered.
+pub(crate) fn start(world: &mut World, subject: Subject, action: ActionId, order: &Order) {
+    world.begin(action, in_flight(world, subject, order));
+    match subject {
+        Subject::Leadership => leadership::start(world, action, &order.effect),
+        Subject::PackageVersion => rollout::start(world, action),
+        Subject::Version(id) => version::start(world, id, action),
+        Subject::Machine(id) => machine::start(world, id, action, order.ticket),
+        Subject::CertificateRequest(id) => certificates::start(world, id, action),
+    }
+}
+
+fn in_flight(world: &World, subject: Subject, order: &Order) -> InFlight {
+    let meta = world.meta(subject);
+    let resource_version = match order.fence {
+        Fence::Unchanged { resource_version, .. } => Some(resource_version),
+        Fence::None | Fence::Absent | Fence::Incarnation(_) | Fence::Host(_) => None,
+    };
+    InFlight {
+        subject,
+        uid: meta.map(|meta| meta.uid),
+        generation: meta.map(|meta| meta.generation),
+        resource_version,
+        epoch: world.epoch(),
+        ticket: order.ticket,
+    }
+}
+
+/// An action has ended.
+pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, terms: &Terms<'_>) {
+    let Some(in_flight) = world.end(action) else { return };
+    // A Machine that was written is looked at again when the watch shows that.
+    if !matches!((in_flight.subject, in_flight.ticket), (Subject::Machine(_), Ticket::Write)) {
+        world.touch(in_flight.subject, Priority::Normal);
+    }
+    match in_flight.subject {
+        Subject::Leadership => {
+            let follows = leadership::finish(world, &in_flight, outcome, terms);
+            reset(world, follows);
+        }
+        Subject::PackageVersion => rollout::finish(world, &in_flight, &outcome, terms),
+        Subject::Version(id) => version::finish(world, id, &in_flight, &outcome, terms),
+        Subject::Machine(id) => machine::finish(world, id, &in_flight, outcome, terms),
+        Subject::CertificateRequest(id) => certificates::finish(world, id, &in_flight, &outcome, terms),
+    }
+}
+
+/// What a timer of a subject is for.
+pub(crate) const fn wakes_for(subject: Subject) -> WakeReason {
+    match subject {
+        Subject::PackageVersion => WakeReason::Admission,
+        Subject::Leadership => WakeReason::Lease,
+        Subject::Version(_) | Subject::CertificateRequest(_) => WakeReason::BackOff,
+        Subject::Machine(_) => WakeReason::Audit,
+    }
+}
+
+/// Whether an action about a subject is the last one of its turn. An admission is: then what it was decided on can be checked.
+pub(crate) const fn ends_turn(subject: Subject) -> bool {
+    matches!(subject, Subject::PackageVersion)
+}
+
+/// Has every domain forget what counts no more.
+fn reset(world: &mut World, reset: Option<Reset>) {
+    let Some(reset) = reset else { return };
+    for domain in &DOMAINS {
+        (domain.unsync)(world);
+    }
+    if let Reset::Epoch(epoch) = reset {
+        world.leadership.epoch = Some(epoch);
+        for domain in &DOMAINS {
+            (domain.begin_epoch)(world);
+        }
     }
 }

@@ -5,14 +5,22 @@
 //! Kubernetes' own protection of volume claims does, the last question goes to the API server itself: everything is listed
 //! anew. Whoever pins a version after it was deleted may be too late.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
-use seaworthy_model::effect::Target;
+use seaworthy_model::component::VersionObject;
+use seaworthy_model::effect::{ActionId, Target};
+use seaworthy_model::event::Outcome;
 use seaworthy_model::id::{Kind, VersionId};
-use seaworthy_model::report::{Blocker, WakeReason};
+use seaworthy_model::report::{Blocker, Subject, WakeReason};
 
-use crate::runtime::draft::{Draft, Note};
+use crate::domains::draft::{Draft, write_finalizers};
+use crate::rows::note::LeadershipNote;
+use crate::rows::ticket::InFlight;
+use crate::runtime::queue::Priority;
+use crate::runtime::retry::Terms;
 use crate::world::World;
+use crate::world::index::rollouts::Reach;
 
 /// How often a version that is to go is looked at while somebody uses it, and how often everything may be listed for the
 /// sake of versions that are to go.
@@ -20,25 +28,16 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 pub(super) fn reconcile(world: &World, id: VersionId, draft: &mut Draft<'_>) {
     let Some(version) = world.version(id) else { return };
-    let Some(object) = &version.object else { return };
-    if version.action.is_some() {
-        return draft.wait(Blocker::InFlight);
-    }
-    if version.written.is_some() {
-        return draft.wait(Blocker::AwaitingOwnWrite);
-    }
-    if draft.now < version.retry.not_before {
-        return draft.back_off(version.retry.not_before);
-    }
+    let Some(object) = draft.ready(&version.tracked) else { return };
     if let Some(blocker) = world.gate() {
         return draft.wait(blocker);
     }
     let meta = &object.meta;
     match (meta.is_terminating(), meta.is_held()) {
-        (false, false) => draft.write_finalizers(Target::Version(id), meta, meta.finalizers_with_ours()),
+        (false, false) => write_finalizers(draft, Target::Version(id), meta, meta.finalizers_with_ours()),
         (true, true) => {
             if may_go(world, id, draft) {
-                draft.write_finalizers(Target::Version(id), meta, meta.finalizers_without_ours());
+                write_finalizers(draft, Target::Version(id), meta, meta.finalizers_without_ours());
             }
         }
         (false, true) | (true, false) => {}
@@ -58,9 +57,64 @@ fn may_go(world: &World, id: VersionId, draft: &mut Draft<'_>) -> bool {
     }
     let next = draft.now.max(world.leadership.listed_at + LOOK_AGAIN);
     if next == draft.now {
-        draft.note(Note::ListAnew);
+        draft.note(LeadershipNote::Outdated);
     }
     draft.wake_at(next, WakeReason::BackOff);
     draft.wait(Blocker::NotSynced(Kind::Machine));
     false
+}
+
+/// A write is ordered.
+pub(super) fn start(world: &mut World, id: VersionId, action: ActionId) {
+    world.version_mut(id).tracked.writes.action = Some(action);
+}
+
+/// A write has ended.
+pub(super) fn finish(
+    world: &mut World,
+    id: VersionId,
+    in_flight: &InFlight,
+    outcome: &Outcome,
+    terms: &Terms<'_>,
+) {
+    let now = world.now;
+    world.version_mut(id).tracked.settle(outcome, in_flight.resource_version, |retry| {
+        terms.back_off(retry, now, 2 + u64::from(id.0));
+    });
+}
+
+/// What was listed counts no more.
+pub(super) fn unsync(world: &mut World) {
+    for version in &mut world.versions {
+        version.tracked.writes.written = None;
+    }
+}
+
+/// A `MachineComponent` as it is now.
+pub(super) fn observe(world: &mut World, id: VersionId, object: Option<Box<VersionObject>>) {
+    let lists = world.leadership.lists;
+    let spec = object.as_ref().and_then(|object| object.spec.as_ref().ok());
+    world.ruled |= spec.is_some_and(|spec| !spec.requires.is_empty());
+    world.ordered |= world.ruled || spec.is_some_and(|spec| !spec.depends_on.is_empty());
+    let version = world.version_mut(id);
+    let leaving = object.as_ref().filter(|object| object.meta.is_terminating());
+    let uid = |object: &VersionObject| object.meta.uid;
+    let known = version.leaving_since.filter(|_| version.object().map(uid) == leaving.map(|it| uid(it)));
+    version.leaving_since = leaving.map(|_| known.unwrap_or(lists));
+    let usable = |object: Option<&VersionObject>| object.is_some_and(|object| object.spec.is_ok());
+    let changed = usable(version.object()) != usable(object.as_deref())
+        || version.object().map(uid) != object.as_deref().map(uid);
+    version.tracked.see(object);
+    world.touch(Subject::Version(id), Priority::Normal);
+    if !changed {
+        return;
+    }
+    if world.is_wanted_by_fleet(id) {
+        world.rebuild_rollouts(Reach::Everybody);
+        world.touch(Subject::PackageVersion, Priority::Urgent);
+    }
+    // Before all was listed nobody waits for a version.
+    if world.leadership.unsynced().is_none() {
+        world.touch_blocked();
+    }
 }

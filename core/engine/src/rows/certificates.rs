@@ -5,21 +5,16 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
+use seaworthy_model::meta::Meta;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use seaworthy_model::certificate::{CertificateRequestObject, NODE_PREFIX, Refusal};
 use seaworthy_model::digest::Digest;
-use seaworthy_model::effect::ActionId;
-use seaworthy_model::event::Outcome;
 use seaworthy_model::id::{CertificateRequestId, MachineId};
-use seaworthy_model::report::Subject;
 use seaworthy_model::time::Timestamp;
 
-use crate::domains::finish::{Terms, WriteEnd, key};
-use crate::rows::machine::Retry;
-use crate::runtime::queue::Priority;
-use crate::world::{InFlight, InFlightKind, World};
+use crate::runtime::tracked::{Object, Tracked};
 
 /// So many requests of one node are approved within [`WINDOW`]: kubelet asks for a client and a serving certificate, and
 /// once more for each when its addresses change.
@@ -34,9 +29,9 @@ pub struct Certificates {
     names: Vec<Arc<str>>,
     ids: HashMap<Arc<str>, CertificateRequestId, FxBuildHasher>,
     /// The machines by their names, from the first request on.
-    machines: Option<HashMap<Arc<str>, MachineId, FxBuildHasher>>,
+    pub(crate) machines: Option<HashMap<Arc<str>, MachineId, FxBuildHasher>>,
     /// When the creation of a machine's own request was last ordered, and for which key.
-    asked: BTreeMap<MachineId, (Digest, Timestamp)>,
+    pub(crate) asked: BTreeMap<MachineId, (Digest, Timestamp)>,
     /// Requests that cannot be judged before the host of a machine was read.
     waiting: BTreeMap<MachineId, BTreeSet<CertificateRequestId>>,
     /// Since when approvals of a node are counted, and how many there were.
@@ -48,16 +43,24 @@ pub struct Certificates {
 /// One certificate request.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The `CertificateSigningRequest`, as last seen.
-    pub object: Option<Box<CertificateRequestObject>>,
-    /// The action under way for it.
-    pub action: Option<ActionId>,
-    /// `resourceVersion` of our own last write, until it was seen.
-    pub written: Option<u64>,
-    /// Back-off of writes to the API server.
-    pub retry: Retry,
+    /// The `CertificateSigningRequest`.
+    pub tracked: Tracked<Box<CertificateRequestObject>>,
     /// What people were told last.
     pub told: Option<Refusal>,
+}
+
+impl Request {
+    /// The `CertificateSigningRequest`, as last seen.
+    #[must_use]
+    pub fn object(&self) -> Option<&CertificateRequestObject> {
+        self.tracked.object.as_deref()
+    }
+}
+
+impl Object for Box<CertificateRequestObject> {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
 }
 
 impl Certificates {
@@ -70,7 +73,7 @@ impl Certificates {
     /// The object of this name, if it exists.
     #[must_use]
     pub fn object_named(&self, name: &str) -> Option<&CertificateRequestObject> {
-        self.request(*self.ids.get(name)?)?.object.as_deref()
+        self.request(*self.ids.get(name)?)?.object()
     }
 
     /// The name of a request; empty when it was never named.
@@ -112,7 +115,7 @@ impl Certificates {
         (count >= APPROVALS_MAX && now < until).then_some(until)
     }
 
-    fn row(&mut self, id: CertificateRequestId) -> &mut Request {
+    pub(crate) fn row(&mut self, id: CertificateRequestId) -> &mut Request {
         if self.requests.len() <= id.index() {
             self.requests.resize_with(id.index() + 1, Request::default);
         }
@@ -133,13 +136,9 @@ impl Certificates {
         }
     }
 
-    pub(crate) fn start(&mut self, id: CertificateRequestId, action: ActionId) {
-        self.row(id).action = Some(action);
-    }
-
     pub(crate) fn unsync(&mut self) {
         for request in &mut self.requests {
-            request.written = None;
+            request.tracked.writes.written = None;
         }
     }
 
@@ -173,87 +172,5 @@ impl Certificates {
             (*since, *count) = (now, 0);
         }
         *count += 1;
-    }
-}
-
-impl World {
-    /// Takes in a certificate request, and has those looked at again whom it concerns.
-    pub(crate) fn observe_request(
-        &mut self,
-        id: CertificateRequestId,
-        object: Option<Box<CertificateRequestObject>>,
-    ) {
-        if self.certificates.machines.is_none() {
-            let names = (0..).map(MachineId).zip(&self.machine_names);
-            let machines = names.map(|(id, name)| (Arc::clone(name), id)).collect();
-            self.certificates.machines = Some(machines);
-        }
-        let row = self.certificates.row(id);
-        if let (Some(written), Some(object)) = (row.written, &object)
-            && object.meta.resource_version >= written
-        {
-            row.written = None;
-        }
-        let version = |object: &Option<Box<CertificateRequestObject>>| {
-            object.as_ref().map(|object| (object.meta.uid, object.meta.resource_version))
-        };
-        if version(&row.object).map(|(uid, _)| uid) != version(&object).map(|(uid, _)| uid) {
-            (row.told, row.written, row.retry) = (None, None, Retry::default());
-        }
-        if version(&row.object) != version(&object) {
-            row.retry.look_again();
-        }
-        let before = core::mem::replace(&mut row.object, object);
-        let now = self.certificates.request(id).and_then(|row| row.object.as_deref());
-        let machines = [before.as_deref(), now].map(|object| self.certificates.machine_of(object?));
-        self.touch(Subject::CertificateRequest(id), Priority::Normal);
-        for machine in machines.into_iter().flatten() {
-            self.touch(Subject::Machine(machine), Priority::Normal);
-        }
-    }
-
-    pub(crate) fn finish_request(
-        &mut self,
-        id: CertificateRequestId,
-        in_flight: InFlight,
-        outcome: Outcome,
-        terms: &Terms<'_>,
-    ) {
-        let now = self.now;
-        let row = self.certificates.row(id);
-        row.action = None;
-        let back_off = |retry: &mut Retry| terms.back_off(retry, now, (1 << 40) | u64::from(id.0));
-        if let InFlightKind::Tell(refusal) = in_flight.kind {
-            match outcome {
-                // Somebody has said it before: an operator before this one.
-                Outcome::Done(_) | Outcome::Stale => {
-                    row.told = Some(refusal);
-                    row.retry = Retry::default();
-                }
-                Outcome::Retryable(_) | Outcome::Refused(_) | Outcome::Unknown => back_off(&mut row.retry),
-            }
-            return;
-        }
-        let seen = row.object.as_ref().map(|object| object.meta.resource_version);
-        let end = WriteEnd { outcome, against: in_flight.resource_version, seen };
-        end.settle(&mut row.written, &mut row.retry, back_off);
-    }
-
-    /// The creation of a machine's own request has ended. Whatever came of it, the watch shows whether it is there; only
-    /// what certainly did not happen is tried again before that.
-    pub(crate) fn finish_ask(&mut self, id: MachineId, outcome: &Outcome, terms: &Terms<'_>) {
-        let now = self.now;
-        let failed = matches!(outcome, Outcome::Retryable(_) | Outcome::Refused(_));
-        if failed {
-            self.certificates.asked.remove(&id);
-        }
-        self.note(id, |machine| {
-            machine.action = None;
-            if failed {
-                terms.back_off(&mut machine.write_retry, now, key(id));
-            } else {
-                machine.write_retry = Retry::default();
-            }
-        });
     }
 }

@@ -1,11 +1,12 @@
 //! The fleet's default versions: the object, its rollouts with their indexes, and the counters.
 
+use crate::runtime::tracked::{Object, Tracked};
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::time::Duration;
+use seaworthy_model::meta::Meta;
 
-use seaworthy_model::effect::ActionId;
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::machine::Want;
 use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Rollout};
@@ -13,7 +14,7 @@ use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
-use crate::rows::machine::{Derived, Retry, Standing};
+use crate::rows::machine::{Derived, Standing};
 use crate::rows::rank::RankKey;
 use crate::world::index::releases::Prepared;
 
@@ -23,14 +24,8 @@ const AUDIT_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// The fleet's default versions.
 #[derive(Clone, Debug, Default)]
 pub struct Fleet {
-    /// The API server's `ClusterPackageVersion`, as last seen.
-    pub object: Option<Box<PackageVersionObject>>,
-    /// The action under way for it.
-    pub action: Option<ActionId>,
-    /// `resourceVersion` of our own last write, until it was seen.
-    pub written: Option<u64>,
-    /// Back-off of writes to the API server.
-    pub retry: Retry,
+    /// The `ClusterPackageVersion`.
+    pub tracked: Tracked<Box<PackageVersionObject>>,
     /// The recorded rollouts, in the recorded order.
     pub rollouts: Vec<RolloutState>,
     /// Since when a batch could be admitted that is still small.
@@ -158,11 +153,23 @@ impl RolloutState {
     }
 }
 
+impl Object for Box<PackageVersionObject> {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+}
+
 impl Fleet {
+    /// The `ClusterPackageVersion`, as last seen.
+    #[must_use]
+    pub fn object(&self) -> Option<&PackageVersionObject> {
+        self.tracked.object.as_deref()
+    }
+
     /// What people want, if it is there and acceptable.
     #[must_use]
     pub fn spec(&self) -> Option<&PackageVersionSpec> {
-        self.object.as_ref()?.spec.as_ref().ok().map(AsRef::as_ref)
+        self.object()?.spec.as_ref().ok().map(AsRef::as_ref)
     }
 
     /// The index of the rollout of `component`.

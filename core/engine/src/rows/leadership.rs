@@ -18,7 +18,7 @@ use seaworthy_model::lease::{Epoch, LeaseObject, LeaseRecord};
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
-use crate::rows::machine::Retry;
+use crate::runtime::retry::Retry;
 
 /// The operator's own standing.
 #[derive(Clone, Debug, Default)]

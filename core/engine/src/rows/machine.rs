@@ -1,13 +1,15 @@
 //! One row of the world: what is known of a machine, first hand and from the API server.
 
 use crate::rows::trouble::Trouble;
+use crate::runtime::retry::Retry;
+use crate::runtime::tracked::Writes;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use seaworthy_model::detail::Detail;
+use seaworthy_model::draw::mix;
 
 use seaworthy_model::component::{Architecture, CgroupVersion};
-use seaworthy_model::detail::Detail;
-use seaworthy_model::effect::ActionId;
 use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationReport, OperationState};
 use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
 use seaworthy_model::machine::{
@@ -39,23 +41,19 @@ pub struct Machine {
     /// mark.
     pub(crate) lifted: u64,
     /// What was learnt by talking to the host in this epoch.
-    pub host: Contact,
-    /// The action under way for it: at most one at a time.
-    pub action: Option<ActionId>,
+    pub host: Host,
     /// An operation on the host whose end is not known.
     pub uncertain: Option<OperationId>,
     /// What the last operation that we ordered installs. Says nothing once it has ended.
     pub(crate) installs: Option<VersionId>,
     /// Releases that failed and may not be in the status yet; of the present generation of the spec.
     pub failed: Vec<Failure>,
-    /// `resourceVersion` of our own last write, until it was seen.
-    pub written: Option<u64>,
-    /// Back-off of writes to the API server.
-    pub write_retry: Retry,
     /// It is admitted but holds no reservation: it has to get a slot before it is started.
     pub parked: bool,
     /// Why it cannot be worked on until somebody or something else changes.
     pub blocked: Option<Blocker>,
+    /// What is under way for it, and when it is tried or looked at again. No counter follows from it.
+    pub progress: Progress,
     /// What follows from all this, kept by [`World::refresh`](super::World).
     pub(crate) derived: Derived,
     /// What its Node is counted as.
@@ -64,12 +62,28 @@ pub struct Machine {
 
 /// What was learnt by talking to a host.
 #[derive(Clone, Debug, Default)]
-pub struct Contact {
+pub struct Host {
     /// The last report in this epoch. `Some` also means that the host has seen our epoch and obeys no older one.
     pub facts: Option<HostFacts>,
+    /// Since when it is given up for unreachable.
+    pub unreachable_since: Option<Timestamp>,
+}
+
+/// What of a row no counter follows from: the only part that may be changed without counting again.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Our writes of the Machine. The action under way may also be another one about it: at most one at a time.
+    pub writes: Writes,
+    /// How contacts of the host went, and when the next one is due.
+    pub contact: Contact,
+}
+
+/// How contacts of a host went, and when the next one is due.
+#[derive(Clone, Debug, Default)]
+pub struct Contact {
     /// Something may have changed since: read again before acting.
     pub stale: bool,
-    /// It is known that [`World::owner_of`](super::World::owner_of) of the host is this machine.
+    /// It is known that [`World::owner_of`](crate::World::owner_of) of the host is this machine.
     pub(crate) owned: bool,
     /// When it was last read.
     pub read_at: Timestamp,
@@ -79,8 +93,6 @@ pub struct Contact {
     pub failures: u32,
     /// Why the last contact or operation failed.
     pub trouble: Option<Box<Trouble>>,
-    /// Since when it is given up for unreachable.
-    pub unreachable_since: Option<Timestamp>,
     /// Back-off of contacts.
     pub retry: Retry,
 }
@@ -94,22 +106,6 @@ pub struct Failure {
     pub release: FailedRelease,
     /// What the host reported.
     pub detail: Option<Arc<Detail>>,
-}
-
-/// A back-off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Retry {
-    /// Failures in a row.
-    pub failures: u32,
-    /// Not before this time.
-    pub not_before: Timestamp,
-}
-
-impl Retry {
-    /// Ends the wait: whatever made the last try fail, there is something else to try with. The failures still count.
-    pub(crate) const fn look_again(&mut self) {
-        self.not_before = Timestamp::ZERO;
-    }
 }
 
 /// What follows from a row, cached because counters are built from it.
@@ -161,6 +157,11 @@ impl Standing {
     }
 }
 
+/// What the jitter of its back-offs is drawn by.
+pub(crate) fn key(id: MachineId) -> u64 {
+    mix(&[3, u64::from(id.0)])
+}
+
 impl Machine {
     /// A row of which nothing is known.
     pub(crate) const EMPTY: Self = Self::new(MachineId(u32::MAX));
@@ -172,25 +173,24 @@ impl Machine {
             object: None,
             node: None,
             drain: None,
-            host: Contact {
-                facts: None,
-                stale: false,
-                owned: false,
-                read_at: Timestamp::ZERO,
-                audit_at: None,
-                failures: 0,
-                trouble: None,
-                unreachable_since: None,
-                retry: Retry { failures: 0, not_before: Timestamp::ZERO },
-            },
-            action: None,
+            host: Host { facts: None, unreachable_since: None },
             uncertain: None,
             installs: None,
             failed: Vec::new(),
-            written: None,
-            write_retry: Retry { failures: 0, not_before: Timestamp::ZERO },
             parked: false,
             blocked: None,
+            progress: Progress {
+                writes: Writes::NONE,
+                contact: Contact {
+                    stale: false,
+                    owned: false,
+                    read_at: Timestamp::ZERO,
+                    audit_at: None,
+                    failures: 0,
+                    trouble: None,
+                    retry: Retry::NONE,
+                },
+            },
             derived: Derived {
                 uid: None,
                 live: false,
@@ -318,7 +318,7 @@ impl Machine {
     /// Whether it is known without looking it up that [`World::owner_of`](super::World::owner_of) of the host is this
     /// machine.
     pub(crate) fn owns(&self, host: HostId) -> bool {
-        self.host.owned && self.host.facts.as_ref().is_some_and(|facts| facts.host == host)
+        self.progress.contact.owned && self.host.facts.as_ref().is_some_and(|facts| facts.host == host)
     }
 
     /// Whether an operation of ours is under way on the host, as far as is known. A host that is given up frees its slot,
@@ -449,20 +449,20 @@ impl Machine {
             u64::from(facts.epoch.0) ^ facts.host.0 as u64 ^ u64::from(components) ^ operation
         });
         let node = self.node.as_ref().map_or(0, |node| node.since.0);
-        let contact = self.host.retry.not_before.0 ^ u64::from(self.host.stale);
+        let contact = self.progress.contact.retry.not_before.0 ^ u64::from(self.progress.contact.stale);
         let standing = self.standing(0) as u64;
         object ^ facts ^ node ^ contact ^ standing ^ u64::from(self.parked) ^ u64::from(self.derived.occupies)
     }
 
     /// Forgets everything but the objects: for a new incarnation, or a new epoch.
     pub(crate) fn forget_contact(&mut self) {
-        self.host = Contact::default();
+        self.host = Host::default();
+        self.progress.contact = Contact::default();
         self.drain = None;
         self.uncertain = None;
         self.installs = None;
         self.failed.clear();
-        self.written = None;
-        self.write_retry = Retry::default();
+        self.progress.writes.forget();
         self.parked = true;
         self.blocked = None;
     }

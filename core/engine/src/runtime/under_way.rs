@@ -4,40 +4,64 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use seaworthy_model::effect::ActionId;
+use seaworthy_model::id::Uid;
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::report::Subject;
 
-use crate::world::InFlight;
+/// An action that was ordered and has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InFlight<T> {
+    /// Whose it is.
+    pub subject: Subject,
+    /// The incarnation that it was ordered for.
+    pub uid: Option<Uid>,
+    /// The generation of the spec that it was ordered for.
+    pub generation: Option<u64>,
+    /// The `resourceVersion` that it was ordered for, of a write to an object that is there.
+    pub resource_version: Option<u64>,
+    /// The epoch in which it was ordered.
+    pub epoch: Epoch,
+    /// What it does.
+    pub ticket: T,
+}
 
 /// Actions that have not ended, by number. Numbers are given in ascending order, and an action ends at its deadline at the
 /// latest: those under way lie in a window of numbers that moves on. Whoever asks for one finds it without a search.
-#[derive(Clone, Debug, Default)]
-pub struct UnderWay {
+#[derive(Clone, Debug)]
+pub struct UnderWay<T> {
     /// The number of the first place in the window.
     first: u64,
     /// By number, from `first` on: the row of the action, or [`ENDED`]. The first one has not ended.
     window: VecDeque<u32>,
     /// The actions, and rows that are free.
-    rows: Vec<Option<InFlight>>,
+    rows: Vec<Option<InFlight<T>>>,
     free: Vec<u32>,
 }
 
 /// There is no action of this number, or it has ended.
 const ENDED: u32 = u32::MAX;
 
-impl UnderWay {
+impl<T> Default for UnderWay<T> {
+    fn default() -> Self {
+        Self { first: 0, window: VecDeque::new(), rows: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> UnderWay<T> {
     /// The action of this number, unless it has ended.
     #[must_use]
-    pub fn get(&self, action: &ActionId) -> Option<&InFlight> {
+    pub fn get(&self, action: &ActionId) -> Option<&InFlight<T>> {
         let row = self.window.get(self.place(*action)?)?;
         self.rows.get(*row as usize)?.as_ref()
     }
 
     /// All of them, in the order of their numbers.
-    pub fn values(&self) -> impl Iterator<Item = &InFlight> {
+    pub fn values(&self) -> impl Iterator<Item = &InFlight<T>> {
         self.window.iter().filter_map(|row| self.rows.get(*row as usize)?.as_ref())
     }
 
     /// Takes in an action that was ordered after all others.
-    pub(crate) fn insert(&mut self, action: ActionId, in_flight: InFlight) {
+    pub(crate) fn insert(&mut self, action: ActionId, in_flight: InFlight<T>) {
         if self.window.is_empty() {
             self.first = action.0;
         }
@@ -53,7 +77,7 @@ impl UnderWay {
     }
 
     /// Takes an action out that has ended.
-    pub(crate) fn remove(&mut self, action: &ActionId) -> Option<InFlight> {
+    pub(crate) fn remove(&mut self, action: &ActionId) -> Option<InFlight<T>> {
         let place = self.place(*action)?;
         let row = core::mem::replace(self.window.get_mut(place)?, ENDED);
         let in_flight = self.rows.get_mut(row as usize)?.take();
@@ -75,20 +99,17 @@ mod tests {
     use alloc::collections::BTreeMap;
 
     use proptest::prelude::*;
-    use seaworthy_model::lease::Epoch;
-    use seaworthy_model::report::Subject;
 
     use super::*;
-    use crate::world::InFlightKind;
 
-    fn in_flight(number: u64) -> InFlight {
+    fn in_flight(number: u64) -> InFlight<u64> {
         InFlight {
             subject: Subject::Leadership,
             uid: None,
             generation: Some(number),
             resource_version: None,
             epoch: Epoch::default(),
-            kind: InFlightKind::Write,
+            ticket: number,
         }
     }
 

@@ -11,40 +11,40 @@
 
 pub(crate) mod index;
 mod names;
-mod table;
+pub(crate) mod table;
 mod touch;
 
-use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use seaworthy_model::meta::Meta;
+use seaworthy_model::pod::DrainPolicy;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
-use seaworthy_model::certificate::Refusal;
-use seaworthy_model::component::{VersionObject, VersionSpec};
+use seaworthy_model::component::VersionSpec;
 use seaworthy_model::effect::ActionId;
-use seaworthy_model::host::OperationId;
-use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
+use seaworthy_model::id::{ComponentId, MachineId, Named, NamedId, Uid, VersionId};
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::machine::{HostId, Installed};
+use seaworthy_model::machine::HostId;
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
 use index::nodes::Nodes;
 use table::Rows;
 
-use crate::domains::machine::node::write::NodeWrite;
 use crate::rows::api_servers::KnownApiServers;
 use crate::rows::certificates::Certificates;
 use crate::rows::fleet::Fleet;
 use crate::rows::leadership::Leadership;
-use crate::rows::machine::{Machine, Retry};
+use crate::rows::machine::{Machine, Progress};
+use crate::rows::node_write::NodeWrite;
 use crate::rows::repairs::{Contested, Part, Repairs};
+use crate::rows::ticket::{InFlight, UnderWay};
+use crate::rows::version::Version;
 use crate::runtime::by_subject::BySubject;
 use crate::runtime::line::Line;
 use crate::runtime::queue::Priority;
-use crate::runtime::under_way::UnderWay;
 
 /// What the engine knows.
 #[derive(Clone, Debug, Default)]
@@ -106,124 +106,6 @@ pub(crate) const WARM_AT_ONCE: usize = 32;
 /// The rows of fewer machines are near as they are.
 pub(crate) const LARGE: usize = 4_096;
 
-/// One version of a component.
-#[derive(Clone, Debug, Default)]
-pub struct Version {
-    /// The `MachineComponent`, as last seen.
-    pub object: Option<Box<VersionObject>>,
-    /// The action under way for it.
-    pub action: Option<ActionId>,
-    /// `resourceVersion` of our own last write, until it was seen.
-    pub written: Option<u64>,
-    /// Back-off of writes to the API server.
-    pub retry: Retry,
-    /// How many lists had been ordered when its deletion was first seen; `None` while it stays.
-    pub leaving_since: Option<u64>,
-}
-
-/// An action that was ordered and has not ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InFlight {
-    /// Whose it is.
-    pub subject: Subject,
-    /// The incarnation that it was ordered for.
-    pub uid: Option<Uid>,
-    /// The generation of the spec that it was ordered for.
-    pub generation: Option<u64>,
-    /// The `resourceVersion` that it was ordered for, of a write to an object that is there.
-    pub resource_version: Option<u64>,
-    /// The epoch in which it was ordered.
-    pub epoch: Epoch,
-    /// What it does.
-    pub kind: InFlightKind,
-}
-
-impl InFlight {
-    /// Whether it writes to the Machine itself.
-    pub(crate) const fn is_write_of_machine(&self) -> bool {
-        matches!((self.subject, self.kind), (Subject::Machine(_), InFlightKind::Write))
-    }
-}
-
-/// What an action in flight does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InFlightKind {
-    /// Writes to the API server.
-    Write,
-    /// Makes the driver list and watch.
-    Watch,
-    /// Reads a host.
-    Read,
-    /// Asks a host for an operation.
-    Probe(OperationId),
-    /// Confirms an operation of a host.
-    Confirm(OperationId),
-    /// Changes a component of a host.
-    Change(OperationId, ComponentId, Option<Installed>),
-    /// Gives a host up.
-    Disown,
-    /// Has a key made on a host.
-    Identify,
-    /// Puts a certificate on a host.
-    Certify,
-    /// Creates a certificate request.
-    Ask,
-    /// Tells people why a certificate request is not approved.
-    Tell(Refusal),
-    /// Cordons a Node.
-    Cordon,
-    /// Uncordons a Node.
-    Uncordon,
-    /// Changes labels and taints of a Node.
-    Attributes {
-        /// Somebody else had changed what is ours.
-        is_repair: bool,
-    },
-    /// Deletes a Node.
-    DeleteNode,
-    /// Lists the pods of a Node, on which this mark was seen before, by its order.
-    ListPods(Option<u64>),
-    /// Evicts a pod.
-    Evict,
-}
-
-impl InFlightKind {
-    /// Whether it occupies a session to a host.
-    #[must_use]
-    pub const fn is_session(self) -> bool {
-        match self {
-            Self::Read
-            | Self::Probe(_)
-            | Self::Confirm(_)
-            | Self::Change(..)
-            | Self::Disown
-            | Self::Identify
-            | Self::Certify => true,
-            Self::Write
-            | Self::Watch
-            | Self::Ask
-            | Self::Tell(_)
-            | Self::Cordon
-            | Self::Uncordon
-            | Self::Attributes { .. }
-            | Self::DeleteNode
-            | Self::ListPods(_)
-            | Self::Evict => false,
-        }
-    }
-
-    /// Whether it is about a Node or what runs there.
-    #[must_use]
-    pub const fn is_about_node(self) -> bool {
-        self.is_of_drain() || matches!(self, Self::Attributes { .. })
-    }
-
-    /// Whether it is part of a drain.
-    pub(crate) const fn is_of_drain(self) -> bool {
-        matches!(self, Self::Cordon | Self::Uncordon | Self::DeleteNode | Self::ListPods(_) | Self::Evict)
-    }
-}
-
 impl World {
     /// The row of a machine. An id that was never named has an empty one.
     #[must_use]
@@ -243,7 +125,7 @@ impl World {
             let blocked = self.blockers.get(Subject::Machine(id)).is_some();
             let machine = self.machine(id);
             // Whose host it is, is looked up when it is read for the first time.
-            let host = machine.recorded_host().filter(|_| !machine.host.owned);
+            let host = machine.recorded_host().filter(|_| !machine.progress.contact.owned);
             let owner = host.and_then(|host| self.hosts.get(&host)).map_or(0, |owner| owner.0);
             machine.warm() ^ u64::from(blocked) ^ u64::from(owner)
         });
@@ -271,7 +153,7 @@ impl World {
     /// What a version says, if it exists and is acceptable.
     #[must_use]
     pub fn version_spec(&self, id: VersionId) -> Option<&VersionSpec> {
-        self.version(id)?.object.as_ref()?.spec.as_ref().ok().map(AsRef::as_ref)
+        self.version(id)?.object()?.spec.as_ref().ok().map(AsRef::as_ref)
     }
 
     /// Whether the order of changes on a machine may matter at all. Once it was so it stays so: the answers are the same,
@@ -403,10 +285,6 @@ impl World {
         self.now
     }
 
-    pub(crate) const fn set_now(&mut self, now: Timestamp) {
-        self.now = now;
-    }
-
     /// Puts a machine among those that wait for nothing but a slot.
     pub(crate) fn wait_for_slot(&mut self, id: MachineId) {
         if self.waiting.join(id) {
@@ -441,10 +319,42 @@ impl World {
         self.refresh(id);
     }
 
-    /// Changes that of a row from which nothing follows: the action under way, writes, back-offs and audits.
-    pub(crate) fn note(&mut self, id: MachineId, note: impl FnOnce(&mut Machine)) {
+    /// Changes that of a row from which nothing follows: what is under way for it, and when it is tried or looked at again.
+    pub(crate) fn note(&mut self, id: MachineId, note: impl FnOnce(&mut Progress)) {
         self.machines.ensure(id);
-        note(&mut self.machines[id]);
+        note(&mut self.machines[id].progress);
+    }
+
+    /// The same for every row.
+    pub(crate) fn note_all(&mut self, note: impl Fn(&mut Progress)) {
+        self.machines.iter_mut().for_each(|machine| note(&mut machine.progress));
+    }
+
+    /// An action is under way from now on.
+    pub(crate) fn begin(&mut self, action: ActionId, in_flight: InFlight) {
+        if in_flight.ticket.is_session() {
+            self.sessions += 1;
+            self.leadership.sequence += 1;
+        }
+        self.in_flight.insert(action, in_flight);
+    }
+
+    /// An action is not under way any more.
+    pub(crate) fn end(&mut self, action: ActionId) -> Option<InFlight> {
+        let ended = self.in_flight.remove(&action)?;
+        self.sessions -= u32::from(ended.ticket.is_session());
+        Some(ended)
+    }
+
+    /// The metadata of the object that a subject is about, where incarnations of it are told apart.
+    pub(crate) fn meta(&self, subject: Subject) -> Option<&Meta> {
+        match subject {
+            Subject::Machine(id) => self.machine(id).object.as_ref().map(|object| &object.meta),
+            Subject::Leadership
+            | Subject::PackageVersion
+            | Subject::Version(_)
+            | Subject::CertificateRequest(_) => None,
+        }
     }
 
     pub(crate) fn ensure_machine(&mut self, id: MachineId) {
@@ -458,78 +368,46 @@ impl World {
         &mut self.versions[id.index()]
     }
 
-    pub(crate) fn start(&mut self, action: ActionId, in_flight: InFlight) {
-        self.sessions += u32::from(in_flight.kind.is_session());
-        self.in_flight.insert(action, in_flight);
-        match in_flight.subject {
-            Subject::Leadership => self.leadership.action = Some(action),
-            Subject::PackageVersion => self.fleet.action = Some(action),
-            Subject::Version(id) => self.version_mut(id).action = Some(action),
-            Subject::CertificateRequest(id) => self.certificates.start(id, action),
-            Subject::Machine(id) => {
-                self.note(id, |machine| machine.action = Some(action));
-                if let InFlightKind::Change(operation, _, installs) = in_flight.kind {
-                    self.change(id, |machine| {
-                        machine.uncertain = Some(operation);
-                        machine.installs = installs.map(|installed| installed.version);
-                        machine.parked = false;
-                    });
-                }
-                if in_flight.kind.is_of_drain() {
-                    self.start_drain(id, in_flight.kind);
-                } else if in_flight.kind.is_about_node() {
-                    self.start_node_write(id);
-                }
-            }
-        }
-    }
-
-    /// Forgets what was listed. Whatever was written before is in the lists that follow, also in those of a store that
-    /// was set back and that does not know the versions which were waited for.
-    pub(crate) fn unsync(&mut self) {
-        self.leadership.unsync();
-        self.fleet.written = None;
-        for version in &mut self.versions {
-            version.written = None;
-        }
-        self.certificates.unsync();
-        for machine in self.machines.iter_mut() {
-            machine.written = None;
-        }
-    }
-
-    /// `Watch` is ordered.
-    pub(crate) fn begin_lists(&mut self) {
-        self.leadership.watching = true;
-        self.leadership.lists += 1;
-        self.leadership.listed_at = self.now;
-        self.unsync();
-    }
-
-    /// Has everything listed once more if that was asked for. Nothing is decided before that, so it begins with a turn.
-    pub(crate) fn take_up_lists(&mut self) {
-        if core::mem::take(&mut self.leadership.outdated) {
-            self.leadership.watching = false;
-            self.touch(Subject::Leadership, Priority::Urgent);
-        }
-    }
-
-    /// Has a host read that nobody has read in this epoch.
-    pub(crate) fn reread(&mut self, id: MachineId) {
-        self.change(id, |machine| machine.host.stale = true);
-        self.touch(Subject::Machine(id), Priority::Normal);
-    }
-
-    pub(crate) fn lose_lease(&mut self) {
-        if !self.leadership.lost {
-            self.leadership.lost = true;
-            self.touch_everything();
-        }
-    }
-
     /// Why nothing may be done at all; `None` when we lead and have seen everything.
     #[must_use]
     pub fn gate(&self) -> Option<Blocker> {
         self.leadership.gate()
+    }
+
+    /// Whether an object is older than the newest version that was seen under its name, of this incarnation or another: a
+    /// predecessor that a cache still shows must not come back. While lists are under way nothing is: a store that was
+    /// set back has lower versions.
+    pub(crate) fn is_outdated(&self, new: &Meta, newest: u64) -> bool {
+        self.leadership.unsynced().is_none() && new.resource_version < newest
+    }
+
+    pub(crate) fn name(&mut self, Named { id, name }: Named) {
+        let (names, index) = match id {
+            NamedId::Machine(id) => {
+                self.ensure_machine(id);
+                self.certificates.note_machine(id, &name);
+                (&mut self.machine_names, id.index())
+            }
+            NamedId::CertificateRequest(id) => return self.certificates.note_name(id, name),
+            NamedId::Component(id) => (&mut self.component_names, id.index()),
+            NamedId::Version(id) => (&mut self.version_names, id.index()),
+        };
+        if names.len() <= index {
+            names.resize_with(index + 1, Default::default);
+        }
+        names[index] = name;
+    }
+
+    /// The uid of a machine's Node.
+    #[must_use]
+    pub fn node_uid(&self, id: MachineId) -> Option<Uid> {
+        self.machine(id).node.as_ref()?;
+        self.node_uids.get(id.index()).copied()
+    }
+
+    /// How pods are treated when a Node is drained.
+    #[must_use]
+    pub fn drain_policy(&self) -> DrainPolicy {
+        self.fleet.spec().map(|spec| spec.drain).unwrap_or_default()
     }
 }

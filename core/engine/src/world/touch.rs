@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use seaworthy_model::id::{MachineId, VersionId};
 use seaworthy_model::report::Subject;
 
 use crate::runtime::queue::Priority;
@@ -66,5 +67,41 @@ impl World {
             let Some(id) = self.sessionless.pop() else { return };
             self.touch(Subject::Machine(id), Priority::Normal);
         }
+    }
+
+    /// Looks again at machines that wait for something that a version or the fleet may have brought.
+    pub(crate) fn touch_blocked(&mut self) {
+        let blocked: Vec<MachineId> =
+            self.machines().filter(|(_, machine)| machine.blocked.is_some()).map(|(id, _)| id).collect();
+        for id in blocked {
+            self.change(id, |machine| machine.blocked = None);
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
+    }
+
+    /// Touches the subjects that were not decided because of the operator's own standing. While lists are under way nobody:
+    /// their end touches everything.
+    pub(crate) fn touch_held_up(&mut self) {
+        if self.leadership.is_listing() {
+            return;
+        }
+        let held_up = self.blockers.iter().filter(|(_, blocker)| blocker.is_of_operator());
+        let held_up: Vec<Subject> = held_up.map(|(subject, _)| subject).collect();
+        for subject in held_up {
+            self.touch(subject, Priority::Low);
+        }
+    }
+
+    /// Touches every subject: what gates them all has changed.
+    pub(crate) fn touch_everything(&mut self) {
+        for index in 0..self.versions.len() {
+            let id = VersionId(u32::try_from(index).unwrap_or(u32::MAX));
+            self.touch(Subject::Version(id), Priority::Low);
+        }
+        for id in self.certificates.ids() {
+            self.touch(Subject::CertificateRequest(id), Priority::Low);
+        }
+        self.touch_machines();
+        self.touch(Subject::PackageVersion, Priority::Urgent);
     }
 }

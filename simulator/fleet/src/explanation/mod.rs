@@ -173,9 +173,9 @@ impl Teller<'_> {
 
     fn under_way(&self) -> Vec<String> {
         let world = self.engine.world();
-        let in_flight = self.machine.action.and_then(|action| world.in_flight().get(&action));
+        let in_flight = self.machine.progress.writes.action.and_then(|action| world.in_flight().get(&action));
         let mut lines: Vec<String> =
-            in_flight.map(|in_flight| format!("{:?}", in_flight.kind)).into_iter().collect();
+            in_flight.map(|in_flight| format!("{:?}", in_flight.ticket)).into_iter().collect();
         let unknown = self.machine.uncertain.filter(|_| in_flight.is_none());
         lines.extend(unknown.map(|operation| match self.machine.unconfirmed() {
             Some(_) => format!("operation {operation} waits to be confirmed"),
@@ -188,17 +188,17 @@ impl Teller<'_> {
     }
 
     fn contact(&self) -> Vec<String> {
-        let contact = &self.machine.host;
+        let (host, contact) = (&self.machine.host, &self.machine.progress.contact);
         let since = |at: Timestamp| since_start(at);
         let mut lines = Vec::new();
-        if contact.facts.is_some() {
+        if host.facts.is_some() {
             lines.push(format!("read at {}", since(contact.read_at)));
         }
         lines.extend(contact.trouble.as_ref().map(|trouble| {
             let words = trouble.detail.as_deref().map(render::detail).unwrap_or_default();
             format!("trouble: {:?}: {words}", trouble.kind)
         }));
-        lines.extend(contact.unreachable_since.map(|at| format!("unreachable since {}", since(at))));
+        lines.extend(host.unreachable_since.map(|at| format!("unreachable since {}", since(at))));
         if contact.retry.failures > 0 {
             lines.push(format!("tried again at {}", since(contact.retry.not_before)));
         }

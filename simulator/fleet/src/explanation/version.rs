@@ -17,7 +17,7 @@ pub fn explain_version(world: &World, name: &str) -> Option<Explanation> {
     let (process, engine, names) = world.mind()?;
     let cache = engine.world();
     let id = names.find_version(name)?;
-    let state = match cache.version(id)?.object.as_ref() {
+    let state = match cache.version(id)?.object() {
         None => "gone",
         Some(object) if object.meta.is_terminating() => "being deleted",
         Some(_) => "there",

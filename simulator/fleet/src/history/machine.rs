@@ -1,6 +1,6 @@
 //! A machine in the eyes of the operator that leads: where it stands, and what it waits for.
 
-use seaworthy_engine::{InFlightKind, Machine, Standing, World};
+use seaworthy_engine::{Machine, Standing, World};
 use seaworthy_model::report::{Blocker, Subject};
 
 /// Where a machine stands, as the operator that leads sees it.
@@ -180,8 +180,8 @@ const fn settled(blocker: Option<Blocker>) -> Phase {
 }
 
 fn is_at_work(world: &World, machine: &Machine) -> bool {
-    let action = machine.action.and_then(|action| world.in_flight().get(&action));
-    machine.is_busy() || action.is_some_and(|action| matches!(action.kind, InFlightKind::Change(..)))
+    let action = machine.progress.writes.action.and_then(|action| world.in_flight().get(&action));
+    machine.is_busy() || action.is_some_and(|action| action.ticket.is_change())
 }
 
 const fn phase_of(standing: Standing) -> Phase {

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::recount::{Miscounts, Truth};
-use seaworthy_engine::{InFlightKind, World};
+use seaworthy_engine::World;
 use seaworthy_model::effect::Target;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::report::{Blocker, Subject, Turn};
@@ -62,9 +62,8 @@ impl Starvation {
         for action in &turn.actions {
             let Target::Host(id) = action.target else { continue };
             let in_flight = world.in_flight().get(&action.id);
-            let changes =
-                in_flight.is_some_and(|in_flight| matches!(in_flight.kind, InFlightKind::Change(..)));
-            if changes && world.machine(id).host.retry.failures == 0 {
+            let changes = in_flight.is_some_and(|in_flight| in_flight.ticket.is_change());
+            if changes && world.machine(id).progress.contact.retry.failures == 0 {
                 self.starts += 1;
             }
             self.leave(id);

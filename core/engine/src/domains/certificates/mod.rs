@@ -1,38 +1,69 @@
 //! Approves certificate requests of kubelets: a request of ours whose key waits on the host of that very machine, and what
 //! a node asks for itself. Everything else stays as it is, and people are told why.
 
+mod finish;
+mod observe;
+
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::net::IpAddr;
 use core::time::Duration;
 
 use seaworthy_model::certificate::{
-    Approval, CertificateRequestObject, HostIdentity, NODE_PREFIX, NODES_GROUP, Refusal, RequestContent,
-    RequestState, Signer, Usages, is_node_subject, request_name,
+    Approval, CertificateRequestObject, EventNote, HostIdentity, NODE_PREFIX, NODES_GROUP, Refusal,
+    RequestContent, RequestState, Signer, Usages, is_node_subject, request_name,
 };
+use seaworthy_model::effect::{ActionId, Effect, Fence, Target};
 use seaworthy_model::host::Owner;
 use seaworthy_model::id::{CertificateRequestId, MachineId};
-use seaworthy_model::report::{Blocker, WakeReason};
+use seaworthy_model::meta::Meta;
+use seaworthy_model::report::{Blocker, Subject, WakeReason};
 use seaworthy_model::time::Timestamp;
 
+use crate::domains::draft::{Draft, write};
 use crate::rows::machine::Machine;
-use crate::runtime::draft::{Draft, Note};
+use crate::rows::note::CertificatesNote;
+use crate::rows::ticket::Ticket;
+use crate::runtime::queue::Priority;
 use crate::world::World;
 
 /// How often a request is looked at that waits for something else to become known.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
+pub(super) use finish::finish;
+pub(super) use observe::observe;
+
+/// A write about a request is ordered.
+pub(super) fn start(world: &mut World, id: CertificateRequestId, action: ActionId) {
+    world.certificates.row(id).tracked.writes.action = Some(action);
+}
+
+/// Remembers what was decided besides the action.
+pub(super) fn remember(world: &mut World, note: CertificatesNote) {
+    let now = world.now();
+    match note {
+        CertificatesNote::Approve(machine) => world.certificates.note_approval(machine, now),
+        CertificatesNote::Read(machine, request) => {
+            world.certificates.note_waiting(machine, request);
+            world.note(machine, |progress| progress.contact.stale = true);
+            world.touch(Subject::Machine(machine), Priority::Normal);
+        }
+    }
+}
+
+/// A new epoch begins.
+pub(super) fn begin_epoch(world: &mut World) {
+    world.certificates.begin_epoch();
+}
+
+/// What was listed counts no more.
+pub(super) fn unsync(world: &mut World) {
+    world.certificates.unsync();
+}
+
 pub(super) fn reconcile(world: &World, id: CertificateRequestId, draft: &mut Draft<'_>) {
     let Some(request) = world.certificates.request(id) else { return };
-    let Some(object) = request.object.as_deref() else { return };
-    if request.action.is_some() {
-        return draft.wait(Blocker::InFlight);
-    }
-    if request.written.is_some() {
-        return draft.wait(Blocker::AwaitingOwnWrite);
-    }
-    if draft.now < request.retry.not_before {
-        return draft.back_off(request.retry.not_before);
-    }
+    let Some(object) = draft.ready(&request.tracked) else { return };
     if let Some(blocker) = world.gate() {
         return draft.wait(blocker);
     }
@@ -48,11 +79,11 @@ pub(super) fn reconcile(world: &World, id: CertificateRequestId, draft: &mut Dra
     };
     match judgement {
         Ok(machine) => {
-            draft.note(Note::Approve(machine));
-            draft.approve(id, &object.meta);
+            draft.note(CertificatesNote::Approve(machine));
+            approve(draft, id, &object.meta);
         }
         Err(Judgement::Unread(machine)) => {
-            draft.note(Note::Reread(machine));
+            draft.note(CertificatesNote::Read(machine, id));
             draft.wake_at(draft.now + LOOK_AGAIN, WakeReason::BackOff);
             draft.wait(Blocker::HostNotRead);
         }
@@ -65,9 +96,36 @@ pub(super) fn reconcile(world: &World, id: CertificateRequestId, draft: &mut Dra
             if request.told == Some(refusal) {
                 return draft.wait(Blocker::NotApproved(refusal));
             }
-            draft.tell(id, object, refusal, &world.leadership.holder);
+            tell(draft, id, object, (refusal, &world.leadership.holder));
         }
     }
+}
+
+fn approve(draft: &mut Draft<'_>, id: CertificateRequestId, meta: &Meta) {
+    write(draft, Target::CertificateRequest(id), meta, Effect::ApproveCertificateRequest);
+}
+
+/// Tells people why a request is not approved: once, whoever the operator is.
+fn tell(
+    draft: &mut Draft<'_>,
+    id: CertificateRequestId,
+    object: &CertificateRequestObject,
+    (reason, reporter): (Refusal, &str),
+) {
+    let asked = match &object.content {
+        Ok(content) => Ok(Arc::clone(&content.common_name)),
+        Err(why) => Err(why.clone()),
+    };
+    let note = EventNote {
+        uid: object.meta.uid,
+        reason,
+        username: Arc::clone(&object.username),
+        asked,
+        at: draft.now,
+        reporter: reporter.into(),
+    };
+    let effect = Effect::WriteEvent(Box::new(note));
+    draft.order(Target::CertificateRequest(id), Fence::Absent, effect, Ticket::Tell(reason));
 }
 
 fn until(world: &World, object: &CertificateRequestObject, now: Timestamp) -> Option<Timestamp> {
@@ -132,7 +190,7 @@ fn require(holds: bool, otherwise: Refusal) -> Result<(), Refusal> {
 fn identity(machine: &Machine) -> Result<&HostIdentity, bool> {
     let Some(facts) = &machine.host.facts else { return Err(true) };
     let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
-    facts.identity.as_deref().filter(|_| is_ours).ok_or(machine.host.stale)
+    facts.identity.as_deref().filter(|_| is_ours).ok_or(machine.progress.contact.stale)
 }
 
 /// Our own request has just the usages that we ask for; kubelet also asks for that of RSA keys.

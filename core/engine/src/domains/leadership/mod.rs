@@ -14,20 +14,107 @@
 //! client-go ends a process that could not renew in time, since it cannot know what else the process is doing. Here
 //! everything passes one gate, so the engine shuts that, and opens it again if it turns out that nobody came between.
 
+mod finish;
+mod observe;
+
 use alloc::string::String;
 use core::time::Duration;
 
-use seaworthy_model::effect::Fence;
+use seaworthy_model::config::Config;
+use seaworthy_model::effect::{Effect, Fence, Target};
 use seaworthy_model::id::Kind;
 use seaworthy_model::lease::{Epoch, LeaseObject, LeaseRecord};
-use seaworthy_model::report::{Blocker, WakeReason};
+use seaworthy_model::report::{Blocker, Subject, WakeReason};
+use seaworthy_model::time::Timestamp;
 
+use crate::domains::draft::Draft;
 use crate::rows::leadership::Leadership;
-use crate::runtime::draft::{Draft, Note};
+use crate::rows::note::LeadershipNote;
+use crate::rows::ticket::Ticket;
+use crate::runtime::queue::Priority;
 use crate::world::World;
+
+pub(super) use finish::{finish, start};
+pub(super) use observe::{observe, stop, synced};
+
+/// What every domain has to forget at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reset {
+    /// This epoch is ours: whatever was known of hosts was learnt under an older fence.
+    Epoch(Epoch),
+    /// Everything is listed again.
+    Lists,
+}
 
 /// What a Lease that was let go says of its duration: client-go's `release` writes this second.
 const RELEASED: Duration = Duration::from_secs(1);
+
+/// A new epoch begins.
+pub(super) fn begin_epoch(world: &mut World) {
+    let leadership = &mut world.leadership;
+    leadership.taking = None;
+    leadership.sequence = 0;
+    leadership.lost = false;
+    leadership.ahead = None;
+    leadership.watching = false;
+    observe::look_for_successor(world);
+    world.touch(Subject::Leadership, Priority::Urgent);
+}
+
+/// What was listed counts no more.
+pub(super) fn unsync(world: &mut World) {
+    world.leadership.unsync();
+}
+
+/// A turn begins.
+pub(super) fn begin_turn(world: &mut World, now: Timestamp, config: &Config) {
+    let before = core::mem::replace(&mut world.now, now);
+    // Before anything is decided: whoever slept through its renewals must not act on what it believed before.
+    if world.leadership.tell_time(before, now, config) {
+        world.touch_held_up();
+    }
+}
+
+/// Has everything listed once more if that was asked for. Nothing is decided before that, so it begins with a turn.
+pub(super) fn take_up_lists(world: &mut World) {
+    if core::mem::take(&mut world.leadership.outdated) {
+        world.leadership.watching = false;
+        world.touch(Subject::Leadership, Priority::Urgent);
+    }
+}
+
+/// `Watch` is ordered.
+fn begin_lists(world: &mut World) -> Reset {
+    world.leadership.watching = true;
+    world.leadership.lists += 1;
+    world.leadership.listed_at = world.now;
+    Reset::Lists
+}
+
+/// Remembers what was decided besides the action.
+pub(super) fn remember(world: &mut World, note: LeadershipNote) -> Option<Reset> {
+    match note {
+        LeadershipNote::Lost => observe::lose_lease(world),
+        LeadershipNote::Taking(epoch) => world.leadership.taking = epoch,
+        LeadershipNote::Released => world.leadership.released = true,
+        LeadershipNote::Outdated => world.leadership.outdated = true,
+        LeadershipNote::Watch => return Some(begin_lists(world)),
+    }
+    None
+}
+
+/// Has the driver list and watch everything.
+fn watch(draft: &mut Draft<'_>) {
+    draft.note(LeadershipNote::Watch);
+    draft.order(Target::Driver, Fence::None, Effect::Watch, Ticket::Watch);
+}
+
+/// Writes the Lease, or gives the write up before it keeps the next try from coming in time.
+fn write_lease(draft: &mut Draft<'_>, fence: Fence, record: LeaseRecord) {
+    let patience = if record.is_renewal() { draft.config.retry_period } else { draft.config.api_deadline };
+    let within = patience.min(draft.config.api_deadline);
+    draft.order_within(within, (Target::Lease, fence), Effect::WriteLease(record), Ticket::Write);
+}
 
 pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
     let leadership = &world.leadership;
@@ -56,7 +143,7 @@ pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
     if leadership.epoch.is_none() || leadership.lost || leadership.ahead.is_some() {
         take(world, lease, draft);
     } else if !renew(leadership, lease, draft) && !leadership.watching {
-        draft.watch();
+        watch(draft);
     } else if let (None, Some(kind)) = (&draft.order, leadership.unsynced()) {
         draft.wait(Blocker::NotSynced(kind));
     }
@@ -67,7 +154,7 @@ fn make(world: &World, leadership: &Leadership, draft: &mut Draft<'_>) {
     if !leadership.watching {
         // The list has the Lease too, also one that we have made and that the watch leaves out: without its uid it could not be
         // renewed.
-        return draft.watch();
+        return watch(draft);
     }
     if leadership.written.is_some() {
         return draft.wait(Blocker::AwaitingOwnWrite);
@@ -78,11 +165,11 @@ fn make(world: &World, leadership: &Leadership, draft: &mut Draft<'_>) {
     let forgotten = leadership.lost || world.imported() > 0;
     let epoch = if forgotten { Epoch::VACANT } else { Epoch::VACANT.next() };
     if forgotten {
-        draft.note(Note::LeaseLost);
+        draft.note(LeadershipNote::Lost);
     }
-    draft.note(Note::Taking(Some(epoch)));
+    draft.note(LeadershipNote::Taking(Some(epoch)));
     let record = taken(draft, epoch);
-    draft.write_lease(Fence::Absent, record);
+    write_lease(draft, Fence::Absent, record);
 }
 
 /// Takes a Lease that nobody else holds any more, unless the store has forgotten operators that hosts or machines
@@ -101,22 +188,22 @@ fn take(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
         return take_over(lease, lease.record.epoch.next(), draft);
     }
     if !leadership.watching {
-        return draft.watch();
+        return watch(draft);
     }
     if let Some(kind) = leadership.unsynced() {
         return draft.wait(Blocker::NotSynced(kind));
     }
     if world.imported() > 0 {
-        draft.note(Note::LeaseLost);
+        draft.note(LeadershipNote::Lost);
         return hold(leadership, lease, draft);
     }
     take_over(lease, Epoch::VACANT.next(), draft);
 }
 
 fn take_over(lease: &LeaseObject, epoch: Epoch, draft: &mut Draft<'_>) {
-    draft.note(Note::Taking(Some(epoch)));
+    draft.note(LeadershipNote::Taking(Some(epoch)));
     let record = taken(draft, epoch);
-    draft.write_lease(unchanged(lease), record);
+    write_lease(draft, unchanged(lease), record);
 }
 
 /// Holds the Lease until a person adopts: so one process reports, and the others stand by. An epoch is never that of
@@ -126,14 +213,14 @@ fn hold(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) {
     if leadership.is_holder() {
         if !renew(leadership, lease, draft) && !leadership.watching {
             // Who knows no object can tell nobody what it waits for.
-            draft.watch();
+            watch(draft);
         }
     } else {
-        draft.note(Note::Taking(None));
+        draft.note(LeadershipNote::Taking(None));
         let vacant = lease.record.epoch == Epoch::VACANT;
         let epoch = if vacant { Epoch::VACANT } else { lease.record.epoch.next() };
         let record = taken(draft, epoch);
-        draft.write_lease(unchanged(lease), record);
+        write_lease(draft, unchanged(lease), record);
     }
 }
 
@@ -147,7 +234,7 @@ fn renew(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) ->
     let acquired = lease.record.acquired.filter(|_| leadership.is_holder());
     let record = taken(draft, lease.record.epoch);
     let acquired = acquired.or(record.acquired);
-    draft.write_lease(unchanged(lease), LeaseRecord { acquired, ..record });
+    write_lease(draft, unchanged(lease), LeaseRecord { acquired, ..record });
     true
 }
 
@@ -160,11 +247,11 @@ fn release(leadership: &Leadership, draft: &mut Draft<'_>) {
         if draft.now < leadership.retry.not_before {
             return draft.wake_at(leadership.retry.not_before, WakeReason::BackOff);
         }
-        draft.note(Note::Taking(None));
-        draft.note(Note::Released);
+        draft.note(LeadershipNote::Taking(None));
+        draft.note(LeadershipNote::Released);
         let record = taken(draft, lease.record.epoch);
         let record = LeaseRecord { holder: String::new(), duration: Some(RELEASED), ..record };
-        draft.write_lease(unchanged(lease), record);
+        write_lease(draft, unchanged(lease), record);
     }
 }
 

@@ -12,9 +12,11 @@ use seaworthy_model::report::{Blocker, WakeReason};
 
 use super::Step;
 use super::status::Verdict;
+use crate::domains::draft::{Draft, Order, write_finalizers};
 use crate::rows::machine::{Failure, Standing};
-use crate::runtime::draft::{Draft, HostWork, Note, Order};
-use crate::world::InFlightKind;
+use crate::rows::note::MachineNote as Note;
+
+use crate::rows::ticket::{NodeTicket, Ticket};
 use crate::world::index::resolution::{Aim, Origin, Target, targets};
 
 /// What one component needs.
@@ -70,7 +72,7 @@ impl<'w> Step<'w> {
         let hindered = hindrance.map(|hindrance| self.explain(hindrance));
         if let Some((blocker, ..)) = &hindered {
             // Also when it is something else that is told: whoever waits for another component holds no slot for it.
-            draft.note(Note::Block(*blocker));
+            self.note(draft, Note::Block(*blocker));
         }
         if let Some(identity) = self.node_identity().filter(|_| !self.is_paused() && !self.is_fleet_paused())
             && (self.lift(draft) || self.lacks_identity(draft, identity))
@@ -80,7 +82,7 @@ impl<'w> Step<'w> {
         // What is in the way of the other component is told first: it is the cause.
         let Some((blocker, reason, detail)) = obstacle.or(hindered) else { return self.settle(draft) };
         if !matches!(blocker, Blocker::ReleaseFailed { .. }) {
-            draft.note(Note::Block(blocker));
+            self.note(draft, Note::Block(blocker));
         }
         if self.lift(draft) {
             return;
@@ -168,7 +170,7 @@ impl<'w> Step<'w> {
     fn start(self, draft: &mut Draft<'_>, target: &Target<'_>, change: Change, is_repair: bool) {
         let meta = &self.object.meta;
         if self.is_paused() {
-            draft.note(Note::Block(Blocker::Paused));
+            self.note(draft, Note::Block(Blocker::Paused));
             if self.lift(draft) {
                 return;
             }
@@ -179,18 +181,18 @@ impl<'w> Step<'w> {
             return;
         }
         if self.machine.blocked.is_some() {
-            draft.note(Note::Unblock);
+            self.note(draft, Note::Unblock);
         }
         if let Some(blocker) = self.fleet_stop(target) {
-            draft.note(Note::WaitForFleet);
+            self.note(draft, Note::WaitForFleet);
             if self.lift(draft) {
                 return;
             }
             return draft.wait(blocker);
         }
         if let Some(blocker) = self.overcommitted(target) {
-            draft.note(Note::Park);
-            draft.note(Note::WaitForFleet);
+            self.note(draft, Note::Park);
+            self.note(draft, Note::WaitForFleet);
             if self.lift(draft) {
                 return;
             }
@@ -198,7 +200,7 @@ impl<'w> Step<'w> {
         }
         if !meta.is_held() {
             let target = ActionTarget::Machine(self.machine.id);
-            return draft.write_finalizers(target, meta, meta.finalizers_with_ours());
+            return write_finalizers(draft, target, meta, meta.finalizers_with_ours());
         }
         if let Some(failure) = self.unrecorded() {
             // The host tells a successor of its last operation only, and that is about to be another one.
@@ -224,7 +226,7 @@ impl<'w> Step<'w> {
         }
         if self.takes_slot(draft) {
             let component = target.component;
-            draft.order_host(self.world, self.machine, HostWork::Change { component, change });
+            self.order_change(draft, component, change);
         } else {
             // Also a mark that this change does not need: of several such machines each would wait for the others.
             self.lift(draft);
@@ -276,13 +278,13 @@ impl<'w> Step<'w> {
                 self.lift(draft);
                 return false;
             }
-            draft.note(Note::Reserve);
+            self.note(draft, Note::Reserve);
         }
         let is_empty = self.is_empty(draft, self.world.component_name(target.component));
         // Who is looked at again because of its pods takes none before it is known that they may go.
-        let cordons = matches!(draft.order, Some(Order { kind: InFlightKind::Cordon, .. }));
+        let cordons = matches!(draft.order, Some(Order { ticket: Ticket::Node(NodeTicket::Cordon), .. }));
         if catches_up && cordons {
-            draft.note(Note::Reserve);
+            self.note(draft, Note::Reserve);
         }
         is_empty
     }
@@ -294,8 +296,8 @@ impl<'w> Step<'w> {
         if others < limit {
             return true;
         }
-        draft.note(Note::Park);
-        draft.note(Note::WaitForSlot);
+        self.note(draft, Note::Park);
+        self.note(draft, Note::WaitForSlot);
         draft.wait(Blocker::MaxUnavailable { occupied: others, limit });
         false
     }
@@ -307,7 +309,8 @@ impl<'w> Step<'w> {
         }
         let Origin::Rollout(index) = target.origin else { return None };
         let fleet = &self.world.fleet;
-        if fleet.action.is_some() && fleet.object.as_ref().is_some_and(|object| object.meta.is_terminating())
+        if fleet.tracked.writes.action.is_some()
+            && fleet.object().is_some_and(|object| object.meta.is_terminating())
         {
             // It is let go because nobody is at work on its behalf.
             return Some(Blocker::Superseding);

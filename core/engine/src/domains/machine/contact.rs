@@ -5,13 +5,13 @@ use core::time::Duration;
 use seaworthy_model::config::Config;
 use seaworthy_model::detail::Stranger;
 use seaworthy_model::draw::below;
-use seaworthy_model::host::Owner;
+use seaworthy_model::host::{OperationId, Owner};
 use seaworthy_model::machine::Reason;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
 use super::Step;
-use crate::runtime::draft::{Draft, HostWork};
+use crate::domains::draft::Draft;
 
 /// A login and an answer take no longer, most of the time; a try that does is given up, so that there is time for another.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
@@ -20,8 +20,8 @@ impl Step<'_> {
     /// Whether the host has to be read before anything else: something may have changed, an audit is due, or something
     /// is to be done and nothing was learnt from it in this epoch.
     pub(super) fn needs_read(self, draft: &Draft<'_>) -> bool {
-        let host = &self.machine.host;
-        if host.stale || host.audit_at.is_some_and(|at| at <= draft.now) {
+        let (host, contact) = (&self.machine.host, &self.machine.progress.contact);
+        if contact.stale || contact.audit_at.is_some_and(|at| at <= draft.now) {
             return true;
         }
         host.facts.is_none()
@@ -36,12 +36,12 @@ impl Step<'_> {
                 || self.has_attributes_to_tell())
     }
 
-    /// The confirmation of the operation that waits for it. It says that the host can be reached anew, and nothing about what
+    /// The operation that waits to be confirmed, and how long that may take. The confirmation says that the host can be reached anew, and nothing about what
     /// is wanted there by now: a release that nobody wants any more did not fail, and is replaced sooner than it lapses.
-    pub(super) fn confirmation(self, config: &Config) -> Option<HostWork> {
+    pub(super) fn confirmation(self, config: &Config) -> Option<(OperationId, Duration)> {
         let (operation, window) = self.world.confirmable(self.machine)?;
         let allowance = (window / 4).max(CONFIRMED_WITHIN).min(config.read_deadline);
-        self.stranger().is_none().then_some(HostWork::Confirm(operation, allowance))
+        self.stranger().is_none().then_some((operation, allowance))
     }
 
     /// The next audit: once per interval, at a random point of its second half, so that a fleet that was read at once
@@ -54,7 +54,7 @@ impl Step<'_> {
             Some(_) if self.stranger().is_none() => fleet,
             Some(_) | None => fleet.min(draft.config.audit_without_node),
         };
-        let read_at = self.machine.host.read_at;
+        let read_at = self.machine.progress.contact.read_at;
         let key = [draft.seed.0, 4, u64::from(self.machine.id.0), read_at.0];
         let span = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
         let later = Duration::from_millis(below(&key, span / 2 + 1));

@@ -1,6 +1,7 @@
 //! The identity of a node: before a component that needs one is changed, the host has a certificate of that node, and it
 //! gets another one when it was not renewed in time.
 
+use crate::world::World;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -11,14 +12,21 @@ use seaworthy_model::certificate::{
 };
 use seaworthy_model::detail::{Detail, IdentityFlaw};
 use seaworthy_model::digest::Digest;
-use seaworthy_model::host::Owner;
+use seaworthy_model::effect::{Effect, Fence, Target};
+use seaworthy_model::event::Outcome;
+use seaworthy_model::host::{HostCommand, Owner};
+use seaworthy_model::id::MachineId;
 use seaworthy_model::machine::{Reason, Want};
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
 use super::Step;
 use super::status::Verdict;
-use crate::runtime::draft::{Draft, HostWork, Note};
+use crate::domains::draft::Draft;
+use crate::rows::machine::key;
+use crate::rows::note::MachineNote as Note;
+use crate::rows::ticket::Ticket;
+use crate::runtime::retry::{Retry, Terms};
 use crate::world::index::resolution::{Aim, Origin, targets};
 
 /// After so long without a certificate people are told.
@@ -124,26 +132,26 @@ impl<'w> Step<'w> {
     pub(super) fn lacks_identity(self, draft: &mut Draft<'_>, wanted: &NodeIdentity) -> bool {
         let Some(lack) = self.lack(wanted, draft.now) else { return false };
         match lack {
-            Lack::Reading => draft.order_host(self.world, self.machine, HostWork::Read),
+            Lack::Reading => self.order_host(draft, HostCommand::Facts),
             Lack::Key { replaces } => {
                 let path = Arc::clone(&wanted.path);
-                let work = HostWork::RequestCertificate { path, replaces };
-                draft.order_host(self.world, self.machine, work);
+                let command = HostCommand::RequestCertificate { path, replaces };
+                self.order_host(draft, command);
             }
             Lack::Request(pending) => self.request(draft, &pending),
             Lack::Issue => self.await_certificate(draft),
             Lack::Grant => {
                 let verdict = Verdict::out_of_sync(Reason::CertificateDenied).unfinished();
-                draft.note(Note::Park);
+                self.note(draft, Note::Park);
                 self.tell(draft, &verdict, Blocker::CertificateDenied);
             }
             Lack::Installation(certificate) => {
                 let path = Arc::clone(&wanted.path);
-                let work = HostWork::InstallCertificate { path, certificate };
-                draft.order_host(self.world, self.machine, work);
+                let command = HostCommand::InstallCertificate { path, certificate };
+                self.order_host(draft, command);
             }
             Lack::Freedom(whose) => {
-                draft.note(Note::Block(Blocker::ForeignIdentity));
+                self.note(draft, Note::Block(Blocker::ForeignIdentity));
                 let verdict = Verdict::out_of_sync(Reason::ForeignIdentity).with(whose).unfinished();
                 self.tell(draft, &verdict, Blocker::ForeignIdentity);
             }
@@ -162,7 +170,7 @@ impl<'w> Step<'w> {
             if now < due || (known.pending.is_none() && self.left_alone_until(due, now).is_some()) {
                 return None;
             }
-            if self.machine.host.read_at < due {
+            if self.machine.progress.contact.read_at < due {
                 return Some(Lack::Reading);
             }
         }
@@ -208,13 +216,15 @@ impl<'w> Step<'w> {
             usages: Usages::NODE_CLIENT,
             request: Arc::clone(&pending.request),
         };
-        draft.note(Note::Asked(pending.key));
-        draft.create_request(self.machine.id, Box::new(new));
+        self.note(draft, Note::Asked(pending.key));
+        let target = Target::NewCertificateRequest(self.machine.id);
+        let effect = Effect::CreateCertificateRequest(Box::new(new));
+        draft.order(target, Fence::Absent, effect, Ticket::Ask);
     }
 
     /// Waits without a slot. Who waits for long says so.
     fn await_certificate(self, draft: &mut Draft<'_>) {
-        draft.note(Note::Park);
+        self.note(draft, Note::Park);
         let pending =
             self.machine.host.facts.as_ref().and_then(|facts| facts.identity.as_ref()?.pending.as_ref());
         let asked =
@@ -242,4 +252,22 @@ fn flawed(present: &Certificate, flaw: IdentityFlaw) -> Option<Arc<Detail>> {
 fn due(wanted: &NodeIdentity, present: &Certificate) -> Timestamp {
     let life = present.not_after.since(present.not_before);
     present.not_after - wanted.renew_before.unwrap_or(life / 20).min(life)
+}
+
+/// The creation of a machine's own request has ended. Whatever came of it, the watch shows whether it is there; only
+/// what certainly did not happen is tried again before that.
+pub(super) fn finish_ask(world: &mut World, id: MachineId, outcome: &Outcome, terms: &Terms<'_>) {
+    let now = world.now;
+    let failed = matches!(outcome, Outcome::Retryable(_) | Outcome::Refused(_));
+    if failed {
+        world.certificates.asked.remove(&id);
+    }
+    world.note(id, |progress| {
+        progress.writes.action = None;
+        if failed {
+            terms.back_off(&mut progress.writes.retry, now, key(id));
+        } else {
+            progress.writes.retry = Retry::default();
+        }
+    });
 }

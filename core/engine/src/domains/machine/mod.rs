@@ -6,40 +6,86 @@
 mod change;
 mod contact;
 mod contest;
+mod finish;
+mod host;
 mod identity;
 pub(crate) mod node;
+mod observe;
 mod order;
 mod status;
 mod uninstall;
+
+use alloc::boxed::Box;
 
 use alloc::sync::Arc;
 
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::config::Config;
 use seaworthy_model::detail::Detail;
-use seaworthy_model::effect::Target;
-use seaworthy_model::host::Owner;
+use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::host::{HostCommand, Owner};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::machine::{MachineObject, Reason};
 use seaworthy_model::report::{Blocker, WakeReason};
 
-use crate::rows::machine::Machine;
+use crate::domains::draft::{Draft, write, write_finalizers};
+use crate::rows::note::MachineNote as Note;
 use crate::rows::trouble::Trouble;
-use crate::runtime::draft::{Draft, HostWork, Note};
+use crate::rows::{self, machine::Machine};
+
 use crate::world::World;
 use status::Verdict;
+
+pub(super) use finish::{finish, start};
+pub(super) use observe::observe;
+
+/// A new epoch begins: hosts are to be read again, and belong to those to whom the record says they do.
+pub(super) fn begin_epoch(world: &mut World) {
+    world.hosts.clear();
+    for id in world.machines.ids() {
+        world.change(id, Machine::forget_contact);
+        if let Some(host) = world.machine(id).recorded_host() {
+            world.hosts.entry(host).or_insert(id);
+        }
+    }
+}
+
+/// What was listed counts no more.
+pub(super) fn unsync(world: &mut World) {
+    world.note_all(|progress| progress.writes.written = None);
+}
+
+/// Remembers what was decided besides the action.
+pub(super) fn remember(world: &mut World, id: MachineId, note: Note) {
+    match note {
+        Note::Park => world.change(id, |machine| machine.parked = true),
+        Note::Reserve => world.change(id, |machine| machine.parked = false),
+        Note::Block(blocker) => world.change(id, |machine| {
+            machine.blocked = Some(blocker);
+            machine.parked = true;
+        }),
+        Note::Unblock => world.change(id, |machine| machine.blocked = None),
+        Note::WaitForSlot => world.wait_for_slot(id),
+        Note::WaitForSession => world.wait_for_session(id),
+        Note::WaitForFleet => world.wait_for_fleet(id),
+        Note::WaitForNode => world.wait_for_node(id),
+        Note::Audit(at) => world.note(id, |progress| progress.contact.audit_at = Some(at)),
+        Note::Asked(key) => world.certificates.note_asked(id, key, world.now),
+        Note::DrainRests(until) => {
+            world.change(id, |machine| machine.drain.get_or_insert_default().rests_until = until);
+        }
+        Note::Passed(pods) => {
+            world.change(id, |machine| machine.drain.get_or_insert_default().passed = pods);
+        }
+        Note::DrainOver => world.change(id, |machine| machine.drain = None),
+    }
+}
 
 pub(super) fn reconcile(world: &World, id: MachineId, draft: &mut Draft<'_>) {
     let machine = world.machine(id);
     let Some(object) = machine.object.as_ref() else { return };
-    if machine.action.is_some() {
-        return draft.wait(Blocker::InFlight);
-    }
-    if machine.written.is_some() {
-        return draft.wait(Blocker::AwaitingOwnWrite);
-    }
-    if draft.now < machine.write_retry.not_before {
-        return draft.back_off(machine.write_retry.not_before);
+    if !draft.is_ready(&machine.progress.writes) {
+        return;
     }
     let step = Step { world, machine, object };
     match world.gate() {
@@ -58,10 +104,15 @@ struct Step<'w> {
 }
 
 impl<'w> Step<'w> {
+    /// Leaves something to be remembered about the machine.
+    fn note(self, draft: &mut Draft<'_>, note: Note) {
+        draft.note(rows::note::Note::Machine(self.machine.id, note));
+    }
+
     /// Why the host cannot be reached or does not do what is asked, once that is certain.
     fn certain_trouble(self, config: &Config) -> Option<&'w Trouble> {
-        let repeated = self.machine.host.retry.failures >= config.unreachable_after;
-        let trouble = self.machine.host.trouble.as_ref()?;
+        let repeated = self.machine.progress.contact.retry.failures >= config.unreachable_after;
+        let trouble = self.machine.progress.contact.trouble.as_ref()?;
         ((trouble.kind.is_definite() || repeated) && trouble.kind != CauseKind::HostBusy).then_some(trouble)
     }
 }
@@ -75,7 +126,7 @@ impl Step<'_> {
             return self.release(draft);
         }
         if self.object.spec.is_err() {
-            draft.note(Note::Block(Blocker::InvalidSpec));
+            self.note(draft, Note::Block(Blocker::InvalidSpec));
             if self.lift(draft) {
                 return;
             }
@@ -85,16 +136,20 @@ impl Step<'_> {
         if self.writes_attributes(draft) || self.tells_trouble(draft) {
             return;
         }
-        let retry = self.machine.host.retry;
+        let retry = self.machine.progress.contact.retry;
         if draft.now < retry.not_before && (self.machine.uncertain.is_some() || self.needs_read(draft)) {
             return self.wait_out(draft);
         }
         if let Some(operation) = self.machine.uncertain {
-            let work = self.confirmation(draft.config).unwrap_or(HostWork::Probe(operation));
-            return draft.order_host(self.world, self.machine, work);
+            return match self.confirmation(draft.config) {
+                Some((operation, allowance)) => {
+                    self.order_host_within(draft, HostCommand::Confirm(operation), allowance)
+                }
+                None => self.order_host(draft, HostCommand::Status(operation)),
+            };
         }
         if self.needs_read(draft) {
-            return draft.order_host(self.world, self.machine, HostWork::Read);
+            return self.order_host(draft, HostCommand::Facts);
         }
         self.plan_audit(draft);
         if self.machine.host.facts.is_none() {
@@ -103,7 +158,7 @@ impl Step<'_> {
         let is_duplicate_leaving =
             self.object.meta.is_terminating() && matches!(self.stranger(), Some((Reason::DuplicateHost, _)));
         if let (Some((reason, blocker)), false) = (self.stranger(), is_duplicate_leaving) {
-            draft.note(Note::Block(blocker));
+            self.note(draft, Note::Block(blocker));
             if self.lift(draft) {
                 return;
             }
@@ -115,7 +170,7 @@ impl Step<'_> {
         }
         if self.has_lost_its_hold() {
             let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
-            return draft.write_finalizers(target, meta, meta.finalizers_with_ours());
+            return write_finalizers(draft, target, meta, meta.finalizers_with_ours());
         }
         self.bring_to_target(draft);
     }
@@ -129,7 +184,7 @@ impl Step<'_> {
 
     /// Waits for the next try of a contact.
     fn wait_out(self, draft: &mut Draft<'_>) {
-        let until = self.machine.host.retry.not_before;
+        let until = self.machine.progress.contact.retry.not_before;
         draft.back_off(until);
         if self.machine.host.unreachable_since.is_some() {
             // Nothing is at work there, and nothing is going to be: pods need not keep off.
@@ -168,7 +223,7 @@ impl Step<'_> {
         } else {
             Verdict::unreachable(trouble)
         };
-        let until = self.machine.host.retry.not_before;
+        let until = self.machine.progress.contact.retry.not_before;
         self.tell(draft, &verdict, Blocker::BackOff { until });
         draft.order.is_some()
     }
@@ -185,7 +240,8 @@ impl Step<'_> {
         let status = self.status(draft.now, verdict);
         let is_news = status.is_some();
         if let Some(status) = status {
-            draft.write_machine_status(self.machine.id, &self.object.meta, status);
+            let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
+            write(draft, target, meta, Effect::WriteMachineStatus(Box::new(status)));
         }
         is_news
     }
@@ -197,7 +253,7 @@ impl Step<'_> {
         }
         // Who is paused stays left out of batches: the next one may be decided already, without it.
         if self.machine.blocked.is_some() && !self.is_paused() {
-            draft.note(Note::Unblock);
+            self.note(draft, Note::Unblock);
         }
         if let Some((verdict, blocker)) = self.attributes_verdict(draft) {
             return match verdict {
@@ -210,9 +266,9 @@ impl Step<'_> {
     }
 
     fn plan_audit(self, draft: &mut Draft<'_>) {
-        let at = self.machine.host.audit_at.unwrap_or_else(|| {
+        let at = self.machine.progress.contact.audit_at.unwrap_or_else(|| {
             let at = self.next_audit(draft);
-            draft.note(Note::Audit(at));
+            self.note(draft, Note::Audit(at));
             at
         });
         draft.wake_at(at, WakeReason::Audit);

@@ -2,13 +2,14 @@
 
 use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Target;
-use seaworthy_model::host::{Change, Owner};
+use seaworthy_model::host::{Change, HostCommand, Owner};
 use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::report::Blocker;
 
 use super::Step;
 use super::status::Verdict;
-use crate::runtime::draft::{Draft, HostWork, Note};
+use crate::domains::draft::{Draft, write_finalizers};
+use crate::rows::note::MachineNote as Note;
 
 impl Step<'_> {
     /// One step towards an empty host: what nothing else needs goes first.
@@ -16,14 +17,14 @@ impl Step<'_> {
         let Some(facts) = self.machine.host.facts.as_ref() else { return };
         let meta = &self.object.meta;
         if self.is_paused() {
-            draft.note(Note::Block(Blocker::Paused));
+            self.note(draft, Note::Block(Blocker::Paused));
             if self.lift(draft) {
                 return;
             }
             return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
         }
         if self.is_fleet_paused() {
-            draft.note(Note::WaitForFleet);
+            self.note(draft, Note::WaitForFleet);
             if self.lift(draft) {
                 return;
             }
@@ -45,13 +46,12 @@ impl Step<'_> {
                 return;
             }
             let target = Target::Machine(self.machine.id);
-            return draft.write_finalizers(target, meta, meta.finalizers_without_ours());
+            return write_finalizers(draft, target, meta, meta.finalizers_without_ours());
         }
         match self.next_to_go() {
             Some(component) => {
                 if self.takes_slot(draft) {
-                    let work = HostWork::Change { component, change: Change::Remove };
-                    draft.order_host(self.world, self.machine, work);
+                    self.order_change(draft, component, Change::Remove);
                 } else if !self.lift(draft) {
                     // An empty Node takes a slot: two of them would wait for each other.
                     self.tell_wait_of_leaving(draft);
@@ -61,7 +61,7 @@ impl Step<'_> {
                 if self.deletes_node(draft) {
                     return;
                 }
-                draft.order_host(self.world, self.machine, HostWork::Disown);
+                self.order_host(draft, HostCommand::Disown);
             }
         }
     }
@@ -91,6 +91,6 @@ impl Step<'_> {
             return;
         }
         let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
-        draft.write_finalizers(target, meta, meta.finalizers_without_ours());
+        write_finalizers(draft, target, meta, meta.finalizers_without_ours());
     }
 }

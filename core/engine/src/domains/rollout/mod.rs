@@ -4,14 +4,17 @@
 //! rank lies between, and that write is their reservation.
 
 mod batch;
+mod observe;
 mod precedence;
 mod skew;
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::FleetDetail;
-use seaworthy_model::effect::Target;
+use seaworthy_model::effect::{ActionId, Effect, Target};
+use seaworthy_model::event::Outcome;
 use seaworthy_model::machine::{ComponentSetting, Truth, Want};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::{
@@ -21,23 +24,43 @@ use seaworthy_model::report::{Blocker, WakeReason};
 
 use batch::Batch;
 
+use crate::domains::draft::{Draft, write, write_finalizers};
 use crate::rows::fleet::{Fleet, RolloutState};
-use crate::runtime::draft::{Draft, Note};
+use crate::rows::note::RolloutNote;
+use crate::rows::ticket::InFlight;
+use crate::runtime::retry::Terms;
 use crate::world::World;
 use crate::world::index::skew::Plan as Order;
 
+pub(super) use observe::observe;
+
+/// A write is ordered.
+pub(super) const fn start(world: &mut World, action: ActionId) {
+    world.fleet.tracked.writes.action = Some(action);
+}
+
+/// A write has ended.
+pub(super) fn finish(world: &mut World, in_flight: &InFlight, outcome: &Outcome, terms: &Terms<'_>) {
+    let now = world.now;
+    let tracked = &mut world.fleet.tracked;
+    tracked.settle(outcome, in_flight.resource_version, |retry| terms.back_off(retry, now, 1));
+}
+
+/// Remembers what was decided besides the action.
+pub(super) const fn remember(world: &mut World, note: RolloutNote) {
+    match note {
+        RolloutNote::SmallBatch(since) => world.fleet.small_batch_since = since,
+    }
+}
+
+/// What was listed counts no more.
+pub(super) const fn unsync(world: &mut World) {
+    world.fleet.tracked.writes.written = None;
+}
+
 pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
     let fleet = &world.fleet;
-    let Some(object) = fleet.object.as_deref() else { return };
-    if fleet.action.is_some() {
-        return draft.wait(Blocker::InFlight);
-    }
-    if fleet.written.is_some() {
-        return draft.wait(Blocker::AwaitingOwnWrite);
-    }
-    if draft.now < fleet.retry.not_before {
-        return draft.back_off(fleet.retry.not_before);
-    }
+    let Some(object) = draft.ready(&fleet.tracked) else { return };
     let step = Step { world, fleet, object };
     match world.gate() {
         Some(blocker @ Blocker::StoreRegressed { .. }) => {
@@ -108,7 +131,7 @@ impl<'w> Step<'w> {
             return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::InvalidSpec));
         };
         if !meta.is_held() {
-            return draft.write_finalizers(Target::PackageVersion, meta, meta.finalizers_with_ours());
+            return write_finalizers(draft, Target::PackageVersion, meta, meta.finalizers_with_ours());
         }
         if spec.paused {
             draft.wait(Blocker::Paused);
@@ -248,11 +271,11 @@ impl<'w> Step<'w> {
                 }
                 record.to_mut().admitted_below = below;
                 plan.free = plan.free.saturating_sub(count);
-                draft.note(Note::SmallBatch(None));
+                draft.note(RolloutNote::SmallBatch(None));
             }
             Batch::TooSmall => {
                 let since = self.fleet.small_batch_since.unwrap_or(draft.now);
-                draft.note(Note::SmallBatch(Some(since)));
+                draft.note(RolloutNote::SmallBatch(Some(since)));
                 draft.wake_at(since + draft.config.admission_wait, WakeReason::Admission);
             }
             Batch::Full if plan.free > 0 => draft.wait(state.counts.without_room(limit)),
@@ -290,7 +313,7 @@ impl<'w> Step<'w> {
             draft.wait(Blocker::InUse(unresolved));
             return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::Terminating));
         }
-        draft.write_finalizers(Target::PackageVersion, meta, meta.finalizers_without_ours());
+        write_finalizers(draft, Target::PackageVersion, meta, meta.finalizers_without_ours());
     }
 
     fn recorded(self) -> Vec<Cow<'w, Rollout>> {
@@ -319,7 +342,7 @@ impl<'w> Step<'w> {
             let conditions = self.conditions(draft, standstill, observed_generation).into();
             let rollouts = rollouts.into_iter().map(Cow::into_owned).collect();
             let status = PackageVersionStatus { observed_generation, conditions, rollouts };
-            draft.write_package_version_status(meta, status);
+            write(draft, Target::PackageVersion, meta, Effect::WritePackageVersionStatus(Box::new(status)));
         }
     }
 

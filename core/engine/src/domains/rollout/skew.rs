@@ -11,7 +11,7 @@ use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::report::WakeReason;
 
 use super::{Standstill, Step};
-use crate::runtime::draft::Draft;
+use crate::domains::draft::Draft;
 use crate::world::index::skew::{self, Conflict, Plan};
 
 /// So long after the lists people are not told that the version of the API servers is not known: whoever has just begun

@@ -30,7 +30,7 @@ impl World {
     pub fn confirmable(&self, machine: &Machine) -> Option<(OperationId, Duration)> {
         let report = machine.unconfirmed()?;
         let window = self.window(report);
-        (self.now < machine.host.read_at + window).then_some((report.id, window))
+        (self.now < machine.progress.contact.read_at + window).then_some((report.id, window))
     }
 
     /// For how long a host waits for the confirmation of an operation.
@@ -66,12 +66,12 @@ impl Waiting {
 
     /// Whether the host waits still.
     pub(crate) fn lasts(self, machine: &Machine, now: Timestamp) -> bool {
-        machine.unconfirmed().is_some() && now < machine.host.read_at + self.window
+        machine.unconfirmed().is_some() && now < machine.progress.contact.read_at + self.window
     }
 
     /// Shortens a back-off so that there is time for several tries.
     pub(crate) fn hurry(self, machine: &mut Machine, now: Timestamp) {
-        let retry = &mut machine.host.retry;
+        let retry = &mut machine.progress.contact.retry;
         retry.not_before = retry.not_before.min(now + self.window / TRIES);
     }
 }

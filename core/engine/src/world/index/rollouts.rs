@@ -30,7 +30,7 @@ impl World {
     /// Takes up what only moved on: higher thresholds, of which just the machines that they admit are touched, and ends, by
     /// which less may count against the budget.
     pub(crate) fn advance_rollouts(&mut self) {
-        let Some(object) = &self.fleet.object else { return };
+        let Some(object) = self.fleet.object() else { return };
         let since = self.fleet.active_since();
         let records: Vec<Rollout> = object.status.rollouts.clone();
         for record in records {
@@ -54,8 +54,10 @@ impl World {
 
     /// Builds the rollouts anew from the record, and touches the machines within `reach`.
     pub(crate) fn rebuild_rollouts(&mut self, reach: Reach) {
-        if self.fleet.object.is_none() {
-            self.fleet = Fleet { action: self.fleet.action, ..Fleet::default() };
+        if self.fleet.object().is_none() {
+            let action = self.fleet.tracked.writes.action;
+            self.fleet = Fleet::default();
+            self.fleet.tracked.writes.action = action;
             return self.touch_machines();
         }
         let rollouts = self.recorded_rollouts();
@@ -87,7 +89,7 @@ impl World {
     /// The rollouts as they are recorded, in the order in which people wrote their components: a runtime comes before what
     /// runs on it.
     fn recorded_rollouts(&self) -> Vec<RolloutState> {
-        let Some(object) = &self.fleet.object else { return Vec::new() };
+        let Some(object) = self.fleet.object() else { return Vec::new() };
         let is_terminating = object.meta.is_terminating();
         let rollouts = object.status.rollouts.iter().cloned().map(|record| {
             let (to_releases, from_releases) = self.prepare(&record);
@@ -211,7 +213,7 @@ impl Standing {
 impl Fleet {
     /// Whether the record differs from the rollouts only in higher thresholds and ends.
     pub(crate) fn is_only_advanced(&self, new: Option<&PackageVersionObject>) -> bool {
-        let (Some(seen), Some(new)) = (&self.object, new) else { return false };
+        let (Some(seen), Some(new)) = (self.object(), new) else { return false };
         seen.meta.uid == new.meta.uid
             && seen.meta.is_terminating() == new.meta.is_terminating()
             && new.status.rollouts.len() == self.rollouts.len()

@@ -59,7 +59,7 @@ impl World {
 
     /// Whether any version of a component depends on another component.
     pub(crate) fn may_need(&self, component: ComponentId, needed: ComponentId) -> bool {
-        let specs = self.versions.iter().filter_map(|version| version.object.as_ref()?.spec.as_ref().ok());
+        let specs = self.versions.iter().filter_map(|version| version.object()?.spec.as_ref().ok());
         specs.into_iter().any(|spec| spec.component == component && spec.depends_on.contains(&needed))
     }
 

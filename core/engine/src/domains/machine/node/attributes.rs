@@ -7,11 +7,13 @@ use seaworthy_model::machine::{ConditionKind, Reason, Truth};
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
+use super::order::NodeWork;
+use super::plan::{Plan, attributes_plan};
+use crate::domains::draft::Draft;
 use crate::domains::machine::Step;
 use crate::domains::machine::contest;
-use crate::domains::machine::node::plan::Plan;
 use crate::domains::machine::status::Verdict;
-use crate::runtime::draft::{Draft, NodeWork, Note};
+use crate::rows::note::MachineNote as Note;
 
 /// What is told of a write that was ordered and not seen yet only after so many failures in a row.
 const TELL_AFTER: u32 = 3;
@@ -19,17 +21,17 @@ const TELL_AFTER: u32 = 3;
 impl Step<'_> {
     /// Orders what has to change among the labels and taints of the Node, if it may be changed now. True if it was ordered.
     pub(in crate::domains::machine) fn writes_attributes(self, draft: &mut Draft<'_>) -> bool {
-        let Some(Plan { change: Some(change), .. }) = self.world.attributes_plan(self.machine) else {
+        let Some(Plan { change: Some(change), .. }) = attributes_plan(self.world, self.machine) else {
             return false;
         };
         if self.object.meta.is_terminating() || self.is_paused() {
             return false;
         }
         if self.is_fleet_paused() {
-            draft.note(Note::WaitForFleet);
+            self.note(draft, Note::WaitForFleet);
             return false;
         }
-        if self.machine.drain.as_ref().is_some_and(|drain| drain.awaits) {
+        if self.machine.drain.as_ref().is_some_and(|drain| drain.write.awaits) {
             // Another write of the Node is on its way, which this one would make stale, or be made stale by.
             return false;
         }
@@ -37,13 +39,13 @@ impl Step<'_> {
             draft.wake_at(until, WakeReason::BackOff);
             return false;
         }
-        draft.order_node(self.world, self.machine, NodeWork::Attributes(change));
+        self.order_node(draft, NodeWork::Attributes(change));
         true
     }
 
     /// Not before that the labels and taints of the Node are written.
     fn attributes_later(self, is_repair: bool) -> Option<Timestamp> {
-        let write = self.world.node_write(self.machine.id).map(|write| write.retry.not_before);
+        let write = self.world.node_writes.get(&self.machine.id).map(|write| write.retry.not_before);
         let contested = self.world.contested_node(self.machine.id).filter(|_| is_repair);
         write.max(contested.map(|contested| contested.not_before))
     }
@@ -52,10 +54,11 @@ impl Step<'_> {
     /// whose host was not read in this epoch.
     pub(in crate::domains::machine) fn has_attributes_to_tell(self) -> bool {
         let Some(recorded) = self.object.status.condition(ConditionKind::InSync) else { return false };
-        let Some(Plan { change, conflict }) = self.world.attributes_plan(self.machine) else {
+        let Some(Plan { change, conflict }) = attributes_plan(self.world, self.machine) else {
             return recorded.reason == Reason::NodeConflict;
         };
-        let is_awaited = self.world.node_write(self.machine.id).is_some_and(|write| write.trouble.is_none());
+        let is_awaited =
+            self.world.node_writes.get(&self.machine.id).is_some_and(|write| write.trouble.is_none());
         let is_well = change.is_none() && conflict.is_none();
         let is_told_well = recorded.truth == Truth::True;
         !is_awaited && is_well != is_told_well
@@ -66,13 +69,13 @@ impl Step<'_> {
         self,
         draft: &mut Draft<'_>,
     ) -> Option<(Option<Verdict>, Blocker)> {
-        let Plan { change, conflict } = self.world.attributes_plan(self.machine)?;
+        let Plan { change, conflict } = attributes_plan(self.world, self.machine)?;
         if let Some(change) = change {
             if self.is_paused() || self.is_fleet_paused() {
                 return Some((Some(Verdict::out_of_sync(Reason::Paused)), Blocker::Paused));
             }
             let until = self.attributes_later(change.is_repair).unwrap_or(draft.now);
-            let write = self.world.node_write(self.machine.id);
+            let write = self.world.node_writes.get(&self.machine.id);
             let trouble = write.and_then(|write| Some((write.trouble.as_ref()?, write.retry.failures)));
             if let Some((trouble, failures)) = trouble {
                 let is_certain = failures >= TELL_AFTER || trouble.kind == CauseKind::ApiRefused;

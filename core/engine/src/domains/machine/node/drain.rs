@@ -31,10 +31,12 @@ use seaworthy_model::pod::{PodFate, PodLoss, PodName};
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
+use super::order::NodeWork;
+use crate::domains::draft::Draft;
 use crate::domains::machine::Step;
 use crate::domains::machine::status::Verdict;
 use crate::rows::drain::{Drain, Listed};
-use crate::runtime::draft::{Draft, NodeWork, Note};
+use crate::rows::note::MachineNote as Note;
 
 /// A list of pods is good for so long: after that, something may run there again that came in another way.
 const FRESH: Duration = Duration::from_secs(30);
@@ -99,7 +101,7 @@ impl Step<'_> {
                 (blocker, verdict.with(self.left_detail(drain, draft.now)))
             }
         };
-        draft.note(Note::Block(blocker));
+        self.note(draft, Note::Block(blocker));
         self.tell(draft, &verdict, blocker);
         true
     }
@@ -109,7 +111,7 @@ impl Step<'_> {
         let Some(node) = &self.machine.node else { return true };
         let empty = Drain::default();
         let drain = self.machine.drain.as_deref().unwrap_or(&empty);
-        if draft.now < drain.retry.not_before {
+        if draft.now < drain.write.retry.not_before {
             self.wait_out_drain(draft, drain);
             return false;
         }
@@ -129,7 +131,7 @@ impl Step<'_> {
             // Whoever looks again at pods that may not go needs no slot for that.
             let begins = drain.pods.is_none() && !self.machine.is_cordoned();
             if !begins || self.may_begin(draft, node) {
-                draft.order_node(self.world, self.machine, NodeWork::ListPods(cordoned));
+                self.order_node(draft, NodeWork::ListPods(cordoned));
             }
             return false;
         };
@@ -139,9 +141,9 @@ impl Step<'_> {
                 return false;
             }
             let (blocker, verdict) = refusal(pod, loss);
-            draft.note(Note::DrainRests(draft.now + LOOK_AGAIN));
+            self.note(draft, Note::DrainRests(draft.now + LOOK_AGAIN));
             draft.wake_at(draft.now + LOOK_AGAIN, WakeReason::BackOff);
-            draft.note(Note::Block(blocker));
+            self.note(draft, Note::Block(blocker));
             self.tell(draft, &verdict, blocker);
             return false;
         }
@@ -182,15 +184,15 @@ impl Step<'_> {
             reason: reason.into(),
         };
         let cordon = NodeCordon { shape, mark };
-        draft.order_node(self.world, self.machine, NodeWork::Cordon(Box::new(cordon)));
+        self.order_node(draft, NodeWork::Cordon(Box::new(cordon)));
     }
 
     /// Whether its drain would leave no Node that takes pods while others are being emptied as well. Then it takes pods, and
     /// waits until one of the others is back.
     fn yields_to_others(self, draft: &mut Draft<'_>) -> bool {
         let Some(emptied) = self.world.last_node(self.machine.id) else { return false };
-        draft.note(Note::Park);
-        draft.note(Note::WaitForNode);
+        self.note(draft, Note::Park);
+        self.note(draft, Note::WaitForNode);
         if !self.lift(draft) {
             let verdict = Verdict::out_of_sync(Reason::LastSchedulableNode).unfinished();
             self.tell(draft, &verdict, Blocker::LastSchedulableNode { emptied });
@@ -204,22 +206,22 @@ impl Step<'_> {
         let limit = Duration::from_secs(u64::from(policy.timeout_seconds));
         if limit > Duration::ZERO && draft.now >= mark.since + limit {
             let until = draft.now + draft.config.backoff_max;
-            draft.note(Note::DrainRests(until));
+            self.note(draft, Note::DrainRests(until));
             self.uncordon(draft);
             return;
         }
         let fates = listed.fates(policy, self.machine.unready_at(draft.now));
         let mut rest = fates.skip(drain.passed).enumerate();
         if let Some((ahead, (pod, _))) = rest.find(|(_, (_, fate))| matches!(fate, PodFate::Evicted)) {
-            draft.note(Note::Passed(drain.passed + ahead));
-            return draft.order_node(self.world, self.machine, NodeWork::Evict(Box::new(pod.pod.clone())));
+            self.note(draft, Note::Passed(drain.passed + ahead));
+            return self.order_node(draft, NodeWork::Evict(Box::new(pod.pod.clone())));
         }
         if drain.refused.is_some() && self.yields_to_others(draft) {
             return;
         }
         let next = drain.next_look();
         if draft.now >= next {
-            return draft.order_node(self.world, self.machine, NodeWork::ListPods(Some(mark.order)));
+            return self.order_node(draft, NodeWork::ListPods(Some(mark.order)));
         }
         self.tell_progress(draft, drain, mark.since);
         draft.wake_at(next, WakeReason::BackOff);
@@ -247,12 +249,12 @@ impl Step<'_> {
 
     /// Waits until a write is seen, or for the next try of one that did not work.
     fn wait_out_drain(self, draft: &mut Draft<'_>, drain: &Drain) {
-        let until = drain.retry.not_before;
+        let until = drain.write.retry.not_before;
         draft.wake_at(until, WakeReason::BackOff);
-        let repeated = drain.retry.failures >= draft.config.unreachable_after;
+        let repeated = drain.write.retry.failures >= draft.config.unreachable_after;
         // A machine has one verdict, and that of its host comes first: to tell both in turns would never end.
         let tells = self.certain_trouble(draft.config).is_none();
-        match &drain.trouble {
+        match &drain.write.trouble {
             Some(trouble) if tells && (repeated || trouble.kind == CauseKind::ApiRefused) => {
                 self.tell(draft, &Verdict::hindered(trouble), Blocker::BackOff { until });
             }
@@ -293,23 +295,23 @@ impl Step<'_> {
     fn uncordon(self, draft: &mut Draft<'_>) {
         let Some(node) = &self.machine.node else { return };
         if let Some(drain) = self.machine.drain.as_deref()
-            && draft.now < drain.retry.not_before
+            && draft.now < drain.write.retry.not_before
         {
             return self.wait_out_drain(draft, drain);
         }
         let stays_unschedulable = node.mark().is_none_or(|mark| mark.found_unschedulable);
         let uncordon = NodeUncordon { shape: node.shape(), stays_unschedulable };
-        draft.order_node(self.world, self.machine, NodeWork::Uncordon(Box::new(uncordon)));
+        self.order_node(draft, NodeWork::Uncordon(Box::new(uncordon)));
     }
 
     /// A drain of which nothing is on the Node is over. A cordon whose end is not known is waited for first.
     fn forget_drain(self, draft: &mut Draft<'_>) -> bool {
         let Some(drain) = self.machine.drain.as_deref() else { return false };
-        if drain.cordoning && draft.now < drain.retry.not_before {
+        if drain.cordoning && draft.now < drain.write.retry.not_before {
             self.wait_out_drain(draft, drain);
             return true;
         }
-        draft.note(Note::DrainOver);
+        self.note(draft, Note::DrainOver);
         false
     }
 
@@ -322,12 +324,12 @@ impl Step<'_> {
             return self.lift(draft);
         }
         if let Some(drain) = self.machine.drain.as_deref()
-            && draft.now < drain.retry.not_before
+            && draft.now < drain.write.retry.not_before
         {
             self.wait_out_drain(draft, drain);
             return true;
         }
-        draft.order_node(self.world, self.machine, NodeWork::Delete);
+        self.order_node(draft, NodeWork::Delete);
         true
     }
 

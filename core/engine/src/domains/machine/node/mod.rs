@@ -2,5 +2,18 @@
 
 mod attributes;
 mod drain;
-pub(crate) mod plan;
-pub(crate) mod write;
+mod finish;
+mod observe;
+mod order;
+mod plan;
+
+pub(super) use finish::{finish, start};
+pub(crate) use observe::observe;
+pub(super) use plan::is_intact;
+
+use crate::world::World;
+
+/// A new epoch begins.
+pub(crate) fn begin_epoch(world: &mut World) {
+    world.node_writes.clear();
+}

@@ -18,8 +18,10 @@ use seaworthy_model::attributes::{
 };
 use seaworthy_model::detail::Detail;
 use seaworthy_model::draw::word;
+use seaworthy_model::id::MachineId;
 use seaworthy_model::node::NodeState;
 
+use crate::rows::machine::Machine;
 use crate::world::World;
 
 /// What has to change, and what is in the way.
@@ -64,8 +66,22 @@ const fn fate(is_wanted: bool, is_set: bool, there: There) -> Fate {
     }
 }
 
+/// What has to change among the labels and taints of a machine's Node; `None` if it has none and none are wanted.
+pub(crate) fn attributes_plan(world: &World, machine: &Machine) -> Option<Plan> {
+    let node = machine.node.as_ref()?;
+    let wanted = machine.spec()?.node.as_deref();
+    let is_recorded = node.carried.as_ref().is_some_and(|carried| carried.record.is_some());
+    (wanted.is_some() || is_recorded).then(|| plan(world, wanted, node))
+}
+
+/// Whether nothing of ours among the labels and taints of a machine's Node has to be put right.
+pub(crate) fn is_intact(world: &World, id: MachineId) -> bool {
+    let change = attributes_plan(world, world.machine(id)).and_then(|plan| plan.change);
+    change.is_none_or(|change| !change.is_repair)
+}
+
 /// What has to change on a Node for what is `wanted` there.
-pub(crate) fn plan(world: &World, wanted: Option<&NodeAttributes>, node: &NodeState) -> Plan {
+fn plan(world: &World, wanted: Option<&NodeAttributes>, node: &NodeState) -> Plan {
     let (nothing, bare) = (NodeAttributes::default(), Carried::default());
     let carried = node.carried.as_deref().unwrap_or(&bare);
     let mut merge = Merge {

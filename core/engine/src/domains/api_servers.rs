@@ -1,0 +1,31 @@
+//! The versions of the API servers, as the driver finds them.
+
+use core::time::Duration;
+
+use seaworthy_model::report::Subject;
+use seaworthy_model::requirement::ApiServers;
+
+use crate::runtime::queue::Priority;
+use crate::world::World;
+
+/// The driver has asked again.
+pub(super) fn observe(world: &mut World, found: ApiServers) {
+    if world.api_servers.find(found) {
+        weigh_rules_anew(world);
+    }
+}
+
+/// Forgets what is known of the API servers once it is so old.
+pub(super) fn forget(world: &mut World, memory: Duration) {
+    if world.api_servers.tell_time(world.now, memory) {
+        weigh_rules_anew(world);
+    }
+}
+
+/// Other API servers are known than before: looks again at who may wait because of them.
+fn weigh_rules_anew(world: &mut World) {
+    if world.is_ruled() && world.leadership.unsynced().is_none() {
+        world.touch(Subject::PackageVersion, Priority::Urgent);
+        world.touch_blocked();
+    }
+}

@@ -1,0 +1,107 @@
+//! The Lease as it is now, and what was listed.
+
+use alloc::boxed::Box;
+
+use seaworthy_model::id::Kind;
+use seaworthy_model::lease::{Epoch, LeaseObject};
+use seaworthy_model::report::Subject;
+
+use super::Reset;
+use crate::runtime::queue::Priority;
+use crate::world::World;
+
+/// Tells what everybody has to forget, if the Lease gives us an epoch.
+pub(crate) fn observe(world: &mut World, lease: Option<Box<LeaseObject>>) -> Option<Reset> {
+    let leadership = &mut world.leadership;
+    if let (Some(written), Some(seen), Some(_)) = (leadership.written, &lease, &leadership.lease)
+        && seen.meta.resource_version < written
+    {
+        // Between our write and its echo the watch may still show what was before.
+        leadership.behind = lease;
+        return None;
+    }
+    leadership.behind = None;
+    if let (Some(written), Some(lease)) = (leadership.written, &lease)
+        && lease.meta.resource_version >= written
+    {
+        leadership.written = None;
+    }
+    take_in(world, lease)
+}
+
+/// Takes the Lease for what it is.
+pub(super) fn take_in(world: &mut World, lease: Option<Box<LeaseObject>>) -> Option<Reset> {
+    let leadership = &mut world.leadership;
+    let was_there = leadership.lease.is_some() || leadership.written.is_some();
+    if lease.is_none() {
+        // It went after our write. Should this be older than our write after all, the echo says so.
+        leadership.written = None;
+    }
+    // Of a Lease that we have just made an older incarnation may still be shown.
+    let fell_back = leadership.written.is_none()
+        && lease.as_ref().is_none_or(|lease| Some(lease.record.epoch) < leadership.epoch);
+    let confirmed = lease.as_ref().filter(|lease| leadership.confirms(lease));
+    let confirmed = confirmed.map(|lease| lease.record.epoch);
+    let is_ours = lease.as_ref().is_some_and(|lease| leadership.holds(lease));
+    // Somebody was allowed to go on from a Lease that was forgotten: whoever comes after that need not wait for people.
+    let goes_on =
+        leadership.epoch.is_none() && lease.as_ref().is_some_and(|lease| lease.record.epoch > Epoch::VACANT);
+    leadership.lost &= !goes_on;
+    leadership.replace_lease(lease);
+    if let Some(epoch) = confirmed {
+        return Some(Reset::Epoch(epoch));
+    }
+    if is_ours && world.leadership.lost {
+        world.leadership.lost = false;
+        world.touch_everything();
+    } else if was_there && fell_back && world.leadership.epoch.is_some() {
+        lose_lease(world);
+    }
+    look_for_successor(world);
+    world.touch(Subject::Leadership, Priority::Urgent);
+    None
+}
+
+/// The Lease went away under us, or there must have been one.
+pub(super) fn lose_lease(world: &mut World) {
+    if !world.leadership.lost {
+        world.leadership.lost = true;
+        world.touch_everything();
+    }
+}
+
+/// Steps down if the Lease names an epoch after ours, or somebody else in ours.
+pub(super) fn look_for_successor(world: &mut World) {
+    let leadership = &mut world.leadership;
+    let (Some(record), Some(ours)) = (leadership.record(), leadership.epoch) else { return };
+    let usurped = record.epoch == ours && leadership.other_holder().is_some();
+    if record.epoch > ours || usurped {
+        leadership.stepped_down = Some(record.epoch);
+    }
+}
+
+/// A kind was listed completely.
+pub(crate) fn synced(world: &mut World, kind: Kind) {
+    let was_unsynced = world.leadership.unsynced().is_some();
+    if kind == Kind::Lease {
+        world.leadership.lease_seen = true;
+    } else {
+        world.leadership.synced(kind);
+    }
+    world.touch(Subject::Leadership, Priority::Urgent);
+    if world.leadership.unsynced().is_none() {
+        world.touch(Subject::PackageVersion, Priority::Urgent);
+        // Whatever one more list has shown to be different was touched when it was taken in.
+        if was_unsynced {
+            let objects = world.machines().filter_map(|(_, machine)| machine.object.as_ref());
+            world.listed = objects.map(|object| object.meta.resource_version).max().unwrap_or_default();
+            world.touch_everything();
+        }
+    }
+}
+
+/// The process was asked to stop.
+pub(crate) fn stop(world: &mut World) {
+    world.leadership.stopping = true;
+    world.touch(Subject::Leadership, Priority::Urgent);
+}

@@ -1,0 +1,342 @@
+//! How writes of a Machine and orders to its host begin and end.
+
+use alloc::boxed::Box;
+use core::time::Duration;
+
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::detail::Detail;
+use seaworthy_model::effect::ActionId;
+use seaworthy_model::event::{Outcome, Receipt};
+use seaworthy_model::host::{HostFacts, OperationReport, OperationState, Owner};
+use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::{FailedRelease, Installed};
+use seaworthy_model::report::{Blocker, Subject};
+use seaworthy_model::time::Timestamp;
+
+use super::{identity, node};
+use crate::rows::machine::{Failure, Machine, key};
+use crate::rows::repairs::Part;
+use crate::rows::ticket::{HostTicket, InFlight, Ticket};
+use crate::rows::trouble::Trouble;
+use crate::runtime::queue::Priority;
+use crate::runtime::retry::{Retry, Terms};
+use crate::runtime::tracked::Versions;
+use crate::world::World;
+use crate::world::index::confirmation::Waiting;
+
+/// How long a running operation is left alone before it is asked for again.
+const POLL: Duration = Duration::from_secs(5);
+
+/// An action about a machine is ordered.
+pub(crate) fn start(world: &mut World, id: MachineId, action: ActionId, ticket: Ticket) {
+    world.note(id, |progress| progress.writes.action = Some(action));
+    match ticket {
+        Ticket::Host(HostTicket::Change(operation, _, installs)) => world.change(id, |machine| {
+            machine.uncertain = Some(operation);
+            machine.installs = installs.map(|installed| installed.version);
+            machine.parked = false;
+        }),
+        Ticket::Node(ticket) => node::start(world, id, ticket),
+        Ticket::Host(_) | Ticket::Write | Ticket::Watch | Ticket::Ask | Ticket::Tell(_) => {}
+    }
+}
+
+/// An action about a machine has ended.
+pub(crate) fn finish(
+    world: &mut World,
+    id: MachineId,
+    in_flight: &InFlight,
+    outcome: Outcome,
+    terms: &Terms<'_>,
+) {
+    if in_flight.ticket == Ticket::Write {
+        return finish_write(world, id, in_flight, &outcome, terms);
+    }
+    if world.machine(id).uid() != in_flight.uid {
+        return world.note(id, |progress| progress.writes.action = None);
+    }
+    match in_flight.ticket {
+        Ticket::Host(ticket) => finish_host(world, id, (in_flight, ticket), outcome, terms),
+        Ticket::Node(ticket) => node::finish(world, id, (in_flight, ticket), outcome, terms),
+        Ticket::Ask => identity::finish_ask(world, id, &outcome, terms),
+        Ticket::Write | Ticket::Watch | Ticket::Tell(_) => {}
+    }
+}
+
+/// An order to the host has ended.
+fn finish_host(
+    world: &mut World,
+    id: MachineId,
+    (in_flight, ticket): (&InFlight, HostTicket),
+    outcome: Outcome,
+    terms: &Terms<'_>,
+) {
+    let (now, ours) = (world.now, world.epoch());
+    if in_flight.epoch != ours {
+        // It was ordered under an older fence: it says nothing about whom the host obeys now.
+        return world.note(id, |progress| {
+            progress.writes.action = None;
+            progress.contact.stale = true;
+        });
+    }
+    if let Outcome::Done(Receipt::Host(facts)) = &outcome {
+        note_repair(world, id, ticket, facts);
+        learn(world, id, (ticket, facts), ours);
+    }
+    let waiting = world.awaited(id, &outcome);
+    world.change(id, |machine| {
+        machine.progress.writes.action = None;
+        settle_host(machine, (in_flight, ticket), outcome, ours, now);
+        // The spec was changed meanwhile: it may have been another host that answered.
+        let generation = machine.object.as_ref().map(|object| object.meta.generation);
+        machine.progress.contact.stale |= generation != in_flight.generation;
+        let waiting = waiting.filter(|waiting| waiting.lasts(machine, now));
+        let poll = machine.uncertain.is_some() && machine.progress.contact.trouble.is_none();
+        if poll && !waiting.is_some_and(Waiting::is_news) {
+            machine.progress.contact.retry.not_before = now + POLL;
+        } else if machine.progress.contact.trouble.is_some() {
+            terms.back_off(&mut machine.progress.contact.retry, now, key(id));
+            if let Some(waiting) = waiting {
+                waiting.hurry(machine, now);
+            }
+        }
+        // Who waits to be reached anew is at work, and puts an end to that by itself.
+        if machine.progress.contact.failures >= terms.config.unreachable_after
+            && machine.host.unreachable_since.is_none()
+            && waiting.is_none()
+        {
+            machine.host.unreachable_since = Some(now.whole_seconds());
+            machine.parked = true;
+        }
+    });
+}
+
+/// The end of a write of a Machine. There is nothing to decide about it until the watch shows what was written: that
+/// is when it is looked at again.
+fn finish_write(
+    world: &mut World,
+    id: MachineId,
+    in_flight: &InFlight,
+    outcome: &Outcome,
+    terms: &Terms<'_>,
+) {
+    let (now, uid) = (world.now, world.machine(id).uid());
+    let seen = world.machine(id).object.as_ref().map(|object| object.meta.resource_version);
+    let versions = Versions { against: in_flight.resource_version, seen };
+    world.note(id, |progress| {
+        progress.writes.action = None;
+        if uid == in_flight.uid {
+            progress.writes.settle(outcome, versions, |retry| terms.back_off(retry, now, key(id)));
+        }
+    });
+    if world.machine(id).progress.writes.written.is_some() {
+        world.set_blocker(Subject::Machine(id), Some(Blocker::AwaitingOwnWrite));
+    } else {
+        world.touch(Subject::Machine(id), Priority::Normal);
+    }
+}
+
+/// Takes in what a host's answer says about others than itself.
+fn learn(world: &mut World, id: MachineId, (ticket, facts): (HostTicket, &HostFacts), ours: Epoch) {
+    if is_ahead(facts, ours) {
+        world.leadership.ahead = world.leadership.ahead.max(Some(facts.epoch));
+        world.touch(Subject::Leadership, Priority::Urgent);
+        world.touch(Subject::PackageVersion, Priority::Urgent);
+    }
+    claim(world, id, facts);
+    for request in world.certificates.take_waiting(id).into_iter().flatten() {
+        world.touch(Subject::CertificateRequest(request), Priority::Normal);
+    }
+    if ticket == HostTicket::Certify {
+        let taken = facts.identity.as_ref().and_then(|identity| identity.certificate.as_ref());
+        world.certificates.authority = taken.map(|taken| taken.issuer).or(world.certificates.authority);
+    }
+}
+
+/// Counts a repair that has succeeded, and forgets those that have lasted.
+fn note_repair(world: &mut World, id: MachineId, ticket: HostTicket, facts: &HostFacts) {
+    if let HostTicket::Change(_, component, Some(installs)) = ticket
+        && world.machine(id).installed(component) == Some(installs)
+        && shows(facts, component, Some(installs))
+    {
+        world.repairs.note(id, Part::Component(component), world.now);
+    }
+    let interval = world.fleet.audit_interval();
+    let is_node_intact = world.repairs.is_empty() || node::is_intact(world, id);
+    world.repairs.look_back(id, world.now, interval, |part| {
+        let Part::Component(component) = part else { return Some(is_node_intact) };
+        let reported = facts.components.iter().find(|reported| reported.component == component)?;
+        Some(reported.drift.is_none())
+    });
+}
+
+/// Notes whose host it is: the first Machine that reached it, unless the host itself says otherwise. A Machine that
+/// is known to have another one claims nothing.
+fn claim(world: &mut World, id: MachineId, facts: &HostFacts) {
+    if world.machine(id).owns(facts.host) {
+        return;
+    }
+    if world.machine(id).recorded_host().is_some_and(|recorded| recorded != facts.host) {
+        return world.note(id, |progress| progress.contact.owned = false);
+    }
+    let present = world.hosts.get(&facts.host).copied();
+    let free = present.is_none_or(|owner| world.machine(owner).object.is_none());
+    if free {
+        world.hosts.insert(facts.host, id);
+    }
+    let owned = free || present == Some(id);
+    world.note(id, |progress| progress.contact.owned = owned);
+}
+
+/// Whether the host has seen a newer operator of ours. What it has seen of another cluster's says nothing.
+const fn is_ahead(facts: &HostFacts, ours: Epoch) -> bool {
+    !matches!(facts.owner, Owner::Foreign { .. }) && facts.epoch.0 > ours.0
+}
+
+/// The end of an order to a host.
+fn settle_host(
+    machine: &mut Machine,
+    (in_flight, ticket): (&InFlight, HostTicket),
+    outcome: Outcome,
+    ours: Epoch,
+    now: Timestamp,
+) {
+    match outcome {
+        Outcome::Done(Receipt::Host(facts)) => settle_facts(machine, ticket, facts, ours, now),
+        Outcome::Done(_) | Outcome::Stale => machine.progress.contact.stale = true,
+        Outcome::Retryable(cause) => {
+            if matches!(ticket, HostTicket::Change(..)) {
+                machine.uncertain = None;
+            }
+            settle_trouble(machine, cause.into());
+        }
+        Outcome::Refused(cause) => {
+            let unconfirmed = machine.unconfirmed().cloned();
+            machine.uncertain = None;
+            machine.progress.contact.stale = true;
+            match unconfirmed {
+                // It counts at once: until the host is read again somebody else could be started in its place.
+                Some(report) if matches!(ticket, HostTicket::Confirm(_)) && cause.kind.blames_release() => {
+                    machine.progress.contact.trouble = None;
+                    note_failure(machine, &report, &cause);
+                }
+                Some(_) | None => settle_refusal(machine, (in_flight, ticket), cause),
+            }
+        }
+        Outcome::Unknown => {
+            if !matches!(ticket, HostTicket::Change(..)) {
+                settle_trouble(machine, Trouble::new(CauseKind::ConnectionFailed, Detail::SessionLost));
+            }
+        }
+    }
+}
+
+fn settle_facts(
+    machine: &mut Machine,
+    ticket: HostTicket,
+    facts: Box<HostFacts>,
+    ours: Epoch,
+    now: Timestamp,
+) {
+    // A read that works says nothing about the operation that failed before it: its back-off goes on growing.
+    let is_settled = match ticket {
+        HostTicket::Change(_, component, installs) => shows(&facts, component, installs),
+        HostTicket::Identify | HostTicket::Certify => true,
+        HostTicket::Read | HostTicket::Probe(_) | HostTicket::Confirm(_) | HostTicket::Disown => {
+            machine.progress.contact.trouble.as_ref().is_none_or(|cause| cause.kind.is_contact())
+        }
+    };
+    if is_settled {
+        machine.progress.contact.retry = Retry::default();
+    }
+    machine.progress.contact.trouble = None;
+    machine.progress.contact.failures = 0;
+    machine.host.unreachable_since = None;
+    machine.progress.contact.audit_at = None;
+    machine.progress.contact.stale = false;
+    machine.progress.contact.read_at = now;
+    machine.uncertain = None;
+    if is_ahead(&facts, ours) {
+        // The host obeys somebody newer: it was not fenced, so it counts as not read.
+        machine.host.facts = None;
+        return;
+    }
+    // What another Machine's operation comes to is not about this one.
+    let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
+    if let Some(report) = facts.operation.as_ref().filter(|_| is_ours) {
+        match &report.state {
+            OperationState::Running | OperationState::Unconfirmed => {
+                machine.uncertain = Some(report.id);
+                machine.progress.contact.stale = true;
+            }
+            OperationState::Failed(cause) => note_failure(machine, report, cause),
+            OperationState::Interrupted | OperationState::Succeeded => {}
+        }
+    }
+    if matches!(ticket, HostTicket::Change(..)) && !is_settled && machine.uncertain.is_none() {
+        // Without a back-off it would be done again at once, and for ever.
+        machine.progress.contact.stale = true;
+        let trouble = Trouble::new(CauseKind::HostFailed, Detail::ChangeNotShown);
+        machine.progress.contact.trouble = Some(Box::new(trouble));
+    }
+    let mut facts = *facts;
+    if let Some(mut known) = machine.host.facts.take() {
+        // What it has room in goes on being used: in a large fleet, memory that is given back for long is far away.
+        known.components.clone_from(&facts.components);
+        facts.components = known.components;
+    }
+    machine.host.facts = Some(facts);
+}
+
+/// Whether a report shows what a change was to bring about.
+fn shows(facts: &HostFacts, component: ComponentId, installs: Option<Installed>) -> bool {
+    let reported = facts.components.iter().find(|reported| reported.component == component);
+    match (installs, reported) {
+        (None, None) => true,
+        (Some(installs), Some(reported)) => reported.release == installs.release && reported.drift.is_none(),
+        (None, Some(_)) | (Some(_), None) => false,
+    }
+}
+
+/// A failure that the host remembers counts like one that was answered.
+fn note_failure(machine: &mut Machine, report: &OperationReport, cause: &Cause) {
+    let Some(release) = report.release else { return };
+    if cause.kind.blames_release() && is_of_present(machine, Some(report.generation)) {
+        let failed = FailedRelease { version: release.version, release: release.release, cause: cause.kind };
+        blame(machine, report.component, failed, &cause.detail);
+        machine.progress.contact.trouble = None;
+    }
+}
+
+fn blame(machine: &mut Machine, component: ComponentId, release: FailedRelease, reported: &str) {
+    machine.failed.retain(|failure| failure.component != component);
+    machine.failed.push(Failure { component, release, detail: Detail::reported(reported) });
+}
+
+/// The host was not reached, or could not do it now.
+fn settle_trouble(machine: &mut Machine, trouble: Trouble) {
+    if trouble.kind.is_contact() {
+        machine.progress.contact.failures = machine.progress.contact.failures.saturating_add(1);
+    }
+    machine.progress.contact.stale = true;
+    machine.progress.contact.trouble = Some(Box::new(trouble));
+}
+
+/// Whether something was ordered for the spec as it is now. A change of the spec asks for another try.
+fn is_of_present(machine: &Machine, generation: Option<u64>) -> bool {
+    machine.object.as_ref().map(|object| object.meta.generation) == generation
+}
+
+fn settle_refusal(machine: &mut Machine, (in_flight, ticket): (&InFlight, HostTicket), cause: Cause) {
+    if let (HostTicket::Change(_, component, Some(installed)), true) = (ticket, cause.kind.blames_release()) {
+        let failed =
+            FailedRelease { version: installed.version, release: installed.release, cause: cause.kind };
+        if is_of_present(machine, in_flight.generation) {
+            blame(machine, component, failed, &cause.detail);
+        }
+        machine.progress.contact.trouble = None;
+    } else {
+        machine.progress.contact.trouble = Some(Box::new(cause.into()));
+    }
+}

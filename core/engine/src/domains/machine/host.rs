@@ -1,0 +1,86 @@
+//! Orders to a machine's host.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use seaworthy_model::config::Config;
+use seaworthy_model::effect::{Effect, Fence, Target};
+use seaworthy_model::host::{Change, Connection, HostCommand, HostFence, HostOrder, Operation, OperationId};
+use seaworthy_model::id::ComponentId;
+use seaworthy_model::machine::HostKeyPolicy;
+use seaworthy_model::report::Blocker;
+
+use super::Step;
+use crate::domains::draft::Draft;
+use crate::rows::machine::Machine;
+use crate::rows::note::MachineNote as Note;
+use crate::rows::ticket::{HostTicket, Ticket};
+
+impl Step<'_> {
+    /// Orders something from the host, if a session is free.
+    pub(super) fn order_host(self, draft: &mut Draft<'_>, command: HostCommand) {
+        let allowance = allowance(&command, draft.config);
+        self.order_host_within(draft, command, allowance);
+    }
+
+    /// Orders a change of a component, under a name that no other operation has.
+    pub(super) fn order_change(self, draft: &mut Draft<'_>, component: ComponentId, change: Change) {
+        let sequence = self.world.leadership.sequence + 1;
+        let id = OperationId { epoch: self.world.epoch(), sequence };
+        let generation = self.object.meta.generation;
+        let operation = Operation { id, generation, component, change };
+        self.order_host(draft, HostCommand::Apply(Box::new(operation)));
+    }
+
+    /// Orders something from the host that may take so long, if a session is free.
+    pub(super) fn order_host_within(self, draft: &mut Draft<'_>, command: HostCommand, allowance: Duration) {
+        let (world, machine) = (self.world, self.machine);
+        let (Some(epoch), Some(uid)) = (world.leadership.epoch, machine.uid()) else {
+            return draft.wait(Blocker::NotLeading);
+        };
+        let Some(connection) = connection(machine) else { return draft.wait(Blocker::InvalidSpec) };
+        if world.sessions() >= draft.config.host_sessions_max {
+            self.note(draft, Note::WaitForSession);
+            return draft.wait(Blocker::SessionLimit);
+        }
+        let sequence = world.leadership.sequence + 1;
+        let fence = Fence::Host(HostFence { machine: uid, epoch, sequence });
+        let ticket = Ticket::Host(HostTicket::from(&command));
+        let effect = Effect::Host(HostOrder { connection, command });
+        draft.order_within(allowance, (Target::Host(machine.id), fence), effect, ticket);
+    }
+}
+
+/// How long a command may take.
+fn allowance(command: &HostCommand, config: &Config) -> Duration {
+    match command {
+        HostCommand::Facts
+        | HostCommand::Status(_)
+        | HostCommand::Confirm(_)
+        | HostCommand::Disown
+        | HostCommand::RequestCertificate { .. }
+        | HostCommand::InstallCertificate { .. } => config.read_deadline,
+        HostCommand::Apply(operation) => match &operation.change {
+            Change::Remove => config.apply_deadline,
+            Change::Install(release) => {
+                let probe = release.recipe.content.probe.as_ref();
+                let seconds = probe.map_or(0, |probe| u64::from(probe.deadline_seconds));
+                // Twice: the previous release is probed as well when it has to be restored.
+                config.apply_deadline + Duration::from_secs(2 * seconds)
+            }
+        },
+    }
+}
+
+/// How to reach a machine: as its spec says, with the key that was trusted on first use.
+fn connection(machine: &Machine) -> Option<Arc<Connection>> {
+    let wanted = &machine.spec()?.connection;
+    // Who has no recorded key is most machines: then what the spec says of keys need not be looked at.
+    let recorded =
+        machine.object.as_ref()?.status.identity.as_ref().and_then(|known| known.host_key.as_ref());
+    let trusted = recorded
+        .filter(|_| wanted.host_keys.is_empty() && wanted.host_key_policy == HostKeyPolicy::TrustOnFirstUse);
+    let Some(trusted) = trusted else { return Some(Arc::clone(wanted)) };
+    Some(Arc::new(Connection { host_keys: [Arc::clone(trusted)].into(), ..Connection::clone(wanted) }))
+}

@@ -1,0 +1,43 @@
+//! Orders to a machine's Node, or to what runs there.
+
+use alloc::boxed::Box;
+
+use seaworthy_model::attributes::AttributesChange;
+use seaworthy_model::effect::{Effect, Fence, Target};
+use seaworthy_model::node::{NodeCordon, NodeUncordon};
+use seaworthy_model::pod::PodName;
+
+use crate::domains::draft::Draft;
+use crate::domains::machine::Step;
+use crate::rows::ticket::{NodeTicket, Ticket};
+
+/// What may be ordered of a Node and what runs there.
+#[derive(Clone, Debug)]
+pub(super) enum NodeWork {
+    Cordon(Box<NodeCordon>),
+    Uncordon(Box<NodeUncordon>),
+    Attributes(Box<AttributesChange>),
+    Delete,
+    ListPods(Option<u64>),
+    Evict(Box<PodName>),
+}
+
+impl Step<'_> {
+    /// Orders something of the Node, or of what runs there.
+    pub(super) fn order_node(self, draft: &mut Draft<'_>, work: NodeWork) {
+        let Some(node) = self.world.node_uid(self.machine.id) else { return };
+        let same = Fence::Incarnation(node);
+        let (fence, effect, ticket) = match work {
+            NodeWork::Cordon(cordon) => (same, Effect::Cordon(cordon), NodeTicket::Cordon),
+            NodeWork::Uncordon(uncordon) => (same, Effect::Uncordon(uncordon), NodeTicket::Uncordon),
+            NodeWork::Attributes(change) => {
+                let ticket = NodeTicket::Attributes { is_repair: change.is_repair };
+                (same, Effect::WriteNodeAttributes(change), ticket)
+            }
+            NodeWork::Delete => (same, Effect::DeleteNode, NodeTicket::Delete),
+            NodeWork::ListPods(under) => (Fence::None, Effect::ListPods, NodeTicket::ListPods(under)),
+            NodeWork::Evict(pod) => (Fence::Incarnation(pod.uid), Effect::Evict(pod), NodeTicket::Evict),
+        };
+        draft.order(Target::Node(self.machine.id), fence, effect, Ticket::Node(ticket));
+    }
+}

@@ -1,0 +1,92 @@
+//! A Machine as it is now.
+
+use alloc::boxed::Box;
+
+use seaworthy_model::id::MachineId;
+use seaworthy_model::machine::MachineObject;
+use seaworthy_model::meta::Meta;
+use seaworthy_model::report::Subject;
+use seaworthy_model::time::Timestamp;
+
+use crate::runtime::queue::Priority;
+use crate::runtime::retry::Retry;
+use crate::world::World;
+
+pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<MachineObject>>) {
+    world.ensure_machine(id);
+    let row = world.machine(id);
+    let seen = row.object.as_ref().map(|object| &object.meta);
+    let meta = object.as_ref().map(|object| &object.meta);
+    let newest = seen.map(|seen| seen.resource_version).or_else(|| world.departed.get(&id).copied());
+    if meta.is_some_and(|meta| world.is_outdated(meta, newest.unwrap_or(world.listed))) {
+        return;
+    }
+    match (meta, newest) {
+        (None, Some(newest)) => world.departed.insert(id, newest),
+        (Some(_), _) => world.departed.remove(&id),
+        (None, None) => None,
+    };
+    let row = world.machine(id);
+    let seen = row.object.as_ref().map(|object| &object.meta);
+    let was_imported = row.object.as_ref().is_some_and(|object| object.status.identity.is_some());
+    let is_imported = object.as_ref().is_some_and(|object| object.status.identity.is_some());
+    let reborn = seen.map(|seen| seen.uid) != meta.map(|meta| meta.uid);
+    let respecified = seen.map(|seen| seen.generation) != meta.map(|meta| meta.generation);
+    let replaced = reborn && seen.is_some();
+    let spec = object.as_ref().and_then(|object| object.spec.as_ref().ok());
+    let [newest_seen, version] = [seen, meta].map(|meta| meta.map(|meta| meta.resource_version));
+    let moved = row.spec().zip(spec).is_some_and(|(seen, new)| seen.connection != new.connection);
+    let leaves = meta.is_some_and(Meta::is_terminating) && !seen.is_some_and(Meta::is_terminating);
+    world.imported = world.imported + u32::from(is_imported) - u32::from(was_imported);
+    if replaced {
+        give_up_host(world, id);
+    }
+    if reborn || respecified {
+        world.repairs.forget(id);
+    }
+    if let Some(identity) = object.as_ref().and_then(|object| object.status.identity.as_ref())
+        && !world.machine(id).owns(identity.host)
+    {
+        world.hosts.entry(identity.host).or_insert(id);
+    }
+    let row = world.machine(id);
+    if row.progress.writes.written.is_none() && object.is_some() && row.object.as_ref() == object.as_deref() {
+        // A list shows again what was seen before: nothing follows from it.
+        return;
+    }
+    world.change(id, |machine| {
+        if reborn {
+            machine.forget_contact();
+        } else if respecified {
+            machine.failed.clear();
+            machine.blocked = None;
+            machine.progress.writes.retry = Retry::default();
+            machine.progress.contact.retry = Retry::default();
+            if let Some(drain) = &mut machine.drain {
+                drain.rests_until = Timestamp::ZERO;
+            }
+            // Under the new address there may be another host.
+            machine.progress.contact.stale |= moved;
+        }
+        // What is believed of a host lets its finalizer go only if it was read since: a successor may have worked there.
+        machine.progress.contact.stale |= leaves;
+        machine.progress.writes.see(newest_seen, version);
+        machine.object = object.map(|object| *object);
+    });
+    // While something is under way nothing is decided about it, and the end of that looks at it anyway.
+    if world.machine(id).progress.writes.action.is_none() {
+        world.touch(Subject::Machine(id), Priority::Normal);
+    }
+}
+
+/// Forgets whose host it was: the one that is recorded, and the one that was reached before it could be recorded.
+fn give_up_host(world: &mut World, id: MachineId) {
+    let machine = world.machine(id);
+    let recorded = machine.recorded_host();
+    let reached = machine.host.facts.as_ref().map(|facts| facts.host);
+    for host in [recorded, reached].into_iter().flatten() {
+        if world.hosts.get(&host) == Some(&id) {
+            world.hosts.remove(&host);
+        }
+    }
+}

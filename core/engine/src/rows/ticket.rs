@@ -1,0 +1,134 @@
+//! What an action under way is, for those who settle its end and those who count.
+
+use seaworthy_model::certificate::Refusal;
+use seaworthy_model::host::{Change, HostCommand, OperationId};
+use seaworthy_model::id::ComponentId;
+use seaworthy_model::machine::Installed;
+
+use crate::runtime::under_way;
+
+/// An action that was ordered and has not ended.
+pub(crate) type InFlight = under_way::InFlight<Ticket>;
+
+/// The actions that have not ended.
+pub(crate) type UnderWay = under_way::UnderWay<Ticket>;
+
+/// Who carries an action out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// The API server.
+    Api,
+    /// A host, in a session.
+    Host,
+    /// The driver itself.
+    Driver,
+}
+
+/// What an action under way does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ticket {
+    /// Makes the driver list and watch.
+    Watch,
+    /// Writes the object of its subject.
+    Write,
+    /// Asks something of a host.
+    Host(HostTicket),
+    /// Changes a Node, or what runs there.
+    Node(NodeTicket),
+    /// Creates a certificate request.
+    Ask,
+    /// Tells people why a certificate request is not approved.
+    Tell(Refusal),
+}
+
+/// What is asked of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostTicket {
+    /// Reads it.
+    Read,
+    /// Asks for an operation.
+    Probe(OperationId),
+    /// Confirms an operation.
+    Confirm(OperationId),
+    /// Changes a component.
+    Change(OperationId, ComponentId, Option<Installed>),
+    /// Gives the host up.
+    Disown,
+    /// Has a key made there.
+    Identify,
+    /// Puts a certificate there.
+    Certify,
+}
+
+/// What is done to a Node, or to what runs there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeTicket {
+    /// Cordons it.
+    Cordon,
+    /// Uncordons it.
+    Uncordon,
+    /// Changes its labels and taints.
+    Attributes {
+        /// Somebody else had changed what is ours.
+        is_repair: bool,
+    },
+    /// Deletes it.
+    Delete,
+    /// Lists its pods. On it this mark was seen before, by its order.
+    ListPods(Option<u64>),
+    /// Evicts a pod.
+    Evict,
+}
+
+impl Ticket {
+    /// Who carries it out.
+    #[must_use]
+    pub const fn lane(self) -> Lane {
+        match self {
+            Self::Host(_) => Lane::Host,
+            Self::Watch => Lane::Driver,
+            Self::Write | Self::Node(_) | Self::Ask | Self::Tell(_) => Lane::Api,
+        }
+    }
+
+    /// Whether it occupies a session to a host.
+    #[must_use]
+    pub const fn is_session(self) -> bool {
+        matches!(self.lane(), Lane::Host)
+    }
+
+    /// Whether it changes a component of a host.
+    #[must_use]
+    pub const fn is_change(self) -> bool {
+        matches!(self, Self::Host(HostTicket::Change(..)))
+    }
+
+    /// Whether it is about a Node or what runs there.
+    #[must_use]
+    pub const fn is_about_node(self) -> bool {
+        matches!(self, Self::Node(_))
+    }
+}
+
+impl From<&HostCommand> for HostTicket {
+    /// The one place that says what a command is to the engine.
+    fn from(command: &HostCommand) -> Self {
+        match command {
+            HostCommand::Facts => Self::Read,
+            HostCommand::Status(operation) => Self::Probe(*operation),
+            HostCommand::Confirm(operation) => Self::Confirm(*operation),
+            HostCommand::Disown => Self::Disown,
+            HostCommand::RequestCertificate { .. } => Self::Identify,
+            HostCommand::InstallCertificate { .. } => Self::Certify,
+            HostCommand::Apply(operation) => {
+                let installs = match &operation.change {
+                    Change::Remove => None,
+                    Change::Install(release) => {
+                        Some(Installed { version: release.version, release: release.id })
+                    }
+                };
+                Self::Change(operation.id, operation.component, installs)
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Waiting longer after each failure.
+
+use seaworthy_model::config::Config;
+use seaworthy_model::draw::{Seed, below};
+use seaworthy_model::time::Timestamp;
+
+/// A back-off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retry {
+    /// Failures in a row.
+    pub failures: u32,
+    /// Not before this time.
+    pub not_before: Timestamp,
+}
+
+impl Retry {
+    /// Nothing has failed.
+    pub(crate) const NONE: Self = Self { failures: 0, not_before: Timestamp::ZERO };
+
+    /// Ends the wait: whatever made the last try fail, there is something else to try with. The failures still count.
+    pub(crate) const fn look_again(&mut self) {
+        self.not_before = Timestamp::ZERO;
+    }
+}
+
+/// What the handling of an outcome needs besides the world.
+pub(crate) struct Terms<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) seed: Seed,
+}
+
+impl Terms<'_> {
+    /// Notes one more failure: the wait doubles each time up to the longest, and half of it is jitter.
+    pub(crate) fn back_off(&self, retry: &mut Retry, now: Timestamp, key: u64) {
+        let doubled = self.config.backoff_min.saturating_mul(1 << retry.failures.min(16));
+        let span = doubled.min(self.config.backoff_max).as_millis();
+        let half = u64::try_from(span / 2).unwrap_or(u64::MAX);
+        retry.failures = retry.failures.saturating_add(1);
+        let jitter = below(&[self.seed.0, key, now.0, u64::from(retry.failures)], half.max(1));
+        retry.not_before = Timestamp(now.0.saturating_add(half).saturating_add(jitter));
+    }
+}
