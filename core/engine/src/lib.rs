@@ -17,7 +17,6 @@ use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Action, ActionId};
 use seaworthy_model::event::Event;
-use seaworthy_model::id::MachineId;
 use seaworthy_model::report::{Blocked, Report, Subject, Turn, Wake, WakeReason};
 use seaworthy_model::time::Timestamp;
 
@@ -28,22 +27,23 @@ pub use rows::drain::{Drain, Listed};
 pub use rows::fleet::{Counts, Fleet, RolloutState};
 pub use rows::leadership::Leadership;
 pub use rows::machine::{Contact, Failure, Host, Machine, Progress, Standing};
+pub use rows::node_use::NodeUse;
 pub use rows::node_write::NodeWrite;
 use rows::note::Note;
 pub use rows::rank::RankKey;
 pub use rows::ticket::{HostTicket, Lane, NodeTicket, Ticket};
 pub use rows::trouble::Trouble;
+pub use rows::usage::Use;
 pub use rows::version::Version;
 use runtime::queue::{self, WorkQueue};
 pub use runtime::retry::Retry;
 use runtime::retry::Terms;
 pub use runtime::tracked::{Object, Tracked, Writes};
 pub use runtime::under_way::{InFlight, UnderWay};
-use world::WARM_AT_ONCE;
 pub use world::World;
-pub use world::index::nodes::NodeUse;
 pub use world::index::resolution::{Aim, Origin, Target, targets};
-pub use world::index::users::{Use, User};
+pub use world::index::users::User;
+use world::prefetch::AT_ONCE;
 
 /// Room for so many actions is kept from one turn to the next.
 const TURN_KEPT: usize = 64;
@@ -95,8 +95,8 @@ impl Engine {
         while turn.actions.len() < self.config.actions_per_turn_max as usize
             && turn.report.reconciled < self.config.subjects_per_turn_max
         {
-            if (turn.report.reconciled as usize).is_multiple_of(WARM_AT_ONCE) {
-                self.warm();
+            if (turn.report.reconciled as usize).is_multiple_of(AT_ONCE) {
+                self.prefetch_ahead();
             }
             let Some(subject) = self.next_subject() else { break };
             let actions = turn.actions.len();
@@ -140,11 +140,10 @@ impl Engine {
         self.queue.len()
     }
 
-    /// Brings near what the next input about a machine, and the decision after it, look at: see [`World::warm`]. Changes
-    /// nothing.
-    pub fn warm_machine(&self, id: MachineId) {
-        self.world.warm([id]);
-        core::hint::black_box(self.queue.warm(Subject::Machine(id)));
+    /// Prefetches what the next input about a subject, and the decision after it, look at. Changes nothing.
+    pub fn prefetch(&self, subject: Subject) {
+        self.world.prefetch([subject]);
+        core::hint::black_box(self.queue.touch(subject));
     }
 
     /// What is to be looked at next. When nothing is left, what is still free goes on to those who wait for it: whoever
@@ -158,21 +157,13 @@ impl Engine {
         })
     }
 
-    /// Brings near what is decided next, when that is much. What has just changed is near anyway.
-    fn warm(&self) {
-        if self.queue.len() < WARM_AT_ONCE {
-            return;
+    /// Prefetches what is decided next, when that is much. What has just changed is in a cache anyway.
+    fn prefetch_ahead(&self) {
+        if self.queue.len() >= AT_ONCE {
+            let words = self.queue.ahead(AT_ONCE).map(|subject| self.queue.touch(subject));
+            core::hint::black_box(words.fold(0, |sum, word| sum ^ word));
+            self.world.prefetch(self.queue.ahead(AT_ONCE));
         }
-        self.world.warm(self.queue.ahead(WARM_AT_ONCE).filter_map(|subject| match subject {
-            Subject::Machine(id) => {
-                core::hint::black_box(self.queue.warm(subject));
-                Some(id)
-            }
-            Subject::Leadership
-            | Subject::PackageVersion
-            | Subject::Version(_)
-            | Subject::CertificateRequest(_) => None,
-        }));
     }
 
     fn offer(&mut self) {

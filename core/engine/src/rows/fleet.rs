@@ -3,20 +3,22 @@
 use crate::runtime::tracked::{Object, Tracked};
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 use seaworthy_model::meta::Meta;
 
-use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::host::Release;
+use seaworthy_model::id::{ComponentId, MachineId, Uid};
 use seaworthy_model::machine::Want;
 use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Rollout};
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
-use crate::rows::machine::{Derived, Standing};
+use crate::rows::machine::{Derived, Machine, Standing};
 use crate::rows::rank::RankKey;
-use crate::world::index::releases::Prepared;
+use crate::rows::release::{Prepared, find};
 
 /// `auditInterval` when nobody set one.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(24 * 3600);
@@ -151,6 +153,48 @@ impl RolloutState {
     pub const fn admits(&self, rank: u32) -> bool {
         rank < self.record.admitted_below
     }
+
+    /// Takes up a record that only moved on. Tells whom it admits that was not admitted before.
+    pub(crate) fn advance(&mut self, record: Rollout) -> Vec<MachineId> {
+        let below = (record.admitted_below, MachineId(0));
+        let unaffected = self.waiting.split_off(&below);
+        let admitted = core::mem::replace(&mut self.waiting, unaffected);
+        self.record = record;
+        admitted.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Whether both ask the same of every machine of the same standing.
+    pub(crate) fn asks_the_same_as(&self, other: &Self) -> bool {
+        let (ours, theirs) = (&self.record, &other.record);
+        self.superseded == other.superseded
+            && ours.generation == theirs.generation
+            && ours.from == theirs.from
+            && ours.to == theirs.to
+    }
+
+    /// Whether `new` differs from the record only in a higher threshold or in being complete by now.
+    fn is_only_advanced(&self, new: &Rollout) -> bool {
+        let advanced = Rollout {
+            admitted_below: self.record.admitted_below,
+            completed_at: self.record.completed_at,
+            ..new.clone()
+        };
+        new.admitted_below >= self.record.admitted_below
+            && (self.record.completed_at.is_none() || self.record.completed_at == new.completed_at)
+            && advanced == self.record
+    }
+
+    /// The release that machines get which are admitted, as it was worked out once for all machines of a sort.
+    pub(crate) fn prepared_for(&self, machine: &Machine) -> Option<&Arc<Release>> {
+        find(&self.to_releases, machine)
+    }
+
+    /// Takes a machine out of those that wait.
+    pub(crate) fn leave(&mut self, id: MachineId, uid: Option<Uid>) {
+        if let Some(uid) = uid {
+            self.waiting.remove(&(self.key.rank(uid), id));
+        }
+    }
 }
 
 impl Object for Box<PackageVersionObject> {
@@ -218,5 +262,26 @@ impl Fleet {
             .filter(|rollout| rollout.is_active())
             .map(|rollout| rollout.record.started_at)
             .min()
+    }
+
+    /// Whether the record differs from the rollouts only in higher thresholds and ends.
+    pub(crate) fn is_only_advanced(&self, new: Option<&PackageVersionObject>) -> bool {
+        let (Some(seen), Some(new)) = (self.object(), new) else { return false };
+        seen.meta.uid == new.meta.uid
+            && seen.meta.is_terminating() == new.meta.is_terminating()
+            && new.status.rollouts.len() == self.rollouts.len()
+            && new.status.rollouts.iter().all(|record| {
+                self.rollout_of(record.component)
+                    .is_some_and(|index| self.rollouts[index].is_only_advanced(record))
+            })
+    }
+
+    /// Whether people want the same of the fleet but for the versions: the same pace, and the same pause.
+    pub(crate) fn has_terms_of(&self, new: Option<&PackageVersionObject>) -> bool {
+        let new = new.and_then(|new| new.spec.as_ref().ok());
+        self.spec().zip(new).is_some_and(|(seen, new)| {
+            let terms = PackageVersionSpec { components: seen.components.clone(), ..(**new).clone() };
+            terms == *seen
+        })
     }
 }

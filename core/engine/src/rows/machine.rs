@@ -20,8 +20,8 @@ use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
 use crate::rows::drain::Drain;
+use crate::rows::node_use::NodeUse;
 use crate::rows::standings::Standings;
-use crate::world::index::nodes::NodeUse;
 
 /// What is known of a machine. Everything but `object` and `node` is lost with the engine, and found again by reading
 /// the host.
@@ -154,6 +154,11 @@ impl Standing {
     #[must_use]
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Reserved | Self::Parked | Self::Excused)
+    }
+
+    /// Whether there is nothing to do for the rollout.
+    pub(crate) const fn is_idle(self) -> bool {
+        matches!(self, Self::Outside | Self::Waiting | Self::Done)
     }
 }
 
@@ -425,33 +430,6 @@ impl Machine {
         self.object.as_ref().is_some_and(|object| object.meta.is_held())
             && !self.is_recorded_unreachable()
             && self.is_unsettled(&self.derived.standings)
-    }
-
-    /// Reads a word of each part that a decision looks at. The sum means nothing: what counts is that the processor has
-    /// the row near from then on. See [`World::warm`](super::World::warm).
-    #[must_use]
-    pub(crate) fn warm(&self) -> u64 {
-        let object = self.object.as_ref().map_or(0, |object| {
-            let status = &object.status;
-            let conditions = status.conditions.iter().fold(0, |sum, condition| sum ^ condition.since.0);
-            let components = status.components.iter().fold(0, |sum, status| sum ^ status.component.0);
-            let spec = object.spec.as_ref().map_or(0, |spec| {
-                // Whoever orders something from the host holds on to the way to it.
-                let connection = Arc::strong_count(&spec.connection);
-                (spec.pins.len() ^ usize::from(spec.node.is_some()) ^ connection) as u64
-            });
-            object.meta.generation ^ conditions ^ u64::from(components) ^ spec
-        });
-        let facts = self.host.facts.as_ref().map_or(0, |facts| {
-            let ends = [facts.components.first(), facts.components.last()];
-            let components = ends.into_iter().flatten().fold(0, |sum, installed| sum ^ installed.component.0);
-            let operation = facts.operation.as_ref().map_or(0, |operation| operation.id.sequence);
-            u64::from(facts.epoch.0) ^ facts.host.0 as u64 ^ u64::from(components) ^ operation
-        });
-        let node = self.node.as_ref().map_or(0, |node| node.since.0);
-        let contact = self.progress.contact.retry.not_before.0 ^ u64::from(self.progress.contact.stale);
-        let standing = self.standing(0) as u64;
-        object ^ facts ^ node ^ contact ^ standing ^ u64::from(self.parked) ^ u64::from(self.derived.occupies)
     }
 
     /// Forgets everything but the objects: for a new incarnation, or a new epoch.

@@ -129,8 +129,8 @@ impl WorkQueue {
         self.lanes.iter().flat_map(move |lane| lane.iter().take(few).copied())
     }
 
-    /// Reads what there is of a subject, to have it near.
-    pub(crate) fn warm(&self, subject: Subject) -> u64 {
+    /// Reads what there is of a subject: prefetches it.
+    pub(crate) fn touch(&self, subject: Subject) -> u64 {
         self.timer_of.get(subject).map_or(0, |at| at.0) ^ u64::from(self.queued.get(subject).is_some())
     }
 

@@ -11,6 +11,7 @@
 
 pub(crate) mod index;
 mod names;
+pub(crate) mod prefetch;
 pub(crate) mod table;
 mod touch;
 
@@ -100,43 +101,12 @@ pub struct World {
     pub(crate) now: Timestamp,
 }
 
-/// So many rows are brought near at once: enough to hide the way to the memory, few enough for the nearest cache.
-pub(crate) const WARM_AT_ONCE: usize = 32;
-
-/// The rows of fewer machines are near as they are.
-pub(crate) const LARGE: usize = 4_096;
-
 impl World {
     /// The row of a machine. An id that was never named has an empty one.
     #[must_use]
     pub fn machine(&self, id: MachineId) -> &Machine {
         const EMPTY: &Machine = &Machine::EMPTY;
         self.machines.get(id).unwrap_or(EMPTY)
-    }
-
-    /// Brings rows near that are looked at next, in any order. In a fleet of a hundred thousand machines most rows are far
-    /// away in memory, and whoever looks at one after the other waits for each; memory asked for many at once answers
-    /// all of them in hardly more time than one takes. Changes nothing.
-    pub fn warm(&self, machines: impl IntoIterator<Item = MachineId>) {
-        if self.machines.len() < LARGE {
-            return;
-        }
-        let words = machines.into_iter().map(|id| {
-            let blocked = self.blockers.get(Subject::Machine(id)).is_some();
-            let machine = self.machine(id);
-            // Whose host it is, is looked up when it is read for the first time.
-            let host = machine.recorded_host().filter(|_| !machine.progress.contact.owned);
-            let owner = host.and_then(|host| self.hosts.get(&host)).map_or(0, |owner| owner.0);
-            machine.warm() ^ u64::from(blocked) ^ u64::from(owner)
-        });
-        core::hint::black_box(words.fold(0, |sum, word| sum ^ word));
-    }
-
-    /// Brings near those who come next in a line, a few at a time.
-    pub(crate) fn warm_line(&self, line: &Line) {
-        if line.taken().is_multiple_of(WARM_AT_ONCE) {
-            self.warm(line.ahead(WARM_AT_ONCE));
-        }
     }
 
     /// All rows, with their ids.

@@ -7,7 +7,6 @@ use core::ops::{Index, IndexMut};
 use seaworthy_model::id::MachineId;
 
 use crate::rows::machine::Machine;
-use crate::world::LARGE;
 
 /// Rows that stand together.
 const BLOCK: usize = 64;
@@ -60,22 +59,13 @@ impl Rows {
         self.blocks.iter().flatten()
     }
 
+    /// Takes the blocks out, one after the other.
+    pub(crate) fn drain_blocks(&mut self) -> impl Iterator<Item = Vec<Machine>> + '_ {
+        self.blocks.drain(..)
+    }
+
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Machine> {
         self.blocks.iter_mut().flatten()
-    }
-}
-
-impl Drop for Rows {
-    /// Brings near what the rows of a block hold on to before that is freed, for the reason of [`World::warm`].
-    ///
-    /// [`World::warm`]: super::World::warm
-    fn drop(&mut self) {
-        if self.len() < LARGE {
-            return;
-        }
-        for block in self.blocks.drain(..) {
-            core::hint::black_box(block.iter().fold(0, |sum, row| sum ^ row.warm()));
-        }
     }
 }
 

@@ -51,7 +51,7 @@ impl World {
             self.touch(Subject::PackageVersion, Priority::Low);
         }
         for _ in 0..free.min(self.waiting()) {
-            self.warm_line(&self.waiting);
+            self.prefetch_line(&self.waiting);
             let Some(id) = self.waiting.pop() else { return };
             self.touch(Subject::Machine(id), Priority::Normal);
         }
@@ -63,7 +63,7 @@ impl World {
             return;
         }
         for _ in 0..sessions_max.saturating_sub(self.sessions) {
-            self.warm_line(&self.sessionless);
+            self.prefetch_line(&self.sessionless);
             let Some(id) = self.sessionless.pop() else { return };
             self.touch(Subject::Machine(id), Priority::Normal);
         }

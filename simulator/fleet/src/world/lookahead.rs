@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use seaworthy_model::effect::{Action, Target};
 use seaworthy_model::id::{Kind, MachineId};
+use seaworthy_model::report::Subject;
 
 use super::World;
 use super::api_server::Stored;
@@ -106,11 +107,11 @@ impl World {
         }
         let words = actions.iter().map(|action| match action.target {
             Target::Machine(id) => {
-                process.mind().0.warm_machine(id);
+                process.mind().0.prefetch(Subject::Machine(id));
                 self.warm_orders(process, id) ^ process.mind().1.warm_machine(id) as u64
             }
             Target::Host(id) => {
-                process.mind().0.warm_machine(id);
+                process.mind().0.prefetch(Subject::Machine(id));
                 self.warm_orders(process, id)
             }
             Target::Driver
@@ -134,7 +135,7 @@ impl World {
     fn warm_sender(&self, sender: Sender, number: u32) {
         let Some(Some(process)) = self.processes.get(sender.process as usize) else { return };
         let ((engine, names), id) = (process.mind(), MachineId(number));
-        engine.warm_machine(id);
+        engine.prefetch(Subject::Machine(id));
         black_box(self.warm_orders(process, id) ^ names.warm_machine(id) as u64);
     }
 }
@@ -147,7 +148,9 @@ impl Process {
         }
         let (engine, names) = self.mind();
         let words = objects.filter(|object| object.kind() == Kind::Machine).map(|object| {
-            engine.world().warm(names.find_machine_near(MachineId(object.place()), object.name()));
+            if let Some(id) = names.find_machine_near(MachineId(object.place()), object.name()) {
+                engine.prefetch(Subject::Machine(id));
+            }
             object.warm()
         });
         black_box(words.fold(0, |sum, word| sum ^ word));

@@ -14,37 +14,9 @@ use seaworthy_model::machine::{Address, Want};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Blocker;
 
-use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
+use crate::rows::release::{Prepared, Sort, find};
 use crate::world::World;
-
-/// The releases of one want that many machines share: one for each sort of host.
-pub(crate) type Prepared = Vec<(Sort, Arc<Release>)>;
-
-/// What of a host a release depends on that thousands of hosts have alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sort {
-    architecture: Architecture,
-    /// `None` when the release does not depend on it.
-    cgroup_version: Option<CgroupVersion>,
-}
-
-impl Sort {
-    fn includes(self, machine: &Machine, architecture: Architecture) -> bool {
-        self.architecture == architecture
-            && (self.cgroup_version.is_none() || self.cgroup_version == machine.cgroup_version())
-    }
-
-    /// The facts of these hosts, of those that a release depends on; `None` when it depends on others.
-    fn facts(self, facts: &[Fact]) -> Option<BTreeMap<Fact, String>> {
-        let value = |fact| match fact {
-            Fact::Architecture => Some(self.architecture.name()),
-            Fact::CgroupVersion => self.cgroup_version.map(CgroupVersion::name),
-            Fact::MachineName | Fact::Ip | Fact::Hostname | Fact::Idc | Fact::Rack => None,
-        };
-        facts.iter().map(|&fact| Some((fact, value(fact)?.to_string()))).collect()
-    }
-}
 
 impl World {
     /// The release that `want` means on `machine`: `None` if the component is to be absent.
@@ -163,18 +135,6 @@ impl World {
             Fact::CgroupVersion => machine.cgroup_version().map(|version| version.name().to_string()),
         }
     }
-}
-
-impl RolloutState {
-    /// The release that machines get which are admitted, as it was worked out once for all machines of a sort.
-    pub(crate) fn prepared_for(&self, machine: &Machine) -> Option<&Arc<Release>> {
-        find(&self.to_releases, machine)
-    }
-}
-
-fn find<'r>(releases: &'r Prepared, machine: &Machine) -> Option<&'r Arc<Release>> {
-    let architecture = machine.architecture()?;
-    releases.iter().find(|(sort, _)| sort.includes(machine, architecture)).map(|(_, release)| release)
 }
 
 /// What of a release is the machine's own.

@@ -7,7 +7,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use seaworthy_model::id::MachineId;
-use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Rollout};
+use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Subject;
 
 use crate::rows::fleet::{Counts, Fleet, RolloutState};
@@ -15,7 +15,7 @@ use crate::rows::machine::Derived;
 use crate::rows::machine::Standing;
 use crate::rows::rank::RankKey;
 use crate::runtime::queue::Priority;
-use crate::world::{WARM_AT_ONCE, World};
+use crate::world::World;
 
 /// Who is looked at again after a change of the rollouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +36,10 @@ impl World {
         for record in records {
             let Some(index) = self.fleet.rollout_of(record.component) else { continue };
             let admitted = self.fleet.rollouts[index].advance(record);
-            for some in admitted.chunks(WARM_AT_ONCE) {
-                self.warm(some.iter().copied());
-                for id in some {
-                    self.change(*id, |machine| machine.parked = false);
-                    self.touch(Subject::Machine(*id), Priority::Normal);
-                }
-            }
+            self.with_each(&admitted, |world, id| {
+                world.change(id, |machine| machine.parked = false);
+                world.touch(Subject::Machine(id), Priority::Normal);
+            });
         }
         if self.fleet.active_since() != since {
             let occupying = self.machines().filter(|(_, machine)| machine.occupies());
@@ -126,9 +123,7 @@ impl World {
         // Nearly all may wait: to sort them at once takes a fraction of putting each in its place.
         self.gathered.resize(self.fleet.rollouts.len(), Vec::new());
         for id in self.machines.ids() {
-            if id.index().is_multiple_of(WARM_AT_ONCE) {
-                self.warm(self.machines.ids().skip(id.index()).take(WARM_AT_ONCE));
-            }
+            self.prefetch_walk(id);
             let before = self.machines[id].derived.clone();
             self.machines[id].derived.standings.clear();
             self.refresh(id);
@@ -168,67 +163,5 @@ impl World {
             }
         });
         !(is_at_rest && idles)
-    }
-}
-
-impl RolloutState {
-    /// Takes up a record that only moved on. Tells whom it admits that was not admitted before.
-    fn advance(&mut self, record: Rollout) -> Vec<MachineId> {
-        let below = (record.admitted_below, MachineId(0));
-        let unaffected = self.waiting.split_off(&below);
-        let admitted = core::mem::replace(&mut self.waiting, unaffected);
-        self.record = record;
-        admitted.into_iter().map(|(_, id)| id).collect()
-    }
-
-    /// Whether both ask the same of every machine of the same standing.
-    fn asks_the_same_as(&self, other: &Self) -> bool {
-        let (ours, theirs) = (&self.record, &other.record);
-        self.superseded == other.superseded
-            && ours.generation == theirs.generation
-            && ours.from == theirs.from
-            && ours.to == theirs.to
-    }
-
-    /// Whether `new` differs from the record only in a higher threshold or in being complete by now.
-    fn is_only_advanced(&self, new: &Rollout) -> bool {
-        let advanced = Rollout {
-            admitted_below: self.record.admitted_below,
-            completed_at: self.record.completed_at,
-            ..new.clone()
-        };
-        new.admitted_below >= self.record.admitted_below
-            && (self.record.completed_at.is_none() || self.record.completed_at == new.completed_at)
-            && advanced == self.record
-    }
-}
-
-impl Standing {
-    /// Whether there is nothing to do for the rollout.
-    const fn is_idle(self) -> bool {
-        matches!(self, Self::Outside | Self::Waiting | Self::Done)
-    }
-}
-
-impl Fleet {
-    /// Whether the record differs from the rollouts only in higher thresholds and ends.
-    pub(crate) fn is_only_advanced(&self, new: Option<&PackageVersionObject>) -> bool {
-        let (Some(seen), Some(new)) = (self.object(), new) else { return false };
-        seen.meta.uid == new.meta.uid
-            && seen.meta.is_terminating() == new.meta.is_terminating()
-            && new.status.rollouts.len() == self.rollouts.len()
-            && new.status.rollouts.iter().all(|record| {
-                self.rollout_of(record.component)
-                    .is_some_and(|index| self.rollouts[index].is_only_advanced(record))
-            })
-    }
-
-    /// Whether people want the same of the fleet but for the versions: the same pace, and the same pause.
-    pub(crate) fn has_terms_of(&self, new: Option<&PackageVersionObject>) -> bool {
-        let new = new.and_then(|new| new.spec.as_ref().ok());
-        self.spec().zip(new).is_some_and(|(seen, new)| {
-            let terms = PackageVersionSpec { components: seen.components.clone(), ..(**new).clone() };
-            terms == *seen
-        })
     }
 }

@@ -145,11 +145,3 @@ impl World {
         }
     }
 }
-
-impl RolloutState {
-    fn leave(&mut self, id: MachineId, uid: Option<Uid>) {
-        if let Some(uid) = uid {
-            self.waiting.remove(&(self.key.rank(uid), id));
-        }
-    }
-}

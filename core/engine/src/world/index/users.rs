@@ -1,9 +1,8 @@
 //! Who uses a version: without it nobody could repair or remove what is installed.
 
 use seaworthy_model::id::{ComponentId, MachineId, VersionId};
-use seaworthy_model::machine::Want;
 
-use crate::rows::machine::Machine;
+use crate::rows::usage::{Use, names};
 use crate::world::World;
 
 /// Somebody who uses a version.
@@ -13,17 +12,6 @@ pub enum User {
     Fleet,
     /// A machine.
     Machine(MachineId, Use),
-}
-
-/// What a machine uses a version for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    /// Its own spec names it.
-    Pinned,
-    /// It is installed, as its host says or as is recorded.
-    Installed,
-    /// An operation that installs it is or may be under way.
-    BeingInstalled,
 }
 
 impl World {
@@ -70,37 +58,4 @@ impl World {
         let since = self.version(version).and_then(|version| version.leaving_since);
         since.is_some_and(|since| self.leadership.lists > since) && !self.leadership.is_listing()
     }
-}
-
-impl Machine {
-    /// What it uses a version for, if it does.
-    fn uses(&self, version: VersionId) -> Option<Use> {
-        let object = self.object.as_ref()?;
-        if self.spec().is_some_and(|spec| spec.pins.iter().any(|pin| names(&pin.want, version))) {
-            return Some(Use::Pinned);
-        }
-        let recorded = object.status.components.iter().filter_map(|status| status.installed);
-        let reported = self.host.facts.iter().flat_map(|facts| &facts.components);
-        let mut installed =
-            recorded.map(|installed| installed.version).chain(reported.map(|installed| installed.version));
-        if installed.any(|installed| installed == version) {
-            return Some(Use::Installed);
-        }
-        self.may_be_installing(version).then_some(Use::BeingInstalled)
-    }
-
-    /// Whether an operation that is not known to have ended installs a version. One of a predecessor may install any.
-    fn may_be_installing(&self, version: VersionId) -> bool {
-        let Some(operation) = self.uncertain else { return self.is_unresolved() };
-        let report = self.host.facts.as_ref().and_then(|facts| facts.operation.as_ref());
-        let running = report.filter(|report| report.id == operation && report.state.is_open());
-        match running {
-            Some(report) => report.release.is_some_and(|release| release.version == version),
-            None => self.installs == Some(version),
-        }
-    }
-}
-
-fn names(want: &Want, version: VersionId) -> bool {
-    matches!(want, Want::Present { version: named, .. } if *named == version)
 }

@@ -1,0 +1,45 @@
+//! Releases that many machines share.
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use seaworthy_model::component::{Architecture, CgroupVersion, Fact};
+use seaworthy_model::host::Release;
+
+use crate::rows::machine::Machine;
+
+/// The releases of one want that many machines share: one for each sort of host.
+pub(crate) type Prepared = Vec<(Sort, Arc<Release>)>;
+
+/// What of a host a release depends on that thousands of hosts have alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sort {
+    pub(crate) architecture: Architecture,
+    /// `None` when the release does not depend on it.
+    pub(crate) cgroup_version: Option<CgroupVersion>,
+}
+
+impl Sort {
+    fn includes(self, machine: &Machine, architecture: Architecture) -> bool {
+        self.architecture == architecture
+            && (self.cgroup_version.is_none() || self.cgroup_version == machine.cgroup_version())
+    }
+
+    /// The facts of these hosts, of those that a release depends on; `None` when it depends on others.
+    pub(crate) fn facts(self, facts: &[Fact]) -> Option<BTreeMap<Fact, String>> {
+        let value = |fact| match fact {
+            Fact::Architecture => Some(self.architecture.name()),
+            Fact::CgroupVersion => self.cgroup_version.map(CgroupVersion::name),
+            Fact::MachineName | Fact::Ip | Fact::Hostname | Fact::Idc | Fact::Rack => None,
+        };
+        facts.iter().map(|&fact| Some((fact, value(fact)?.to_string()))).collect()
+    }
+}
+
+/// The release for a machine's sort of host.
+pub(crate) fn find<'r>(releases: &'r Prepared, machine: &Machine) -> Option<&'r Arc<Release>> {
+    let architecture = machine.architecture()?;
+    releases.iter().find(|(sort, _)| sort.includes(machine, architecture)).map(|(_, release)| release)
+}
