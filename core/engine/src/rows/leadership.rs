@@ -5,6 +5,10 @@
 //! has not changed for its duration since then. A holder counts from the moment at which it ordered the renewal, a
 //! candidate from the moment at which it saw it; so the holder stops first, as long as no clock runs half as fast again
 //! as another (15 s to 10 s).
+//!
+//! The Lease is not [`Tracked`](crate::Tracked) as other objects are: what a write of ours says counts from its reply on, and
+//! not from its echo; while that is awaited the Lease is renewed all the same; and a watch that shows what was before the
+//! write may turn out to be right, if the store was set back.
 
 use alloc::boxed::Box;
 use alloc::string::String;

@@ -130,3 +130,54 @@ impl Writes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use seaworthy_model::time::Timestamp;
+
+    use super::*;
+
+    const fn wrote(resource_version: u64) -> Outcome {
+        Outcome::Done(Receipt::Written { resource_version })
+    }
+
+    fn failed(retry: &mut Retry) {
+        *retry = Retry { failures: retry.failures + 1, not_before: Timestamp(100) };
+    }
+
+    /// What is left to wait for after a write of version 5 that made version 7, when the watch had shown `seen`.
+    fn settled(outcome: &Outcome, seen: u64) -> Writes {
+        let mut writes = Writes { action: Some(ActionId(1)), ..Writes::default() };
+        writes.settle(outcome, Versions { against: Some(5), seen: Some(seen) }, failed);
+        assert_eq!(writes.action, None);
+        writes
+    }
+
+    #[test]
+    fn an_echo_is_awaited_unless_it_came_before_the_reply() {
+        assert_eq!([5, 7, 8].map(|seen| settled(&wrote(7), seen).written), [Some(7), None, None]);
+        let mut writes = settled(&wrote(7), 5);
+        writes.see(Some(5), None);
+        writes.see(None, Some(6));
+        assert_eq!(writes.written, Some(7), "neither is it");
+        writes.see(Some(6), Some(8));
+        assert_eq!(writes.written, None);
+    }
+
+    #[test]
+    fn a_lost_reply_is_waited_out_only_while_nothing_else_was_seen() {
+        for outcome in [Outcome::Stale, Outcome::Unknown] {
+            let waits = [5, 6].map(|seen| settled(&outcome, seen).retry.not_before);
+            assert_eq!(waits, [Timestamp(100), Timestamp::ZERO]);
+        }
+    }
+
+    #[test]
+    fn a_changed_object_ends_the_wait_and_a_repeated_one_does_not() {
+        let mut writes = settled(&Outcome::Unknown, 5);
+        writes.see(Some(5), Some(5));
+        assert_eq!(writes.retry, Retry { failures: 1, not_before: Timestamp(100) });
+        writes.see(Some(5), Some(6));
+        assert_eq!(writes.retry, Retry { failures: 1, not_before: Timestamp::ZERO });
+    }
+}

@@ -54,42 +54,42 @@ pub struct World {
     pub leadership: Leadership,
     /// The fleet's default versions.
     pub fleet: Fleet,
-    pub(crate) machines: Rows,
+    machines: Rows,
     pub(crate) versions: Vec<Version>,
     /// Certificate requests.
     pub certificates: Certificates,
     /// By machine: the uid of its Node. Apart from the rows, since only who drains has to know it.
     pub(crate) node_uids: Vec<Uid>,
     pub(crate) machine_names: Vec<Arc<str>>,
-    pub(crate) component_names: Vec<Arc<str>>,
-    pub(crate) version_names: Vec<Arc<str>>,
+    component_names: Vec<Arc<str>>,
+    version_names: Vec<Arc<str>>,
     /// Which machine a host belongs to. Never walked through.
     pub(crate) hosts: HashMap<HostId, MachineId, FxBuildHasher>,
     /// Of machines that are gone: the `resourceVersion` at which they were last seen. What is older is not news.
     pub(crate) departed: BTreeMap<MachineId, u64>,
     /// The newest `resourceVersion` of a machine in the lists of this epoch: one that was not in them is newer.
     pub(crate) listed: u64,
-    pub(crate) in_flight: UnderWay,
-    pub(crate) sessions: u32,
-    pub(crate) live: u32,
+    in_flight: UnderWay,
+    sessions: u32,
+    live: u32,
     pub(crate) imported: u32,
-    pub(crate) occupied: u32,
+    occupied: u32,
     /// While all rows are computed anew: by rollout, who waits for admission, in no order.
-    pub(crate) gathered: Vec<Vec<(u32, MachineId)>>,
+    gathered: Vec<Vec<(u32, MachineId)>>,
     /// Machines that wait for nothing but a slot, in the order in which they came.
-    pub(crate) waiting: Line,
+    waiting: Line,
     /// Machines that wait until the fleet's rollouts or its pause change.
-    pub(crate) stopped: BTreeSet<MachineId>,
+    stopped: BTreeSet<MachineId>,
     /// What the Nodes are to pods that look for one.
-    pub(crate) nodes: Nodes,
+    nodes: Nodes,
     /// Machines that wait for nothing but a session.
-    pub(crate) sessionless: Line,
+    sessionless: Line,
     /// Repairs that did not last.
     pub(crate) repairs: Repairs,
     /// Writes of labels and taints of Nodes that were not seen yet, or did not work. Most fleets have none.
     pub(crate) node_writes: BTreeMap<MachineId, NodeWrite>,
     /// What each subject waited for when it was last looked at.
-    pub(crate) blockers: BySubject<Blocker>,
+    blockers: BySubject<Blocker>,
     /// The versions of the API servers.
     pub api_servers: KnownApiServers,
     /// A version was seen that depends on another component, or has rules about versions.
@@ -97,7 +97,7 @@ pub struct World {
     /// A version was seen that has rules about versions.
     pub(crate) ruled: bool,
     /// What has to be looked at.
-    pub(crate) touched: Vec<(Subject, Priority)>,
+    touched: Vec<(Subject, Priority)>,
     pub(crate) now: Timestamp,
 }
 
@@ -107,6 +107,11 @@ impl World {
     pub fn machine(&self, id: MachineId) -> &Machine {
         const EMPTY: &Machine = &Machine::EMPTY;
         self.machines.get(id).unwrap_or(EMPTY)
+    }
+
+    /// The ids of all rows.
+    pub(crate) fn machine_ids(&self) -> impl Iterator<Item = MachineId> + use<> {
+        self.machines.ids()
     }
 
     /// All rows, with their ids.

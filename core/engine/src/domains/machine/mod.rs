@@ -42,7 +42,7 @@ pub(super) use observe::observe;
 /// A new epoch begins: hosts are to be read again, and belong to those to whom the record says they do.
 pub(super) fn begin_epoch(world: &mut World) {
     world.hosts.clear();
-    for id in world.machines.ids() {
+    for id in world.machine_ids() {
         world.change(id, Machine::forget_contact);
         if let Some(host) = world.machine(id).recorded_host() {
             world.hosts.entry(host).or_insert(id);
