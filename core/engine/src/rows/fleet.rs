@@ -16,9 +16,10 @@ use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
-use crate::rows::machine::{Derived, Machine, Standing};
+use crate::rows::machine::Machine;
 use crate::rows::rank::RankKey;
 use crate::rows::release::{Prepared, find};
+use crate::rows::standing::{Derived, Standing};
 
 /// `auditInterval` when nobody set one.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(24 * 3600);

@@ -21,7 +21,7 @@ use seaworthy_model::time::Timestamp;
 
 use crate::rows::drain::Drain;
 use crate::rows::node_use::NodeUse;
-use crate::rows::standings::Standings;
+use crate::rows::standing::{Derived, Standing, Standings};
 
 /// What is known of a machine. Everything but `object` and `node` is lost with the engine, and found again by reading
 /// the host.
@@ -106,60 +106,6 @@ pub struct Failure {
     pub release: FailedRelease,
     /// What the host reported.
     pub detail: Option<Arc<Detail>>,
-}
-
-/// What follows from a row, cached because counters are built from it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Derived {
-    /// The incarnation that this was derived from.
-    pub(crate) uid: Option<Uid>,
-    pub(crate) live: bool,
-    pub(crate) occupies: bool,
-    pub(crate) unresolved: bool,
-    /// It was lost in the middle of an operation, or may have been, and nobody knows what came of that.
-    pub(crate) lost: bool,
-    /// One per rollout, in the order of the fleet's rollouts.
-    pub(crate) standings: Standings,
-}
-
-/// Where a machine stands in a rollout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
-    /// It has no part in it: pinned, being deleted, or unknown.
-    #[default]
-    Outside,
-    /// Not admitted yet.
-    Waiting,
-    /// Admitted, with a reserved slot.
-    Reserved,
-    /// Admitted, but it has to get a slot first.
-    Parked,
-    /// Admitted, but it cannot be worked on: unreachable, paused, blocked.
-    Excused,
-    /// It has the release.
-    Done,
-    /// It has the release, but since another one failed here it may have got it back without it ever having worked.
-    Restored,
-    /// The release failed on it.
-    Failed,
-}
-
-impl Standing {
-    /// Whether it is admitted, neither done nor failed, and holds no slot.
-    pub(crate) const fn is_unreserved(self) -> bool {
-        matches!(self, Self::Parked | Self::Excused)
-    }
-
-    /// Whether it is admitted and neither done nor failed.
-    #[must_use]
-    pub const fn is_pending(self) -> bool {
-        matches!(self, Self::Reserved | Self::Parked | Self::Excused)
-    }
-
-    /// Whether there is nothing to do for the rollout.
-    pub(crate) const fn is_idle(self) -> bool {
-        matches!(self, Self::Outside | Self::Waiting | Self::Done)
-    }
 }
 
 /// What the jitter of its back-offs is drawn by.

@@ -1,9 +1,5 @@
 //! What a Node is to pods that look for one.
 
-use seaworthy_model::node::Health;
-
-use crate::rows::machine::Machine;
-
 /// What a Node is to pods that look for one. Taints of others are left out of account: which pods bear them is not known here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NodeUse {
@@ -14,17 +10,4 @@ pub enum NodeUse {
     Open,
     /// We keep pods off, or are about to.
     Kept,
-}
-
-impl Machine {
-    /// What its Node is to pods that look for one.
-    #[must_use]
-    pub fn node_use(&self) -> NodeUse {
-        let Some(node) = &self.node else { return NodeUse::Closed };
-        if self.holds_node() {
-            return NodeUse::Kept;
-        }
-        let is_cordoned = node.cordon.as_ref().is_some_and(|cordon| cordon.unschedulable);
-        if node.ready == Health::Healthy && !is_cordoned { NodeUse::Open } else { NodeUse::Closed }
-    }
 }

@@ -10,11 +10,12 @@ use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{FailedRelease, Installed, Reason, Want};
 use seaworthy_model::report::{Blocker, WakeReason};
 
-use super::Step;
 use super::status::Verdict;
+use super::step::Step;
 use crate::domains::draft::{Draft, Order, write_finalizers};
-use crate::rows::machine::{Failure, Standing};
+use crate::rows::machine::Failure;
 use crate::rows::note::MachineNote as Note;
+use crate::rows::standing::Standing;
 
 use crate::rows::ticket::{NodeTicket, Ticket};
 use crate::world::index::resolution::{Aim, Origin, Target, targets};

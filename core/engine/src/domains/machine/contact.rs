@@ -10,7 +10,7 @@ use seaworthy_model::machine::Reason;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
-use super::Step;
+use super::step::Step;
 use crate::domains::draft::Draft;
 
 /// A login and an answer take no longer, most of the time; a try that does is given up, so that there is time for another.

@@ -6,7 +6,7 @@ use seaworthy_model::detail::Detail;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::time::Timestamp;
 
-use super::Step;
+use super::step::Step;
 use crate::rows::repairs::{Contested, Part};
 
 impl Step<'_> {

@@ -11,7 +11,7 @@ use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::HostKeyPolicy;
 use seaworthy_model::report::Blocker;
 
-use super::Step;
+use super::step::Step;
 use crate::domains::draft::Draft;
 use crate::rows::machine::Machine;
 use crate::rows::note::MachineNote as Note;

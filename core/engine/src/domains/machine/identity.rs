@@ -20,8 +20,8 @@ use seaworthy_model::machine::{Reason, Want};
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
-use super::Step;
 use super::status::Verdict;
+use super::step::Step;
 use crate::domains::draft::Draft;
 use crate::rows::machine::key;
 use crate::rows::note::MachineNote as Note;

@@ -13,28 +13,24 @@ pub(crate) mod node;
 mod observe;
 mod order;
 mod status;
+mod step;
 mod uninstall;
-
-use alloc::boxed::Box;
 
 use alloc::sync::Arc;
 
-use seaworthy_model::cause::CauseKind;
-use seaworthy_model::config::Config;
 use seaworthy_model::detail::Detail;
-use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::effect::Target;
 use seaworthy_model::host::{HostCommand, Owner};
 use seaworthy_model::id::MachineId;
-use seaworthy_model::machine::{MachineObject, Reason};
+use seaworthy_model::machine::Reason;
 use seaworthy_model::report::{Blocker, WakeReason};
 
-use crate::domains::draft::{Draft, write, write_finalizers};
+use crate::domains::draft::{Draft, write_finalizers};
+use crate::rows::machine::Machine;
 use crate::rows::note::MachineNote as Note;
-use crate::rows::trouble::Trouble;
-use crate::rows::{self, machine::Machine};
-
 use crate::world::World;
 use status::Verdict;
+use step::Step;
 
 pub(super) use finish::{finish, start};
 pub(super) use observe::observe;
@@ -92,28 +88,6 @@ pub(super) fn reconcile(world: &World, id: MachineId, draft: &mut Draft<'_>) {
         Some(blocker @ Blocker::StoreRegressed { .. }) => step.tell_regressed(blocker, draft),
         Some(blocker) => draft.wait(blocker),
         None => step.advance(draft),
-    }
-}
-
-/// What one step of a machine looks at.
-#[derive(Clone, Copy)]
-struct Step<'w> {
-    world: &'w World,
-    machine: &'w Machine,
-    object: &'w MachineObject,
-}
-
-impl<'w> Step<'w> {
-    /// Leaves something to be remembered about the machine.
-    fn note(self, draft: &mut Draft<'_>, note: Note) {
-        draft.note(rows::note::Note::Machine(self.machine.id, note));
-    }
-
-    /// Why the host cannot be reached or does not do what is asked, once that is certain.
-    fn certain_trouble(self, config: &Config) -> Option<&'w Trouble> {
-        let repeated = self.machine.progress.contact.retry.failures >= config.unreachable_after;
-        let trouble = self.machine.progress.contact.trouble.as_ref()?;
-        ((trouble.kind.is_definite() || repeated) && trouble.kind != CauseKind::HostBusy).then_some(trouble)
     }
 }
 
@@ -226,24 +200,6 @@ impl Step<'_> {
         let until = self.machine.progress.contact.retry.not_before;
         self.tell(draft, &verdict, Blocker::BackOff { until });
         draft.order.is_some()
-    }
-
-    /// Writes what is to be said about the machine, if it is not said already.
-    fn tell(self, draft: &mut Draft<'_>, verdict: &Verdict, blocker: Blocker) {
-        if !self.says(draft, verdict) {
-            draft.wait(blocker);
-        }
-    }
-
-    /// Writes a verdict if it is not said already. True if it was not.
-    fn says(self, draft: &mut Draft<'_>, verdict: &Verdict) -> bool {
-        let status = self.status(draft.now, verdict);
-        let is_news = status.is_some();
-        if let Some(status) = status {
-            let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
-            write(draft, target, meta, Effect::WriteMachineStatus(Box::new(status)));
-        }
-        is_news
     }
 
     /// Everything is as it should be.

@@ -11,8 +11,8 @@ use seaworthy_model::id::{ComponentId, VersionId};
 use seaworthy_model::machine::Reason;
 use seaworthy_model::report::Blocker;
 
-use super::Step;
 use super::change::Need;
+use super::step::Step;
 use crate::world::index::resolution::targets;
 use crate::world::index::skew::{self, Conflict, Plan};
 

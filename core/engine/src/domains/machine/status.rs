@@ -1,19 +1,23 @@
 //! What is recorded about a machine: made from what the host reported and one verdict, and written only when it says
 //! something else than what is recorded already.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::Detail;
+use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::host::InstalledComponent;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{
     ComponentStatus, Condition, ConditionKind, HostKeyPolicy, Identity, Installed, MachineStatus, Reason,
     Truth,
 };
+use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
-use super::Step;
+use super::step::Step;
+use crate::domains::draft::{Draft, write};
 use crate::rows::trouble::Trouble;
 
 /// What a step found out: whatever is `None` stays as it is recorded.
@@ -114,6 +118,29 @@ impl Verdict {
 }
 
 impl Step<'_> {
+    /// Writes what is to be said about the machine, if it is not said already.
+    pub(in crate::domains::machine) fn tell(
+        self,
+        draft: &mut Draft<'_>,
+        verdict: &Verdict,
+        blocker: Blocker,
+    ) {
+        if !self.says(draft, verdict) {
+            draft.wait(blocker);
+        }
+    }
+
+    /// Writes a verdict if it is not said already. True if it was not.
+    pub(in crate::domains::machine) fn says(self, draft: &mut Draft<'_>, verdict: &Verdict) -> bool {
+        let status = self.status(draft.now, verdict);
+        let is_news = status.is_some();
+        if let Some(status) = status {
+            let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
+            write(draft, target, meta, Effect::WriteMachineStatus(Box::new(status)));
+        }
+        is_news
+    }
+
     /// The status that follows from `verdict`; `None` when it says what is recorded already.
     pub(super) fn status(self, now: Timestamp, verdict: &Verdict) -> Option<MachineStatus> {
         let recorded = &self.object.status;

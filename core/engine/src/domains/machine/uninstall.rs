@@ -6,8 +6,8 @@ use seaworthy_model::host::{Change, HostCommand, Owner};
 use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::report::Blocker;
 
-use super::Step;
 use super::status::Verdict;
+use super::step::Step;
 use crate::domains::draft::{Draft, write_finalizers};
 use crate::rows::note::MachineNote as Note;
 

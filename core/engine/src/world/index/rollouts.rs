@@ -11,9 +11,9 @@ use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Subject;
 
 use crate::rows::fleet::{Counts, Fleet, RolloutState};
-use crate::rows::machine::Derived;
-use crate::rows::machine::Standing;
 use crate::rows::rank::RankKey;
+use crate::rows::standing::Derived;
+use crate::rows::standing::Standing;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 

@@ -5,9 +5,10 @@ use seaworthy_model::id::{MachineId, Uid};
 use seaworthy_model::report::Subject;
 
 use crate::rows::fleet::RolloutState;
-use crate::rows::machine::Derived;
-use crate::rows::machine::{Machine, Standing};
-use crate::rows::standings::Standings;
+use crate::rows::machine::Machine;
+use crate::rows::standing::Derived;
+use crate::rows::standing::Standing;
+use crate::rows::standing::Standings;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 

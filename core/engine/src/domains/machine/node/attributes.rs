@@ -10,9 +10,9 @@ use seaworthy_model::time::Timestamp;
 use super::order::NodeWork;
 use super::plan::{Plan, attributes_plan};
 use crate::domains::draft::Draft;
-use crate::domains::machine::Step;
 use crate::domains::machine::contest;
 use crate::domains::machine::status::Verdict;
+use crate::domains::machine::step::Step;
 use crate::rows::note::MachineNote as Note;
 
 /// What is told of a write that was ordered and not seen yet only after so many failures in a row.

@@ -33,8 +33,8 @@ use seaworthy_model::time::Timestamp;
 
 use super::order::NodeWork;
 use crate::domains::draft::Draft;
-use crate::domains::machine::Step;
 use crate::domains::machine::status::Verdict;
+use crate::domains::machine::step::Step;
 use crate::rows::drain::{Drain, Listed};
 use crate::rows::note::MachineNote as Note;
 

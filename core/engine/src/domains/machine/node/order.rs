@@ -8,7 +8,7 @@ use seaworthy_model::node::{NodeCordon, NodeUncordon};
 use seaworthy_model::pod::PodName;
 
 use crate::domains::draft::Draft;
-use crate::domains::machine::Step;
+use crate::domains::machine::step::Step;
 use crate::rows::ticket::{NodeTicket, Ticket};
 
 /// What may be ordered of a Node and what runs there.

@@ -2,7 +2,61 @@
 
 use alloc::vec::Vec;
 
-use crate::rows::machine::Standing;
+use seaworthy_model::id::Uid;
+
+/// What follows from a row, cached because counters are built from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Derived {
+    /// The incarnation that this was derived from.
+    pub(crate) uid: Option<Uid>,
+    pub(crate) live: bool,
+    pub(crate) occupies: bool,
+    pub(crate) unresolved: bool,
+    /// It was lost in the middle of an operation, or may have been, and nobody knows what came of that.
+    pub(crate) lost: bool,
+    /// One per rollout, in the order of the fleet's rollouts.
+    pub(crate) standings: Standings,
+}
+
+/// Where a machine stands in a rollout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It has no part in it: pinned, being deleted, or unknown.
+    #[default]
+    Outside,
+    /// Not admitted yet.
+    Waiting,
+    /// Admitted, with a reserved slot.
+    Reserved,
+    /// Admitted, but it has to get a slot first.
+    Parked,
+    /// Admitted, but it cannot be worked on: unreachable, paused, blocked.
+    Excused,
+    /// It has the release.
+    Done,
+    /// It has the release, but since another one failed here it may have got it back without it ever having worked.
+    Restored,
+    /// The release failed on it.
+    Failed,
+}
+
+impl Standing {
+    /// Whether it is admitted, neither done nor failed, and holds no slot.
+    pub(crate) const fn is_unreserved(self) -> bool {
+        matches!(self, Self::Parked | Self::Excused)
+    }
+
+    /// Whether it is admitted and neither done nor failed.
+    #[must_use]
+    pub const fn is_pending(self) -> bool {
+        matches!(self, Self::Reserved | Self::Parked | Self::Excused)
+    }
+
+    /// Whether there is nothing to do for the rollout.
+    pub(crate) const fn is_idle(self) -> bool {
+        matches!(self, Self::Outside | Self::Waiting | Self::Done)
+    }
+}
 
 /// So many stand in the row itself; a fleet rarely moves more components at once.
 const FEW: usize = 7;

@@ -1,0 +1,80 @@
+//! What the row of a machine says of its Node: what is ours there, and what it is to pods.
+
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::node::{Health, Mark};
+use seaworthy_model::pod::DrainPolicy;
+use seaworthy_model::time::Timestamp;
+
+use crate::rows::machine::Machine;
+use crate::rows::node_use::NodeUse;
+
+impl Machine {
+    /// Whether its Node carries anything of ours.
+    #[must_use]
+    pub fn is_cordoned(&self) -> bool {
+        self.node.as_ref().is_some_and(|node| node.is_ours())
+    }
+
+    /// Whether its Node carries a mark of this very Machine, by whatever operator.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        let mark = self.node.as_ref().and_then(|node| node.mark());
+        mark.is_some_and(|mark| Some(mark.machine) == self.uid())
+    }
+
+    /// The mark on its Node, if it is one to rely on: of this Machine, set in this epoch, with its taint, and later than any
+    /// that was ordered to be taken off. Such an order, or a copy of it, may still be on its way.
+    #[must_use]
+    pub fn mark(&self, epoch: Epoch) -> Option<&Mark> {
+        let cordon = self.node.as_ref()?.cordon.as_ref().filter(|cordon| cordon.taint.is_some())?;
+        let (mark, _) = cordon.mark.as_ref()?;
+        let is_firm = Some(mark.machine) == self.uid() && mark.epoch == epoch && mark.order > self.lifted;
+        is_firm.then_some(mark)
+    }
+
+    /// An action on its Node that was ordered in another epoch is over: what came of it counts no more.
+    pub(crate) fn forget_action(&mut self) {
+        self.progress.writes.action = None;
+        if let Some(drain) = &mut self.drain {
+            drain.begins = false;
+        }
+    }
+
+    /// Whether its Node is cordoned by us, or may be in a moment.
+    pub(crate) fn holds_node(&self) -> bool {
+        self.is_cordoned() || self.drain.as_ref().is_some_and(|drain| drain.begins || drain.cordoning)
+    }
+
+    /// `now`, if its Node is not ready: what it has to end then does not end.
+    #[must_use]
+    pub fn unready_at(&self, now: Timestamp) -> Option<Timestamp> {
+        self.node.as_ref().filter(|node| node.ready != Health::Healthy).map(|_| now)
+    }
+
+    /// Whether its Node was seen empty under the cordon that it has, at `since` or later.
+    #[must_use]
+    pub fn is_drained(
+        &self,
+        policy: DrainPolicy,
+        epoch: Epoch,
+        (since, now): (Timestamp, Timestamp),
+    ) -> bool {
+        let Some(listed) = self.drain.as_ref().and_then(|drain| drain.pods.as_ref()) else { return false };
+        let cordoned = self.mark(epoch).map(|mark| mark.order);
+        cordoned.is_some()
+            && listed.under == cordoned
+            && listed.at >= since
+            && listed.left(policy, self.unready_at(now)).next().is_none()
+    }
+
+    /// What its Node is to pods that look for one.
+    #[must_use]
+    pub fn node_use(&self) -> NodeUse {
+        let Some(node) = &self.node else { return NodeUse::Closed };
+        if self.holds_node() {
+            return NodeUse::Kept;
+        }
+        let is_cordoned = node.cordon.as_ref().is_some_and(|cordon| cordon.unschedulable);
+        if node.ready == Health::Healthy && !is_cordoned { NodeUse::Open } else { NodeUse::Closed }
+    }
+}
