@@ -161,9 +161,10 @@ impl Engine {
     /// Prefetches what is decided next, when that is much. What has just changed is in a cache anyway.
     fn prefetch_ahead(&self) {
         if self.queue.len() >= AT_ONCE {
-            let words = self.queue.ahead(AT_ONCE).map(|subject| self.queue.touch(subject));
-            core::hint::black_box(words.fold(0, |sum, word| sum ^ word));
-            self.world.prefetch(self.queue.ahead(AT_ONCE));
+            let touch = |subject: &Subject| {
+                core::hint::black_box(self.queue.touch(*subject));
+            };
+            self.world.prefetch(self.queue.ahead(AT_ONCE).inspect(touch));
         }
     }
 

@@ -22,7 +22,6 @@ pub(crate) fn start(world: &mut World, action: ActionId, effect: &Effect) {
 }
 
 /// It has ended. Tells what everybody has to forget, if we have an epoch by that.
-
 pub(crate) fn finish(
     world: &mut World,
     in_flight: &InFlight,
