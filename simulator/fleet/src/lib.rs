@@ -18,6 +18,7 @@ pub mod plan;
 pub mod scenario;
 pub mod shrink;
 pub mod swarm;
+pub mod vocabulary;
 pub mod workloads;
 pub mod world;
 

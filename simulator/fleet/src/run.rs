@@ -12,7 +12,8 @@ use crate::options::{Heartbeats, Options};
 use crate::oracle::Violation;
 use crate::plan::fault_labels;
 use crate::scenario::Scenario;
-use crate::world::{START, World, readable, since_start};
+use crate::vocabulary::{START, readable, since_start};
+use crate::world::World;
 
 /// Between two reports of progress there are so many events.
 const PROGRESS_EVERY: u64 = 1 << 16;

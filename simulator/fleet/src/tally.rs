@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::scenario::Occasion;
+use crate::vocabulary::Occasion;
 
 /// What is counted in a run.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use seaworthy_fleet::world::START;
+use seaworthy_fleet::vocabulary::START;
 use seaworthy_fleet::world::api_server::{self, http};
 use seaworthy_kernel::{Draws, Seed, Timestamp};
 

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use seaworthy_fleet::vocabulary::{FoundState, Pace, Step};
 use seaworthy_fleet::world::host::{
-    Answer, Change, Command, ComponentNumber, Ended, Found, FoundState, Host, Install, KeyNumber,
-    NodeCertificate, Offered, Order as ModelOrder, Pace, Progress, ReleaseNumber, Report as ModelReport,
-    Setting, Step, TextNumber, VersionNumber, Wanted, Work,
+    Answer, Change, Command, ComponentNumber, Ended, Found, Host, Install, KeyNumber, NodeCertificate,
+    Offered, Order as ModelOrder, Progress, ReleaseNumber, Report as ModelReport, Setting, TextNumber,
+    VersionNumber, Wanted, Work,
 };
 use seaworthy_kernel::{Draws, Seed, Share};
 use seaworthy_model::cause::CauseKind;

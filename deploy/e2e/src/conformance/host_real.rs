@@ -12,7 +12,7 @@ use seaworthy_api::host::wire::{
     self, Answer, CertificateFile, CertificateRequest, Change, Command, Fence, Operation, PROTOCOL, Reply,
     Request,
 };
-use seaworthy_fleet::world::host::FoundState;
+use seaworthy_fleet::vocabulary::FoundState;
 use seaworthy_model::certificate::{Certificate, HostIdentity};
 use seaworthy_model::component::{
     Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Link, Probe, ProbeCheck, Recipe,

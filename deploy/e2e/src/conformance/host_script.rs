@@ -22,7 +22,7 @@
 //! | `kill at swapped: 1.2 install 1.1.0` | the same, but only the program is killed; whoever asks next wakes it |
 
 use anyhow::{Context, Result, bail};
-use seaworthy_fleet::world::host::FoundState;
+use seaworthy_fleet::vocabulary::FoundState;
 use seaworthy_model::host::OperationId;
 use seaworthy_model::lease::Epoch;
 use serde::Deserialize;

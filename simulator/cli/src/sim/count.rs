@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use seaworthy_fleet::Summary;
-use seaworthy_fleet::scenario::Occasion;
+use seaworthy_fleet::vocabulary::Occasion;
 use serde::Serialize;
 
 use super::failures::Group;

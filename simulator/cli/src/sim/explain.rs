@@ -7,8 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use seaworthy_fleet::explanation::{self, Chronicle};
-use seaworthy_fleet::scenario::Length;
-use seaworthy_fleet::world::{START, machine_name, since_start};
+use seaworthy_fleet::vocabulary::{Length, START, machine_name, since_start};
 
 use super::arguments::Variation;
 use super::exit::cannot_run;

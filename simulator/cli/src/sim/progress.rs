@@ -43,7 +43,7 @@ impl ProgressLine {
             stderr(),
             "\r\x1b[K{} [{bar}] {phase}  {} simulated in {:.1} s  {} operations  {} events",
             self.name,
-            seaworthy_fleet::world::readable(Duration::from_secs(progress.simulated.as_secs())),
+            seaworthy_fleet::vocabulary::readable(Duration::from_secs(progress.simulated.as_secs())),
             self.started.elapsed().as_secs_f64(),
             progress.operations,
             progress.events,

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use comfy_table::Table;
-use seaworthy_fleet::world::readable;
+use seaworthy_fleet::vocabulary::readable;
 use seaworthy_fleet::{Heartbeats, Summary};
 use serde::Serialize;
 

@@ -15,12 +15,12 @@ use point::ForkPoint;
 pub use point::Rule;
 
 use crate::attempt::{Attempt, Failure, attempt};
-use crate::faults::Scheduled;
 use crate::options::Options;
-use crate::plan::{Document, Ledger, ResolvedPlan, Strike};
+use crate::plan::{Document, Ledger, ResolvedPlan};
 use crate::scenario::ScenarioError;
 use crate::swarm::Record;
-use crate::world::{START, World};
+use crate::vocabulary::{START, Scheduled, Strike};
+use crate::world::World;
 
 /// The forks of a reference run, in the order of their points.
 #[derive(Clone, Debug)]

@@ -7,10 +7,10 @@ use seaworthy_model::id::Kind;
 use serde::Serialize;
 
 use super::STALE;
-use crate::plan::{Drawn, End, Met, Strike, Timed, VisitNote};
-use crate::scenario::Length;
+use crate::plan::VisitNote;
 use crate::swarm::Record;
-use crate::world::{Event, Injection, START};
+use crate::vocabulary::{Drawn, End, Injection, Length, Met, START, Strike, Timed};
+use crate::world::Event;
 
 /// What is made to go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -6,10 +6,11 @@ use seaworthy_kernel::Timestamp;
 use seaworthy_model::host::Drift;
 use seaworthy_model::id::Kind;
 
-use crate::plan::{Ledger, Strike};
+use crate::plan::Ledger;
 use crate::scenario::Moment;
+use crate::vocabulary::{Strike, drift_words, machine_name, since_start};
 use crate::world::host::{Ended, Host, Operation};
-use crate::world::{Catalogue, Event, World, machine_name, since_start};
+use crate::world::{Catalogue, Event, World};
 
 /// What happened to some hosts, and around them.
 #[derive(Clone, Debug)]
@@ -204,20 +205,6 @@ impl Chronicle {
     fn note(&mut self, at: Timestamp, host: Option<u32>, text: String) {
         self.lines.push(Line { at, host, text });
     }
-}
-
-/// In what a release differs, in words.
-#[must_use]
-pub(crate) fn drift_words(drift: Drift) -> String {
-    let parts = [
-        (Drift::FILES, "files"),
-        (Drift::LINKS, "links"),
-        (Drift::NOT_RUNNING, "does not run"),
-        (Drift::WRONG_BINARY, "another binary"),
-    ];
-    let words: Vec<&str> =
-        parts.iter().filter(|(part, _)| drift.contains(*part)).map(|(_, word)| *word).collect();
-    words.join(", ")
 }
 
 fn words_of(operation: &Operation, catalogue: &Catalogue) -> String {

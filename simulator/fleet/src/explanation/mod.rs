@@ -11,11 +11,11 @@ use seaworthy_model::id::VersionId;
 use seaworthy_model::machine::Want;
 use seaworthy_model::report::Subject;
 
-pub(crate) use chronicle::drift_words;
 pub use chronicle::{Chronicle, Line};
 pub use version::explain_version;
 
-use crate::world::{World, since_start};
+use crate::vocabulary::{drift_words, since_start};
+use crate::world::World;
 
 /// An explanation: what is said, under headings.
 pub type Explanation = Vec<(&'static str, Vec<String>)>;

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::world::START;
+use crate::vocabulary::START;
 use crate::{Options, Scenario};
 
 const ZONE_LOST: &str = include_str!("../../../../scenarios/fast/zone_lost.yaml");
@@ -32,7 +32,7 @@ fn a_machine_is_explained_by_the_reasons_of_the_engine() {
     {
         assert!(lines.iter().any(|line| line.contains(expected)), "{expected}: {lines:#?}");
     }
-    let waiting = (0..60).map(|number| explain(&world, &crate::world::machine_name(number)).unwrap());
+    let waiting = (0..60).map(|number| explain(&world, &crate::vocabulary::machine_name(number)).unwrap());
     let waiting = waiting.filter(|told_of| told(told_of, "rollouts").contains("not admitted yet")).count();
     assert!(waiting > 0);
     assert_eq!(explain(&world, "m-99999"), None);

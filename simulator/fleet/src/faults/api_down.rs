@@ -5,8 +5,7 @@ use serde::Deserialize;
 use seaworthy_kernel::word;
 
 use super::{Model, Plan, When};
-use crate::scenario::{Length, Range};
-use crate::world::Injection;
+use crate::vocabulary::{Injection, Length, Range};
 
 /// Times in which no request, list or watch of an operator gets through.
 #[derive(Clone, Debug, Deserialize)]

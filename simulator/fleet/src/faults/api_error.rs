@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{Chance, Model, RequestFate, Window, all};
-use crate::scenario::Portion;
-use crate::world::Passage;
+use super::{Chance, Model, all};
+use crate::vocabulary::{Passage, Portion, RequestFate, Window};
 
 /// Requests to the API server that fail before they are executed.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -4,8 +4,7 @@ use seaworthy_kernel::Share;
 use serde::Deserialize;
 
 use super::{Model, Plan};
-use crate::scenario::{Fleet, Length, Portion};
-use crate::world::{Injection, Skew};
+use crate::vocabulary::{Fleet, Injection, Length, Portion, Skew};
 
 /// A clock that is wrong from some time on. When it becomes quiet it is set right, but a process that runs already never
 /// sees its clock go back.

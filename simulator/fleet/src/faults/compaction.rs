@@ -3,9 +3,8 @@
 
 use serde::Deserialize;
 
-use super::{Model, Plan, Window};
-use crate::scenario::Range;
-use crate::world::Injection;
+use super::{Model, Plan};
+use crate::vocabulary::{Injection, Range, Window};
 
 /// Compactions beyond the usual ones.
 #[derive(Clone, Copy, Debug, Deserialize)]

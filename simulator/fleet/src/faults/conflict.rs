@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{Chance, Model, RequestFate, Window, all};
-use crate::scenario::Portion;
+use super::{Chance, Model, all};
+use crate::vocabulary::{Portion, RequestFate, Window};
 
 /// Writes of the operator that another writer forestalls by changing a label.
 #[derive(Clone, Copy, Debug, Deserialize)]

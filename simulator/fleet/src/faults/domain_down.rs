@@ -5,8 +5,8 @@ use serde::Deserialize;
 use seaworthy_kernel::word;
 
 use super::host_down::Loses;
-use super::{Model, Plan, Scope, When};
-use crate::scenario::{Fleet, Length, Range};
+use super::{Model, Plan, When};
+use crate::vocabulary::{Fleet, Length, Range, Scope};
 
 /// A part of the fleet that goes down at one time.
 #[derive(Clone, Debug, Deserialize)]

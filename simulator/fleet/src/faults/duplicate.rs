@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use seaworthy_kernel::Span;
 
-use super::{Chance, Model, OrderFate, RequestFate, Window, all};
-use crate::scenario::{Portion, Range};
+use super::{Chance, Model, all};
+use crate::vocabulary::{OrderFate, Portion, Range, RequestFate, Window};
 
 /// Requests to the API server and orders to hosts that arrive twice.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -5,9 +5,8 @@ use serde::Deserialize;
 
 use seaworthy_kernel::word;
 
-use super::{Model, Plan, Scope, When};
-use crate::scenario::{Fleet, Length, Portion, Range};
-use crate::world::Injection;
+use super::{Model, Plan, When};
+use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
 /// Machines whose finalizers others change.
 #[derive(Clone, Debug, Deserialize)]

@@ -7,9 +7,8 @@ use serde::Deserialize;
 
 use seaworthy_kernel::{Span, Timestamp, word};
 
-use super::{Model, Plan, Scope, When, Window};
-use crate::scenario::{Fleet, Length, Portion, Range};
-use crate::world::Injection;
+use super::{Model, Plan, When};
+use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope, Window};
 
 /// Hosts on which something is changed by hand.
 #[derive(Clone, Debug, Deserialize)]

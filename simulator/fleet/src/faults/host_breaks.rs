@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{Chance, Model, OperationFate, Window, all};
-use crate::scenario::{Portion, Range};
-use crate::world::Step;
+use super::{Chance, Model, all};
+use crate::vocabulary::{OperationFate, Portion, Range, Step, Window};
 
 /// Operations in the middle of which the host goes down.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{Chance, Model, OrderFate, Window, all};
-use crate::scenario::Portion;
+use super::{Chance, Model, all};
+use crate::vocabulary::{OrderFate, Portion, Window};
 
 /// Orders that find their host busy with something else.
 #[derive(Clone, Copy, Debug, Deserialize)]

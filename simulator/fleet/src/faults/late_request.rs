@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{Chance, Model, RequestFate, Window, all};
-use crate::scenario::{Portion, Range};
+use super::{Chance, Model, all};
+use crate::vocabulary::{Portion, Range, RequestFate, Window};
 
 /// Requests to the API server that arrive late.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -5,9 +5,8 @@
 
 use serde::Deserialize;
 
-use super::{Chance, Model, Plan, Window, all};
-use crate::scenario::{KindName, Portion};
-use crate::world::Injection;
+use super::{Chance, Model, Plan, all};
+use crate::vocabulary::{Injection, KindName, Portion, Window};
 
 /// Changes that a watch never shows.
 #[derive(Clone, Debug, Deserialize)]

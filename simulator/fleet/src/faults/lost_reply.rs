@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{Chance, Model, RequestFate, Window, all};
-use crate::scenario::Portion;
-use crate::world::Reply;
+use super::{Chance, Model, all};
+use crate::vocabulary::{Portion, Reply, RequestFate, Window};
 
 /// Writes to the API server whose reply never comes.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -61,24 +61,19 @@ pub mod throttle;
 pub mod time_travel;
 pub mod unobserved;
 
-mod domain;
 mod plan;
 mod rule;
 pub mod trigger;
 
-use std::time::Duration;
-
 use seaworthy_kernel::Share;
 use serde::Deserialize;
 
-pub use domain::{RackName, Scope};
-pub use plan::{Chance, Moment, Plan, Scheduled, When, Window};
+pub use plan::{Chance, Moment, Plan, When};
 pub use rule::Rule;
 pub(crate) use rule::Rules;
 pub use trigger::Trigger;
 
-use crate::scenario::{Fleet, KindName, Portion};
-use crate::world::{Passage, Reply, Step};
+use crate::vocabulary::{Fleet, KindName, OperationFate, OrderFate, Portion, RequestFate, Scope};
 
 /// How a fault works. Everything is optional: a fault acts at times of its own, at points of the world, or both.
 pub trait Model {
@@ -106,59 +101,6 @@ pub trait Model {
     fn out_of_range(&self, _fleet: &Fleet) -> Option<String> {
         None
     }
-}
-
-/// What becomes of a request to the API server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RequestFate {
-    /// The operator crashes before the request leaves it.
-    pub crashes_before: bool,
-    /// What becomes of the reply.
-    pub reply: Reply,
-    /// Another writer changes the object just before the request arrives.
-    pub raced: bool,
-    /// Whether it arrives.
-    pub passage: Passage,
-    /// It arrives so much later than usual.
-    pub late: Duration,
-    /// It arrives once more, so long after it was sent.
-    pub again: Option<Duration>,
-}
-
-/// What becomes of an order to a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OrderFate {
-    /// The operator crashes before the order leaves it.
-    pub crashes_before: bool,
-    /// The operator crashes when the order was received.
-    pub crashes_after: bool,
-    /// What becomes of the session.
-    pub session: SessionFate,
-    /// The host is busy with something else.
-    pub busy: bool,
-    /// It arrives once more, so long after it was sent.
-    pub again: Option<Duration>,
-}
-
-/// What becomes of a session to a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SessionFate {
-    /// It holds.
-    #[default]
-    Holds,
-    /// It is lost before the order arrives, which therefore never does.
-    LostBefore(Duration),
-    /// It is lost so long after the order was sent; the host goes on.
-    LostAfter(Duration),
-    /// It is lost at the first, and the order arrives nevertheless at the second time after it was sent.
-    Late(Duration, Duration),
-}
-
-/// What becomes of an operation on a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OperationFate {
-    /// The host loses its power in the middle of this step, for so long.
-    pub breaks: Option<(Step, Duration)>,
 }
 
 /// The share of a fault that names none: it strikes wherever it may.

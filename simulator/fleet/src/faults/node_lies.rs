@@ -6,9 +6,8 @@ use serde::Deserialize;
 use seaworthy_kernel::word;
 use seaworthy_model::node::Health;
 
-use super::{Model, Plan, Scope, When};
-use crate::scenario::{Fleet, Length, Portion, Range};
-use crate::world::Injection;
+use super::{Model, Plan, When};
+use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
 /// Nodes whose condition is not the truth.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,10 +2,8 @@
 
 use serde::Deserialize;
 
-use super::trigger::Side;
-use super::{Chance, Model, OrderFate, Plan, RequestFate, When, Window};
-use crate::scenario::{Length, Portion};
-use crate::world::{Injection, Reply};
+use super::{Chance, Model, Plan, When};
+use crate::vocabulary::{Injection, Length, OrderFate, Portion, Reply, RequestFate, Side, Window};
 
 /// Crashes of the operator: at simple times, and at a share of its write points (each write to the API server but
 /// renewals of the Lease, and each order to a host), just before it is sent, or after it took effect and before the reply.

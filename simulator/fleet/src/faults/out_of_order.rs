@@ -5,9 +5,8 @@ use serde::Deserialize;
 
 use seaworthy_kernel::word;
 
-use super::{Model, Plan, Window};
-use crate::scenario::{KindName, Range};
-use crate::world::Injection;
+use super::{Model, Plan};
+use crate::vocabulary::{Injection, KindName, Range, Window};
 
 /// Watches that lag, each kind by a time of its own, which changes again and again.
 #[derive(Clone, Debug, Deserialize)]

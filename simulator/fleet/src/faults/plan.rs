@@ -6,22 +6,8 @@ use std::time::Duration;
 use seaworthy_kernel::{Draws, Share, Span, Timestamp, word};
 use serde::Deserialize;
 
-use super::Scope;
 use crate::plan::Ledger;
-use crate::scenario::{Fleet, Length, Portion, Range};
-use crate::world::{Injection, START};
-
-/// When a fault may strike: `[from, to]` since the start. The quiet phase cuts it off.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(transparent)]
-pub struct Window(pub Range);
-
-impl Default for Window {
-    fn default() -> Self {
-        Self(Range(Span { least: Duration::ZERO, most: Duration::MAX / 2 }))
-    }
-}
+use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, START, Scheduled, Scope, Window};
 
 /// When a fault strikes: at simple times, or once at a time that is drawn from a window.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -54,17 +40,6 @@ pub struct Plan<'a> {
     fleet: &'a Fleet,
     moment: Moment,
     planned: &'a mut Vec<Scheduled>,
-}
-
-/// Something that a fault does at a time of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scheduled {
-    /// When.
-    pub at: Timestamp,
-    /// What.
-    pub injection: Injection,
-    /// When it is taken back, and by what.
-    pub end: Option<(Timestamp, Injection)>,
 }
 
 impl<'a> Plan<'a> {

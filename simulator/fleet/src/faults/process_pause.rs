@@ -4,9 +4,8 @@
 use seaworthy_kernel::word;
 use serde::Deserialize;
 
-use super::{Model, Plan, When, Window};
-use crate::scenario::{Length, Range};
-use crate::world::Injection;
+use super::{Model, Plan, When};
+use crate::vocabulary::{Injection, Length, Range, Window};
 
 /// Pauses of a process: at simple times, and again and again.
 #[derive(Clone, Debug, Deserialize)]

@@ -8,9 +8,9 @@ use seaworthy_kernel::{Draws, Timestamp};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::trigger::{Point, Progress, Trigger};
-use super::{Chance, Fault, Model, Moment, Plan, Scheduled};
-use crate::scenario::{Fleet, Length};
+use super::trigger::{Progress, Trigger};
+use super::{Chance, Fault, Model, Moment, Plan};
+use crate::vocabulary::{Fleet, Length, Point, Scheduled};
 
 /// A fault, and when it strikes: a map with the name of the fault and, if it does not strike at random, `when`.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use seaworthy_kernel::Span;
 use serde::Deserialize;
 
-use super::{Chance, Model, OrderFate, SessionFate, Window, all};
-use crate::scenario::Portion;
+use super::{Chance, Model, all};
+use crate::vocabulary::{OrderFate, Portion, SessionFate, Window};
 
 /// Sessions to hosts that are lost.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -3,9 +3,8 @@
 
 use serde::Deserialize;
 
-use super::{Chance, Model, RequestFate, Window, all};
-use crate::scenario::{Portion, Range};
-use crate::world::Reply;
+use super::{Chance, Model, all};
+use crate::vocabulary::{Portion, Range, Reply, RequestFate, Window};
 
 /// Replies of the API server that watches overtake.
 #[derive(Clone, Copy, Debug, Deserialize)]

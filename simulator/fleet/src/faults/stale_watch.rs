@@ -3,9 +3,8 @@
 use seaworthy_kernel::word;
 use serde::Deserialize;
 
-use super::{Model, Plan, Window};
-use crate::scenario::{KindName, Range};
-use crate::world::Injection;
+use super::{Model, Plan};
+use crate::vocabulary::{Injection, KindName, Range, Window};
 
 /// Watches that deliver nothing for a while, again and again.
 #[derive(Clone, Debug, Deserialize)]

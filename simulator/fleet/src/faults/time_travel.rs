@@ -6,9 +6,8 @@ use serde::Deserialize;
 
 use seaworthy_kernel::word;
 
-use super::{Model, Plan, Window};
-use crate::scenario::{KindName, Range};
-use crate::world::Injection;
+use super::{Model, Plan};
+use crate::vocabulary::{Injection, KindName, Range, Window};
 
 /// Watches that go back in time.
 #[derive(Clone, Debug, Deserialize)]

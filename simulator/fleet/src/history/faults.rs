@@ -6,11 +6,8 @@ use seaworthy_model::id::Kind;
 
 use super::band::{Band, FaultKind};
 use super::{Millis, scope};
-use crate::explanation::drift_words;
 use crate::faults::Fault;
-use crate::plan::Place;
-use crate::scenario::Fleet;
-use crate::world::{Injection, readable};
+use crate::vocabulary::{Fleet, Injection, Place, drift_words, readable};
 
 /// More moments of one kind than this are put together with their neighbours.
 const MOMENTS_MAX: usize = 4_000;
@@ -222,7 +219,7 @@ fn thin(bands: &[Band]) -> Vec<Band> {
 
 fn place(target: &Target) -> String {
     match target {
-        Target::Host(host) => crate::world::machine_name(*host),
+        Target::Host(host) => crate::vocabulary::machine_name(*host),
         Target::Seat(seat) => format!("seat {seat}"),
         Target::Leader => "whoever leads".into(),
         Target::Watch(kind) => kind.name().into(),

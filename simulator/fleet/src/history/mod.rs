@@ -18,8 +18,7 @@ use seaworthy_model::host::Drift;
 use seaworthy_model::machine::{ConditionKind, Truth};
 use seaworthy_model::node::Health;
 
-use crate::scenario::Occasion;
-use crate::world::Step;
+use crate::vocabulary::{Occasion, Step};
 use crate::world::host::Ended;
 
 pub use band::{Band, FaultKind, Realm};

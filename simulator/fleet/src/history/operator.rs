@@ -14,9 +14,8 @@ use seaworthy_model::report::{self, Subject};
 use super::machine::{Phase, WaitsFor, judge};
 use super::recorder::{Recorder, Recording, millis};
 use super::{Budget, Counts, Event, Millis, Occurrence, Reason, Rollout, Series, Turn, What};
-use crate::scenario::Occasion;
 use crate::tally::Tally;
-use crate::world::host_number;
+use crate::vocabulary::{Occasion, host_number};
 
 /// What a process did in a turn.
 #[derive(Debug)]

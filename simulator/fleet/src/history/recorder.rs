@@ -11,10 +11,10 @@ use super::operator::Operator;
 use super::{Act, Component, End, Event, History, Millis, Pause, Process, Version, Violation, What};
 use crate::faults::Fault;
 use crate::oracle;
-use crate::plan::Place;
-use crate::scenario::{Fleet, Moment};
+use crate::scenario::Moment;
+use crate::vocabulary::{Fleet, Injection, Place, START};
+use crate::world::Catalogue;
 use crate::world::host::{Change, ComponentNumber, Ended, Host, Work};
-use crate::world::{Catalogue, Injection, START};
 
 /// Records what happens, if it was asked to.
 #[derive(Clone, Debug, Default)]
@@ -195,7 +195,7 @@ fn describe(moment: &Moment) -> String {
     }
     for edit in &moment.edit {
         let machines = match edit.machines.as_slice() {
-            [one] => format!("Machine {}", crate::world::machine_name(*one)),
+            [one] => format!("Machine {}", crate::vocabulary::machine_name(*one)),
             several => format!("{} Machines", several.len()),
         };
         let mut fields = Vec::new();

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::scenario::Fleet;
-use crate::world::machine_name;
+use crate::vocabulary::{Fleet, machine_name};
 
 /// So many are named one by one.
 const NAMED_MAX: usize = 3;

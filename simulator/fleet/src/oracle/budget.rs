@@ -14,8 +14,9 @@ use seaworthy_kernel::Timestamp;
 use seaworthy_model::quantity::CountOrPercent;
 
 use super::recount::{Miscounts, Truth};
+use crate::vocabulary::host_of_address;
+use crate::world::GRACE;
 use crate::world::api_server::{Stored, Written};
-use crate::world::{GRACE, host_of_address};
 
 /// The time an observation takes through watch, decision, connection and login, with no fault at work.
 const WAY: Duration = Duration::from_secs(10);

@@ -13,8 +13,9 @@ use seaworthy_model::id::Kind;
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::package_version::SINGLETON;
 
+use crate::vocabulary::host_number;
+use crate::world::World;
 use crate::world::host::{CGROUP_VERSION, Host};
-use crate::world::{World, host_number};
 
 /// What differs from what is wanted. Empty when the world has converged.
 #[derive(Clone, Debug, Default)]

@@ -8,7 +8,8 @@ use seaworthy_model::package_version::SINGLETON;
 
 use super::convergence::{findings, strays};
 use super::reasons::unexplained;
-use crate::scenario::{Check, ExpectedCondition, Occasion};
+use crate::scenario::{Check, ExpectedCondition};
+use crate::vocabulary::Occasion;
 use crate::world::World;
 
 impl World {

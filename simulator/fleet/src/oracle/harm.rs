@@ -17,9 +17,9 @@ use seaworthy_model::quantity::CountOrPercent;
 
 use super::Over;
 use super::budget::count_or_percent;
+use crate::vocabulary::{host_of_address, machine_name};
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Ended, ReleaseNumber};
-use crate::world::{host_of_address, machine_name};
 
 #[derive(Clone, Debug)]
 pub(super) struct Harm {

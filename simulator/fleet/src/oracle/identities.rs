@@ -8,9 +8,10 @@ use seaworthy_api::object::CertificateSigningRequest;
 use seaworthy_model::certificate::{NODE_PREFIX, NODES_GROUP, RequestContent, Signer};
 use seaworthy_model::id::Uid;
 
+use crate::vocabulary::address;
 use crate::world::api_server::Written;
 use crate::world::host::KeyNumber;
-use crate::world::{address, pki};
+use crate::world::pki;
 
 /// What is known of keys and approvals.
 #[derive(Clone, Debug, Default)]

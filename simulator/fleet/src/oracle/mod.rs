@@ -30,7 +30,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use seaworthy_check::CHECKS;
 use seaworthy_engine::Engine;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::effect::Action;
@@ -54,12 +53,11 @@ use starvation::Starvation;
 use versions::Versions;
 use wishes::Wishes;
 
-use crate::scenario::Allowance;
+use crate::vocabulary::{Allowance, INVARIANTS, host_of_address};
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{
     Change, ComponentNumber, Ended, Host, KeyNumber, ReleaseNumber, VersionNumber, Work,
 };
-use crate::world::host_of_address;
 
 pub use budget::Peak;
 pub(crate) use convergence::{stray_hosts, wanted};
@@ -93,49 +91,6 @@ pub(crate) struct Over<'a> {
 
 /// After so many violations the rest is not worth writing down.
 const VIOLATIONS_MAX: usize = 100;
-
-/// The invariants that the oracle judges, besides those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 30] = [
-    "budget",
-    "hostExclusivity",
-    "leadership",
-    "removalWanted",
-    "maxFailures",
-    "finalizerOrder",
-    "soundAction",
-    "expected",
-    "always",
-    "peopleRefused",
-    "livelock",
-    "versionOrder",
-    "dependencyOrder",
-    "versionSkew",
-    "pause",
-    "effects",
-    "oscillation",
-    "explained",
-    "starvation",
-    "queueLength",
-    "hotLoop",
-    "triedAgain",
-    "repairedAgain",
-    "emptyWrite",
-    "recount",
-    "drained",
-    "foreignCordon",
-    "foreignAttribute",
-    "foreignHost",
-    "confirmed",
-];
-
-/// The names of all invariants.
-pub static INVARIANTS: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
-    let mut names: Vec<&str> =
-        OWN_INVARIANTS.into_iter().chain(CHECKS.iter().map(|check| check.name)).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
-});
 
 /// The judge of a run.
 #[derive(Clone, Debug)]

@@ -25,9 +25,10 @@ use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::package_version::SINGLETON;
 
 use super::Oracle;
+use crate::vocabulary::host_of_address;
+use crate::world::World;
 use crate::world::api_server::{ApiServer, Stored};
 use crate::world::host::Host;
-use crate::world::{World, host_of_address};
 
 const NAME: &str = "recount";
 

@@ -4,9 +4,9 @@ use seaworthy_kernel::Timestamp;
 
 use super::Oracle;
 use super::wishes::{self, Step};
+use crate::vocabulary::since_start;
 use crate::world::api_server::ApiServer;
 use crate::world::host::{Change, Command, Order};
-use crate::world::since_start;
 
 /// The start of an operation on a host.
 #[derive(Clone, Copy, Debug)]

@@ -9,9 +9,8 @@ use seaworthy_model::config::Config;
 use seaworthy_model::host::{HostFence, OperationId};
 
 use super::*;
-use crate::world::START;
-use crate::world::host::{Command, Order};
-use crate::world::host::{ComponentNumber, Install, ReleaseNumber, VersionNumber};
+use crate::vocabulary::START;
+use crate::world::host::{Command, ComponentNumber, Install, Order, ReleaseNumber, VersionNumber};
 
 fn at(seconds: u64) -> Timestamp {
     START + Duration::from_secs(seconds)

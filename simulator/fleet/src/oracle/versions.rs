@@ -91,7 +91,7 @@ mod tests {
     use seaworthy_kernel::{Draws, Seed};
 
     use super::*;
-    use crate::world::START;
+    use crate::vocabulary::START;
     use crate::world::api_server::Preconditions;
 
     const VERSION: &str = "webd-1.1.0";

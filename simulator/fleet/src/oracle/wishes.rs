@@ -12,8 +12,8 @@ use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::package_version::SINGLETON;
 
 use super::recount::{Miscounts, Truth};
+use crate::vocabulary::host_number;
 use crate::world::api_server::{ApiServer, Stored, Written};
-use crate::world::host_number;
 
 /// The start of an installation that may be a step back.
 #[derive(Clone, Copy, Debug)]

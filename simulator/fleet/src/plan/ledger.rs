@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use seaworthy_kernel::Timestamp;
 
-use super::strike::{Drawn, End, Met, Strike, Timed};
-use super::{Place, fault_labels};
-use crate::faults::Scheduled;
-use crate::scenario::{Length, Scenario};
-use crate::world::START;
+use super::fault_labels;
+use crate::scenario::Scenario;
+use crate::vocabulary::{Drawn, End, Length, Met, Place, START, Scheduled, Strike, Timed};
 
 /// What faults do in a run: noted while their draws decide, or dictated when a plan is replayed.
 #[derive(Clone, Debug)]

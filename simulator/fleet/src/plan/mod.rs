@@ -3,8 +3,6 @@
 
 mod document;
 mod ledger;
-mod place;
-mod strike;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,11 +16,10 @@ pub use document::Document;
 pub(crate) use document::fault_mut;
 pub use ledger::Ledger;
 pub(crate) use ledger::VisitNote;
-pub use place::{Orders, Place, Writes};
-pub use strike::{Drawn, End, Met, Strike, Timed};
 
 use crate::options::Options;
 use crate::scenario::{Scenario, ScenarioError};
+use crate::vocabulary::Strike;
 use crate::world::World;
 
 /// The format that this program writes and reads.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::vocabulary::{Met, Place, Writes};
 use crate::{Summary, conclude};
 
 /// Every scenario that people run with `make run` or `make swarm` has faults of this file's kinds.
@@ -77,7 +78,7 @@ fn a_strike_whose_point_never_comes_is_told() {
         point: Place::Request { seat: 0, writes: Writes::Finalizers, object: "m-00001".into() },
         nth: 99,
         chance: 0,
-        at: crate::scenario::Length::default(),
+        at: crate::vocabulary::Length::default(),
         drawn: BTreeMap::new(),
     });
     plan.strikes = vec![never.clone()];

@@ -4,9 +4,7 @@ use seaworthy_kernel::Share;
 use seaworthy_model::cause::CauseKind;
 use serde::Deserialize;
 
-use super::{Fleet, Portion, Range};
-use crate::world::Pace;
-use crate::world::host::FoundState;
+use crate::vocabulary::{Fleet, FoundState, Pace, Portion, Range};
 
 /// How hosts behave.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -5,24 +5,22 @@ mod error;
 mod hosts;
 mod manifest;
 mod place;
-mod quantity;
 
 use std::time::Duration;
 
-use seaworthy_kernel::{Seed, Share, Span};
-use seaworthy_model::requirement::VersionNumber;
+use seaworthy_kernel::{Seed, Share};
 use serde::Deserialize;
 
-pub use check::{Check, ExpectedCondition, InstalledOn, Occasion};
+pub use check::{Check, ExpectedCondition, InstalledOn};
 pub use error::ScenarioError;
 pub use hosts::{Failing, FailureCause, FoundComponent, FoundIdentity, FoundNode, Hosts, Where};
-pub use manifest::{KindName, Manifest, Reference};
-pub use quantity::{Length, Portion, Range};
+pub use manifest::Manifest;
 
 use crate::faults::Rule;
-use crate::oracle::INVARIANTS;
+use crate::vocabulary::{
+    Allowance, ApiServerVersion, Build, Fleet, INVARIANTS, Length, Occasion, Reference, Relabel,
+};
 use crate::workloads::Workload;
-use crate::world::Build;
 
 /// A scenario, as its file says it.
 #[derive(Clone, Debug, Deserialize)]
@@ -72,74 +70,8 @@ pub struct Scenario {
     pub allowed: Vec<Allowance>,
 }
 
-/// An invariant that may be broken.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Allowance {
-    /// Its name, as a breach gives it.
-    pub invariant: String,
-    /// Why it is right here.
-    pub reason: String,
-    /// How often at most.
-    pub most: u32,
-}
-
 const fn seed_default() -> u64 {
     1
-}
-
-/// The machines of a fleet: `m-00000`, `m-00001` and so on, each with a host and, normally, a Node.
-#[derive(Clone, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Fleet {
-    /// How many.
-    pub machines: u32,
-    /// Failure domains. Machine n is in zone n modulo this.
-    #[serde(default = "one")]
-    pub zones: u32,
-    /// Racks per zone.
-    #[serde(default = "one")]
-    pub racks_per_zone: u32,
-    /// What share of the hosts is arm64; the others are amd64.
-    #[serde(default)]
-    pub arm64: Portion,
-    /// Whether each host runs a kubelet, and so has a Node.
-    #[serde(default = "yes")]
-    pub nodes: bool,
-    /// Kinds of machines, all over the failure domains: a label `pool` on the Machine.
-    #[serde(default)]
-    pub pools: Vec<Pool>,
-    /// What runs on the Nodes; nothing when left out.
-    #[serde(default)]
-    pub pods: Option<Pods>,
-    /// Operator processes from the first second on, one in each seat from 0. One leads, the others stand by; whatever
-    /// ends in a seat is started again there.
-    #[serde(default = "one")]
-    pub operators: u32,
-    /// The build of the operator that runs first.
-    #[serde(default)]
-    pub operator_build: Build,
-    /// The version of the API servers, for example `1.36.3`. Without one they do not tell it.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub api_server: Option<ApiServerVersion>,
-}
-
-/// The version of API servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct ApiServerVersion(pub VersionNumber);
-
-impl TryFrom<String> for ApiServerVersion {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        VersionNumber::parse(&text)
-            .map(Self)
-            .ok_or_else(|| format!("{text:?} is not three numbers, such as \"1.36.0\""))
-    }
 }
 
 /// An upgrade of the API servers: for a while there are both.
@@ -163,57 +95,6 @@ pub struct OperatorUpgrade {
     pub to: Build,
     /// From the first seat to the one that would come after the last.
     pub lasting: Length,
-}
-
-/// What runs on the Nodes of a fleet: apps whose controllers make another pod when one goes, each with a disruption budget.
-#[derive(Clone, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Pods {
-    /// How many apps.
-    #[serde(default = "one")]
-    pub apps: u32,
-    /// How many pods each has.
-    pub replicas: u32,
-    /// How many of them its budget lets be unavailable.
-    #[serde(default = "one")]
-    pub max_unavailable: u32,
-    /// How long a pod takes to end.
-    #[serde(default = "grace_default")]
-    pub grace: Range,
-    /// How long a pod takes from its being placed until it is ready.
-    #[serde(default = "startup_default")]
-    pub startup: Range,
-    /// On what share of the Nodes there is a pod that nobody makes again.
-    #[serde(default)]
-    pub bare: Portion,
-}
-
-const fn grace_default() -> Range {
-    Range(Span::millis(500, 30_000))
-}
-
-const fn startup_default() -> Range {
-    Range(Span::millis(2_000, 20_000))
-}
-
-/// A kind of machines.
-#[derive(Clone, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Pool {
-    /// Its name.
-    pub name: String,
-    /// What share of the fleet it is.
-    pub share: Portion,
-}
-
-const fn one() -> u32 {
-    1
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// The certificates of nodes, of machines with a component that has a `nodeIdentity`.
@@ -317,21 +198,6 @@ pub struct Edit {
     /// A new word that allows a failed release another try.
     #[serde(default)]
     pub retry: Option<String>,
-}
-
-/// What somebody does to labels and taints of Nodes.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Relabel {
-    /// Of which machines, by their numbers.
-    pub machines: Vec<u32>,
-    /// Values of labels by key; null takes the label away.
-    #[serde(default)]
-    pub labels: std::collections::BTreeMap<String, Option<String>>,
-    /// Values of taints by key, with the effect `NoSchedule`; null takes the taint away.
-    #[serde(default)]
-    pub taints: std::collections::BTreeMap<String, Option<String>>,
 }
 
 /// The end of the run.

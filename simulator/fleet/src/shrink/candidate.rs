@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::plan::{Document, Drawn, End, Met, ResolvedPlan, Strike, Timed};
-use crate::scenario::Length;
-use crate::world::START;
+use crate::plan::{Document, ResolvedPlan};
+use crate::vocabulary::{Drawn, End, Length, Met, START, Strike, Timed};
 
 /// The same without any strike.
 pub(super) fn without_strikes(plan: &ResolvedPlan) -> ResolvedPlan {

@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use crate::attempt::{Failure, attempt};
 use crate::options::Options;
-use crate::plan::{ResolvedPlan, Strike};
+use crate::plan::ResolvedPlan;
 use crate::twin::compare_with_twin;
+use crate::vocabulary::Strike;
 use crate::world::World;
 
 /// What became of a plan that was made smaller.
@@ -108,7 +109,7 @@ fn outcome(text: &str, options: Options, by_twin: bool) -> Option<Broken> {
     let now = world.now();
     let came = plan.strikes.iter().filter(|strike| {
         // What was to come after the failure is no part of it.
-        !missed.contains(strike) && crate::world::START + strike.at().0 <= now
+        !missed.contains(strike) && crate::vocabulary::START + strike.at().0 <= now
     });
     Some(Broken { kind: kind(&failure, &world), came: came.cloned().collect(), failure })
 }

@@ -1,9 +1,8 @@
 use seaworthy_kernel::Seed;
 
 use super::*;
-use crate::plan::{Document, Timed};
-use crate::scenario::Length;
-use crate::world::Injection;
+use crate::plan::Document;
+use crate::vocabulary::{Injection, Length, Timed};
 
 const UPGRADE: &str = include_str!("../../../../scenarios/fast/upgrade.yaml");
 
@@ -17,7 +16,7 @@ fn what_has_nothing_to_do_with_the_failure_goes() {
     *document.list_mut("faults") =
         vec![serde_json::json!({"hostDown": {}}), serde_json::json!({"lostReply": {"share": "1%"}})];
     let down = |host| {
-        let end = crate::plan::End {
+        let end = crate::vocabulary::End {
             at: Length(std::time::Duration::from_secs(9_000)),
             does: Injection::PowerOn(host),
         };

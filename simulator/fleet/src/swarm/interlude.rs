@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::weather::{Climate, Lots};
 use crate::plan::Document;
-use crate::scenario::Length;
+use crate::vocabulary::Length;
 
 /// The version that does not work.
 const BAD: &str = "9.9.9";

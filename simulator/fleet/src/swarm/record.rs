@@ -3,7 +3,8 @@
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 
-use crate::world::{Event, since_start};
+use crate::vocabulary::since_start;
+use crate::world::Event;
 
 /// The record of a run: after each event the trace hash.
 #[derive(Clone, Debug, Default)]

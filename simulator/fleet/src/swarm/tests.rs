@@ -82,9 +82,9 @@ fn the_first_difference_of_two_runs_is_named() {
     assert_eq!((attempt, None), (again, record.divergence(&same)));
     let mut world = World::new(Arc::clone(member.scenario()), Options::seeded(Some(Seed(11))));
     world.record = Some(Box::default());
-    let at = crate::world::START + std::time::Duration::from_secs(600);
-    let injection = crate::world::Injection::PowerOff(0);
-    world.schedule(&crate::faults::Scheduled { at, injection, end: None });
+    let at = crate::vocabulary::START + std::time::Duration::from_secs(600);
+    let injection = crate::vocabulary::Injection::PowerOff(0);
+    world.schedule(&crate::vocabulary::Scheduled { at, injection, end: None });
     let _ = crate::attempt(&mut world);
     let divergence = record.divergence(&world.record.unwrap()).unwrap();
     assert!(divergence.number > 0);

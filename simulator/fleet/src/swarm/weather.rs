@@ -6,7 +6,7 @@ use std::time::Duration;
 use seaworthy_kernel::{Draws, word};
 use serde_json::{Value, json};
 
-use crate::scenario::Length;
+use crate::vocabulary::Length;
 
 /// The draws of one member.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
     use crate::faults::Fault;
-    use crate::scenario::Fleet;
+    use crate::vocabulary::Fleet;
 
     /// A fault that the swarm does not draw is a fault that nothing meets but the scenarios that name it.
     #[test]

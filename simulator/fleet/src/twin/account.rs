@@ -16,7 +16,8 @@ use seaworthy_model::id::Kind;
 
 use super::Difference;
 use crate::oracle::Lives;
-use crate::world::{World, machine_name};
+use crate::vocabulary::machine_name;
+use crate::world::World;
 
 const NAME: &str = "twinEffects";
 

@@ -20,7 +20,8 @@ use crate::attempt::{Attempt, Failure, attempt};
 use crate::explanation::{Chronicle, Line};
 use crate::options::Options;
 use crate::scenario::Scenario;
-use crate::world::{World, since_start};
+use crate::vocabulary::since_start;
+use crate::world::World;
 
 /// A way in which a run differs from its twin.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,8 @@ use seaworthy_model::package_version::SINGLETON;
 
 use super::Difference;
 use crate::oracle::{stray_hosts, wanted};
-use crate::world::{World, host_number, machine_name};
+use crate::vocabulary::{host_number, machine_name};
+use crate::world::World;
 
 const NAME: &str = "twinState";
 

@@ -7,7 +7,7 @@ use seaworthy_api::v1alpha1::LEASE;
 use seaworthy_model::id::Kind;
 
 use super::*;
-use crate::world::START;
+use crate::vocabulary::START;
 use crate::world::api_server::{Preconditions, Written};
 
 const STORM: &str = include_str!("../../../../scenarios/fast/storm.yaml");

@@ -4,8 +4,7 @@
 use serde::Deserialize;
 
 use super::{Hands, Model};
-use crate::faults::{Scope, Window};
-use crate::scenario::{Fleet, Portion, Range};
+use crate::vocabulary::{Fleet, Portion, Range, Scope, Window};
 
 /// A program that deletes Machines and creates them again.
 #[derive(Clone, Debug, Deserialize)]

@@ -4,8 +4,7 @@
 use serde::Deserialize;
 
 use super::{Hands, Model};
-use crate::faults::{Scope, Window};
-use crate::scenario::{Fleet, Range};
+use crate::vocabulary::{Fleet, Range, Scope, Window};
 
 /// People who cordon Nodes.
 #[derive(Clone, Debug, Deserialize)]

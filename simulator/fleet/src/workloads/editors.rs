@@ -6,8 +6,7 @@ use seaworthy_api::v1alpha1::{ComponentSetting, MachineSpec};
 use serde::Deserialize;
 
 use super::{Hands, Model};
-use crate::faults::{Scope, Window};
-use crate::scenario::{Fleet, Occasion, Range};
+use crate::vocabulary::{Fleet, Occasion, Range, Scope, Window};
 
 /// People who edit Machines.
 #[derive(Clone, Debug, Deserialize)]

@@ -4,8 +4,7 @@
 use serde::Deserialize;
 
 use super::{Hands, Model};
-use crate::faults::Window;
-use crate::scenario::{Occasion, Range};
+use crate::vocabulary::{Occasion, Range, Window};
 
 /// A tool that reverts what others changed.
 #[derive(Clone, Copy, Debug, Deserialize)]

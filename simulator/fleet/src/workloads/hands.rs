@@ -3,11 +3,10 @@
 use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
 use seaworthy_kernel::word;
 
-use crate::faults::Scope;
-use crate::scenario::{Occasion, Relabel};
+use crate::vocabulary::{Occasion, Relabel, Scope};
 use crate::world::World;
 
-use super::impostors::Guise;
+use crate::vocabulary::Guise;
 
 /// The world in the hands of somebody, at one of the times at which they act.
 #[derive(Debug)]

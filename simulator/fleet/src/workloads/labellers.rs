@@ -4,8 +4,7 @@
 use serde::Deserialize;
 
 use super::{Hands, Model};
-use crate::faults::{Scope, Window};
-use crate::scenario::{Fleet, Range, Relabel};
+use crate::vocabulary::{Fleet, Range, Relabel, Scope, Window};
 
 /// Others who label and taint Nodes.
 #[derive(Clone, Debug, Deserialize)]

@@ -16,8 +16,7 @@ use serde::Deserialize;
 
 pub use hands::Hands;
 
-use crate::faults::Window;
-use crate::scenario::{Fleet, Range};
+use crate::vocabulary::{Fleet, Range, Window};
 
 /// How somebody acts.
 pub trait Model {

@@ -3,8 +3,7 @@
 use serde::Deserialize;
 
 use super::{Hands, Model};
-use crate::faults::Window;
-use crate::scenario::{Occasion, Range};
+use crate::vocabulary::{Occasion, Range, Window};
 
 /// Somebody who changes the fleet's default for a component.
 #[derive(Clone, Debug, Deserialize)]

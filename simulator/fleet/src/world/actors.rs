@@ -8,10 +8,11 @@ use seaworthy_kernel::{Priority, word};
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 
+use super::World;
 use super::api_server::{Preconditions, Stored, WriteResult};
 use super::arrival::Writer;
 use super::event::Event;
-use super::{START, World, machine_name};
+use crate::vocabulary::{START, machine_name};
 use crate::workloads::Hands;
 
 /// The occurrence of the last act: it becomes quiet.

@@ -11,10 +11,9 @@ use seaworthy_model::id::Kind;
 use super::World;
 use super::api_server::{Preconditions, Refusal, WriteResult, Written};
 use super::host::{Answer, Command, Order};
-use super::mail::{Letter, Reply, Sender};
+use super::mail::{Letter, Sender};
 use super::operator::is_renewed;
-use crate::faults::trigger::{Destination, Point, Side};
-use crate::scenario::Occasion;
+use crate::vocabulary::{Destination, Occasion, Point, Reply, Side};
 
 /// Who writes to the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

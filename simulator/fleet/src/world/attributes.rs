@@ -6,10 +6,10 @@ use seaworthy_api::object::{Node, Resource, Taint};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 
+use super::World;
 use super::api_server::{Preconditions, Written};
 use super::arrival::Writer;
-use super::{World, machine_name};
-use crate::scenario::{Occasion, Relabel};
+use crate::vocabulary::{Occasion, Relabel, machine_name};
 
 /// The effect of the taints of people.
 const EFFECT: &str = "NoSchedule";

@@ -9,10 +9,10 @@ use seaworthy_model::id::Kind;
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::node::Health;
 
+use super::World;
 use super::api_server::{Cursor, KINDS, Preconditions, Stored};
 use super::arrival::Writer;
-use super::{START, World, machine_name};
-use crate::scenario::Occasion;
+use crate::vocabulary::{Occasion, START, machine_name};
 
 /// The finalizer of a controller that is not ours.
 const FOREIGN_FINALIZER: &str = "example.com/inventory";

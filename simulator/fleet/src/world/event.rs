@@ -2,8 +2,8 @@
 
 use seaworthy_model::id::Kind;
 
-use super::Injection;
 use super::pods::PodStep;
+use crate::vocabulary::Injection;
 
 /// An event of the simulated world. Small and plain: what is large waits in the mail.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use seaworthy_kernel::word;
 
-use super::host::{Change, Command, Found, KeyNumber, NodeCertificate, NodeIdentity, Running, Step, Work};
+use super::World;
+use super::host::{Change, Command, Found, KeyNumber, NodeCertificate, NodeIdentity, Running, Work};
 use super::node_certificates::AUTHORITY;
-use super::{START, World, machine_name};
-use crate::scenario::{FoundNode, Occasion, Where};
+use crate::scenario::{FoundNode, Where};
+use crate::vocabulary::{Occasion, START, Step, machine_name};
 
 impl World {
     /// Puts on the hosts what the scenario says is there from the beginning.

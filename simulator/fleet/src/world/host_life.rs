@@ -10,14 +10,11 @@ use seaworthy_model::host::Drift;
 use super::World;
 use super::catalogue::Catalogue;
 use super::event::Event;
-use super::host::{Change, Command, Ended, Installed, Order, Progress, Running, Step, Work};
-use super::injection::Injection;
+use super::host::{Change, Command, Ended, Installed, Order, Progress, Running, Work};
 use super::mail::{Letter, Sender};
 use super::meeting::Encounter;
-use crate::faults::OperationFate;
-use crate::faults::trigger::Point;
 use crate::oracle::{Began, Over};
-use crate::scenario::Occasion;
+use crate::vocabulary::{Injection, Occasion, OperationFate, Point, Step};
 
 /// Until the loss of a connection is noticed: keep-alives that are not answered.
 const KEEP_ALIVE: Span = Span::millis(15_000, 45_000);

@@ -10,10 +10,10 @@ use std::time::Duration;
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::node::Health;
 
+use super::World;
 use super::event::Event;
-use super::{START, World};
 use crate::options::Heartbeats;
-use crate::scenario::Occasion;
+use crate::vocabulary::{Occasion, START};
 
 /// A kubelet tries to renew its lease this often: a quarter of its `nodeLeaseDurationSeconds`, which are 40. That
 /// client-go adds up to 4 % to each wait is left out.

@@ -14,9 +14,10 @@ use seaworthy_model::report::Subject;
 use super::World;
 use super::api_server::Stored;
 use super::event::Event;
-use super::host::{Command, Host, Running, Step};
+use super::host::{Command, Host, Running};
 use super::mail::{Letter, Sender};
 use super::operator::Process;
+use crate::vocabulary::Step;
 
 /// Smaller fleets are near as they are.
 const LARGE: usize = 4_096;

@@ -1,14 +1,14 @@
 //! What is on its way between an operator process and the API server or a host. A letter outlives the process that
 //! sent it.
 
-use std::time::Duration;
-
 use seaworthy_api::request::Request;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::Outcome;
 use seaworthy_model::time::Timestamp;
 
 use super::host::Order;
+
+use crate::vocabulary::Reply;
 
 /// Which action of which process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,34 +62,6 @@ pub(super) enum Letter {
         /// Who waits.
         sender: Sender,
     },
-}
-
-/// What becomes of the reply to a letter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reply {
-    /// It comes.
-    #[default]
-    Comes,
-    /// It is lost, and the sender notices nothing.
-    Lost,
-    /// It comes so much later than usual.
-    Late(Duration),
-    /// Nobody waits for it: the letter is a copy.
-    Unwanted,
-    /// The sender crashes before it comes.
-    SenderCrashes,
-}
-
-/// Whether a request arrives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Passage {
-    /// It does.
-    #[default]
-    Arrives,
-    /// It is turned away, and nothing is done.
-    Refused,
-    /// It is lost, and the sender notices nothing.
-    Lost,
 }
 
 /// Letters by number. Numbers are used again.

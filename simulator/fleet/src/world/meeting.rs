@@ -8,8 +8,8 @@ use super::host::{Change, Work};
 use super::mail::Sender;
 use super::operator::Process;
 use crate::faults::{Chance, Model};
-use crate::plan::{Ledger, Place};
-use crate::scenario::{KindName, Occasion};
+use crate::plan::Ledger;
+use crate::vocabulary::{KindName, Occasion, Place};
 
 /// What would be struck, and which time: the key of the draws.
 #[derive(Clone, Copy, Debug)]

@@ -13,12 +13,10 @@ mod arrival;
 mod attributes;
 mod blindness;
 mod catalogue;
-mod clock;
 mod disturbance;
 mod event;
 mod found;
 mod host_life;
-mod injection;
 mod kubelet;
 mod lookahead;
 mod mail;
@@ -58,12 +56,7 @@ use operator::Process;
 use pods::Pods;
 
 pub use catalogue::Catalogue;
-pub use clock::{START, readable, since_start};
-pub use host::{Pace, Step};
-pub use injection::Injection;
-pub use mail::{Passage, Reply};
-pub use node_health::{GRACE, machine_name};
-pub use operator::{Build, Skew};
+pub use node_health::GRACE;
 
 use crate::contents::Contents;
 use crate::faults::{Rule, Rules};
@@ -74,6 +67,7 @@ use crate::plan::Ledger;
 use crate::scenario::Scenario;
 use crate::swarm::Record;
 use crate::tally::Tally;
+use crate::vocabulary::{Build, Pace, START, Skew, Step, host_number};
 
 /// A simulated world in the middle of a run. A clone goes its own way from here.
 #[derive(Clone, Debug)]
@@ -290,24 +284,6 @@ impl World {
         self.schedule_faults();
         self.start_kubelets();
     }
-}
-
-/// The address of host 0.
-const FIRST_ADDRESS: std::net::Ipv4Addr = std::net::Ipv4Addr::new(10, 0, 0, 1);
-
-/// The number of the host that has this address, if the fleet is that large.
-pub(crate) fn host_number(address: &str) -> Option<u32> {
-    host_of_address(address.parse().ok()?)
-}
-
-/// The same for an address that was read.
-pub(crate) fn host_of_address(address: std::net::Ipv4Addr) -> Option<u32> {
-    u32::from(address).checked_sub(u32::from(FIRST_ADDRESS))
-}
-
-/// The address of a host.
-pub(crate) fn address(number: u32) -> String {
-    std::net::Ipv4Addr::from(u32::from(FIRST_ADDRESS) + number).to_string()
 }
 
 fn new_host(scenario: &Scenario, draws: &Draws, number: u32) -> Host {

@@ -18,9 +18,8 @@ use super::arrival::Writer;
 use super::event::Event;
 use super::host::{Answer, Command, KeyNumber, NodeCertificate};
 use super::operator::node_certificate;
-use super::{World, address, machine_name, pki};
-use crate::scenario::Occasion;
-use crate::workloads::impostors::Guise;
+use super::{World, pki};
+use crate::vocabulary::{Guise, Occasion, address, machine_name};
 
 /// Between an approval and the certificate: kube-controller-manager watches, too.
 const SIGNING: Span = Span::millis(50, 2_000);

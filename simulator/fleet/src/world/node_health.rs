@@ -12,7 +12,7 @@ use super::World;
 use super::api_server::{Preconditions, Status};
 use super::arrival::Writer;
 use super::event::Event;
-use crate::scenario::Occasion;
+use crate::vocabulary::{Occasion, machine_name};
 
 /// A Node whose lease was not renewed for so long is `Unknown`: kube-controller-manager's
 /// `--node-monitor-grace-period`, before Kubernetes 1.32. That it looks every 5 seconds only is left out.
@@ -110,31 +110,6 @@ impl World {
     }
 }
 
-/// The name of a machine of the fleet, and of its Node.
-#[must_use]
-pub fn machine_name(number: u32) -> String {
-    // Whoever looks at all of a fleet makes all of its names: digit by digit, which is ten times as fast as the formatter.
-    let mut name = String::with_capacity(12);
-    name.push_str("m-");
-    let mut unit = 10_000;
-    while number / unit >= 10 {
-        unit *= 10;
-    }
-    while unit > 0 {
-        name.push(char::from(b'0' + u8::try_from(number / unit % 10).unwrap_or(0)));
-        unit /= 10;
-    }
-    name
-}
-
-/// The number of the machine of this name.
-#[must_use]
-pub(super) fn machine_number(name: &str) -> Option<u32> {
-    let digits = name.strip_prefix("m-")?;
-    let is_plain = digits.len() == 5 || (digits.len() > 5 && !digits.starts_with('0'));
-    (is_plain && digits.bytes().all(|digit| digit.is_ascii_digit())).then(|| digits.parse().ok()).flatten()
-}
-
 pub(super) fn status(health: Health, now: Timestamp) -> NodeStatus {
     let word = match health {
         Health::Healthy => "True",
@@ -147,22 +122,4 @@ pub(super) fn status(health: Health, now: Timestamp) -> NodeStatus {
         last_transition_time: Some(now.whole_seconds().into()),
     };
     NodeStatus { conditions: vec![condition], node_info: None }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_have_five_digits_or_more_and_are_found_again() {
-        for number in [0, 7, 99_999, 100_000, 1_234_567, u32::MAX] {
-            let name = machine_name(number);
-            assert_eq!(name, format!("m-{number:05}"));
-            assert_eq!(machine_number(&name), Some(number));
-        }
-        for name in ["", "m-", "m-7", "m-+0007", "m-000007", "m-0000a", "n-00007", "m-4294967296", "m-00007 "]
-        {
-            assert_eq!(machine_number(name), None, "{name}");
-        }
-    }
 }

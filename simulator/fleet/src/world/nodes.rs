@@ -5,12 +5,12 @@ use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 use seaworthy_model::node::DRAIN_TAINT;
 
+use super::World;
 use super::api_server::{Preconditions, Stored, Written};
 use super::arrival::Writer;
 use super::host::{Change, Ended, Work};
 use super::node_health::status;
-use super::{World, machine_name};
-use crate::scenario::Occasion;
+use crate::vocabulary::{Occasion, machine_name};
 
 impl World {
     /// `kubectl cordon` and `kubectl uncordon`: they change one field, if it is not so already.

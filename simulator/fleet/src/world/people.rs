@@ -8,11 +8,12 @@ use seaworthy_api::v1alpha1::{Address, MachineSpec, NodeLabels, Parameters, RELE
 use seaworthy_kernel::{Draws, Priority};
 use seaworthy_model::id::Kind;
 
+use super::World;
 use super::api_server::{Preconditions, Refusal, WriteResult};
 use super::arrival::Writer;
 use super::event::Event;
-use super::{World, address, machine_name, since_start};
-use crate::scenario::{Edit, Fleet, Moment};
+use crate::scenario::{Edit, Moment};
+use crate::vocabulary::{Fleet, address, machine_name, since_start};
 
 impl World {
     /// Applies what is there at the beginning.

@@ -13,10 +13,9 @@ use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::node::{DRAIN_TAINT, Health};
 use seaworthy_model::pod::{PodFacts, PodName, PodOwner};
 
+use super::World;
 use super::event::Event;
-use super::node_health::machine_number;
-use super::{World, machine_name};
-use crate::scenario::{self, Occasion};
+use crate::vocabulary::{self, Occasion, machine_name, machine_number};
 
 /// So many pods a Node may have: kubelet's default of `maxPods`. The scheduler places no more there.
 pub(crate) const PODS_MAX: u32 = 110;
@@ -28,7 +27,7 @@ const AGAIN: Duration = Duration::from_secs(10);
 /// All pods, by the number that they were made under.
 #[derive(Clone, Debug)]
 pub(crate) struct Pods {
-    shape: scenario::Pods,
+    shape: vocabulary::Pods,
     draws: Draws,
     pods: Vec<Pod>,
     /// By host: the pods that are on its Node.
@@ -73,7 +72,7 @@ pub(crate) enum PodStep {
 }
 
 impl Pods {
-    pub(super) fn new(shape: scenario::Pods, draws: Draws) -> Self {
+    pub(super) fn new(shape: vocabulary::Pods, draws: Draws) -> Self {
         let apps = vec![Vec::new(); shape.apps as usize];
         Self { shape, draws, pods: Vec::new(), nodes: BTreeMap::new(), apps, closed: false }
     }

@@ -11,9 +11,8 @@ use super::api_server::Written;
 use super::arrival::Writer;
 use super::blindness::Window;
 use super::event::Event;
-use super::injection::Injection;
-use crate::faults::trigger::{Author, Point, Verb};
-use crate::faults::{Moment, Scheduled};
+use crate::faults::Moment;
+use crate::vocabulary::{Author, Injection, Point, Scheduled, Verb};
 
 /// An outage of the API server is noticed, and the watches follow again, within this time after it.
 const RECOVERY: Duration = Duration::from_secs(60);

@@ -4,7 +4,7 @@ use seaworthy_fleet::Summary;
 use seaworthy_fleet::history::{
     self, Band, Budget, Counts, End, History, Phase, Rollout, Sample, Series, WaitsFor,
 };
-use seaworthy_fleet::world::{Step, machine_name};
+use seaworthy_fleet::vocabulary::{Step, machine_name};
 use serde::Serialize;
 
 use super::columns::Columns;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use seaworthy_fleet::history::{Event, History, Phase, Version, What};
+use seaworthy_fleet::vocabulary::machine_name;
 use seaworthy_fleet::world::host::Ended;
-use seaworthy_fleet::world::machine_name;
 
 use super::{Group, Trace};
 

@@ -8,7 +8,7 @@ use seaworthy_api::rfc3339;
 use seaworthy_kernel::Timestamp;
 
 use super::{ARRIVES_WITHIN, Budget};
-use crate::world::START;
+use crate::vocabulary::START;
 use crate::world::api_server::{Stored, Written};
 
 fn written(text: &str) -> Written {

@@ -10,7 +10,7 @@ use super::*;
 use crate::options::Options;
 use crate::oracle::Over;
 use crate::scenario::Scenario;
-use crate::world::START;
+use crate::vocabulary::START;
 use crate::world::api_server::Preconditions;
 use crate::world::host::{Change, Ended, Operation, Work};
 

@@ -7,7 +7,7 @@ use seaworthy_api::object::{ClusterPackageVersion, Machine, Resource};
 use seaworthy_kernel::{Draws, Seed};
 
 use super::*;
-use crate::world::START;
+use crate::vocabulary::START;
 
 fn at(seconds: u64) -> Timestamp {
     START + Duration::from_secs(seconds)

@@ -15,7 +15,7 @@ use seaworthy_kernel::{Draws, Seed, Timestamp};
 use seaworthy_model::id::Kind;
 
 use super::{ApiServer, ChangeKind, Preconditions, Refusal, Status, Written};
-use crate::world::START;
+use crate::vocabulary::START;
 
 fn server() -> ApiServer {
     ApiServer::new(Draws::new(Seed(1)))

@@ -5,7 +5,8 @@ use std::time::Duration;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{HostFence, OperationId};
 
-use super::{Ended, Host, KeyNumber, NodeCertificate, Operation, Running, Setting, Step, TextNumber, Work};
+use super::{Ended, Host, KeyNumber, NodeCertificate, Operation, Running, Setting, TextNumber, Work};
+use crate::vocabulary::Step;
 
 /// An order as it reaches a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //! of it, until a release comes that is the same: that takes its place, and what runs goes on running. What is not the same
 //! is in the way.
 
-use serde::Deserialize;
-
 use super::{Change, ComponentNumber, Host, VersionNumber, Work};
+
+use crate::vocabulary::FoundState;
 
 /// A component that somebody else has installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,19 +15,6 @@ pub struct Found {
     pub version: VersionNumber,
     /// How it is.
     pub state: FoundState,
-}
-
-/// How it is with a component that somebody else has installed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum FoundState {
-    /// It has the files of its version, and runs.
-    #[default]
-    Running,
-    /// It has the files of its version, and does not run.
-    Stopped,
-    /// It has other files in the same places.
-    Altered,
 }
 
 /// What an operation meets of that.

@@ -8,7 +8,6 @@ mod fence;
 mod found;
 mod identity;
 mod operation;
-mod step;
 
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Architecture, CgroupVersion};
@@ -18,10 +17,9 @@ use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
 
 pub use fence::{Answer, Command, Offered, Order, Report, Wanted};
-pub use found::{Found, FoundState};
+pub use found::Found;
 pub use identity::{KeyNumber, NodeCertificate, NodeIdentity, TextNumber};
 pub use operation::{Change, Install, Operation, Progress, Running, Setting, Work};
-pub use step::{Pace, Step};
 
 /// A component, by its number in the world's catalogue (process ids mean nothing outside one operator process).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

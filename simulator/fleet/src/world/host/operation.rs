@@ -8,7 +8,8 @@ use seaworthy_model::component::Rollback;
 use seaworthy_model::host::{Drift, OperationId};
 
 use super::found::Met;
-use super::{ComponentNumber, Ended, Host, Installed, Pace, ReleaseNumber, Step, VersionNumber};
+use super::{ComponentNumber, Ended, Host, Installed, ReleaseNumber, VersionNumber};
+use crate::vocabulary::{Pace, Step};
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

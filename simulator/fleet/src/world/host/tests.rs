@@ -12,6 +12,8 @@ use seaworthy_model::machine::HostId;
 
 use super::*;
 
+use crate::vocabulary::{Pace, Step};
+
 mod found;
 
 const DRAWS: Draws = Draws::new(Seed(3));

@@ -7,95 +7,80 @@
 
 use std::borrow::Cow;
 
+use crate::vocabulary::Build;
+use crate::world::host::CGROUP_VERSION;
 use seaworthy_api::object::Resource;
 use seaworthy_api::request::Request;
 use seaworthy_api::v1alpha1::{Condition, MachineStatus};
 use seaworthy_model::config::Config;
-use serde::Deserialize;
-
-use crate::world::host::CGROUP_VERSION;
-
-/// A build of the operator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Build {
-    /// One that came before: it words conditions in another way, does not record the cgroup version of hosts, sends less at
-    /// once, waits longer after failures, and audits more often.
-    Earlier,
-    /// The one that is compiled here.
-    #[default]
-    Current,
-}
 
 /// How messages of conditions of the earlier build begin.
 const EARLIER: &str = "Condition met: ";
 /// To the earlier build everything else is the word of somebody else.
 const FOREIGN: &str = "? ";
 
-impl Build {
-    /// The configuration that it has by default.
-    pub(super) fn config(self, config: Config) -> Config {
-        match self {
-            Self::Earlier => Config {
-                actions_per_turn_max: 64,
-                host_sessions_max: 128,
-                backoff_min: config.backoff_min * 2,
-                audit_without_node: config.audit_without_node / 2,
-                ..config
-            },
-            Self::Current => config,
-        }
+/// The configuration that it has by default.
+pub(super) fn config(build: Build, config: Config) -> Config {
+    match build {
+        Build::Earlier => Config {
+            actions_per_turn_max: 64,
+            host_sessions_max: 128,
+            backoff_min: config.backoff_min * 2,
+            audit_without_node: config.audit_without_node / 2,
+            ..config
+        },
+        Build::Current => config,
     }
+}
 
-    /// A request as it sends it.
-    pub(super) fn write(self, request: &mut Request) {
-        if self == Self::Current {
-            return;
-        }
-        match request {
-            Request::PutMachineStatus(update) => {
-                reword(&mut update.status.conditions, told);
-                forget_later_fields(&mut update.status);
-            }
-            Request::PutPackageVersionStatus(update) => reword(&mut update.status.conditions, told),
-            Request::CreateLease(_)
-            | Request::PatchLease(_)
-            | Request::PatchFinalizers(_)
-            | Request::CreateCertificateRequest(_)
-            | Request::PatchApproval(_)
-            | Request::CreateEvent(_)
-            | Request::PatchNode(_)
-            | Request::DeleteNode(_)
-            | Request::ListPods(_)
-            | Request::Evict(_) => {}
-        }
+/// A request as it sends it.
+pub(super) fn write(build: Build, request: &mut Request) {
+    if build == Build::Current {
+        return;
     }
+    match request {
+        Request::PutMachineStatus(update) => {
+            reword(&mut update.status.conditions, told);
+            forget_later_fields(&mut update.status);
+        }
+        Request::PutPackageVersionStatus(update) => reword(&mut update.status.conditions, told),
+        Request::CreateLease(_)
+        | Request::PatchLease(_)
+        | Request::PatchFinalizers(_)
+        | Request::CreateCertificateRequest(_)
+        | Request::PatchApproval(_)
+        | Request::CreateEvent(_)
+        | Request::PatchNode(_)
+        | Request::DeleteNode(_)
+        | Request::ListPods(_)
+        | Request::Evict(_) => {}
+    }
+}
 
-    /// An object as it understands it.
-    pub(super) fn read(self, object: Cow<'_, Resource>) -> Cow<'_, Resource> {
-        if self == Self::Current {
-            return object;
-        }
-        match object.into_owned() {
-            Resource::Machine(mut machine) => {
-                if let Some(status) = &mut machine.status {
-                    reword(&mut status.conditions, understood);
-                    presume_later_fields(status);
-                }
-                Cow::Owned(Resource::Machine(machine))
+/// An object as it understands it.
+pub(super) fn read(build: Build, object: Cow<'_, Resource>) -> Cow<'_, Resource> {
+    if build == Build::Current {
+        return object;
+    }
+    match object.into_owned() {
+        Resource::Machine(mut machine) => {
+            if let Some(status) = &mut machine.status {
+                reword(&mut status.conditions, understood);
+                presume_later_fields(status);
             }
-            Resource::ClusterPackageVersion(mut fleet) => {
-                if let Some(status) = &mut fleet.status {
-                    reword(&mut status.conditions, understood);
-                }
-                Cow::Owned(Resource::ClusterPackageVersion(fleet))
-            }
-            other @ (Resource::MachineComponent(_)
-            | Resource::Node(_)
-            | Resource::Lease(_)
-            | Resource::CertificateSigningRequest(_)
-            | Resource::Event(_)) => Cow::Owned(other),
+            Cow::Owned(Resource::Machine(machine))
         }
+        Resource::ClusterPackageVersion(mut fleet) => {
+            if let Some(status) = &mut fleet.status {
+                reword(&mut status.conditions, understood);
+            }
+            Cow::Owned(Resource::ClusterPackageVersion(fleet))
+        }
+        other @ (Resource::MachineComponent(_)
+        | Resource::Node(_)
+        | Resource::Lease(_)
+        | Resource::CertificateSigningRequest(_)
+        | Resource::Event(_)) => Cow::Owned(other),
     }
 }
 

@@ -19,21 +19,18 @@ use seaworthy_model::id::Kind;
 use seaworthy_model::machine::Installed;
 use seaworthy_model::report::{Blocker, Turn};
 
-use super::Process;
-use super::identity;
 use super::renewal::is_renewal;
-use crate::faults::trigger::{Destination, Point, Side};
-use crate::faults::{OrderFate, RequestFate, SessionFate};
+use super::{Process, build, identity};
 use crate::history::End;
-use crate::plan::Place;
-use crate::scenario::Occasion;
-use crate::world::Catalogue;
-use crate::world::World;
+use crate::vocabulary::{
+    Destination, Occasion, OrderFate, Passage, Place, Point, Reply, RequestFate, SessionFate, Side,
+};
 use crate::world::api_server::KINDS;
 use crate::world::event::Event;
 use crate::world::host::{CGROUP_VERSION, Change, Command, Ended, Install, Operation, Order, Report, Work};
-use crate::world::mail::{Letter, Passage, Reply, Sender};
+use crate::world::mail::{Letter, Sender};
 use crate::world::meeting::Encounter;
+use crate::world::{Catalogue, World};
 
 /// What one `reconcile` with its bookkeeping costs a process.
 const TURN: Duration = Duration::from_millis(1);
@@ -220,7 +217,7 @@ impl World {
         if let Some(contents) = &mut self.contents {
             contents.request(self.queue.now(), process.number, action, &request);
         }
-        process.build.write(&mut request);
+        build::write(process.build, &mut request);
         if action.effect != Effect::ListPods {
             self.pass(&Point::Write { to: Destination::Api, side: Side::Before }, None);
         }
@@ -442,14 +439,14 @@ impl World {
             }
             HostCommand::Apply(operation) => operation,
         };
-        let Process { names, vocabulary, .. } = process;
+        let Process { names, dialect, .. } = process;
         let unknown = |error: UnknownId| error.to_string();
-        let component = vocabulary.component_number(operation.component, &mut self.catalogue, names);
+        let component = dialect.component_number(operation.component, &mut self.catalogue, names);
         let component = component.map_err(unknown)?;
         let change = match &operation.change {
             host::Change::Remove => Change::Remove,
             host::Change::Install(release) => {
-                let version = vocabulary.version_number(release.version, &mut self.catalogue, names);
+                let version = dialect.version_number(release.version, &mut self.catalogue, names);
                 Change::Install(Install {
                     version: version.map_err(unknown)?,
                     release: self.catalogue.release(release.id),
@@ -477,13 +474,13 @@ impl World {
         let process = self.processes.get_mut(process as usize)?.as_mut()?;
         let host = self.hosts.get(host as usize)?;
         let operation = report.map(|report| process.operation_report(report, &self.catalogue));
-        let Process { names, vocabulary, .. } = &mut **process;
+        let Process { names, dialect, .. } = &mut **process;
         let mut components: Vec<InstalledComponent> = host
             .installed()
             .iter()
             .map(|installed| InstalledComponent {
-                component: vocabulary.component(installed.component, &self.catalogue, names),
-                version: vocabulary.version(installed.version, &self.catalogue, names),
+                component: dialect.component(installed.component, &self.catalogue, names),
+                version: dialect.version(installed.version, &self.catalogue, names),
                 release: self.catalogue.release_id(installed.release),
                 drift: installed.drift,
             })
@@ -516,10 +513,10 @@ impl Process {
 
     /// What a host reports of an operation, in the ids of this process.
     fn operation_report(&mut self, report: Report, catalogue: &Catalogue) -> OperationReport {
-        let Self { names, vocabulary, .. } = self;
+        let Self { names, dialect, .. } = self;
         let Operation { id, generation, component, release } = report.operation;
         let release = release.map(|(version, release)| Installed {
-            version: vocabulary.version(version, catalogue, names),
+            version: dialect.version(version, catalogue, names),
             release: catalogue.release_id(release),
         });
         let state = match report.ended {
@@ -529,7 +526,7 @@ impl Process {
             Some(Ended::Succeeded) => OperationState::Succeeded,
             Some(Ended::Failed(kind)) => OperationState::Failed(Cause::new(kind, "the operation failed")),
         };
-        let component = vocabulary.component(component, catalogue, names);
+        let component = dialect.component(component, catalogue, names);
         OperationReport { id, generation, component, release, state }
     }
 }

@@ -3,12 +3,12 @@
 mod build;
 mod clock;
 mod deadlines;
+mod dialect;
 mod driver;
 mod identity;
 mod pause;
 mod renewal;
 mod replacement;
-mod vocabulary;
 mod watch;
 
 pub(super) use identity::node_certificate;
@@ -35,11 +35,11 @@ use crate::oracle::Oracle;
 
 use clock::Clock;
 use deadlines::Deadlines;
-use vocabulary::Vocabulary;
+use dialect::Dialect;
 use watch::Watch;
 
-pub use build::Build;
-pub use clock::Skew;
+use crate::vocabulary::Build;
+
 pub(super) use renewal::is_renewed;
 
 /// An operator process. A crash drops it whole; what it had sent lives on in the mail.
@@ -53,7 +53,7 @@ pub(super) struct Process {
     engine: Engine,
     clock: Clock,
     names: Names,
-    vocabulary: Vocabulary,
+    dialect: Dialect,
     watches: [Watch; KINDS.len()],
     /// By machine, if it pins components: the spec that was delivered last, and what was read from it.
     pinning: BTreeMap<MachineId, (Arc<v1alpha1::MachineSpec>, Parsed<MachineSpec>)>,
@@ -73,7 +73,7 @@ impl Process {
     /// A process that has just started and knows nothing.
     #[must_use]
     pub(super) fn new((number, seat, build): (u32, u32, Build), seed: Seed, clock: Clock) -> Self {
-        let config = build.config(Config { holder: holder(number), ..Config::default() });
+        let config = build::config(build, Config { holder: holder(number), ..Config::default() });
         let engine = Engine::new(config, Seed(seed.0 ^ u64::from(number) << 32));
         Self {
             number,
@@ -82,7 +82,7 @@ impl Process {
             engine,
             clock,
             names: Names::new(),
-            vocabulary: Vocabulary::default(),
+            dialect: Dialect::default(),
             watches: Default::default(),
             pinning: BTreeMap::new(),
             deadlines: Deadlines::default(),

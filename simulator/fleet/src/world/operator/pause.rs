@@ -4,8 +4,8 @@
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::id::Kind;
 
-use super::clock::{Clock, Skew};
-use crate::scenario::Occasion;
+use super::clock::Clock;
+use crate::vocabulary::{Occasion, Skew};
 use crate::world::World;
 use crate::world::event::Event;
 

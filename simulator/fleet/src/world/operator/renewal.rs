@@ -8,7 +8,7 @@ use seaworthy_model::event::Event as Input;
 use seaworthy_model::id::Kind;
 
 use super::Process;
-use crate::faults::RequestFate;
+use crate::vocabulary::RequestFate;
 use crate::world::World;
 use crate::world::api_server::Stored;
 use crate::world::arrival::{Writer, outcome};

@@ -9,7 +9,8 @@ use seaworthy_model::event::Observation;
 use seaworthy_model::report::{Blocker, Turn};
 
 use super::Process;
-use crate::scenario::{Occasion, OperatorUpgrade};
+use crate::scenario::OperatorUpgrade;
+use crate::vocabulary::Occasion;
 use crate::world::World;
 use crate::world::event::Event;
 

@@ -10,14 +10,13 @@ use seaworthy_model::event::Observation;
 use seaworthy_model::id::{CertificateRequestId, Kind, MachineId, VersionId};
 use seaworthy_model::meta::Parsed;
 
-use super::Process;
-use crate::scenario::Occasion;
-use crate::world::World;
+use super::{Process, build};
+use crate::vocabulary::Occasion;
 use crate::world::api_server::{Change, ChangeKind, Cursor, Gone, KINDS, Stored};
 use crate::world::disturbance::Cache;
 use crate::world::event::Event;
 use crate::world::lookahead::WARM_AT_ONCE;
-use crate::world::pki;
+use crate::world::{World, pki};
 
 /// How long the store takes to answer a consistent list of thousands of objects.
 const LIST: Span = Span::millis(20, 150);
@@ -118,7 +117,7 @@ impl Process {
     }
 
     fn read(&mut self, stored: &Stored) -> Result<Option<Observation>, MetadataError> {
-        let object = self.build.read(stored.shown());
+        let object = build::read(self.build, stored.shown());
         match &*object {
             Resource::Machine(machine) => self.read_machine(machine, stored),
             Resource::Node(_) => {

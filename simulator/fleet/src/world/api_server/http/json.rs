@@ -11,8 +11,7 @@ use seaworthy_model::meta::SpecError;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Answer;
-use super::answer;
+use super::{Answer, answer};
 use crate::world::pki;
 
 /// An object as a client sees it.

@@ -157,7 +157,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::world::START;
+    use crate::vocabulary::START;
 
     fn ask(server: &mut ApiServer, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let answer = server.serve(&Call { method, path, content_type: MERGE_PATCH, body }, START);

@@ -6,9 +6,8 @@ use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::meta::SpecError;
 use serde_json::Value;
 
-use super::answer;
 use super::json_patch::{self, Fault};
-use super::{Answer, Place, json};
+use super::{Answer, Place, answer, json};
 use crate::world::api_server::{ApiServer, Preconditions, Refusal, Status, WriteResult};
 
 type Served = Result<Answer, Box<Answer>>;

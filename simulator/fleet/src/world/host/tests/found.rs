@@ -2,6 +2,8 @@
 
 use super::*;
 
+use crate::vocabulary::{FoundState, Step};
+
 /// A host on which somebody else has installed version 1.
 fn found(state: FoundState) -> Host {
     let mut host = host();

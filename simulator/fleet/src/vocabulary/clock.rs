@@ -30,18 +30,18 @@ pub fn readable(length: Duration) -> String {
 pub(super) mod length {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
+    use super::super::Length;
     use super::{START, Timestamp};
-    use crate::scenario::Length;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
-    pub(in crate::world) fn serialize<S: Serializer>(
+    pub(in crate::vocabulary) fn serialize<S: Serializer>(
         at: &Timestamp,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         Length(at.since(START)).serialize(serializer)
     }
 
-    pub(in crate::world) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(in crate::vocabulary) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Timestamp, D::Error> {
         Ok(START + Length::deserialize(deserializer)?.0)
@@ -52,17 +52,17 @@ pub(super) mod length {
 pub(super) mod span {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
+    use super::super::Length;
     use super::Duration;
-    use crate::scenario::Length;
 
-    pub(in crate::world) fn serialize<S: Serializer>(
+    pub(in crate::vocabulary) fn serialize<S: Serializer>(
         length: &Duration,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         Length(*length).serialize(serializer)
     }
 
-    pub(in crate::world) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(in crate::vocabulary) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Duration, D::Error> {
         Ok(Length::deserialize(deserializer)?.0)

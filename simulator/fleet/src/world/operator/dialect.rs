@@ -9,14 +9,14 @@ use crate::world::host::{ComponentNumber, VersionNumber};
 
 /// The ids of a process for the numbers of the world, and back.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Vocabulary {
+pub(super) struct Dialect {
     components: Vec<Option<ComponentId>>,
     versions: Vec<Option<VersionId>>,
     component_numbers: Vec<Option<ComponentNumber>>,
     version_numbers: Vec<Option<VersionNumber>>,
 }
 
-impl Vocabulary {
+impl Dialect {
     /// The id of a component.
     pub(super) fn component(
         &mut self,
@@ -82,24 +82,24 @@ mod tests {
 
     #[test]
     fn it_says_what_the_names_say() {
-        let (mut catalogue, mut names, mut vocabulary) =
-            (Catalogue::default(), Names::new(), Vocabulary::default());
+        let (mut catalogue, mut names, mut dialect) =
+            (Catalogue::default(), Names::new(), Dialect::default());
         let texts = ["web", "agent", "runtime"];
         // The process has met them in another order.
         let ids = texts.map(|text| (text, names.component(text), names.version(text, "1.0.0")));
         for (text, component, version) in ids.into_iter().rev().chain(ids) {
-            let number = vocabulary.component_number(component, &mut catalogue, &names).unwrap();
+            let number = dialect.component_number(component, &mut catalogue, &names).unwrap();
             assert_eq!(catalogue.component_name(number), text);
-            assert_eq!(vocabulary.component(number, &catalogue, &mut names), component);
-            let number = vocabulary.version_number(version, &mut catalogue, &names).unwrap();
+            assert_eq!(dialect.component(number, &catalogue, &mut names), component);
+            let number = dialect.version_number(version, &mut catalogue, &names).unwrap();
             assert_eq!(catalogue.version_name(number), format!("{text}-1.0.0"));
-            assert_eq!(vocabulary.version(number, &catalogue, &mut names), version);
+            assert_eq!(dialect.version(number, &catalogue, &mut names), version);
         }
-        assert!(vocabulary.component_number(ComponentId(9), &mut catalogue, &names).is_err());
+        assert!(dialect.component_number(ComponentId(9), &mut catalogue, &names).is_err());
         // What it meets first in a report is given an id, and announced like any other.
         let drawn = names.take_new().len();
         let number = catalogue.version("proxy-2.0.0");
-        let version = vocabulary.version(number, &catalogue, &mut names);
+        let version = dialect.version(number, &catalogue, &mut names);
         assert_eq!(names.version_object_name(version), Ok("proxy-2.0.0"));
         assert_eq!(names.take_new().len(), 1);
         assert_eq!(drawn, 2 * texts.len());

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Place;
-use crate::scenario::Length;
-use crate::world::Injection;
+use super::{Injection, Length, Place};
 
 /// Something that a fault did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

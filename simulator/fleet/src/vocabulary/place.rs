@@ -225,7 +225,7 @@ impl Place {
     pub fn on_host(mut self, number: u32) -> Self {
         match &mut self {
             Self::Request { object, .. } | Self::Event { object, .. } => {
-                *object = crate::world::machine_name(number)
+                *object = super::machine_name(number)
             }
             Self::Order { host, .. } | Self::Operation { host, .. } => *host = number,
         }

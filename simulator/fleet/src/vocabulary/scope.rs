@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use seaworthy_kernel::{Draws, Share, word};
+use seaworthy_kernel::{Draws, word};
 use serde::Deserialize;
 
-use crate::scenario::{Fleet, Portion};
+use super::{Fleet, Portion};
 
 /// A part of the fleet. What is left out does not restrict it; an empty scope is the whole fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -58,31 +58,6 @@ impl schemars::JsonSchema for RackName {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({"type": "string", "pattern": "^[0-9]+/[0-9]+$"})
-    }
-}
-
-impl Fleet {
-    /// The zone of a host: neighbours are in different zones.
-    #[must_use]
-    pub const fn zone_of(&self, host: u32) -> u32 {
-        if self.zones == 0 { 0 } else { host % self.zones }
-    }
-
-    /// The rack of a host within its zone.
-    #[must_use]
-    pub const fn rack_of(&self, host: u32) -> u32 {
-        if self.zones == 0 || self.racks_per_zone == 0 { 0 } else { host / self.zones % self.racks_per_zone }
-    }
-
-    /// The pool of a host; `None` when its share of the fleet belongs to no pool.
-    #[must_use]
-    pub fn pool_of(&self, host: u32, draws: &Draws) -> Option<&str> {
-        let place = u32::try_from(draws.below(word("pool"), u64::from(host), 0, u64::from(Share::ALL.0)));
-        let mut before = 0;
-        self.pools.iter().find_map(|pool| {
-            before += pool.share.0.0;
-            place.is_ok_and(|place| place < before).then_some(pool.name.as_str())
-        })
     }
 }
 

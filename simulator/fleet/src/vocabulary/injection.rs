@@ -8,8 +8,7 @@ use seaworthy_model::node::Health;
 use seaworthy_model::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::operator::Skew;
-use super::{clock, readable, since_start};
+use super::{Skew, clock, readable, since_start};
 
 /// What faults do to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,16 @@
+//! What a fault does to the world at a time of its own.
+
+use seaworthy_kernel::Timestamp;
+
+use super::Injection;
+
+/// Something that a fault does at a time of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub injection: Injection,
+    /// When it is taken back, and by what.
+    pub end: Option<(Timestamp, Injection)>,
+}

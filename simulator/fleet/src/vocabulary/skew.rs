@@ -1,0 +1,38 @@
+//! How the clock of an operator process may be wrong.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::clock::span;
+use super::readable;
+
+/// How a clock differs from the time of the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Skew {
+    /// It shows so much more.
+    #[serde(with = "span")]
+    pub ahead: Duration,
+    /// It shows so much less.
+    #[serde(with = "span")]
+    pub behind: Duration,
+    /// It gains so many millionths.
+    pub fast: u32,
+    /// It loses so many millionths, fewer than a million.
+    pub slow: u32,
+}
+
+impl fmt::Display for Skew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lengths = [(self.ahead, "ahead"), (self.behind, "behind")];
+        let lengths = lengths.into_iter().filter(|(length, _)| !length.is_zero());
+        let rates = [(self.fast, "fast"), (self.slow, "slow")].into_iter().filter(|(rate, _)| *rate > 0);
+        let mut parts: Vec<String> =
+            lengths.map(|(length, word)| format!("{} {word}", readable(length))).collect();
+        parts.extend(rates.map(|(rate, word)| format!("{}.{:04}% {word}", rate / 10_000, rate % 10_000)));
+        f.write_str(if parts.is_empty() { "right" } else { "wrong: " })?;
+        f.write_str(&parts.join(", "))
+    }
+}
