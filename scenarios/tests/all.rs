@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use seaworthy_fleet::world::World;
-use seaworthy_fleet::{Options, Scenario, Summary, attempt_with_twin, run};
+use seaworthy_fleet::{Options, Scenario, Summary, attempt_with_twin, begin, run};
 use seaworthy_kernel::Seed;
 
 fn folder(name: &str) -> PathBuf {
@@ -63,7 +62,7 @@ fn hold(name: &str) {
                 scenario.name, allowance.invariant
             );
         }
-        let mut again = World::new(Arc::clone(&scenario), Options::default());
+        let mut again = begin(Arc::clone(&scenario), Options::default());
         let attempt = attempt_with_twin(&mut again);
         assert_eq!(attempt.failure, None, "{}: compared with its fault-free twin", scenario.name);
         assert_eq!(Some(&summary), attempt.summary.as_ref(), "{} does not repeat itself", scenario.name);

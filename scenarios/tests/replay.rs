@@ -5,9 +5,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use seaworthy_fleet::plan::{Document, Ledger};
-use seaworthy_fleet::world::World;
-use seaworthy_fleet::{Options, ResolvedPlan, conclude};
+use seaworthy_fleet::plan::Document;
+use seaworthy_fleet::{Options, ResolvedPlan, begin_noted, conclude};
 use seaworthy_kernel::Seed;
 
 fn plans_replay(folder: &str) {
@@ -21,9 +20,8 @@ fn plans_replay(folder: &str) {
         let file = path.display().to_string();
         let document = Document::read(&file, &std::fs::read_to_string(&path).unwrap()).unwrap();
         let scenario = Arc::new(document.scenario(&file).unwrap());
-        let ledger = Ledger::recording(&scenario);
         let seed = Seed(scenario.seed);
-        let mut world = World::with_ledger(scenario, Options::seeded(Some(seed)), Some(ledger));
+        let mut world = begin_noted(scenario, Options::seeded(Some(seed)));
         let summary = conclude(&mut world, &mut |_| {});
         let strikes = world.ledger().unwrap().strikes().to_vec();
         let plan = ResolvedPlan { scenario: document, seed, strikes };

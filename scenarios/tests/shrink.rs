@@ -6,10 +6,9 @@ mod mutated_copy;
 use std::path::Path;
 use std::sync::Arc;
 
-use seaworthy_fleet::plan::{Document, Ledger};
+use seaworthy_fleet::plan::Document;
 use seaworthy_fleet::shrink::shrink;
-use seaworthy_fleet::world::World;
-use seaworthy_fleet::{Options, ResolvedPlan, attempt};
+use seaworthy_fleet::{Options, ResolvedPlan, attempt, begin_noted};
 use seaworthy_kernel::Seed;
 use seaworthy_mutants::with;
 
@@ -26,8 +25,7 @@ fn shrink_a_storm() {
     let mut document = Document::read("storm.yaml", &std::fs::read_to_string(file).unwrap()).unwrap();
     document.set_machines(1_000);
     let scenario = Arc::new(document.scenario("storm.yaml").unwrap());
-    let ledger = Ledger::recording(&scenario);
-    let mut world = World::with_ledger(scenario, Options::seeded(Some(Seed(1))), Some(ledger));
+    let mut world = begin_noted(scenario, Options::seeded(Some(Seed(1))));
     let failure = with(BROKEN, || attempt(&mut world)).failure.unwrap();
     assert_eq!(failure.invariant, "budget");
     let strikes = world.ledger().unwrap().strikes().to_vec();

@@ -10,34 +10,36 @@
 //! ```
 //!
 //! One event queue, no thread, no clock: a run is a function of scenario and seed.
+//!
+//! | folder, from bottom to top | what |
+//! |---|---|
+//! | `vocabulary` | the words that all others share: plain data, and nothing that acts |
+//! | `faults`, `workloads` | what goes wrong and who else acts, as data with hooks; they know no world |
+//! | `scenario` | the format of scenario files |
+//! | `world` | API server, hosts, operators, people. It tells an observer what happens, and knows none |
+//! | `observers` | those who look on: oracle, history, tally, record. They change nothing |
+//! | `run` | puts them together: runs, twins, swarms, plans, explanations |
+//!
+//! None imports from one above it; `tidy` checks that (`core/check/tests/tidy/storeys.rs`).
 
 pub mod faults;
-pub mod history;
-pub mod oracle;
-pub mod plan;
+pub mod observers;
+pub mod run;
 pub mod scenario;
-pub mod shrink;
-pub mod swarm;
 pub mod vocabulary;
 pub mod workloads;
 pub mod world;
 
-pub mod enumeration;
-pub mod explanation;
-
-mod attempt;
-mod contents;
-mod fingerprint;
 mod options;
-mod run;
-mod tally;
-mod twin;
 
-pub use attempt::{Attempt, Failure, attempt, attempt_recorded};
-pub use contents::Contents;
-pub use fingerprint::{Difference, Fingerprint, differences, logged};
+pub use observers::contents::Contents;
+pub use observers::{history, oracle};
 pub use options::{Heartbeats, Options};
-pub use plan::ResolvedPlan;
-pub use run::{Breach, Budget, Progress, Summary, conclude, conclude_recorded, run, run_recorded};
+pub use run::attempt::{Attempt, Failure, attempt, attempt_recorded};
+pub use run::beginning::{begin, begin_noted};
+pub use run::course::{Breach, Budget, Progress, Summary, conclude, conclude_recorded, run, run_recorded};
+pub use run::fingerprint::{Difference, Fingerprint, differences, logged};
+pub use run::plan::ResolvedPlan;
+pub use run::twin::{attempt_with_twin, compare_with_twin};
+pub use run::{enumeration, explanation, plan, shrink, swarm};
 pub use scenario::{Scenario, ScenarioError};
-pub use twin::{attempt_with_twin, compare_with_twin};

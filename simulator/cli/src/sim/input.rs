@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use seaworthy_fleet::plan::Document;
 use seaworthy_fleet::world::World;
-use seaworthy_fleet::{Options, ResolvedPlan, Scenario};
+use seaworthy_fleet::{Options, ResolvedPlan, Scenario, begin};
 use seaworthy_kernel::Seed;
 
 use super::arguments::Variation;
@@ -103,7 +103,7 @@ pub(super) fn world(path: &Path, variation: Variation) -> Result<World, String> 
         return plan.world(&file, Options::default()).map_err(|error| error.to_string());
     }
     let scenario = scenario(path, variation)?;
-    Ok(World::new(Arc::new(scenario), Options::seeded(variation.seed.map(Seed))))
+    Ok(begin(Arc::new(scenario), Options::seeded(variation.seed.map(Seed))))
 }
 
 /// Writes a plan.

@@ -25,9 +25,10 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use seaworthy_fleet::history::History;
-use seaworthy_fleet::plan::Ledger;
 use seaworthy_fleet::world::World;
-use seaworthy_fleet::{Options, ResolvedPlan, Summary, compare_with_twin, conclude, conclude_recorded};
+use seaworthy_fleet::{
+    Options, ResolvedPlan, Summary, begin, begin_noted, compare_with_twin, conclude, conclude_recorded,
+};
 use seaworthy_kernel::Seed;
 
 use arguments::{Printing, Variation};
@@ -87,9 +88,11 @@ pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
     let options = options(arguments);
     let mut line = ProgressLine::new(&scenario);
     let started = Instant::now();
-    let ledger = arguments.plan.as_ref().map(|_| Ledger::recording(&scenario));
     // The process ends soon. Freeing a large fleet piece by piece takes longer than the exit.
-    let mut world = ManuallyDrop::new(World::with_ledger(Arc::clone(&scenario), options, ledger));
+    let mut world = ManuallyDrop::new(match &arguments.plan {
+        Some(_) => begin_noted(Arc::clone(&scenario), options),
+        None => begin(Arc::clone(&scenario), options),
+    });
     let mut progress = |progress: &seaworthy_fleet::Progress| line.show(progress);
     let pictures = arguments.report.is_some() || arguments.trace.is_some();
     let (summary, history) = if pictures {

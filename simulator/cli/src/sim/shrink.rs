@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use seaworthy_fleet::explanation::Chronicle;
-use seaworthy_fleet::plan::Ledger;
 use seaworthy_fleet::shrink::{Shrunk, failure, shrink as make_smaller};
-use seaworthy_fleet::world::World;
-use seaworthy_fleet::{Options, ResolvedPlan, attempt};
+use seaworthy_fleet::{Options, ResolvedPlan, attempt, begin_noted};
 use seaworthy_kernel::Seed;
 
 use super::arguments::Variation;
@@ -106,8 +104,7 @@ fn read(arguments: &ShrinkArguments) -> Result<ResolvedPlan, String> {
     }
     let (file, document) = input::varied(&arguments.file, variation)?;
     let scenario = Arc::new(document.scenario(&file).map_err(|error| error.to_string())?);
-    let ledger = Ledger::recording(&scenario);
-    let mut world = World::with_ledger(scenario, Options::seeded(variation.seed.map(Seed)), Some(ledger));
+    let mut world = begin_noted(scenario, Options::seeded(variation.seed.map(Seed)));
     let _ = attempt(&mut world);
     let strikes = world.ledger().map(|ledger| ledger.strikes().to_vec()).unwrap_or_default();
     Ok(ResolvedPlan { scenario: document, seed: world.seed(), strikes })

@@ -61,6 +61,7 @@ pub mod throttle;
 pub mod time_travel;
 pub mod unobserved;
 
+mod ledger;
 mod plan;
 mod rule;
 pub mod trigger;
@@ -68,6 +69,8 @@ pub mod trigger;
 use seaworthy_kernel::Share;
 use serde::Deserialize;
 
+pub use ledger::Ledger;
+pub(crate) use ledger::VisitNote;
 pub use plan::{Chance, Moment, Plan, When};
 pub use rule::Rule;
 pub(crate) use rule::Rules;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use seaworthy_kernel::{Draws, Share, Span, Timestamp, word};
 use serde::Deserialize;
 
-use crate::plan::Ledger;
+use super::Ledger;
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, START, Scheduled, Scope, Window};
 
 /// When a fault strikes: at simple times, or once at a time that is drawn from a window.

@@ -99,6 +99,8 @@ struct Armed {
     rule: Rule,
     progress: Progress,
     state: State,
+    /// How often it has struck.
+    strikes: u64,
 }
 
 /// Whether a fault may strike.
@@ -124,7 +126,7 @@ impl Rules {
         let loses_events = rules.iter().any(|(_, rule)| rule.fault.model().loses_events());
         let armed = |(key, rule): (u64, Rule)| {
             let state = if rule.when.is_some() && !dictated { State::Waits } else { State::Free };
-            Armed { key, rule, progress: Progress::default(), state }
+            Armed { key, rule, progress: Progress::default(), state, strikes: 0 }
         };
         Self { rules: rules.into_iter().map(armed).collect(), waits, loses_events }
     }
@@ -178,14 +180,24 @@ impl Rules {
         planned
     }
 
-    /// Gives every fault that may strike its chance. In `strikes` is counted how often each does.
+    /// Counts a strike of a fault at a time of its own.
+    pub(crate) fn count_strike(&mut self, index: usize) {
+        self.rules[index].strikes += 1;
+    }
+
+    /// How often each has struck.
+    pub(crate) fn strikes(&self) -> impl Iterator<Item = u64> {
+        self.rules.iter().map(|armed| armed.strikes)
+    }
+
+    /// Gives every fault that may strike its chance. The answer says which have struck.
     pub(crate) fn strike(
         &mut self,
         chance: &Chance<'_>,
-        strikes: &mut [u64],
         mut ask: impl FnMut(&dyn Model, &Chance<'_>),
-    ) {
-        for (index, (armed, strikes)) in self.rules.iter_mut().zip(strikes).enumerate() {
+    ) -> Vec<usize> {
+        let mut all = Vec::new();
+        for (index, armed) in self.rules.iter_mut().enumerate() {
             let is_due = !chance.is_renewal || armed.state == State::Free;
             if !is_due || !armed.state.may_strike(chance.now) {
                 continue;
@@ -195,11 +207,16 @@ impl Rules {
             }
             let struck = Cell::new(0);
             ask(armed.rule.fault.model(), &Chance { key: armed.key, struck: &struck, ..*chance });
-            *strikes += struck.get();
-            if struck.get() > 0 && armed.state == State::Once {
+            if struck.get() == 0 {
+                continue;
+            }
+            armed.strikes += struck.get();
+            all.push(index);
+            if armed.state == State::Once {
                 armed.state = State::Spent;
             }
         }
+        all
     }
 }
 

@@ -30,8 +30,8 @@ pub fn readable(length: Duration) -> String {
 pub(super) mod length {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
-    use super::super::Length;
     use super::{START, Timestamp};
+    use crate::vocabulary::Length;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
     pub(in crate::vocabulary) fn serialize<S: Serializer>(
@@ -52,8 +52,8 @@ pub(super) mod length {
 pub(super) mod span {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
-    use super::super::Length;
     use super::Duration;
+    use crate::vocabulary::Length;
 
     pub(in crate::vocabulary) fn serialize<S: Serializer>(
         length: &Duration,

@@ -1,30 +1,67 @@
 //! What somebody who acts on the fleet can do: what `kubectl` can, with no right to more.
 
 use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
-use seaworthy_kernel::word;
+use seaworthy_kernel::{Draws, word};
 
-use crate::vocabulary::{Occasion, Relabel, Scope};
-use crate::world::World;
+use crate::vocabulary::{Fleet, Occasion, Relabel, Scope};
 
 use crate::vocabulary::Guise;
+
+/// What somebody outside can do to a world, and see of it.
+pub(crate) trait Reach: std::fmt::Debug {
+    /// The draws of the run.
+    fn draws(&self) -> &Draws;
+    /// The shape of the fleet.
+    fn fleet(&self) -> &Fleet;
+    /// Whether a Machine is there, being deleted or not.
+    fn has_machine(&self, number: u32) -> bool;
+    /// Whether a Machine is there and is to stay.
+    fn is_machine_wanted(&self, number: u32) -> bool;
+    /// Deletes a Machine. True if that changed anything.
+    fn delete_machine(&mut self, number: u32) -> bool;
+    /// Creates a Machine as it was at the beginning. True if its name was free.
+    fn join_machine(&mut self, number: u32) -> bool;
+    /// Edits the spec of a Machine. True if that changed it.
+    fn edit_machine(&mut self, number: u32, change: &mut dyn FnMut(&mut MachineSpec)) -> bool;
+    /// Gives a Machine the spec that it had at the beginning. True if that changed it.
+    fn restore_machine(&mut self, number: u32) -> bool;
+    /// Cordons a Node, or lifts that.
+    fn people_cordon(&mut self, number: u32, unschedulable: bool);
+    /// Whether people have cordoned a Node.
+    fn is_cordoned_by_people(&self, number: u32) -> bool;
+    /// Labels and taints a Node, or takes that away.
+    fn people_relabel(&mut self, number: u32, change: &Relabel);
+    /// Whether a Node has this label, and no operator has put it there.
+    fn is_others_label(&self, number: u32, key: &str, value: &str) -> bool;
+    /// Whether a Node has this taint, and no operator has put it there.
+    fn is_others_taint(&self, number: u32, key: &str, value: &str) -> bool;
+    /// Edits the fleet's defaults. True if that changed them.
+    fn edit_defaults(&mut self, change: &mut dyn FnMut(&mut ClusterPackageVersionSpec)) -> bool;
+    /// Applies again what people applied last, but the machines. True if that changed anything.
+    fn apply_again(&mut self) -> bool;
+    /// Asks for a certificate of the node of this machine, in some guise.
+    fn impersonate(&mut self, guise: Guise, number: u32, draw: u64);
+    /// Something that is counted happened once more.
+    fn note_occasion(&mut self, occasion: Occasion);
+}
 
 /// The world in the hands of somebody, at one of the times at which they act.
 #[derive(Debug)]
 pub struct Hands<'a> {
-    world: &'a mut World,
+    world: &'a mut dyn Reach,
     key: u64,
     occurrence: u64,
 }
 
 impl<'a> Hands<'a> {
-    pub(crate) const fn new(world: &'a mut World, key: u64, occurrence: u64) -> Self {
+    pub(crate) fn new(world: &'a mut dyn Reach, key: u64, occurrence: u64) -> Self {
         Self { world, key, occurrence }
     }
 
     /// A number below `bound`. `what` tells several draws at one time apart.
     #[must_use]
     pub fn below(&self, what: &str, bound: usize) -> usize {
-        let drawn = self.world.draws.below(self.key ^ word(what), self.occurrence, 0, bound as u64);
+        let drawn = self.world.draws().below(self.key ^ word(what), self.occurrence, 0, bound as u64);
         usize::try_from(drawn).unwrap_or_default()
     }
 
@@ -37,42 +74,47 @@ impl<'a> Hands<'a> {
     /// The machines of a part of the fleet, by number; of the whole when it is left out.
     #[must_use]
     pub fn machines(&self, scope: Option<&Scope>) -> Vec<u32> {
-        let fleet = &self.world.scenario.fleet;
+        let fleet = self.world.fleet();
         scope.map_or_else(
             || (0..fleet.machines).collect(),
-            |scope| scope.hosts(fleet, &self.world.draws, self.key, None),
+            |scope| scope.hosts(fleet, self.world.draws(), self.key, None),
         )
     }
 
     /// Whether a Machine is there, being deleted or not.
     #[must_use]
     pub fn exists(&self, number: u32) -> bool {
-        self.world.machine_stored(number).is_some()
+        self.world.has_machine(number)
     }
 
     /// Whether a Machine is there and is to stay.
     #[must_use]
     pub fn is_wanted(&self, number: u32) -> bool {
-        self.world.machine_stored(number).is_some_and(|machine| !machine.is_terminating())
+        self.world.is_machine_wanted(number)
     }
 
     /// Deletes a Machine.
     pub fn delete(&mut self, number: u32) {
         if self.world.delete_machine(number) {
-            self.world.tally.note(Occasion::MachineLeft);
+            self.world.note_occasion(Occasion::MachineLeft);
         }
     }
 
     /// Creates a Machine as it was at the beginning, if its name is free: another incarnation, with another uid.
     pub fn join(&mut self, number: u32) {
         if self.world.join_machine(number) {
-            self.world.tally.note(Occasion::MachineJoined);
+            self.world.note_occasion(Occasion::MachineJoined);
         }
     }
 
     /// Edits the spec of a Machine. True if that changed it.
     pub fn edit(&mut self, number: u32, change: impl FnOnce(&mut MachineSpec)) -> bool {
-        self.world.edit_machine(number, change)
+        let mut change = Some(change);
+        self.world.edit_machine(number, &mut |spec| {
+            if let Some(change) = change.take() {
+                change(spec);
+            }
+        })
     }
 
     /// Gives a Machine the spec that it had at the beginning. True if that changed it.
@@ -88,7 +130,7 @@ impl<'a> Hands<'a> {
     /// Whether people have cordoned a Node.
     #[must_use]
     pub fn is_cordoned_by_people(&self, number: u32) -> bool {
-        self.world.oracle.is_cordoned_by_people(number)
+        self.world.is_cordoned_by_people(number)
     }
 
     /// Labels and taints a Node, or takes that away, if it has to be done.
@@ -110,7 +152,12 @@ impl<'a> Hands<'a> {
 
     /// Edits the fleet's defaults. True if that changed them.
     pub fn edit_defaults(&mut self, change: impl FnOnce(&mut ClusterPackageVersionSpec)) -> bool {
-        self.world.edit_defaults(change)
+        let mut change = Some(change);
+        self.world.edit_defaults(&mut |spec| {
+            if let Some(change) = change.take() {
+                change(spec);
+            }
+        })
     }
 
     /// Applies again what people applied last, but the machines. True if that changed anything.
@@ -120,12 +167,12 @@ impl<'a> Hands<'a> {
 
     /// Asks for a certificate of the node of this machine, in some guise.
     pub fn impersonate(&mut self, guise: Guise, number: u32) {
-        let draw = self.world.draws.bits(self.key ^ word("impostor"), self.occurrence, 0);
+        let draw = self.world.draws().bits(self.key ^ word("impostor"), self.occurrence, 0);
         self.world.impersonate(guise, number, draw);
     }
 
     /// Something happened once more.
     pub fn note(&mut self, occasion: Occasion) {
-        self.world.tally.note(occasion);
+        self.world.note_occasion(occasion);
     }
 }

@@ -15,6 +15,7 @@ pub mod publisher;
 use serde::Deserialize;
 
 pub use hands::Hands;
+pub(crate) use hands::Reach;
 
 use crate::vocabulary::{Fleet, Range, Window};
 

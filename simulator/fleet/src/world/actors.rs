@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use seaworthy_api::object::Resource;
 use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
-use seaworthy_kernel::{Priority, word};
+use seaworthy_kernel::{Draws, Priority, word};
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 
 use super::World;
 use super::api_server::{Preconditions, Stored, WriteResult};
-use super::arrival::Writer;
 use super::event::Event;
-use crate::vocabulary::{START, machine_name};
-use crate::workloads::Hands;
+use super::happening::Happening;
+use super::writer::Writer;
+use crate::vocabulary::{Fleet, Guise, Occasion, Relabel, START, machine_name};
+use crate::workloads::{Hands, Reach};
 
 /// The occurrence of the last act: it becomes quiet.
 const FINISH: u32 = u32::MAX;
@@ -57,15 +58,41 @@ impl World {
         self.api.get(Kind::Machine, &machine_name(number)).map(AsRef::as_ref)
     }
 
-    pub(crate) fn delete_machine(&mut self, number: u32) -> bool {
+    /// What follows from a write. One that is refused, because somebody else was faster, is no matter.
+    fn acted(&mut self, written: WriteResult) -> bool {
+        written.is_ok_and(|written| {
+            self.committed(&written, Writer::Other);
+            written.committed
+        })
+    }
+}
+
+impl Reach for World {
+    fn draws(&self) -> &Draws {
+        &self.draws
+    }
+
+    fn fleet(&self) -> &Fleet {
+        &self.scenario.fleet
+    }
+
+    fn has_machine(&self, number: u32) -> bool {
+        self.machine_stored(number).is_some()
+    }
+
+    fn is_machine_wanted(&self, number: u32) -> bool {
+        self.machine_stored(number).is_some_and(|machine| !machine.is_terminating())
+    }
+
+    fn delete_machine(&mut self, number: u32) -> bool {
         let (name, now) = (machine_name(number), self.now());
         let written = self.api.delete((Kind::Machine, &name), Preconditions::default(), now);
         self.acted(written)
     }
 
-    pub(crate) fn join_machine(&mut self, number: u32) -> bool {
+    fn join_machine(&mut self, number: u32) -> bool {
         let is_taken = self.machine_stored(number).is_some_and(Stored::is_terminating);
-        self.oracle.joins(number, is_taken);
+        self.happened(&Happening::Joins(number, is_taken));
         if self.machine_stored(number).is_some() {
             return false;
         }
@@ -74,7 +101,7 @@ impl World {
         self.acted(written)
     }
 
-    pub(crate) fn edit_machine(&mut self, number: u32, change: impl FnOnce(&mut MachineSpec)) -> bool {
+    fn edit_machine(&mut self, number: u32, change: &mut dyn FnMut(&mut MachineSpec)) -> bool {
         let (name, now) = (machine_name(number), self.now());
         let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
             if let Resource::Machine(machine) = object {
@@ -84,16 +111,36 @@ impl World {
         self.acted(written)
     }
 
-    pub(crate) fn restore_machine(&mut self, number: u32) -> bool {
+    fn restore_machine(&mut self, number: u32) -> bool {
         let Resource::Machine(machine) = self.machine(number) else { return false };
         let present = self.machine_stored(number).and_then(Stored::machine_spec);
         if present.is_none_or(|present| **present == *machine.spec) {
             return false;
         }
-        self.edit_machine(number, |spec| spec.clone_from(&machine.spec))
+        self.edit_machine(number, &mut |spec| spec.clone_from(&machine.spec))
     }
 
-    pub(crate) fn edit_defaults(&mut self, change: impl FnOnce(&mut ClusterPackageVersionSpec)) -> bool {
+    fn people_cordon(&mut self, number: u32, unschedulable: bool) {
+        Self::people_cordon(self, number, unschedulable);
+    }
+
+    fn is_cordoned_by_people(&self, number: u32) -> bool {
+        Self::is_cordoned_by_people(self, number)
+    }
+
+    fn people_relabel(&mut self, number: u32, change: &Relabel) {
+        Self::people_relabel(self, number, change);
+    }
+
+    fn is_others_label(&self, number: u32, key: &str, value: &str) -> bool {
+        Self::is_others_label(self, number, key, value)
+    }
+
+    fn is_others_taint(&self, number: u32, key: &str, value: &str) -> bool {
+        Self::is_others_taint(self, number, key, value)
+    }
+
+    fn edit_defaults(&mut self, change: &mut dyn FnMut(&mut ClusterPackageVersionSpec)) -> bool {
         let object = (Kind::ClusterPackageVersion, SINGLETON);
         let now = self.now();
         let written = self.api.update(object, Preconditions::default(), now, |object| {
@@ -104,8 +151,7 @@ impl World {
         self.acted(written)
     }
 
-    /// Applies again what people applied last, except to objects that they deleted since.
-    pub(crate) fn apply_again(&mut self) -> bool {
+    fn apply_again(&mut self) -> bool {
         let before = self.api.revision();
         for object in self.applied.clone().into_values() {
             self.apply(Resource::clone(&object));
@@ -113,11 +159,11 @@ impl World {
         self.api.revision() > before
     }
 
-    /// What follows from a write. One that is refused, because somebody else was faster, is no matter.
-    fn acted(&mut self, written: WriteResult) -> bool {
-        written.is_ok_and(|written| {
-            self.committed(&written, Writer::Other);
-            written.committed
-        })
+    fn impersonate(&mut self, guise: Guise, number: u32, draw: u64) {
+        Self::impersonate(self, guise, number, draw);
+    }
+
+    fn note_occasion(&mut self, occasion: Occasion) {
+        Self::note_occasion(self, occasion);
     }
 }

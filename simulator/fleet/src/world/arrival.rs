@@ -10,19 +10,11 @@ use seaworthy_model::id::Kind;
 
 use super::World;
 use super::api_server::{Preconditions, Refusal, WriteResult, Written};
+use super::happening::{Commit, Happening};
 use super::host::{Answer, Command, Order};
 use super::mail::{Letter, Sender};
-use super::operator::is_renewed;
+use super::writer::Writer;
 use crate::vocabulary::{Destination, Occasion, Point, Reply, Side};
-
-/// Who writes to the API server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Writer {
-    /// An operator process.
-    Operator,
-    /// People, kubelets, other programs.
-    Other,
-}
 
 /// The way back from the API server or a host.
 const WAY_BACK: Span = Span::millis(1, 10);
@@ -79,9 +71,9 @@ impl World {
 
     fn reply(&mut self, sender: Sender, reply: Reply, result: WriteResult) {
         if let Ok(written) = &result {
-            self.oracle.operator_wrote(written, self.queue.now());
+            self.happened(&Happening::OperatorWrote(written));
             self.committed(written, Writer::Operator);
-            if !is_renewed(&written.object) {
+            if !written.object.is_renewed_lease() {
                 self.pass(&Point::Write { to: Destination::Api, side: Side::After }, None);
             }
         }
@@ -95,19 +87,19 @@ impl World {
                 self.answer(sender, delay, outcome);
             }
             Reply::Late(by) => {
-                self.tally.note(Occasion::ReplyLate);
+                self.note_occasion(Occasion::ReplyLate);
                 let delay = self.way_back(sender);
                 self.answer(sender, delay + by, outcome);
             }
-            Reply::Unwanted => self.tally.note(Occasion::RequestRepeated),
-            Reply::Lost => self.tally.note(Occasion::ReplyLost),
+            Reply::Unwanted => self.note_occasion(Occasion::RequestRepeated),
+            Reply::Lost => self.note_occasion(Occasion::ReplyLost),
             Reply::SenderCrashes => self.crash_sender(sender),
         }
     }
 
     fn crash_sender(&mut self, sender: Sender) {
         if let Some(process) = self.take_process(sender.process) {
-            self.tally.note(Occasion::OperatorCrashed);
+            self.note_occasion(Occasion::OperatorCrashed);
             self.end_process(&process, true);
         }
     }
@@ -124,35 +116,25 @@ impl World {
             object.metadata_mut().labels.insert("example.com/seen".into(), label);
         });
         if let Ok(written) = result {
-            self.tally.note(Occasion::WriteRaced);
+            self.note_occasion(Occasion::WriteRaced);
             self.committed(&written, Writer::Other);
         }
     }
 
-    /// What follows a write: the trace, the oracle, the watches.
+    /// What follows a write: the trace, those who look on, the watches.
     pub(super) fn committed(&mut self, written: &Written, writer: Writer) {
         if !written.committed {
             return;
         }
-        let now = self.queue.now();
         let kind = written.object.kind();
-        let renews = writer == Writer::Operator && is_renewed(&written.object);
-        if writer == Writer::Operator {
-            self.tally.api_writes += 1;
-            self.tally.lease_renewals += u64::from(renews);
-            self.tally.machine_writes += u64::from(kind == Kind::Machine);
-        }
+        let renews = writer == Writer::Operator && written.object.is_renewed_lease();
         if !renews {
             self.note_commit(written, writer);
         }
-        self.oracle.committed(written, &self.hosts, now);
-        self.oracle.users_written(written, &self.api);
+        let by_operator = writer == Writer::Operator;
+        self.happened(&Happening::Committed(Commit { written, by_operator, renews }));
         if kind == Kind::Node {
-            self.node_written(written, writer, now);
-        }
-        if kind == Kind::MachineComponent && written.removed && writer == Writer::Operator {
-            let number = self.catalogue.find_version(written.object.name());
-            self.oracle.version_gone(&written.object, &self.api, (&self.hosts, number), now);
+            self.node_written(written, writer);
         }
         self.notify(kind);
         if kind == Kind::CertificateSigningRequest {
@@ -165,17 +147,11 @@ impl World {
 
     /// Notes a write that is no renewal of the Lease.
     fn note_commit(&mut self, written: &Written, writer: Writer) {
-        let (now, kind, name) = (self.queue.now(), written.object.kind(), written.object.name());
+        let (now, name) = (self.queue.now(), written.object.name());
         let words = [word("commit"), self.api.revision(), word(name), u64::from(written.removed)];
         self.trace.record(&words);
-        if let Some(record) = &mut self.record {
-            record.note_change(now, kind, name);
-        }
         if writer == Writer::Operator {
             self.last_write = now;
-            if kind == Kind::Lease && written.before.is_some() && !written.removed {
-                self.tally.note(Occasion::LeaderChanged);
-            }
         }
     }
 
@@ -183,21 +159,22 @@ impl World {
     fn receive(&mut self, sender: Sender, number: u32, order: &Order, (sent, repeated): (Timestamp, bool)) {
         let now = self.queue.now();
         if now.since(sent) > LATE {
-            self.tally.note(Occasion::OrderLate);
+            self.note_occasion(Occasion::OrderLate);
         }
         if !self.hosts[number as usize].is_reachable() {
             return self.answer_unreachable(sender, repeated);
         }
         if self.hosts[number as usize].is_shut() && !self.gets_in(sender, &order.command) {
-            self.tally.note(Occasion::HostShut);
+            self.note_occasion(Occasion::HostShut);
             return self.answer_unreachable(sender, repeated);
         }
-        self.judge_takeover(number, &order.command);
+        self.happened(&Happening::OrderArrives(number, &order.command));
         let session = self.mail.post(Letter::Session { sender });
         let setting = setting!(self, number);
         let answer = self.hosts[number as usize].receive(order, session, &setting);
         if !matches!(answer, Answer::Begun(_)) {
-            self.oracle.heard(number, self.hosts[number as usize].epoch());
+            let epoch = self.hosts[number as usize].epoch();
+            self.happened(&Happening::Heard(number, epoch));
         }
         if matches!(order.command, Command::RequestCertificate(_) | Command::InstallCertificate(_)) {
             self.identity_ordered(number, &order.command, &answer);
@@ -244,9 +221,9 @@ impl World {
 
     fn note_refusal(&mut self, kind: CauseKind) {
         if kind == CauseKind::FenceRefused {
-            self.tally.note(Occasion::FenceRefused);
+            self.note_occasion(Occasion::FenceRefused);
         } else if kind == CauseKind::OwnedByAnother {
-            self.tally.note(Occasion::OwnerRefused);
+            self.note_occasion(Occasion::OwnerRefused);
         }
     }
 }

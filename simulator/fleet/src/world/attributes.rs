@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use seaworthy_api::object::{Node, Resource, Taint};
-use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 
 use super::World;
 use super::api_server::{Preconditions, Written};
-use super::arrival::Writer;
+use super::happening::Happening;
+use super::writer::Writer;
 use crate::vocabulary::{Occasion, Relabel, machine_name};
 
 /// The effect of the taints of people.
@@ -32,7 +32,7 @@ impl World {
         });
         let Ok(written) = written else { return };
         if written.committed {
-            self.tally.note(Occasion::NodeRelabelled);
+            self.note_occasion(Occasion::NodeRelabelled);
             self.committed(&written, Writer::Other);
         }
     }
@@ -41,7 +41,7 @@ impl World {
     pub(crate) fn is_others_label(&self, number: u32, key: &str, value: &str) -> bool {
         let node = self.node_of(number);
         node.is_some_and(|node| node.metadata.labels.get(key).is_some_and(|it| it == value))
-            && !self.oracle.is_operators(number, &format!("label {key}"))
+            && !self.marks.is_put(number, &format!("label {key}"))
     }
 
     /// Whether a Node has this taint, and it is not an operator's.
@@ -49,21 +49,21 @@ impl World {
         let node = self.node_of(number);
         let is_it = |taint: &Taint| taint.key == key && taint.value == value && taint.effect == EFFECT;
         node.is_some_and(|node| node.spec.taints.iter().any(is_it))
-            && !self.oracle.is_operators(number, &format!("taint {key}:{EFFECT}"))
+            && !self.marks.is_put(number, &format!("taint {key}:{EFFECT}"))
     }
 
     /// Whether others have set labels or taints of a Node otherwise than its Machine wants them.
     pub(crate) fn has_attribute_conflict(&self, number: u32) -> bool {
         let spec = self.machine_stored(number).and_then(|machine| machine.machine_spec());
         let (Some(spec), Some(node)) = (spec, self.node_of(number)) else { return false };
-        self.oracle.has_attribute_conflict(number, spec, &node)
+        self.marks.has_conflict(number, spec, &node)
     }
 
     /// What of labels and taints is not as a Machine wants it.
     pub(crate) fn attribute_strays(&self, number: u32) -> Vec<String> {
         let spec = self.machine_stored(number).and_then(|machine| machine.machine_spec());
         let (Some(spec), Some(node)) = (spec, self.node_of(number)) else { return Vec::new() };
-        self.oracle.attribute_strays(number, spec, &node)
+        self.marks.strays(number, spec, &node)
     }
 
     fn node_of(&self, number: u32) -> Option<Box<Node>> {
@@ -72,21 +72,21 @@ impl World {
     }
 
     /// What follows for labels and taints from the write of a Node.
-    pub(super) fn judge_attributes(&mut self, written: &Written, writer: Writer, now: Timestamp) {
+    pub(super) fn note_attributes(&mut self, written: &Written, writer: Writer) {
         let before = written.before.as_ref();
         if !written.removed && before.is_some_and(|before| before.is_marked_as(&written.object)) {
             return;
         }
         let Some(host) = self.host_named(written.object.name()) else { return };
-        let seen = self.oracle.node_attributes(host, written, writer == Writer::Operator);
+        let seen = self.marks.written(host, written, writer == Writer::Operator);
         if seen.repaired {
-            self.tally.note(Occasion::NodeAttributesRepaired);
+            self.note_occasion(Occasion::NodeAttributesRepaired);
         }
         if seen.set {
-            self.tally.note(Occasion::NodeAttributesSet);
+            self.note_occasion(Occasion::NodeAttributesSet);
         }
         if let Some(wrong) = seen.wrong {
-            self.oracle.breach("foreignAttribute", now, format!("Node of host {host}: {wrong}"));
+            self.happened(&Happening::AttributeTaken(host, wrong));
         }
     }
 }

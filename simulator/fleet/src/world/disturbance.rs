@@ -11,7 +11,7 @@ use seaworthy_model::node::Health;
 
 use super::World;
 use super::api_server::{Cursor, KINDS, Preconditions, Stored};
-use super::arrival::Writer;
+use super::writer::Writer;
 use crate::vocabulary::{Occasion, START, machine_name};
 
 /// The finalizer of a controller that is not ours.
@@ -114,7 +114,7 @@ impl Disturbance {
 impl World {
     pub(super) fn api_down(&mut self, until: Timestamp) {
         self.disturbance.api_down = self.disturbance.api_down.max(until);
-        self.tally.note(Occasion::ApiDown);
+        self.note_occasion(Occasion::ApiDown);
     }
 
     pub(super) fn registry_down(&mut self, until: Timestamp) {
@@ -130,7 +130,7 @@ impl World {
     pub(super) fn hold_watch(&mut self, kind: Kind, until: Timestamp) {
         let table = table(kind);
         self.holds[table] = self.holds[table].max(until);
-        self.tally.note(Occasion::WatchHeld);
+        self.note_occasion(Occasion::WatchHeld);
     }
 
     pub(super) fn lag_watch(&mut self, kind: Kind, lag: Duration, until: Timestamp) {
@@ -151,14 +151,14 @@ impl World {
         let caches = &mut self.disturbance.caches[table(kind)];
         let Some(place) = caches.iter().position(|(at, _)| *at == since) else { return };
         let (_, cache) = caches.swap_remove(place);
-        self.tally.note(Occasion::TimeTravelled);
+        self.note_occasion(Occasion::TimeTravelled);
         self.hold_watch(kind, until);
         self.bind_to_cache(kind, &cache);
     }
 
     pub(super) fn slow(&mut self, host: u32, factor: u16) {
         if factor > 1 {
-            self.tally.note(Occasion::HostSlowed);
+            self.note_occasion(Occasion::HostSlowed);
             self.disturbance.slow.insert(host, factor);
         } else {
             self.disturbance.slow.remove(&host);
@@ -207,7 +207,7 @@ impl World {
         if let Ok(written) = written
             && written.committed
         {
-            self.tally.note(Occasion::FinalizersChanged);
+            self.note_occasion(Occasion::FinalizersChanged);
             self.committed(&written, Writer::Other);
         }
     }

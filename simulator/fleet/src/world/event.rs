@@ -2,7 +2,6 @@
 
 use seaworthy_model::id::Kind;
 
-use super::pods::PodStep;
 use crate::vocabulary::Injection;
 
 /// An event of the simulated world. Small and plain: what is large waits in the mail.
@@ -100,6 +99,17 @@ pub(crate) enum Event {
     },
     /// A fault strikes or ends.
     Fault(Box<Injection>),
+}
+
+/// What happens to a pod next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PodStep {
+    /// It is placed on a Node.
+    Place,
+    /// It becomes ready.
+    Ready,
+    /// It ends.
+    End,
 }
 
 impl Event {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use seaworthy_kernel::word;
 
 use super::World;
-use super::host::{Change, Command, Found, KeyNumber, NodeCertificate, NodeIdentity, Running, Work};
+use super::happening::Happening;
+use super::host::{Found, KeyNumber, NodeCertificate, NodeIdentity, Running};
 use super::node_certificates::AUTHORITY;
 use crate::scenario::{FoundNode, Where};
 use crate::vocabulary::{Occasion, START, Step, machine_name};
@@ -52,13 +53,13 @@ impl World {
         self.hosts[number as usize].place_certificate(path, certificate);
         match of {
             FoundNode::Own => {
-                self.oracle.key_made(key, number, &name);
+                self.happened(&Happening::KeyMade(key, number, &name));
                 self.plan_renewal_of(number, certificate);
             }
             // Whoever is a node of others is none here.
             FoundNode::Another | FoundNode::OtherCluster => {
                 self.nodes_gone.insert(number);
-                self.oracle.node_there(number, false);
+                self.happened(&Happening::NodeMissing(number));
             }
         }
     }
@@ -67,18 +68,18 @@ impl World {
     pub(super) fn note_takeover(&mut self, number: u32, step: Step) {
         let running = self.hosts[number as usize].running();
         if step == Step::Probe && running.is_some_and(Running::takes_over) {
-            self.tally.note(Occasion::ReleaseTakenOver);
+            self.note_occasion(Occasion::ReleaseTakenOver);
         }
     }
 
     /// People take away what others have left on a host.
     pub(super) fn clear_host(&mut self, number: u32) {
         self.hosts[number as usize].clear();
-        self.oracle.holds_up(number);
+        self.happened(&Happening::HeldUp(number));
     }
 
     /// Whether a host is a node of others, by what they have put there.
-    fn is_foreign(&self, number: u32) -> bool {
+    pub(crate) fn is_foreign(&self, number: u32) -> bool {
         let identity = self.hosts[number as usize].node().filter(|node| !node.is_installed());
         identity
             .and_then(NodeIdentity::certificate)
@@ -88,33 +89,5 @@ impl World {
     /// Whether a certificate is none of the node `name` of this cluster.
     pub(crate) fn is_of_others(&self, certificate: NodeCertificate, name: &str) -> bool {
         certificate.authority != AUTHORITY || self.catalogue.text_of(certificate.node) != name
-    }
-
-    /// An order is about to be carried out on a host. If it is a node of others, nothing takes that from it.
-    pub(super) fn judge_takeover(&mut self, number: u32, command: &Command) {
-        let takes = match command {
-            Command::RequestCertificate(wanted) => wanted.replaces.is_some(),
-            Command::InstallCertificate(_) => true,
-            Command::Facts
-            | Command::Status(_)
-            | Command::Apply(_)
-            | Command::Disown
-            | Command::Confirm(_) => false,
-        };
-        if takes && self.is_foreign(number) {
-            let detail =
-                format!("the identity on host {number}, which is a node of others, was to be replaced");
-            self.oracle.breach("foreignHost", self.queue.now(), detail);
-        }
-    }
-
-    /// Work begins on a host. What makes it a node does not come to the nodes of others.
-    pub(super) fn judge_foreign_work(&mut self, number: u32, work: &Work) {
-        let Change::Install(install) = work.change else { return };
-        if self.is_foreign(number) && self.makes_node(self.catalogue.version_name(install.version)) {
-            let detail =
-                format!("{} was to be installed on host {number}, which is a node of others", work.id);
-            self.oracle.breach("foreignHost", self.queue.now(), detail);
-        }
     }
 }

@@ -3,17 +3,16 @@
 use std::time::Duration;
 
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
-use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::cause::Cause;
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::host::Drift;
 
 use super::World;
-use super::catalogue::Catalogue;
 use super::event::Event;
-use super::host::{Change, Command, Ended, Installed, Order, Progress, Running, Work};
+use super::happening::{Began, Happening};
+use super::host::{Command, Ended, Order, Progress, Work};
 use super::mail::{Letter, Sender};
 use super::meeting::Encounter;
-use crate::oracle::{Began, Over};
 use crate::vocabulary::{Injection, Occasion, OperationFate, Point, Step};
 
 /// Until the loss of a connection is noticed: keep-alives that are not answered.
@@ -24,7 +23,7 @@ const BOOT: Span = Span::millis(8_000, 20_000);
 impl World {
     /// A fault strikes or ends.
     pub(super) fn inject(&mut self, injection: Injection) {
-        self.recorder.injected(self.queue.now(), injection);
+        self.happened(&Happening::Injected(injection));
         match injection {
             Injection::PowerOff(host) => self.power_off(host),
             Injection::PowerOn(host) => self.power_on(host),
@@ -61,16 +60,6 @@ impl World {
         let Command::Apply(work) = order.command else { return };
         let host = &self.hosts[number as usize];
         let Some(run) = host.running().map(|running| running.run) else { return };
-        self.tally.operations += 1;
-        let repaired = host.installed_of(work.component).filter(|installed| match work.change {
-            Change::Install(install) => installed.release == install.release && !installed.drift.is_none(),
-            Change::Remove => false,
-        });
-        let repaired = repaired.map(|installed| installed.release);
-        self.oracle.repairs(number, repaired);
-        if repaired.is_some() {
-            self.tally.note(Occasion::HostRepaired);
-        }
         let mut fate = OperationFate::default();
         let place = |world: &Self| world.place_of_operation(number, &work);
         let encounter = Encounter { owner: u64::from(number), occurrence: u64::from(run), is_renewal: false };
@@ -80,26 +69,7 @@ impl World {
         if let Some(breaks) = fate.breaks {
             self.breaks.insert(number, breaks);
         }
-        self.recorder.began(self.queue.now(), number, &work);
-        self.judge_drain(number, &work, sent);
-        self.judge_foreign_work(number, &work);
-        let component = self.catalogue.component_name(work.component).to_owned();
-        let running = self.hosts[number as usize].running();
-        let touches = running.is_some_and(Running::touches);
-        let step = step_between(&self.catalogue, running.and_then(Running::previous), &work);
-        let began = Began { host: number, order: *order, component: &component, sent, touches, step };
-        if touches {
-            let host = &self.hosts[number as usize];
-            let times = (sent, self.queue.now());
-            self.oracle.begins((number, host), &work, (&self.catalogue, &self.api_servers), times);
-        }
-        let exhausted = self.oracle.began(&began, &self.api, self.queue.now());
-        if exhausted {
-            self.tally.note(Occasion::BudgetExhausted);
-        }
-        if work.change == Change::Remove {
-            self.tally.note(Occasion::Removed);
-        }
+        self.happened(&Happening::Began(Began { host: number, order, work: &work, sent }));
         self.step_begun(number, run, Step::Lock, length);
     }
 
@@ -108,7 +78,7 @@ impl World {
         // A slow host waits no longer than another.
         let length = if step == Step::Confirm { length } else { self.disturbance.slowed(number, length) };
         self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
-        self.recorder.step(now, number, &self.hosts[number as usize]);
+        self.happened(&Happening::StepBegan(number));
         if step == Step::Reboot {
             self.shut_down(number);
             self.queue.after(length, Priority::WORLD, Event::Boot(number));
@@ -133,16 +103,10 @@ impl World {
 
     /// A step ends.
     pub(super) fn step(&mut self, number: u32, run: u32) {
+        self.happened(&Happening::StepEnds(number));
         let setting = setting!(self, number);
-        let before = self.oracle.has_rules().then(|| self.hosts[number as usize].at_work_on()).flatten();
         let progress = self.hosts[number as usize].advance(run, &setting);
-        if let Some((work, before)) = before {
-            let host = &self.hosts[number as usize];
-            let after = host.installed_of(work.component).map(|installed| installed.version);
-            if after != before {
-                self.oracle.changed((number, host), &work, &self.catalogue, self.queue.now());
-            }
-        }
+        self.happened(&Happening::StepEnded(number));
         match progress {
             None => self.queue.discount(),
             Some(Progress::Next(step, length)) => {
@@ -173,8 +137,7 @@ impl World {
     pub(super) fn operation_confirmed(&mut self, number: u32, length: Duration) {
         let Some(running) = self.hosts[number as usize].running() else { return };
         let (id, run) = (running.work.id, running.run);
-        self.tally.note(Occasion::OperationConfirmed);
-        self.oracle.confirmed(number, id);
+        self.happened(&Happening::Confirmed(number, id));
         self.step_begun(number, run, Step::Commit, length);
     }
 
@@ -184,23 +147,7 @@ impl World {
         let (kind, sequence) = (ended_number(ended), work.id.sequence);
         self.trace.record(&[word("ended"), u64::from(number), sequence, kind, now.0]);
         self.last_operation = now;
-        self.recorder.ended(now, number, &self.hosts[number as usize], (work, ended));
-        match ended {
-            Ended::Interrupted => self.tally.note(Occasion::OperationInterrupted),
-            Ended::Failed(cause) => {
-                self.tally.note(Occasion::ReleaseFailed);
-                if cause == CauseKind::NotConfirmed {
-                    self.tally.note(Occasion::ConfirmationLapsed);
-                }
-                if cause == CauseKind::NoSpace {
-                    self.tally.note(Occasion::SpaceLacking);
-                }
-            }
-            Ended::Succeeded => {}
-        }
-        let component = self.catalogue.component_name(work.component).to_owned();
-        let over = Over { host: number, work, ended, component: &component };
-        self.oracle.ended(&over, &self.api, now);
+        self.happened(&Happening::Ended(number, work, ended));
         self.register_node(number, work, ended);
         for session in sessions {
             let Some(Letter::Session { sender }) = self.mail.take(session) else { continue };
@@ -227,12 +174,11 @@ impl World {
         }
         let now = self.queue.now();
         self.trace.record(&[word("power off"), u64::from(number), now.0]);
-        self.recorder.power(now, number, false);
+        self.happened(&Happening::PowerLost(number));
         self.session_lost(sessions);
         if self.hosts[number as usize].running().is_some() {
-            self.tally.note(Occasion::HostLostInOperation);
+            self.note_occasion(Occasion::HostLostInOperation);
         }
-        self.oracle.powered_off(number);
         self.host_lost(number);
     }
 
@@ -244,16 +190,14 @@ impl World {
         }
         let now = self.queue.now();
         self.trace.record(&[word("shut down"), u64::from(number), now.0]);
-        self.recorder.power(now, number, false);
+        self.happened(&Happening::ShutDown(number));
         self.session_lost(sessions);
-        self.tally.note(Occasion::HostRebooted);
-        self.oracle.rebooted(number);
         self.host_lost(number);
     }
 
     fn power_on(&mut self, number: u32) {
         if self.start(number) {
-            self.oracle.powered_on(number);
+            self.happened(&Happening::PowerReturned(number));
         }
     }
 
@@ -264,14 +208,14 @@ impl World {
         }
         let now = self.queue.now();
         self.trace.record(&[word("power on"), u64::from(number), now.0]);
-        self.recorder.power(now, number, true);
+        self.happened(&Happening::Started(number));
         let boots = self.hosts[number as usize].boot().0;
         let boot = self.draws.within(word("boot"), u64::from(number), boots as u64, BOOT);
         let setting = setting!(self, number);
         match self.hosts[number as usize].recover(&setting) {
             None => {}
             Some(Progress::Next(step, length)) => {
-                self.tally.note(Occasion::OperationResumed);
+                self.note_occasion(Occasion::OperationResumed);
                 if let Some(run) = self.hosts[number as usize].running().map(|running| running.run) {
                     self.step_begun(number, run, step, boot + length);
                 }
@@ -290,10 +234,10 @@ impl World {
             return;
         }
         self.trace.record(&[word("cut"), u64::from(number), self.queue.now().0]);
-        self.recorder.network(self.queue.now(), number, false);
+        self.happened(&Happening::Network(number, false));
         self.session_lost(sessions);
         if self.hosts[number as usize].running().is_some() {
-            self.tally.note(Occasion::HostLostInOperation);
+            self.note_occasion(Occasion::HostLostInOperation);
         }
         self.host_lost(number);
     }
@@ -301,7 +245,7 @@ impl World {
     fn mend(&mut self, number: u32) {
         if self.hosts[number as usize].mend() {
             self.trace.record(&[word("mend"), u64::from(number), self.queue.now().0]);
-            self.recorder.network(self.queue.now(), number, true);
+            self.happened(&Happening::Network(number, true));
             self.host_connected(number);
         }
     }
@@ -311,9 +255,7 @@ impl World {
         let host = &mut self.hosts[number as usize];
         if host.is_on() && host.spoil(choice, drift) {
             self.trace.record(&[word("spoil"), u64::from(number), u64::from(drift.0)]);
-            self.recorder.spoiled(self.queue.now(), number, drift);
-            self.tally.note(Occasion::HostSpoiled);
-            self.oracle.spoiled(number);
+            self.happened(&Happening::Spoiled(number, drift));
             self.last_operation = self.queue.now();
         }
     }
@@ -331,21 +273,10 @@ impl World {
         for sender in senders {
             let owner = u64::from(sender.process);
             let delay = self.draws.within(word("keep-alive"), owner, sender.action.0, KEEP_ALIVE);
-            self.tally.note(Occasion::SessionLost);
+            self.note_occasion(Occasion::SessionLost);
             self.answer(sender, delay, Outcome::Unknown);
         }
     }
-}
-
-/// The version that is there and the one that is to come, if there are both.
-fn step_between<'a>(
-    catalogue: &'a Catalogue,
-    present: Option<&Installed>,
-    work: &Work,
-) -> Option<(&'a str, &'a str)> {
-    let Change::Install(install) = work.change else { return None };
-    let present = present?.version;
-    Some((catalogue.version_name(present), catalogue.version_name(install.version)))
 }
 
 const fn ended_number(ended: Ended) -> u64 {

@@ -12,6 +12,7 @@ use seaworthy_model::node::Health;
 
 use super::World;
 use super::event::Event;
+use super::happening::Happening;
 use crate::options::Heartbeats;
 use crate::vocabulary::{Occasion, START};
 
@@ -96,9 +97,9 @@ impl World {
 
     /// A host has lost its power or the network.
     pub(super) fn host_lost(&mut self, number: u32) {
-        self.tally.note(Occasion::HostLost);
+        self.note_occasion(Occasion::HostLost);
         if !self.disturbance.lies.contains_key(&number) {
-            self.oracle.host_lost(number, self.queue.now());
+            self.happened(&Happening::HostLost(number));
         }
         let renewed = self.renewed(number);
         let is_on = self.hosts[number as usize].is_on();
@@ -137,11 +138,15 @@ impl World {
         }
         let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
         kubelet.reached = now;
+        let mut is_back = false;
         if kubelet.since <= now && kubelet.health == Health::Healthy {
             kubelet.is_missed = false;
-            self.oracle.host_back(number);
+            is_back = true;
         }
         let next = kubelet.try_from(now + Duration::from_millis(1));
+        if is_back {
+            self.happened(&Happening::HostBack(number));
+        }
         if !self.is_explicit() {
             self.plan_renewal(next, number);
         }
@@ -163,14 +168,12 @@ impl World {
         } else if is_reachable && !arrives {
             self.plan_renewal(kubelet.try_from(answers_at), number);
         }
+        self.happened(&Happening::NodeRenewal(arrives));
         if arrives {
-            self.tally.node_renewals += 1;
             self.api.renew_node_lease(number, now);
             if kubelet.is_missed || kubelet.health != Health::Healthy {
                 self.kubelet_ready(number);
             }
-        } else {
-            self.tally.node_renewals_failed += 1;
         }
     }
 
@@ -179,7 +182,7 @@ impl World {
         let kubelet = &mut self.kubelets[number as usize];
         kubelet.is_missed = false;
         let was_watched = kubelet.health != Health::Unknown;
-        self.oracle.host_back(number);
+        self.happened(&Happening::HostBack(number));
         self.judge_node(number, Health::Healthy);
         if self.is_explicit() && !was_watched {
             self.plan_expiry(number);

@@ -5,24 +5,18 @@
 //! the time of one. Nothing here changes anything: a run is the same with it and without.
 
 use std::hint::black_box;
-use std::sync::Arc;
 
 use seaworthy_model::effect::{Action, Target};
 use seaworthy_model::id::{Kind, MachineId};
 use seaworthy_model::report::Subject;
 
 use super::World;
-use super::api_server::Stored;
 use super::event::Event;
+use super::happening::Ahead;
 use super::host::{Command, Host, Running};
 use super::mail::{Letter, Sender};
-use super::operator::Process;
+use super::operator::{LARGE, Process};
 use crate::vocabulary::Step;
-
-/// Smaller fleets are near as they are.
-const LARGE: usize = 4_096;
-/// So many changes are brought near at once: enough to hide the way to the memory, few enough for the nearest cache.
-pub(super) const WARM_AT_ONCE: usize = 32;
 
 impl World {
     /// Brings near what the events of a new slot of time are about, in a large fleet.
@@ -66,7 +60,9 @@ impl World {
                 if !matches!(order.command, Command::Apply(_)) {
                     self.warm_sender(*sender, *host);
                 }
-                self.hosts.get(*host as usize).map_or(0, |found| found.warm() ^ self.oracle.warm(*host))
+                self.hosts
+                    .get(*host as usize)
+                    .map_or(0, |found| found.warm() ^ self.prefetch(Ahead::Order(*host)))
             }
             Some(Letter::Request { sender, request, place, .. }) => {
                 self.warm_sender(*sender, *place);
@@ -98,7 +94,7 @@ impl World {
         }
         // Most fleets are created in the order of their hosts.
         let stored = self.api.collection(Kind::Machine).at(number).map_or(0, |stored| stored.warm());
-        stored ^ host.warm() ^ self.oracle.warm_end(number, running.work.component)
+        stored ^ host.warm() ^ self.prefetch(Ahead::End(number, running.work.component))
     }
 
     /// Brings near what is looked at when a process sends what it ordered.
@@ -128,7 +124,7 @@ impl World {
 
     fn warm_orders(&self, process: &Process, id: MachineId) -> u64 {
         let route = self.routes.get(id.index()).and_then(Option::as_ref).map_or(0, |(_, host)| *host);
-        self.oracle.warm_orders(process.number, id) ^ u64::from(route)
+        self.prefetch(Ahead::Send(process.number, id)) ^ u64::from(route)
     }
 
     /// What whoever has sent something looks at when the answer comes, which is soon, and when it sends something next.
@@ -138,22 +134,5 @@ impl World {
         let ((engine, names), id) = (process.mind(), MachineId(number));
         engine.prefetch(Subject::Machine(id));
         black_box(self.warm_orders(process, id) ^ names.warm_machine(id) as u64);
-    }
-}
-
-impl Process {
-    /// Brings near Machines that are delivered next, of so many in all.
-    pub(super) fn warm_objects<'a>(&self, all: usize, objects: impl Iterator<Item = &'a Arc<Stored>>) {
-        if all < LARGE {
-            return;
-        }
-        let (engine, names) = self.mind();
-        let words = objects.filter(|object| object.kind() == Kind::Machine).map(|object| {
-            if let Some(id) = names.find_machine_near(MachineId(object.place()), object.name()) {
-                engine.prefetch(Subject::Machine(id));
-            }
-            object.warm()
-        });
-        black_box(words.fold(0, |sum, word| sum ^ word));
     }
 }

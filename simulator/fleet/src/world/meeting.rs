@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 
 use super::World;
 use super::api_server::{Change as Committed, KINDS};
+use super::happening::Happening;
 use super::host::{Change, Work};
 use super::mail::Sender;
 use super::operator::Process;
-use crate::faults::{Chance, Model};
-use crate::plan::Ledger;
+use crate::faults::{Chance, Ledger, Model};
 use crate::vocabulary::{KindName, Occasion, Place};
 
 /// What would be struck, and which time: the key of the draws.
@@ -42,7 +42,6 @@ impl World {
         if let Some(ledger) = &mut ledger {
             ledger.come_to(place(self), now);
         }
-        let recorded = self.recorder.is_on().then(|| (self.tally.strikes.clone(), place(self)));
         let ledger = ledger.map(RefCell::new);
         let chance = Chance {
             draws: &self.draws,
@@ -55,19 +54,12 @@ impl World {
             struck: &Cell::new(0),
             ledger: ledger.as_ref(),
         };
-        self.rules.strike(&chance, &mut self.tally.strikes, strike);
+        let struck = self.rules.strike(&chance, strike);
         self.ledger = ledger.map(RefCell::into_inner);
-        if let Some((before, place)) = recorded {
-            self.note_met(&before, &place);
-        }
-    }
-
-    /// Records which faults have struck at a point, by how often each had struck before.
-    fn note_met(&mut self, before: &[u64], place: &Place) {
-        let now = self.queue.now();
-        for ((rule, before), after) in self.scenario.faults.iter().zip(before).zip(&self.tally.strikes) {
-            if after > before {
-                self.recorder.met(now, &rule.fault, place);
+        if !struck.is_empty() {
+            let place = place(self);
+            for fault in struck {
+                self.happened(&Happening::Struck(fault, &place));
             }
         }
     }
@@ -92,7 +84,7 @@ impl World {
         let encounter = Encounter { owner, occurrence: change.revision, is_renewal: false };
         self.meet(encounter, place, |model, chance| model.on_event(chance, name, &mut lost));
         if lost {
-            self.tally.note(Occasion::EventLost);
+            self.note_occasion(Occasion::EventLost);
         }
         lost
     }

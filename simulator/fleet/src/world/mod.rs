@@ -16,10 +16,12 @@ mod catalogue;
 mod disturbance;
 mod event;
 mod found;
+mod happening;
 mod host_life;
 mod kubelet;
 mod lookahead;
 mod mail;
+mod marks;
 mod meeting;
 mod node_certificates;
 mod node_health;
@@ -30,6 +32,7 @@ pub mod pki;
 pub(crate) mod pods;
 mod strikes;
 mod view;
+mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,22 +54,19 @@ pub(crate) use event::Event;
 use host::Host;
 use kubelet::Kubelet;
 use mail::Mail;
+use marks::Marks;
 use node_certificates::Deed;
 use operator::Process;
 use pods::Pods;
 
 pub use catalogue::Catalogue;
+pub use happening::End;
+pub(crate) use happening::{Ahead, Began, Commit, Happening, NodeWrite, Observer, Turned};
 pub use node_health::GRACE;
 
-use crate::contents::Contents;
-use crate::faults::{Rule, Rules};
-use crate::history::Recorder;
+use crate::faults::{Ledger, Rule, Rules};
 use crate::options::Options;
-use crate::oracle::Oracle;
-use crate::plan::Ledger;
 use crate::scenario::Scenario;
-use crate::swarm::Record;
-use crate::tally::Tally;
 use crate::vocabulary::{Build, Pace, START, Skew, Step, host_number};
 
 /// A simulated world in the middle of a run. A clone goes its own way from here.
@@ -81,9 +81,8 @@ pub struct World {
     pub(crate) api: ApiServer,
     pub(crate) hosts: Vec<Host>,
     pub(crate) catalogue: Catalogue,
-    pub(crate) oracle: Oracle,
-    pub(crate) tally: Tally,
-    pub(crate) recorder: Recorder,
+    /// Who looks on, if somebody does. While it looks, it is not here.
+    observer: Option<Box<dyn Observer>>,
     /// When the operator last wrote to the API server.
     pub(crate) last_write: Timestamp,
     /// When an operation last ended on a host, or something there changed by itself.
@@ -93,6 +92,10 @@ pub struct World {
     pods: Option<Box<Pods>>,
     /// Hosts whose Nodes were deleted.
     nodes_gone: BTreeSet<u32>,
+    /// Hosts whose Nodes people have cordoned.
+    cordoned_by_people: BTreeSet<u32>,
+    /// What operators have put on Nodes.
+    marks: Marks,
     processes: Vec<Option<Box<Process>>>,
     live: Vec<u32>,
     /// Processes that stand still, and until when.
@@ -120,25 +123,26 @@ pub struct World {
     failures: Vec<Option<(CauseKind, Share)>>,
     /// What faults do is noted here, or dictated; neither when there is none.
     pub(crate) ledger: Option<Box<Ledger>>,
-    /// What happened, event by event, if somebody wants to compare.
-    pub(crate) record: Option<Box<Record>>,
-    /// What operators sent, word for word, if somebody wants to compare.
-    pub(crate) contents: Option<Box<Contents>>,
     pace: Pace,
     /// From then on no fault acts.
     pub(crate) quiet: Timestamp,
 }
 
 impl World {
-    /// The world of a scenario at its beginning: everything was applied, and no operator has started yet.
+    /// The world of a scenario at its beginning: everything was applied, and no operator has started yet. Nobody looks on.
     #[must_use]
     pub fn new(scenario: Arc<Scenario>, options: Options) -> Self {
-        Self::with_ledger(scenario, options, None)
+        Self::observed(scenario, options, None, None)
     }
 
-    /// The same, in which what faults do is noted in a ledger, or dictated by it.
+    /// The same, in which what faults do is noted in a ledger, or dictated by it, and somebody looks on.
     #[must_use]
-    pub fn with_ledger(scenario: Arc<Scenario>, options: Options, ledger: Option<Ledger>) -> Self {
+    pub(crate) fn observed(
+        scenario: Arc<Scenario>,
+        options: Options,
+        ledger: Option<Ledger>,
+        observer: Option<Box<dyn Observer>>,
+    ) -> Self {
         let seed = options.seed.unwrap_or_else(|| scenario.seed());
         let draws = Draws::new(seed);
         let quiet = START + scenario.quiet.after.0;
@@ -149,14 +153,14 @@ impl World {
             trace: TraceHash::EMPTY,
             api: ApiServer::new(draws),
             catalogue: Catalogue::default(),
-            oracle: Oracle::new(scenario.fleet.machines, scenario.fleet.nodes).allowing(&scenario.allowed),
-            tally: Tally::new(scenario.faults.len()),
-            recorder: Recorder::default(),
+            observer,
             last_write: START,
             last_operation: START,
             kubelets: Vec::new(),
             pods: None,
             nodes_gone: BTreeSet::new(),
+            cordoned_by_people: BTreeSet::new(),
+            marks: Marks::default(),
             hosts,
             processes: Vec::new(),
             live: Vec::new(),
@@ -176,8 +180,6 @@ impl World {
             breaks: BTreeMap::new(),
             failures: Vec::new(),
             ledger: ledger.map(Box::new),
-            record: None,
-            contents: None,
             pace: scenario.hosts.pace(),
             quiet,
             draws,
@@ -200,13 +202,13 @@ impl World {
             let Some(event) = self.queue.next_until(until) else { return false };
             let before = self.trace;
             let is_heartbeat = event.is_heartbeat();
-            let noted = self.record.is_some().then(|| event.clone());
+            let noted = self.observer().is_some_and(Observer::follows_events).then(|| event.clone());
             self.happen(event);
             if is_heartbeat && self.trace == before {
                 continue;
             }
-            if let (Some(record), Some(event)) = (&mut self.record, noted) {
-                record.note(self.queue.now(), event, self.trace.value());
+            if let Some(event) = &noted {
+                self.happened(&Happening::Event(event));
             }
             return true;
         }

@@ -14,10 +14,11 @@ use seaworthy_model::certificate::{
 use seaworthy_model::id::Kind;
 
 use super::api_server::{Preconditions, Status, Written};
-use super::arrival::Writer;
 use super::event::Event;
+use super::happening::Happening;
 use super::host::{Answer, Command, KeyNumber, NodeCertificate};
 use super::operator::node_certificate;
+use super::writer::Writer;
 use super::{World, pki};
 use crate::vocabulary::{Guise, Occasion, address, machine_name};
 
@@ -113,7 +114,7 @@ impl World {
         let key = (Kind::CertificateSigningRequest, &**name);
         let status = Status::CertificateRequest(status);
         let Ok(written) = self.api.update_status(key, stored.preconditions(), now, status) else { return };
-        self.tally.note(Occasion::CertificateIssued);
+        self.note_occasion(Occasion::CertificateIssued);
         self.committed(&written, Writer::Other);
         self.plan_deed(now + KEPT, Deed::Clean(Arc::clone(name)));
         let is_client = spec.signer_name == Signer::KubeletClient.name();
@@ -128,7 +129,7 @@ impl World {
         let Some(host) = self.hosts.get_mut(number as usize).filter(|host| host.is_on()) else { return };
         if let (Some(read), Some(path)) = (read, host.node().and_then(|node| node.place())) {
             host.place_certificate(path, read);
-            self.tally.note(Occasion::CertificateRenewed);
+            self.note_occasion(Occasion::CertificateRenewed);
             self.plan_renewal_of(number, read);
         }
     }
@@ -139,14 +140,15 @@ impl World {
         if !matches!(answer, Answer::Facts(_)) {
             return;
         }
-        if let (Command::RequestCertificate(_), Some((name, key))) = (command, node.pending()) {
-            let name = self.catalogue.text_of(name);
-            self.oracle.key_made(key, number, name);
+        let (pending, present) = (node.pending(), node.certificate());
+        if let (Command::RequestCertificate(_), Some((name, key))) = (command, pending) {
+            let name = self.catalogue.text_of(name).to_owned();
+            self.happened(&Happening::KeyMade(key, number, &name));
         }
-        if let (Command::InstallCertificate(offered), Some(present)) = (command, node.certificate())
+        if let (Command::InstallCertificate(offered), Some(present)) = (command, present)
             && offered.certificate == Some(present)
         {
-            self.tally.note(Occasion::CertificateInstalled);
+            self.note_occasion(Occasion::CertificateInstalled);
             self.plan_renewal_of(number, present);
             let delay = self.draws.within(word("serve"), u64::from(number), present.key.0, STARTUP);
             self.plan_deed(self.now() + delay, Deed::Serve(number));
@@ -186,7 +188,7 @@ impl World {
         }
         let name = machine_name(number);
         let key = self.hosts[number as usize].make_key();
-        self.oracle.key_made(key, number, &name);
+        self.happened(&Happening::KeyMade(key, number, &name));
         self.node_asks(number, Signer::KubeletClient, RequestContent::of_node(&name, key.digest()));
         self.plan_deed(self.now() + ASKS_AGAIN, Deed::Renew(number));
     }
@@ -197,7 +199,7 @@ impl World {
         }
         let name = machine_name(number);
         let key = self.hosts[number as usize].make_key();
-        self.oracle.key_made(key, number, &name);
+        self.happened(&Happening::KeyMade(key, number, &name));
         let mut content = RequestContent::of_node(&name, key.digest());
         content.dns_names = vec![name.as_str().into()];
         content.ip_addresses = vec![address(number).into()];
@@ -262,7 +264,7 @@ impl World {
         let request = pki::request(&content);
         let mut object = new_request(name, (&user.0, &[user.1]), signer, &request);
         object.spec.request = pem.unwrap_or(object.spec.request);
-        self.tally.note(Occasion::ForeignRequest);
+        self.note_occasion(Occasion::ForeignRequest);
         self.create_request(object);
     }
 }

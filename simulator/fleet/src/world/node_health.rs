@@ -10,8 +10,9 @@ use seaworthy_model::node::Health;
 
 use super::World;
 use super::api_server::{Preconditions, Status};
-use super::arrival::Writer;
 use super::event::Event;
+use super::happening::Happening;
+use super::writer::Writer;
 use crate::vocabulary::{Occasion, machine_name};
 
 /// A Node whose lease was not renewed for so long is `Unknown`: kube-controller-manager's
@@ -70,13 +71,13 @@ impl World {
     /// From now on the Node of a host says this, or what it says already, whatever the truth is. That the host is lost
     /// cannot be known then.
     pub(super) fn lie(&mut self, number: u32, says: Option<Health>) {
-        self.tally.note(Occasion::NodeLied);
+        self.note_occasion(Occasion::NodeLied);
         let Some(kubelet) = self.kubelets.get(number as usize) else { return };
         let before = self.disturbance.lies.get(&number).copied().unwrap_or(kubelet.health);
         let says = says.unwrap_or(before);
         self.disturbance.lies.insert(number, says);
         if says == Health::Healthy {
-            self.oracle.host_back(number);
+            self.happened(&Happening::HostBack(number));
         }
         if says != before {
             self.post_health(number, says);
@@ -88,9 +89,9 @@ impl World {
         let Some(said) = self.disturbance.lies.remove(&number) else { return };
         let kubelet = self.kubelets[number as usize];
         if kubelet.is_missed {
-            self.oracle.host_lost(number, self.queue.now());
+            self.happened(&Happening::HostLost(number));
         } else {
-            self.oracle.host_back(number);
+            self.happened(&Happening::HostBack(number));
         }
         if kubelet.health != said {
             self.post_health(number, kubelet.health);
@@ -100,7 +101,7 @@ impl World {
     /// A Node's condition is written.
     fn post_health(&mut self, number: u32, health: Health) {
         let now = self.queue.now();
-        self.recorder.node(now, number, health);
+        self.happened(&Happening::NodeSays(number, health));
         let name = machine_name(number);
         let status = Status::Node(status(health, now));
         let result = self.api.update_status((Kind::Node, &name), Preconditions::default(), now, status);

@@ -10,9 +10,10 @@ use seaworthy_model::id::Kind;
 
 use super::World;
 use super::api_server::{Preconditions, Refusal, WriteResult};
-use super::arrival::Writer;
 use super::event::Event;
-use crate::scenario::{Edit, Moment};
+use super::happening::Happening;
+use super::writer::Writer;
+use crate::scenario::Edit;
 use crate::vocabulary::{Fleet, address, machine_name, since_start};
 
 impl World {
@@ -44,11 +45,7 @@ impl World {
     pub(super) fn people_act(&mut self, index: u32) {
         let scenario = Arc::clone(&self.scenario);
         let Some(moment) = scenario.timeline.get(index as usize) else { return };
-        if index == 0 {
-            self.tally.versions_before = self.versions();
-        }
-        self.recorder.acted(self.queue.now(), moment);
-        self.look(moment);
+        self.happened(&Happening::PeopleAct(index, moment));
         for manifest in &moment.apply {
             if let Some(object) = manifest.object() {
                 let key = (object.kind(), Arc::clone(&object.metadata().name));
@@ -96,15 +93,6 @@ impl World {
         }
         if let Some(seat) = moment.start_operator {
             self.queue.after(std::time::Duration::ZERO, Priority::NORMAL, Event::Start { seat });
-        }
-    }
-
-    fn look(&mut self, moment: &Moment) {
-        let now = self.queue.now();
-        for check in &moment.expect {
-            for problem in self.judge(check) {
-                self.oracle.breach("expected", now, problem);
-            }
         }
     }
 
@@ -178,7 +166,7 @@ impl World {
                 };
                 let now = self.queue.now();
                 let detail = format!("{name} at {}: {why}", since_start(now));
-                self.oracle.breach("peopleRefused", now, detail);
+                self.happened(&Happening::PeopleRefused(detail));
             }
         }
     }

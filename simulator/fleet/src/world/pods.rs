@@ -14,7 +14,8 @@ use seaworthy_model::node::{DRAIN_TAINT, Health};
 use seaworthy_model::pod::{PodFacts, PodName, PodOwner};
 
 use super::World;
-use super::event::Event;
+use super::event::{Event, PodStep};
+use super::happening::Happening;
 use crate::vocabulary::{self, Occasion, machine_name, machine_number};
 
 /// So many pods a Node may have: kubelet's default of `maxPods`. The scheduler places no more there.
@@ -58,17 +59,6 @@ enum State {
     Leaving(Timestamp),
     /// It is gone.
     Gone,
-}
-
-/// What happens to a pod next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PodStep {
-    /// It is placed on a Node.
-    Place,
-    /// It becomes ready.
-    Ready,
-    /// It ends.
-    End,
 }
 
 impl Pods {
@@ -185,12 +175,12 @@ impl World {
         if let (Some(app), State::Running) = (found.app, found.state)
             && self.disruptions_allowed(app) == 0
         {
-            self.tally.note(Occasion::EvictionRefused);
-            self.oracle.holds_up(host);
+            self.note_occasion(Occasion::EvictionRefused);
+            self.happened(&Happening::HeldUp(host));
             let words = format!("The disruption budget app-{app} does not allow it");
             return Outcome::Retryable(Cause::new(CauseKind::DisruptionBudget, words));
         }
-        self.tally.note(Occasion::PodEvicted);
+        self.note_occasion(Occasion::PodEvicted);
         self.trace.record(&[word("evict"), u64::from(number), self.queue.now().0]);
         self.end_pod(number);
         Outcome::Done(Receipt::Nothing)
@@ -213,7 +203,7 @@ impl World {
         u32::try_from(healthy.count()).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn is_node_ready(&self, host: u32) -> bool {
+    pub(crate) fn is_node_ready(&self, host: u32) -> bool {
         self.kubelets.get(host as usize).is_some_and(|kubelet| kubelet.health == Health::Healthy)
     }
 

@@ -8,9 +8,10 @@ use seaworthy_model::id::Kind;
 
 use super::World;
 use super::api_server::Written;
-use super::arrival::Writer;
 use super::blindness::Window;
 use super::event::Event;
+use super::happening::Happening;
+use super::writer::Writer;
 use crate::faults::Moment;
 use crate::vocabulary::{Author, Injection, Point, Scheduled, Verb};
 
@@ -83,7 +84,7 @@ impl World {
     }
 
     fn schedule_of(&mut self, fault: usize, scheduled: &Scheduled) {
-        self.tally.strikes[fault] += 1;
+        self.rules.count_strike(fault);
         let priority = if self.rules.is_triggered(fault) { TRIGGERED } else { Priority::WORLD };
         self.schedule_at(priority, scheduled);
     }
@@ -97,7 +98,8 @@ impl World {
         let Scheduled { at, injection, end } = *scheduled;
         for (at, injection) in [(at, injection)].into_iter().chain(end) {
             if let Some(window) = blinding(at, injection) {
-                self.oracle.watches_lag(self.blindness.add(window));
+                let lag = self.blindness.add(window);
+                self.happened(&Happening::WatchesLag(lag));
             }
             self.queue.at(at, priority, Event::Fault(Box::new(injection)));
         }

@@ -26,6 +26,11 @@ impl World {
         self.live.iter().filter_map(process).map(|process| (process.number, process.seat))
     }
 
+    /// How often each fault has struck, in the order of the scenario.
+    pub(crate) fn strikes(&self) -> impl Iterator<Item = u64> {
+        self.rules.strikes()
+    }
+
     /// So many operator processes were ever started.
     pub(crate) fn processes_ever(&self) -> u32 {
         u32::try_from(self.processes.len()).unwrap_or(u32::MAX)

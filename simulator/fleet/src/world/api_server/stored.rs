@@ -65,6 +65,12 @@ struct Spec {
 }
 
 impl Stored {
+    /// Whether it is a Lease that was renewed since it was taken.
+    pub(crate) fn is_renewed_lease(&self) -> bool {
+        let spec = self.lease().map(|lease| &lease.spec);
+        spec.is_some_and(|spec| spec.holder_identity.is_some() && spec.acquire_time < spec.renew_time)
+    }
+
     /// Keeps an object whose uid, version and times the API server has set.
     pub(super) fn keep(object: Resource, dictionary: &mut Dictionary) -> Self {
         let metadata = object.metadata();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{HostFence, OperationId};
 
-use super::{Ended, Host, KeyNumber, NodeCertificate, Operation, Running, Setting, TextNumber, Work};
+use super::{Ended, Host, Offered, Operation, Running, Setting, Wanted, Work};
 use crate::vocabulary::Step;
 
 /// An order as it reaches a host.
@@ -34,28 +34,6 @@ pub enum Command {
     InstallCertificate(Offered),
     /// Confirm an operation.
     Confirm(OperationId),
-}
-
-/// A certificate that is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// The file for it and its key.
-    pub path: TextNumber,
-    /// The node that it is for.
-    pub node: TextNumber,
-    /// The key of the certificate there that is of no use any more.
-    pub replaces: Option<KeyNumber>,
-}
-
-/// A certificate that came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offered {
-    /// The file for it and its key.
-    pub path: TextNumber,
-    /// The node that it is to be for.
-    pub node: TextNumber,
-    /// The certificate; none when it is not one of a node at all.
-    pub certificate: Option<NodeCertificate>,
 }
 
 /// What became of an operation.

@@ -2,6 +2,7 @@
 //! of it, until a release comes that is the same: that takes its place, and what runs goes on running. What is not the same
 //! is in the way.
 
+use super::operation::Met;
 use super::{Change, ComponentNumber, Host, VersionNumber, Work};
 
 use crate::vocabulary::FoundState;
@@ -15,19 +16,6 @@ pub struct Found {
     pub version: VersionNumber,
     /// How it is.
     pub state: FoundState,
-}
-
-/// What an operation meets of that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Met {
-    /// Nothing.
-    Nothing,
-    /// The same, and it runs.
-    Running,
-    /// The same, and it does not run.
-    Stopped,
-    /// Something else.
-    Other,
 }
 
 impl Host {

@@ -6,7 +6,29 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::digest::Digest;
 use seaworthy_model::draw::mix;
 
-use super::{Host, Wanted};
+use super::Host;
+
+/// A certificate that is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The file for it and its key.
+    pub path: TextNumber,
+    /// The node that it is for.
+    pub node: TextNumber,
+    /// The key of the certificate there that is of no use any more.
+    pub replaces: Option<KeyNumber>,
+}
+
+/// A certificate that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offered {
+    /// The file for it and its key.
+    pub path: TextNumber,
+    /// The node that it is to be for.
+    pub node: TextNumber,
+    /// The certificate; none when it is not one of a node at all.
+    pub certificate: Option<NodeCertificate>,
+}
 
 /// A path or the name of a node, by its number in the world's catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

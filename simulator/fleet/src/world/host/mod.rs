@@ -16,9 +16,9 @@ use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
 
-pub use fence::{Answer, Command, Offered, Order, Report, Wanted};
+pub use fence::{Answer, Command, Order, Report};
 pub use found::Found;
-pub use identity::{KeyNumber, NodeCertificate, NodeIdentity, TextNumber};
+pub use identity::{KeyNumber, NodeCertificate, NodeIdentity, Offered, TextNumber, Wanted};
 pub use operation::{Change, Install, Operation, Progress, Running, Setting, Work};
 
 /// A component, by its number in the world's catalogue (process ids mean nothing outside one operator process).
@@ -100,6 +100,14 @@ pub struct Host {
 }
 
 impl Host {
+    /// The release that this work repairs, if it repairs one.
+    #[must_use]
+    pub fn repaired_by(&self, work: &Work) -> Option<ReleaseNumber> {
+        let Change::Install(install) = work.change else { return None };
+        let there = self.installed_of(work.component)?;
+        (there.release == install.release && !there.drift.is_none()).then_some(there.release)
+    }
+
     /// A host with nothing on it that was just installed and started.
     #[must_use]
     pub const fn new(identity: HostId, architecture: Architecture) -> Self {

@@ -7,9 +7,21 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::Rollback;
 use seaworthy_model::host::{Drift, OperationId};
 
-use super::found::Met;
 use super::{ComponentNumber, Ended, Host, Installed, ReleaseNumber, VersionNumber};
 use crate::vocabulary::{Pace, Step};
+
+/// What an operation meets of what somebody else has installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Met {
+    /// Nothing.
+    Nothing,
+    /// The same, and it runs.
+    Running,
+    /// The same, and it does not run.
+    Stopped,
+    /// Something else.
+    Other,
+}
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

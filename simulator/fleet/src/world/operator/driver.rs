@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use seaworthy_api::names::UnknownId;
 use seaworthy_api::request::{self, Request};
-use seaworthy_check::check;
 use seaworthy_kernel::{Priority, Span, word};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::{ProbeCheck, Recipe};
@@ -21,12 +20,12 @@ use seaworthy_model::report::{Blocker, Turn};
 
 use super::renewal::is_renewal;
 use super::{Process, build, identity};
-use crate::history::End;
 use crate::vocabulary::{
     Destination, Occasion, OrderFate, Passage, Place, Point, Reply, RequestFate, SessionFate, Side,
 };
 use crate::world::api_server::KINDS;
 use crate::world::event::Event;
+use crate::world::happening::{End, Happening, Observer, Turned};
 use crate::world::host::{CGROUP_VERSION, Change, Command, Ended, Install, Operation, Order, Report, Work};
 use crate::world::mail::{Letter, Sender};
 use crate::world::meeting::Encounter;
@@ -56,9 +55,9 @@ impl World {
         let number = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
         let build = self.builds.get(&seat).copied().unwrap_or(self.scenario.fleet.operator_build);
         let process = Process::new((number, seat, build), self.seed, self.clock_of(seat));
-        let mut process = Box::new(process.recorded(self.recorder.is_on()));
-        self.oracle.process_started();
-        self.recorder.process_started(self.queue.now(), seat);
+        let follows = self.observer().is_some_and(Observer::follows_machines);
+        let mut process = Box::new(process.followed(follows));
+        self.happened(&Happening::ProcessStarted(seat));
         self.trace.record(&[word("start"), u64::from(number), self.queue.now().0]);
         self.processes.push(None);
         self.live.push(number);
@@ -69,9 +68,8 @@ impl World {
     /// Ends a process. What it had sent keeps its fate.
     pub(in crate::world) fn end_process(&mut self, process: &Process, restarts: bool) {
         self.live.retain(|live| *live != process.number);
-        self.oracle.process_ended(process.number);
+        self.happened(&Happening::ProcessEnded(process.number, process.end()));
         self.trace.record(&[word("end"), u64::from(process.number), self.queue.now().0]);
-        self.recorder.process_ended(self.queue.now(), process.number, process.end());
         if restarts {
             let delay = self.draws.within(word("restart"), u64::from(process.number), 0, RESTART);
             self.queue.after(delay, Priority::NORMAL, Event::Start { seat: process.seat });
@@ -83,7 +81,7 @@ impl World {
         for number in self.live.clone() {
             let Some(process) = self.take_process(number) else { continue };
             if process.seat == seat {
-                self.tally.note(Occasion::OperatorCrashed);
+                self.note_occasion(Occasion::OperatorCrashed);
                 self.end_process(&process, true);
             } else {
                 self.put_process(process);
@@ -118,13 +116,9 @@ impl World {
         }
         let mut turn = process.engine.reconcile(process.clock.read(self.queue.now()));
         self.warm_actions(&process, &turn.actions);
-        self.judge_turn(&process, &turn);
-        if self.recorder.is_on() {
-            let seen = process.seen(&turn, &self.oracle);
-            self.recorder.turn(self.queue.now(), &seen, &self.tally);
-        }
+        self.note_turn(&mut process, &turn);
         if process.has_stopped(&turn) {
-            self.tally.note(Occasion::OperatorStopped);
+            self.note_occasion(Occasion::OperatorStopped);
             return self.end_process(&process, true);
         }
         if let Some(wake) = turn.wake {
@@ -133,19 +127,19 @@ impl World {
         }
         for action in turn.actions.drain(..) {
             if self.dispatch(&mut process, action) == Dispatched::Crashed {
-                self.tally.note(Occasion::OperatorCrashed);
+                self.note_occasion(Occasion::OperatorCrashed);
                 return self.end_process(&process, true);
             }
         }
         if turn.report.blocked.iter().any(|blocked| matches!(blocked.blocker, Blocker::SteppedDown { .. })) {
-            self.tally.note(Occasion::OperatorSteppedDown);
+            self.note_occasion(Occasion::OperatorSteppedDown);
             return self.end_process(&process, true);
         }
         process.engine.reuse(turn);
         self.put_process(process);
     }
 
-    fn judge_turn(&mut self, process: &Process, turn: &Turn) {
+    fn note_turn(&mut self, process: &mut Process, turn: &Turn) {
         let now = self.queue.now();
         let mut acts = turn.actions.iter().filter(|action| !is_renewal(action));
         if let Some(first) = acts.next() {
@@ -153,27 +147,18 @@ impl World {
             self.trace.record(&[word("turn"), u64::from(process.number), now.0, actions, first.id.0]);
         }
         if turn.report.blocked.iter().any(|b| matches!(b.blocker, Blocker::RenewalOverdue { .. })) {
-            self.tally.note(Occasion::RenewalOverdue);
-        }
-        self.tally.turns += 1;
-        if let Some(contents) = &mut self.contents {
-            contents.turn(now, process.number, turn);
+            self.note_occasion(Occasion::RenewalOverdue);
         }
         // Machines and their versions, also those that are gone, the fleet's defaults, and the operator itself.
         let subjects = process.names.subjects() + 2;
-        self.oracle.turned(process.number, (&process.engine, subjects), turn, now);
-        for breach in check(process.engine.world(), turn) {
-            self.oracle.breach(
-                breach.invariant,
-                now,
-                format!("process {}: {}", process.number, breach.detail),
-            );
-        }
+        let touched = process.take_touched();
+        let (process, engine) = (process.number, &process.engine);
+        self.happened(&Happening::Turned(Turned { process, engine, subjects, turn, touched }));
     }
 
     /// Sends what was ordered.
     fn dispatch(&mut self, process: &mut Process, action: Action) -> Dispatched {
-        self.oracle.ordered(process.number, &action, self.queue.now());
+        self.happened(&Happening::Ordered(process.number, &action));
         let sender = Sender { process: process.number, action: action.id };
         if is_renewal(&action) {
             self.renew(process, sender, &action);
@@ -210,13 +195,11 @@ impl World {
         let mut request = match request::request(action, &mut process.names) {
             Ok(request) => request,
             Err(error) => {
-                self.oracle.breach("soundAction", self.queue.now(), format!("{:?}: {error}", action.target));
+                self.happened(&Happening::Unsound(format!("{:?}: {error}", action.target)));
                 return Dispatched::Alive;
             }
         };
-        if let Some(contents) = &mut self.contents {
-            contents.request(self.queue.now(), process.number, action, &request);
-        }
+        self.happened(&Happening::Requests(process.number, action, &request));
         build::write(process.build, &mut request);
         if action.effect != Effect::ListPods {
             self.pass(&Point::Write { to: Destination::Api, side: Side::Before }, None);
@@ -250,19 +233,19 @@ impl World {
             Passage::Arrives => {
                 let RequestFate { reply, raced, .. } = fate;
                 if fate.late > Duration::ZERO {
-                    self.tally.note(Occasion::RequestLate);
+                    self.note_occasion(Occasion::RequestLate);
                 }
                 let letter = Letter::Request { sender, request: Box::new(request), place, reply, raced };
                 self.post(delay + fate.late, letter);
             }
             Passage::Refused => self.answer_unavailable(sender, delay),
-            Passage::Lost => self.tally.note(Occasion::RequestLost),
+            Passage::Lost => self.note_occasion(Occasion::RequestLost),
         }
     }
 
     /// The API server turns a request away.
     pub(in crate::world) fn answer_unavailable(&mut self, sender: Sender, delay: Duration) {
-        self.tally.note(Occasion::RequestRefused);
+        self.note_occasion(Occasion::RequestRefused);
         let cause = Cause::new(CauseKind::ApiUnavailable, "the server asks to come back later");
         self.answer(sender, delay, Outcome::Retryable(cause));
     }
@@ -280,13 +263,11 @@ impl World {
             self.answer(sender, Duration::from_secs(3), Outcome::Retryable(cause));
             return Dispatched::Alive;
         };
-        if let Some(contents) = &mut self.contents {
-            contents.order(self.queue.now(), process.number, action, &process.names);
-        }
+        self.happened(&Happening::Commands(process.number, action, &process.names));
         let command = match self.command(process, action.target, &order.command) {
             Ok(command) => command,
             Err(problem) => {
-                self.oracle.breach("soundAction", self.queue.now(), problem);
+                self.happened(&Happening::Unsound(problem));
                 return Dispatched::Alive;
             }
         };
@@ -313,27 +294,27 @@ impl World {
     fn send_to_host(&mut self, letter: Letter, delay: Duration, fate: OrderFate) {
         let Letter::Order { sender, .. } = letter else { return };
         if fate.busy {
-            self.tally.note(Occasion::HostBusy);
+            self.note_occasion(Occasion::HostBusy);
             let cause = Cause::new(CauseKind::HostBusy, "something else holds the lock");
             return self.answer(sender, delay, Outcome::Retryable(cause));
         }
         if let Some(again) = fate.again {
-            self.tally.note(Occasion::OrderRepeated);
+            self.note_occasion(Occasion::OrderRepeated);
             self.post(delay + again, letter.clone());
         }
         match fate.session {
             SessionFate::Holds => self.post(delay, letter),
             SessionFate::LostBefore(noticed) => {
-                self.tally.note(Occasion::SessionLost);
+                self.note_occasion(Occasion::SessionLost);
                 self.answer(sender, noticed, Outcome::Unknown);
             }
             SessionFate::LostAfter(noticed) => {
-                self.tally.note(Occasion::SessionLost);
+                self.note_occasion(Occasion::SessionLost);
                 self.post(delay, letter);
                 self.answer(sender, noticed.max(delay), Outcome::Unknown);
             }
             SessionFate::Late(noticed, arrives) => {
-                self.tally.note(Occasion::SessionLost);
+                self.note_occasion(Occasion::SessionLost);
                 self.answer(sender, noticed, Outcome::Unknown);
                 self.post(arrives, letter);
             }
@@ -375,7 +356,7 @@ impl World {
         let Some(mut process) = self.take_process(sender.process) else { return self.queue.discount() };
         if process.deadlines.remove(sender.action) {
             if outcome == Outcome::Stale {
-                self.tally.note(Occasion::WriteStale);
+                self.note_occasion(Occasion::WriteStale);
             }
             process.observe(Input::Finished { action: sender.action, outcome });
             self.turn_soon(&mut process);

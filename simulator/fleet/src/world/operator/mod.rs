@@ -7,18 +7,20 @@ mod dialect;
 mod driver;
 mod identity;
 mod pause;
+mod prefetch;
 mod renewal;
 mod replacement;
 mod watch;
 
 pub(super) use identity::node_certificate;
+pub(super) use prefetch::LARGE;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_api::names::Names;
 use seaworthy_api::v1alpha1;
-use seaworthy_engine::Engine;
+use seaworthy_engine::{Engine, World as Cache};
 use seaworthy_kernel::{Priority, Queue, Seed, Timestamp};
 use seaworthy_model::config::Config;
 use seaworthy_model::effect::ActionId;
@@ -26,12 +28,10 @@ use seaworthy_model::event::{Event as Input, Observation};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::machine::MachineSpec;
 use seaworthy_model::meta::Parsed;
-use seaworthy_model::report::Turn;
+use seaworthy_model::report::Subject;
 
 use super::api_server::KINDS;
 use super::event::Event;
-use crate::history::{Seen, machine_of};
-use crate::oracle::Oracle;
 
 use clock::Clock;
 use deadlines::Deadlines;
@@ -39,8 +39,6 @@ use dialect::Dialect;
 use watch::Watch;
 
 use crate::vocabulary::Build;
-
-pub(super) use renewal::is_renewed;
 
 /// An operator process. A crash drops it whole; what it had sent lives on in the mail.
 #[derive(Clone, Debug)]
@@ -94,17 +92,17 @@ impl Process {
         }
     }
 
-    /// The same, and it keeps in mind which machines it learns something of.
+    /// The same, and it keeps in mind which machines it learns something of, if somebody wants to know.
     #[must_use]
-    fn recorded(self, is_recorded: bool) -> Self {
-        Self { touched: is_recorded.then(Vec::new), ..self }
+    fn followed(self, is_followed: bool) -> Self {
+        Self { touched: is_followed.then(Vec::new), ..self }
     }
 
-    /// What it knows after `turn`.
-    fn seen<'a>(&'a mut self, turn: &'a Turn, oracle: &Oracle) -> Seen<'a> {
-        let leads = self.engine.world().gate().is_none();
-        let touched = self.touched.as_mut().filter(|_| leads).map(std::mem::take).unwrap_or_default();
-        Seen { process: self.number, world: self.engine.world(), turn, touched, truth: oracle.in_use() }
+    /// The machines of which it learnt something since it last decided as a leader; none unless it leads.
+    fn take_touched(&mut self) -> Vec<MachineId> {
+        let leads = |engine: &Engine| engine.world().gate().is_none();
+        let touched = self.touched.as_mut().filter(|_| leads(&self.engine));
+        touched.map(std::mem::take).unwrap_or_default()
     }
 
     /// Its engine, and the names of that engine's ids.
@@ -158,6 +156,21 @@ impl Process {
             self.deadline_at = Some(at);
             queue.at(at, Priority::NORMAL, Event::Deadline { process: self.number });
         }
+    }
+}
+
+/// The machine that an input tells something about.
+fn machine_of(input: &Input, world: &Cache) -> Option<MachineId> {
+    match input {
+        Input::Observed(Observation::Machine(id, _) | Observation::Node(id, _)) => Some(*id),
+        Input::Observed(_) => None,
+        Input::Finished { action, .. } => match world.in_flight().get(action)?.subject {
+            Subject::Machine(id) => Some(id),
+            Subject::Leadership
+            | Subject::PackageVersion
+            | Subject::Version(_)
+            | Subject::CertificateRequest(_) => None,
+        },
     }
 }
 

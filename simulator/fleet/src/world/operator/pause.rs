@@ -8,6 +8,7 @@ use super::clock::Clock;
 use crate::vocabulary::{Occasion, Skew};
 use crate::world::World;
 use crate::world::event::Event;
+use crate::world::happening::Happening;
 
 /// From the end of a pause until what had come for the process is read.
 const CATCH_UP: Span = Span::millis(2, 30);
@@ -22,8 +23,8 @@ impl World {
         let meant: Vec<u32> =
             meant.filter(|(number, of)| is_meant(*number, *of)).map(|(number, _)| number).collect();
         for number in meant {
-            self.tally.note(Occasion::ProcessPaused);
-            self.recorder.paused(self.queue.now(), until, number);
+            self.note_occasion(Occasion::ProcessPaused);
+            self.happened(&Happening::ProcessPaused(number, until));
             let paused = self.paused.entry(number).or_insert(until);
             *paused = until.max(*paused);
         }

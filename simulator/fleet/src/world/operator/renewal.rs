@@ -10,20 +10,15 @@ use seaworthy_model::id::Kind;
 use super::Process;
 use crate::vocabulary::RequestFate;
 use crate::world::World;
-use crate::world::api_server::Stored;
-use crate::world::arrival::{Writer, outcome};
+use crate::world::arrival::outcome;
+use crate::world::happening::Happening;
 use crate::world::mail::Sender;
 use crate::world::meeting::Encounter;
+use crate::world::writer::Writer;
 
 /// Whether an action renews the Lease and does nothing else.
 pub(in crate::world) fn is_renewal(action: &Action) -> bool {
     matches!(&action.effect, Effect::WriteLease(record) if record.is_renewal())
-}
-
-/// Whether a Lease was renewed since it was taken.
-pub(in crate::world) fn is_renewed(object: &Stored) -> bool {
-    let spec = object.lease().map(|lease| &lease.spec);
-    spec.is_some_and(|spec| spec.holder_identity.is_some() && spec.acquire_time < spec.renew_time)
 }
 
 impl World {
@@ -33,13 +28,11 @@ impl World {
         let request = match request::request(action, &mut process.names) {
             Ok(request) => request,
             Err(error) => {
-                self.oracle.breach("soundAction", self.queue.now(), format!("{:?}: {error}", action.target));
+                self.happened(&Happening::Unsound(format!("{:?}: {error}", action.target)));
                 return;
             }
         };
-        if let Some(contents) = &mut self.contents {
-            contents.request(self.queue.now(), process.number, action, &request);
-        }
+        self.happened(&Happening::Requests(process.number, action, &request));
         let fate = self.request_fate(Encounter::message(sender, true), process.seat, &request);
         let now = self.queue.now();
         let disturbed = fate != RequestFate::default()

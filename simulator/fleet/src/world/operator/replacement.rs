@@ -52,7 +52,7 @@ impl World {
     /// A process that was told to stop does not wait any longer.
     pub(in crate::world) fn kill_process(&mut self, number: u32) {
         let Some(process) = self.take_process(number) else { return self.queue.discount() };
-        self.tally.note(Occasion::OperatorStopped);
+        self.note_occasion(Occasion::OperatorStopped);
         self.end_process(&process, true);
     }
 }

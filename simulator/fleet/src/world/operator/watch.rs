@@ -10,12 +10,12 @@ use seaworthy_model::event::Observation;
 use seaworthy_model::id::{CertificateRequestId, Kind, MachineId, VersionId};
 use seaworthy_model::meta::Parsed;
 
+use super::prefetch::WARM_AT_ONCE;
 use super::{Process, build};
 use crate::vocabulary::Occasion;
 use crate::world::api_server::{Change, ChangeKind, Cursor, Gone, KINDS, Stored};
 use crate::world::disturbance::Cache;
 use crate::world::event::Event;
-use crate::world::lookahead::WARM_AT_ONCE;
 use crate::world::{World, pki};
 
 /// How long the store takes to answer a consistent list of thousands of objects.
@@ -253,7 +253,7 @@ impl World {
 
     /// Watches of a kind break and list again.
     pub(in crate::world) fn relist(&mut self, kind: Kind) {
-        self.tally.note(Occasion::Relisted);
+        self.note_occasion(Occasion::Relisted);
         self.rebind(kind, |world, process| world.want_list(process, kind));
     }
 
@@ -313,7 +313,7 @@ impl World {
         let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
         let (now, held) = (self.queue.now(), self.held_until(kind));
         if held > now {
-            self.tally.note(Occasion::WatchHeld);
+            self.note_occasion(Occasion::WatchHeld);
             self.queue.at(held, Priority::NORMAL, Event::Deliver { process: number, kind });
             return self.put_process(process);
         }
@@ -329,7 +329,7 @@ impl World {
                 self.turn_soon(&mut process);
             }
             Err(Gone) => {
-                self.tally.note(Occasion::Relisted);
+                self.note_occasion(Occasion::Relisted);
                 self.want_list(&mut process, kind);
             }
         }

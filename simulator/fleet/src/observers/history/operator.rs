@@ -1,0 +1,272 @@
+//! What an operator process knows and decides, turn by turn.
+
+use seaworthy_api::render;
+use seaworthy_engine::{RolloutState, World};
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::effect::Effect;
+use seaworthy_model::id::MachineId;
+use seaworthy_model::machine::{ConditionKind, Want};
+use seaworthy_model::report::{self, Subject};
+
+use super::leader::{FleetState, Operator};
+use super::machine::judge;
+use super::recording::Recording;
+use super::{Budget, Counts, Event, Millis, Occurrence, Reason, Rollout, Series, Turn, What, millis};
+use crate::observers::tally::Tally;
+use crate::vocabulary::host_number;
+
+/// What a process did in a turn.
+#[derive(Debug)]
+pub(crate) struct Seen<'a> {
+    /// Which process.
+    pub process: u32,
+    /// What it knows after the turn.
+    pub world: &'a World,
+    /// What it decided.
+    pub turn: &'a report::Turn,
+    /// Machines of which it learnt something since its last turn as a leader.
+    pub touched: &'a [MachineId],
+    /// Hosts at work, and hosts that count against the budget, in truth.
+    pub truth: (u32, u32),
+}
+
+/// A batch that is admitted moves few machines, most of which the operator looks at right away. For the others every
+/// machine is looked at, no more often than this: a rollout has thousands of batches.
+const SCAN_EVERY: Millis = 10_000;
+/// In large fleets less often: so long for each machine.
+const SCAN_EVERY_PER_MACHINE: Millis = 1;
+
+impl Operator {
+    /// Whether every machine has to be looked at, since the fleet's rollouts have changed.
+    fn is_scan_due(&mut self, at: Millis, world: &World) -> bool {
+        let state = |rollout: &RolloutState| {
+            (rollout.record.component, rollout.record.generation, rollout.superseded)
+        };
+        let rollouts = &world.fleet.rollouts;
+        let now = FleetState {
+            rollouts: rollouts.iter().map(state).collect(),
+            admitted: rollouts.iter().map(|rollout| rollout.record.admitted_below).collect(),
+            paused: world.fleet.is_paused(),
+        };
+        let at_once = (&now.rollouts, now.paused) != (&self.fleet.rollouts, self.fleet.paused);
+        self.scan_due |= now != self.fleet;
+        self.fleet = now;
+        let pause = SCAN_EVERY.max(world.live().saturating_mul(SCAN_EVERY_PER_MACHINE));
+        let scans = at_once || (self.scan_due && at.saturating_sub(self.scanned) >= pause);
+        if scans {
+            self.scan_due = false;
+            self.scanned = at;
+        }
+        scans
+    }
+
+    /// The host of a machine, as it was when something was learnt of it last.
+    fn known_host(&mut self, world: &World, id: MachineId) -> Option<u32> {
+        self.hosts.get(id.index()).copied().flatten().or_else(|| self.host_of(world, id))
+    }
+
+    /// The host of a machine. It is remembered, since the object may be gone.
+    fn host_of(&mut self, world: &World, id: MachineId) -> Option<u32> {
+        if self.hosts.len() <= id.index() {
+            self.hosts.resize(id.index() + 1, None);
+        }
+        let known = &mut self.hosts[id.index()];
+        if let Some(spec) = world.machine(id).spec() {
+            *known = host_number(&spec.connection.address.ip);
+        }
+        *known
+    }
+}
+
+impl Recording {
+    /// A process has decided.
+    pub(super) fn turn(&mut self, now: Timestamp, seen: &Seen<'_>, tally: &Tally) {
+        let at = millis(now);
+        self.note_turn(at, seen);
+        self.note_occasions(at, tally);
+        if seen.world.gate().is_none() && seen.world.epoch().0 >= self.operator.epoch {
+            self.note_leader(at, seen);
+            self.note_fleet(at, seen);
+            self.note_machines(at, seen);
+        }
+    }
+
+    fn note_turn(&mut self, at: Millis, seen: &Seen<'_>) {
+        let (mut writes, mut orders) = (0u16, 0u16);
+        for action in &seen.turn.actions {
+            match action.effect {
+                Effect::Host(_) => orders = orders.saturating_add(1),
+                Effect::Watch | Effect::ListPods => {}
+                Effect::WriteLease(ref record) if record.is_renewal() => {}
+                Effect::WriteLease(_)
+                | Effect::WriteFinalizers(_)
+                | Effect::WriteMachineStatus(_)
+                | Effect::WritePackageVersionStatus(_)
+                | Effect::CreateCertificateRequest(_)
+                | Effect::ApproveCertificateRequest
+                | Effect::WriteEvent(_)
+                | Effect::Cordon(_)
+                | Effect::Uncordon(_)
+                | Effect::WriteNodeAttributes(_)
+                | Effect::DeleteNode
+                | Effect::Evict(_) => writes = writes.saturating_add(1),
+            }
+        }
+        let looked_at = seen.turn.report.reconciled;
+        self.history.turns.push(Turn { at, process: seen.process, looked_at, writes, orders });
+    }
+
+    fn note_occasions(&mut self, at: Millis, tally: &Tally) {
+        for (&what, &count) in tally.occasions() {
+            let before = self.operator.occasions.insert(what, count).unwrap_or_default();
+            if count > before {
+                let times = u32::try_from(count - before).unwrap_or(u32::MAX);
+                self.history.occurrences.push(Occurrence { at, what, times });
+            }
+        }
+    }
+
+    fn note_leader(&mut self, at: Millis, seen: &Seen<'_>) {
+        if self.operator.process == Some(seen.process) {
+            return;
+        }
+        let epoch = seen.world.epoch().0;
+        self.operator.process = Some(seen.process);
+        self.operator.epoch = epoch;
+        self.operator.hosts.clear();
+        self.operator.fleet = FleetState::default();
+        if let Some(process) = self.history.processes.get_mut(seen.process as usize) {
+            process.led = Some((at, epoch));
+        }
+    }
+
+    fn note_fleet(&mut self, at: Millis, seen: &Seen<'_>) {
+        let world = seen.world;
+        let (at_work, used) = seen.truth;
+        let budget = Budget { occupied: world.occupied(), limit: world.slots(), at_work, used };
+        self.history.budget.push(at, budget);
+        for state in &world.fleet.rollouts {
+            let lane = self.lane(at, world, state);
+            let counts = counts(world, state);
+            let before = lane.counts.points().last().map(|(_, counts)| counts.waiting);
+            let waiting = before.unwrap_or(counts.waiting);
+            if waiting > counts.waiting {
+                lane.batches.push((at, waiting - counts.waiting));
+            }
+            lane.counts.push(at, counts);
+            if lane.completed.is_none() && state.record.completed_at.is_some() {
+                lane.completed = Some(at);
+            }
+        }
+    }
+
+    fn lane(&mut self, at: Millis, world: &World, state: &RolloutState) -> &mut Rollout {
+        let (component, generation) = (world.component_name(state.record.component), state.record.generation);
+        let rollouts = &mut self.history.rollouts;
+        let known =
+            rollouts.iter().rposition(|lane| lane.generation == generation && lane.component == component);
+        let index = known.unwrap_or_else(|| {
+            rollouts.push(Rollout {
+                component: component.to_owned(),
+                generation,
+                from: state.record.from.as_ref().map_or("", |want| wanted(world, want)).to_owned(),
+                to: wanted(world, &state.record.to).to_owned(),
+                since: at,
+                completed: None,
+                counts: Series::default(),
+                batches: Vec::new(),
+            });
+            rollouts.len() - 1
+        });
+        &mut rollouts[index]
+    }
+
+    fn note_machines(&mut self, at: Millis, seen: &Seen<'_>) {
+        if self.operator.is_scan_due(at, seen.world) {
+            for (id, _) in seen.world.machines() {
+                if let Some(host) = self.operator.known_host(seen.world, id) {
+                    self.note_phase(at, seen.world, (id, host));
+                }
+            }
+        }
+        let subjects = seen.turn.report.blocked.iter().map(|blocked| blocked.subject);
+        let targets =
+            seen.turn.actions.iter().filter_map(|action| {
+                seen.world.in_flight().get(&action.id).map(|in_flight| in_flight.subject)
+            });
+        let looked_at = subjects.chain(targets).filter_map(|subject| match subject {
+            Subject::Machine(id) => Some(id),
+            Subject::Leadership
+            | Subject::PackageVersion
+            | Subject::Version(_)
+            | Subject::CertificateRequest(_) => None,
+        });
+        for id in seen.touched.iter().copied().chain(looked_at) {
+            self.note_machine(at, seen.world, id);
+        }
+    }
+
+    fn note_machine(&mut self, at: Millis, world: &World, id: MachineId) {
+        let Some(host) = self.operator.host_of(world, id) else { return };
+        self.note_phase(at, world, (id, host));
+        let Some(object) = &world.machine(id).object else { return };
+        let index = host as usize;
+        for (place, kind) in ConditionKind::ALL.into_iter().enumerate() {
+            let Some(condition) = object.status.condition(kind) else { continue };
+            let (truth, reason) = (condition.truth, self.reason(render::reason(condition.reason)));
+            let known = &mut self.operator.conditions[index][place];
+            if *known != Some((truth, reason)) {
+                *known = Some((truth, reason));
+                self.history.events.push(Event { at, host, what: What::Condition(kind, truth, reason) });
+            }
+        }
+    }
+
+    fn note_phase(&mut self, at: Millis, world: &World, (id, host): (MachineId, u32)) {
+        let index = host as usize;
+        if self.operator.phases.len() <= index {
+            self.operator.phases.resize(index + 1, Default::default());
+            self.operator.conditions.resize(index + 1, Default::default());
+        }
+        let (phase, waits) = judge(world, world.machine(id));
+        if self.operator.phases[index] != (phase, waits) {
+            self.operator.phases[index] = (phase, waits);
+            self.history.events.push(Event { at, host, what: What::Phase(phase, waits) });
+        }
+    }
+
+    fn reason(&mut self, name: &'static str) -> Reason {
+        let reasons = &mut self.history.reasons;
+        Reason(*self.operator.reasons.entry(name).or_insert_with(|| {
+            reasons.push(name);
+            u16::try_from(reasons.len() - 1).unwrap_or(u16::MAX)
+        }))
+    }
+}
+
+/// The name of the version that is wanted; empty when none is.
+fn wanted<'a>(world: &'a World, want: &Want) -> &'a str {
+    match want {
+        Want::Present { version, .. } => world.version_name(*version),
+        Want::Absent => "",
+    }
+}
+
+fn counts(world: &World, state: &RolloutState) -> Counts {
+    let of = state.counts;
+    let at_work = of.unresolved.min(of.pending());
+    let reserved = of.reserved.saturating_sub(at_work);
+    let rest = at_work.saturating_sub(of.reserved);
+    let parked = of.parked.saturating_sub(rest);
+    let blocked = of.pending().saturating_sub(at_work + reserved + parked);
+    Counts {
+        waiting: of.waiting,
+        reserved,
+        parked,
+        blocked,
+        at_work,
+        done: of.done + of.restored,
+        failed: of.failed,
+        failures_max: world.failures_max(),
+    }
+}

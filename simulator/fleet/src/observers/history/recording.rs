@@ -1,0 +1,36 @@
+//! What was recorded so far.
+
+use std::collections::BTreeMap;
+
+use super::faults::Faults;
+use super::leader::Operator;
+use super::{Component, Event, History, Millis, Version, What};
+use crate::world::host::{ComponentNumber, Host};
+
+/// What was recorded so far, and what is needed to see differences.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recording {
+    pub(super) history: History,
+    pub(super) operator: Operator,
+    pub(super) faults: Faults,
+    pub(super) installed: BTreeMap<(u32, ComponentNumber), Version>,
+    /// Which run of a host was noted as resumed.
+    pub(super) resumed: BTreeMap<u32, u32>,
+}
+
+pub(super) fn small(number: u32) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX - 1)
+}
+
+impl Recording {
+    /// Notes what is installed of a component, if that is not what was there before.
+    pub(super) fn compare(&mut self, at: Millis, number: u32, host: &Host, component: ComponentNumber) {
+        let installed = host.installed_of(component);
+        let version = installed.map_or(Version::NONE, |installed| Version(small(installed.version.0)));
+        let before = self.installed.insert((number, component), version).unwrap_or(Version::NONE);
+        if before != version {
+            let what = What::Installed(Component(small(component.0)), version);
+            self.history.events.push(Event { at, host: number, what });
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Those who look on while a world runs: they judge, record and count, and change nothing.
+
+pub mod contents;
+pub mod history;
+pub mod oracle;
+pub mod record;
+mod set;
+pub mod tally;
+
+pub(crate) use set::Observers;

@@ -1,0 +1,535 @@
+//! The oracle: judges the true state of the world. It alone sees harm that was done in good faith, on stale knowledge.
+//!
+//! Everything is incremental: an event costs the oracle the same in a fleet of ten and of a hundred thousand. Only the
+//! judgement at the end, `convergence`, and the `recount` of what was counted on the way look at every machine.
+
+mod bound;
+mod budget;
+mod confirmations;
+mod convergence;
+mod deeds;
+mod drains;
+mod effects;
+mod expectation;
+mod foreign;
+mod harm;
+mod identities;
+mod leadership;
+mod order;
+mod reasons;
+mod recount;
+mod removal;
+mod restraint;
+mod skew;
+mod start;
+mod starvation;
+mod versions;
+mod watch;
+mod wishes;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use seaworthy_engine::Engine;
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::effect::Action;
+use seaworthy_model::id::{Kind, MachineId, Uid};
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::report::Turn;
+
+use budget::Budget;
+use confirmations::Confirmations;
+use drains::Drains;
+use effects::Effects;
+use harm::Harm;
+use identities::Identities;
+use leadership::Leadership;
+use order::Precedence;
+use removal::Removal;
+use restraint::Restraint;
+use skew::Rules;
+use starvation::Starvation;
+use versions::Versions;
+use wishes::Wishes;
+
+use crate::vocabulary::{Allowance, INVARIANTS, host_of_address};
+use crate::world::api_server::{ApiServer, Stored, Written};
+use crate::world::host::{Change, ComponentNumber, Ended, Host, KeyNumber, VersionNumber, Work};
+
+pub(crate) use bound::convergence_bound;
+pub use budget::Peak;
+pub(crate) use convergence::{stray_hosts, wanted};
+pub(crate) use deeds::Deeds;
+pub(crate) use effects::Lives;
+pub(crate) use expectation::{doubts, judge};
+pub(crate) use recount::{NAME as RECOUNT, recount, recount_after};
+pub use start::Began;
+
+/// Something that must never happen, and did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The invariant's name.
+    pub invariant: &'static str,
+    /// When.
+    pub at: Timestamp,
+    /// What happened.
+    pub detail: String,
+}
+
+/// The end of an operation on a host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Over<'a> {
+    /// The host.
+    pub host: u32,
+    /// What was done.
+    pub work: &'a Work,
+    /// How it ended.
+    pub ended: Ended,
+    /// The name of the component.
+    pub component: &'a str,
+}
+
+/// After so many violations the rest is not worth writing down.
+const VIOLATIONS_MAX: usize = 100;
+
+/// The judge of a run.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    /// By invariant: how often it may be broken still, and how often it was by leave.
+    allowed: BTreeMap<&'static str, (u32, u32)>,
+    violations: Vec<Violation>,
+    budget: Budget,
+    harm: Harm,
+    removal: Removal,
+    leadership: Leadership,
+    wishes: Wishes,
+    deeds: deeds::Ledger,
+    effects: Effects,
+    starvation: Starvation,
+    restraint: Restraint,
+    versions: Versions,
+    precedence: Precedence,
+    rules: Rules,
+    identities: Identities,
+    drains: Drains,
+    confirmations: Confirmations,
+    /// The operation that a step of is about to take effect, and the version that is there of what it changes.
+    changing: Option<(Work, Option<VersionNumber>)>,
+    /// Machines that exist, by uid.
+    machines: BTreeMap<Uid, Arc<str>>,
+}
+
+impl Oracle {
+    /// A judge over so many hosts. Without Nodes, nothing tells the operator that a host is down but its own contacts, so
+    /// the budget counts only work.
+    #[must_use]
+    pub fn new(hosts: u32, nodes: bool) -> Self {
+        Self {
+            allowed: BTreeMap::new(),
+            violations: Vec::new(),
+            budget: Budget::new(hosts, nodes),
+            harm: Harm::new(),
+            removal: Removal::default(),
+            leadership: Leadership::new(hosts),
+            wishes: Wishes::new(hosts),
+            deeds: deeds::Ledger::new(hosts),
+            effects: Effects::new(hosts),
+            starvation: Starvation::default(),
+            restraint: Restraint::new(hosts),
+            versions: Versions::default(),
+            precedence: Precedence::default(),
+            rules: Rules::default(),
+            identities: Identities::default(),
+            drains: Drains::default(),
+            confirmations: Confirmations::default(),
+            changing: None,
+            machines: BTreeMap::new(),
+        }
+    }
+
+    /// What went wrong so far.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    /// How much of the budget was used at worst.
+    #[must_use]
+    pub const fn peak(&self) -> Peak {
+        self.budget.peak()
+    }
+
+    /// How many hosts are at work, and how many count against the budget.
+    #[must_use]
+    pub const fn in_use(&self) -> (u32, u32) {
+        self.budget.in_use()
+    }
+
+    /// How many hosts were ever harmed by a release that failed.
+    #[must_use]
+    pub fn harmed(&self) -> u32 {
+        self.harm.harmed()
+    }
+
+    /// The same, with leave to break some invariants.
+    #[must_use]
+    pub fn allowing(mut self, allowances: &[Allowance]) -> Self {
+        let known = |allowance: &Allowance| INVARIANTS.iter().find(|name| **name == allowance.invariant);
+        let leave = allowances.iter().filter_map(|allowance| Some((*known(allowance)?, (allowance.most, 0))));
+        self.allowed = leave.collect();
+        self
+    }
+
+    /// The invariants that were broken by leave, and how often.
+    pub fn tolerated(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        self.allowed.iter().filter(|(_, (_, used))| *used > 0).map(|(name, (_, used))| (*name, *used))
+    }
+
+    /// Notes that an invariant was broken.
+    pub fn breach(&mut self, invariant: &'static str, at: Timestamp, detail: String) {
+        if let Some((left, used)) = self.allowed.get_mut(invariant).filter(|(left, _)| *left > 0) {
+            *left -= 1;
+            *used += 1;
+            return;
+        }
+        if self.violations.len() < VIOLATIONS_MAX {
+            self.violations.push(Violation { invariant, at, detail });
+        }
+    }
+
+    /// Watches may lag so far behind.
+    pub fn watches_lag(&mut self, lag: Duration) {
+        self.budget.watches_lag(lag);
+    }
+
+    /// An operator process starts.
+    pub const fn process_started(&mut self) {
+        self.restraint.process_started();
+    }
+
+    /// An operator process ends.
+    pub fn process_ended(&mut self, process: u32) {
+        self.restraint.process_ended(process);
+    }
+
+    /// An operator process orders something.
+    pub fn ordered(&mut self, process: u32, action: &Action, now: Timestamp) {
+        if let Some(detail) = self.restraint.ordered(process, action, now) {
+            self.breach("hotLoop", now, detail);
+        }
+    }
+
+    /// The API server has accepted a write of an operator.
+    pub fn operator_wrote(&mut self, written: &Written, now: Timestamp) {
+        self.effects.operator_wrote(written);
+        if let Some((invariant, detail)) = restraint::misuse(written) {
+            self.breach(invariant, now, detail);
+        }
+    }
+
+    /// Something was committed.
+    pub fn committed(&mut self, written: &Written, hosts: &[Host], now: Timestamp) {
+        let object = &*written.object;
+        self.effects.committed(written);
+        match object.kind() {
+            Kind::Machine => {
+                if written.removed {
+                    self.machines.remove(&object.uid());
+                    self.machine_removed(object, hosts, now);
+                } else if written.before.is_none() {
+                    self.machines.insert(object.uid(), Arc::clone(object.name()));
+                }
+                self.budget.machine_written(written, now);
+                self.wishes.machine_written(written, now);
+                self.harm.machine_written(written, now);
+                if respecified(written)
+                    && let Some(host) = object.address().and_then(host_of_address)
+                {
+                    self.restraint.asked(host, now);
+                }
+                self.removal.written(written, now, self.budget.detection());
+            }
+            Kind::ClusterPackageVersion => {
+                self.budget.package_version_written(written, now);
+                self.harm.package_version_written(written);
+                self.wishes.package_version_written(written, now);
+                if respecified(written) {
+                    self.restraint.all_asked(now);
+                }
+                self.removal.written(written, now, self.budget.detection());
+            }
+            Kind::Lease => {
+                if let Some(detail) = self.leadership.written(written) {
+                    self.breach("leadership", now, detail);
+                }
+            }
+            Kind::MachineComponent => {
+                self.precedence.written(written);
+                self.rules.written(written);
+                if written.removed {
+                    self.wishes.version_removed();
+                }
+            }
+            Kind::CertificateSigningRequest => {
+                if let Some(detail) = self.identities.written(written) {
+                    self.breach("identity", now, detail);
+                }
+            }
+            Kind::Node | Kind::Event => {}
+        }
+    }
+
+    /// Something was committed that may name a version or be one, and after which these objects exist.
+    pub(crate) fn users_written(&mut self, written: &Written, api: &ApiServer) {
+        self.versions.written(written, api);
+    }
+
+    /// An operator has let a version go, which hosts know by this number.
+    pub(crate) fn version_gone(
+        &mut self,
+        version: &Stored,
+        api: &ApiServer,
+        known: (&[Host], Option<VersionNumber>),
+        now: Timestamp,
+    ) {
+        if let Some(detail) = self.versions.gone(version, api, known) {
+            self.breach("finalizerOrder", now, detail);
+        }
+    }
+
+    /// A key was made on a host, for this node.
+    pub fn key_made(&mut self, key: KeyNumber, host: u32, node: &str) {
+        self.identities.key_made(key, host, node);
+    }
+
+    /// A host has taken in an order that began nothing, and has now seen this epoch.
+    pub fn heard(&mut self, host: u32, epoch: Epoch) {
+        self.leadership.heard(host, epoch);
+    }
+
+    /// What was so until then, an operator can know that sends something at `sent`.
+    pub(crate) fn known_at(&self, sent: Timestamp) -> Timestamp {
+        sent - self.budget.knowledge()
+    }
+
+    /// A process has decided. `subjects` is how many things there are to look at.
+    pub(crate) fn turned(
+        &mut self,
+        process: u32,
+        (engine, subjects): (&Engine, usize),
+        turn: &Turn,
+        now: Timestamp,
+    ) {
+        // Who does not lead starts nobody, and lets nobody wait.
+        let leads = engine.world().gate().is_none();
+        if leads && let Some((id, starts)) = self.starvation.turn((process, subjects), engine.world(), turn) {
+            let detail = format!("process {process}: {id:?} waits while others were started {starts} times");
+            self.breach("starvation", now, detail);
+        }
+        let length = engine.queue_depth();
+        if length > subjects {
+            let detail = format!("process {process}: {length} wait to be looked at, of {subjects} in all");
+            self.breach("queueLength", now, detail);
+        }
+    }
+
+    /// Reads a word of each part that the start of an operation on a host is judged by, to have it near. The sum means
+    /// nothing.
+    #[must_use]
+    pub(crate) fn warm(&self, host: u32) -> u64 {
+        let deeds = u64::from(self.deeds(host).operations);
+        let at_work = u64::from(self.budget.is_at_work(host));
+        deeds ^ at_work ^ u64::from(self.leadership.epoch_heard(host).0) ^ self.restraint.warm(host)
+    }
+
+    /// The same for the end of an operation.
+    #[must_use]
+    pub(crate) fn warm_end(&self, host: u32, component: ComponentNumber) -> u64 {
+        let at_work = u64::from(self.budget.is_at_work(host));
+        at_work ^ u64::from(self.deeds(host).operations) ^ self.deeds.warm(host, component)
+    }
+
+    /// The same for what a process orders next for a machine.
+    #[must_use]
+    pub(crate) fn warm_orders(&self, process: u32, id: MachineId) -> u64 {
+        self.restraint.warm_orders(process, id) ^ self.starvation.warm(id)
+    }
+
+    /// Somebody wants to create the Machine of a host, whose name is taken, or is not.
+    pub(crate) fn joins(&mut self, host: u32, is_taken: bool) {
+        self.wishes.joins(host, is_taken);
+    }
+
+    /// Whether the Machine of a host is missing because its name was taken when it was to be created again.
+    #[must_use]
+    pub(crate) fn was_turned_away(&self, host: u32) -> bool {
+        self.wishes.was_turned_away(host)
+    }
+
+    /// Lets a host be worked on once more than it was, for tests.
+    #[cfg(test)]
+    pub(crate) fn overdo(&mut self, host: u32) {
+        self.deeds.began(host, true);
+    }
+
+    /// Adds up what was done: every operation was worth a wish, or was made necessary by what went wrong. Looks at every
+    /// host: for the end.
+    pub fn account(&mut self, now: Timestamp) {
+        for host in 0..self.deeds.hosts() {
+            let (deeds, wishes) = (self.deeds(host), self.wishes(host));
+            let most = wishes.saturating_add(deeds.excused_operations);
+            if deeds.operations > most {
+                let done = deeds.operations;
+                let detail = format!("host {host} was worked on {done} times, and {most} are accounted for");
+                self.breach("effects", now, detail);
+            }
+        }
+    }
+
+    /// Whether a Node carries our taint.
+    #[must_use]
+    pub(crate) fn is_cordoned(&self, host: u32) -> bool {
+        self.drains.is_cordoned(host)
+    }
+
+    /// A disruption budget keeps a pod on the Node of a host, or people have kept the host as it was.
+    pub(crate) fn holds_up(&mut self, host: u32) {
+        self.drains.holds_up(host);
+    }
+
+    /// Whether a disruption budget has ever kept a pod on the Node of a host, or people the host as it was: when its turn came
+    /// was up to them then.
+    #[must_use]
+    pub(crate) fn was_held_up(&self, host: u32) -> bool {
+        self.drains.was_held_up(host)
+    }
+
+    /// Whether a host has a Node: without one nothing tells that it is lost.
+    pub(crate) fn node_there(&mut self, host: u32, is: bool) {
+        self.budget.node_there(host, is);
+    }
+
+    /// Something on a host has changed by itself.
+    pub fn spoiled(&mut self, host: u32) {
+        self.deeds.spoiled(host);
+    }
+
+    /// What was done to a host.
+    #[must_use]
+    pub(crate) fn deeds(&self, host: u32) -> Deeds {
+        self.deeds.of(host)
+    }
+
+    /// How many operations on a host the changes of what people wished for account for.
+    #[must_use]
+    pub(crate) fn wishes(&self, host: u32) -> u16 {
+        self.wishes.changes(host)
+    }
+
+    /// Whether people changed their minds before everybody had what they wished for: then the order of things may
+    /// decide what was done at all.
+    #[must_use]
+    pub(crate) const fn is_hasty(&self) -> bool {
+        self.wishes.is_hasty()
+    }
+
+    /// An operation has ended on a host.
+    pub(crate) fn ended(&mut self, over: &Over<'_>, api: &ApiServer, now: Timestamp) {
+        self.budget.ended(over.host);
+        self.restraint.operation_ended(now);
+        if over.ended == Ended::Succeeded
+            && let Some(detail) = self.restraint.repaired(over.host, now)
+        {
+            self.breach("repairedAgain", now, detail);
+        }
+        let wishes = self.wishes.changes(over.host);
+        if let Some(times) = self.deeds.ended(over).filter(|times| *times > wishes) {
+            let (host, component) = (over.host, over.component);
+            let detail = format!("{component} on host {host} went back {times} times, for {wishes} wishes");
+            self.breach("oscillation", now, detail);
+        }
+        if let Some(detail) = self.harm.ended(over, api) {
+            self.breach("maxFailures", now, detail);
+        }
+        if let Some(detail) = self.confirmations.ended(over) {
+            self.breach("confirmed", now, detail);
+        }
+        if let (Change::Install(install), Ended::Failed(cause)) = (over.work.change, over.ended)
+            && cause.blames_release()
+            && let Some(detail) = self.restraint.failed(over.host, install.release)
+        {
+            self.breach("triedAgain", now, detail);
+        }
+    }
+
+    /// A host has lost its power: what it was at is not under way any more.
+    pub fn powered_off(&mut self, host: u32) {
+        self.budget.ended(host);
+    }
+
+    /// A host has got its power back, and starts.
+    pub fn powered_on(&mut self, host: u32) {
+        self.effects.powered_on(host);
+    }
+
+    /// A host goes down since an operation starts it anew. The operation is under way all the while.
+    pub fn rebooted(&mut self, host: u32) {
+        self.effects.rebooted(host);
+    }
+
+    /// How often operations started a host anew.
+    #[must_use]
+    pub(crate) fn reboots(&self, host: u32) -> u32 {
+        self.effects.reboots(host)
+    }
+
+    /// How often a host was started because its power came back.
+    #[must_use]
+    pub(crate) fn outages(&self, host: u32) -> u32 {
+        self.effects.outages(host)
+    }
+
+    /// The objects that somebody deleted or an operator created, and how often.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = ((Kind, &Arc<str>), Lives)> {
+        self.effects.objects()
+    }
+
+    /// The same of the objects of one name.
+    #[must_use]
+    pub(crate) fn lives(&self, kind: Kind, name: &Arc<str>) -> Lives {
+        self.effects.of(kind, name)
+    }
+
+    /// A host cannot be reached any more.
+    pub fn host_lost(&mut self, host: u32, now: Timestamp) {
+        self.budget.lost(host, now);
+    }
+
+    /// A host can be reached again, and is ready.
+    pub fn host_back(&mut self, host: u32) {
+        self.budget.back(host);
+    }
+
+    /// A Machine is gone from the API server. Its software must be gone from its host, unless that cannot be reached.
+    fn machine_removed(&mut self, machine: &Stored, hosts: &[Host], now: Timestamp) {
+        let number = machine.address().and_then(host_of_address);
+        let host = number.and_then(|number| hosts.get(number as usize));
+        let left = host.is_some_and(|host| {
+            host.owner() == Some(machine.uid()) && host.is_reachable() && !host.installed().is_empty()
+        });
+        if left {
+            let detail = format!("Machine {} is gone, and its software is still there", machine.name());
+            self.breach("finalizerOrder", now, detail);
+        }
+    }
+}
+
+/// Whether people have changed what an object asks for.
+fn respecified(written: &Written) -> bool {
+    let before = written.before.as_ref().filter(|_| !written.removed);
+    before.map(|before| before.generation()) != Some(written.object.generation())
+}
+
+#[cfg(test)]
+mod tests;

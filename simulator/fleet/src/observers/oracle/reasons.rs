@@ -1,0 +1,275 @@
+//! At the end every machine that is not as it should be is explained: the operator says what it waits for, and the truth
+//! confirms that (`explained`). A reason that does not hold, and a wait that no reason is given for, are both broken.
+//!
+//! | what the operator says | what confirms it |
+//! |---|---|
+//! | `Unreachable`, `BackOff` | the host has no power, or no network |
+//! | `ReleaseFailed` | the host's journal says that just this version failed |
+//! | `MaxUnavailable`, `MaxFailures` | so many hosts are away or hold a failed release as may be: f broken hosts block nobody while more than f may be away |
+//! | `TooManyFailures` | as many hosts as may have failed releases |
+//! | `Paused` | somebody paused the Machine or the fleet |
+//! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter`, `DependencyCycle` | the objects, read again |
+//! | `VersionSkew`, `ApiServerSkew` | the rule, read again, and the versions of the API servers |
+//! | `ApiServerUnknown` | no API server tells its version |
+//! | `DuplicateHost`, `IdentityMismatch` | the host's owner, its machine-id |
+//! | `ForeignIdentity` | whose node the certificate on the host makes it |
+//! | `Draining`, `DrainOverdue` | pods on the Node |
+//! | `DisruptionBudget` | pods on the Node, and budgets that allow nothing |
+//! | `DrainForbidden` | a pod on the Node that nobody makes again |
+//! | `NodeConflict` | a label or taint on the Node that others have set otherwise |
+//! | `LastSchedulableNode` | another Node that we keep pods off, and none besides that takes pods |
+//! | `StoreRegressed` | the host has seen a higher epoch than the Lease has |
+//! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: these pass, and nothing passes any more |
+
+use std::sync::Arc;
+
+use seaworthy_api::names::Names;
+use seaworthy_api::object::{Machine, Resource};
+use seaworthy_api::parse;
+use seaworthy_api::v1alpha1::LEASE;
+use seaworthy_model::component::VersionSpec;
+use seaworthy_model::id::{ComponentId, Kind, VersionId};
+use seaworthy_model::package_version::SINGLETON;
+use seaworthy_model::report::{Blocker, Subject};
+use seaworthy_model::requirement::{Party, Requirement, VersionNumber};
+
+use super::convergence::Stray;
+use crate::world::World;
+use crate::world::host::{Ended, Host};
+
+/// The machines that are not as they should be for no reason that holds. `strays` are those that are not.
+pub(super) fn unexplained(world: &World, strays: &[Stray]) -> Vec<String> {
+    if strays.is_empty() {
+        return Vec::new();
+    }
+    let Some((_, engine, names)) = world.mind() else {
+        return vec!["nobody can say why machines are not as they should be: no operator is alive".into()];
+    };
+    let truth = Truth::of(world, names);
+    let doubts = strays.iter().filter_map(|stray| {
+        let id = names.find_machine(&stray.machine.metadata.name)?;
+        let own = engine.world().blocker(Subject::Machine(id));
+        let said = own.or_else(|| engine.world().blocker(Subject::PackageVersion));
+        let doubt = match said {
+            None => "nobody says why".to_owned(),
+            Some(blocker) if truth.confirms(blocker, stray) => return None,
+            Some(blocker) => format!("{} is said to be why, and is not true", blocker.name()),
+        };
+        Some(format!("{} {}: {doubt}", stray.machine.metadata.name, stray.finding))
+    });
+    doubts.collect()
+}
+
+/// What is true of the fleet, and what reasons are held against.
+struct Truth<'a> {
+    world: &'a World,
+    names: &'a Names,
+    /// Hosts that are away, or have a release that failed and so hold a slot.
+    broken: u32,
+    failed: u32,
+    epoch: u32,
+}
+
+impl<'a> Truth<'a> {
+    fn of(world: &'a World, names: &'a Names) -> Self {
+        let failed = |host: &Host| host.journal().iter().any(|(_, ended)| matches!(ended, Ended::Failed(_)));
+        let count = |is: &dyn Fn(&Host) -> bool| {
+            u32::try_from(world.hosts.iter().filter(|host| is(host)).count()).unwrap_or(u32::MAX)
+        };
+        let lease = world.api.get(Kind::Lease, LEASE).map(|lease| lease.resource());
+        let epoch = lease.and_then(|lease| {
+            let Resource::Lease(lease) = lease else { return None };
+            Some(parse::lease(&lease).ok()?.record.epoch.0)
+        });
+        Self {
+            world,
+            names,
+            broken: count(&|host| !host.is_reachable() || failed(host)),
+            failed: count(&failed),
+            epoch: epoch.unwrap_or_default(),
+        }
+    }
+
+    /// Whether a reason holds.
+    fn confirms(&self, said: Blocker, stray: &Stray) -> bool {
+        let (machine, host) = (&*stray.machine, stray.host.and_then(|host| self.world.host(host)));
+        let of_host = |holds: &dyn Fn(&Host) -> bool| host.is_some_and(holds);
+        match said {
+            Blocker::Unreachable { .. } | Blocker::BackOff { .. } => of_host(&|host| !host.is_reachable()),
+            Blocker::ReleaseFailed { version, cause } => {
+                let version = self.names.version_object_name(version).unwrap_or_default();
+                of_host(&|host| {
+                    host.journal().iter().any(|(operation, ended)| {
+                        let Some((installed, _)) = operation.release else { return false };
+                        *ended == Ended::Failed(cause)
+                            && self.world.catalogue.version_name(installed) == version
+                    })
+                })
+            }
+            Blocker::MaxUnavailable { limit, .. } | Blocker::MaxFailures { limit, .. } => {
+                self.broken > 0 && self.broken >= limit
+            }
+            Blocker::TooManyFailures { limit, .. } => self.failed > 0 && self.failed >= limit,
+            Blocker::Paused => machine.spec.paused || self.is_fleet_paused(),
+            Blocker::InvalidSpec => !self.is_acceptable(machine),
+            Blocker::UnknownVersion(version) => self.version(version).is_none(),
+            Blocker::NoArtefact(version) => {
+                of_host(&|host| self.version(version).is_some_and(|spec| !spec.suits(host.architecture)))
+            }
+            Blocker::MissingParameter(version) => self.version(version).is_some_and(|spec| {
+                spec.machine_parameters.iter().any(|name| !machine.spec.parameters.contains_key(name))
+            }),
+            Blocker::Dependency { component } => of_host(&|host| self.is_entangled(host, component)),
+            Blocker::VersionSkew { .. }
+            | Blocker::ApiServerSkew { .. }
+            | Blocker::ApiServerUnknown { .. } => self.is_skewed(said),
+            Blocker::DependencyCycle { component } => self.is_in_circle(component),
+            Blocker::DuplicateHost => {
+                let uid = machine.metadata.uid.get();
+                of_host(&|host| host.owner().is_some() && host.owner() != uid)
+            }
+            Blocker::IdentityMismatch => {
+                let identity = machine.status.as_ref().and_then(|status| status.identity.as_ref());
+                let recorded = identity.and_then(|identity| identity.machine_id.get());
+                of_host(&|host| recorded.is_some_and(|recorded| recorded != host.identity))
+            }
+            Blocker::ForeignIdentity => of_host(&|host| {
+                let known = host.node().and_then(|node| node.certificate());
+                known.is_some_and(|known| self.world.is_of_others(known, &machine.metadata.name))
+            }),
+            Blocker::StoreRegressed { .. } => self.world.hosts.iter().any(|host| host.epoch().0 > self.epoch),
+            Blocker::NotLeading
+            | Blocker::Standby { .. }
+            | Blocker::RenewalOverdue { .. }
+            | Blocker::SteppedDown { .. }
+            | Blocker::Stopping
+            | Blocker::NotSynced(_)
+            | Blocker::AwaitingOwnWrite
+            | Blocker::InFlight
+            | Blocker::SessionLimit
+            | Blocker::Superseding
+            | Blocker::InUse(_)
+            | Blocker::AwaitingCertificate
+            | Blocker::CertificateDenied
+            | Blocker::HostNotRead
+            | Blocker::NotApproved(_) => false,
+            Blocker::Draining { .. } | Blocker::DrainOverdue { .. } => self.has_pods(stray, false),
+            Blocker::DisruptionBudget { .. } => {
+                self.world.are_budgets_closed() && self.has_pods(stray, false)
+            }
+            Blocker::DrainForbidden { .. } => self.has_pods(stray, true),
+            Blocker::NodeConflict { .. } => self.is_conflicted(stray),
+            Blocker::LastSchedulableNode { .. } => self.is_last_node(stray),
+        }
+    }
+
+    /// Whether others have set a label or taint of a Node otherwise.
+    fn is_conflicted(&self, stray: &Stray) -> bool {
+        stray.host.is_some_and(|host| self.world.has_attribute_conflict(host))
+    }
+
+    /// Whether we keep pods off other Nodes, and none besides takes any.
+    fn is_last_node(&self, stray: &Stray) -> bool {
+        let others = || (0..self.world.scenario.fleet.machines).filter(|host| Some(*host) != stray.host);
+        others().any(|host| self.world.has_our_taint(host))
+            && !others().any(|host| self.world.takes_pods(host))
+    }
+
+    /// Whether there are pods on the Node of a machine, or some that nobody makes again.
+    fn has_pods(&self, stray: &Stray, bare: bool) -> bool {
+        let (all, lost) = stray.host.map_or((0, 0), |host| self.world.pods_on(host));
+        if bare { lost > 0 } else { all > 0 }
+    }
+
+    fn is_fleet_paused(&self) -> bool {
+        let fleet = self.world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+        fleet.and_then(|fleet| fleet.package_version()).is_some_and(|fleet| fleet.spec.paused)
+    }
+
+    /// Whether the specs of a Machine and of the fleet make sense.
+    fn is_acceptable(&self, machine: &Machine) -> bool {
+        let mut names = Names::new();
+        let fleet = self.world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+        let fleet = fleet.and_then(|fleet| fleet.package_version());
+        let is_fleet_well = fleet.is_none_or(|fleet| {
+            parse::package_version(fleet, &mut names).is_ok_and(|object| object.spec.is_ok())
+        });
+        is_fleet_well && parse::machine(machine, &mut names).is_ok_and(|(_, object)| object.spec.is_ok())
+    }
+
+    /// What a version says, if it exists and makes sense.
+    /// Whether another component has a reason to wait for this one: it is not there, it is damaged, it failed, or it depends on
+    /// others itself.
+    fn is_entangled(&self, host: &Host, component: ComponentId) -> bool {
+        let name = self.names.component_name(component).unwrap_or_default();
+        let Some(number) = self.world.catalogue.find_component(name) else { return true };
+        let has_failed = host.journal().iter().any(|(operation, ended)| {
+            operation.component == number && matches!(ended, Ended::Failed(cause) if cause.blames_release())
+        });
+        host.installed_of(number).is_none_or(|installed| {
+            let version = self.world.catalogue.version_name(installed.version);
+            has_failed || !installed.drift.is_none() || !self.needs_of(version).is_empty()
+        })
+    }
+
+    /// Whether a version of the component depends, through versions of others, on the component.
+    fn is_in_circle(&self, component: ComponentId) -> bool {
+        let own = self.names.component_name(component).unwrap_or_default();
+        let mut ahead = vec![own.to_owned()];
+        let mut seen: Vec<String> = Vec::new();
+        while let Some(name) = ahead.pop() {
+            let versions = self.world.catalogue.version_names().iter();
+            let of_it = versions
+                .filter(|version| version.strip_prefix(&*name).is_some_and(|rest| rest.starts_with('-')));
+            for needed in of_it.flat_map(|version| self.needs_of(version)) {
+                if !seen.contains(&needed) {
+                    seen.push(needed.clone());
+                    ahead.push(needed);
+                }
+            }
+        }
+        seen.iter().any(|name| name == own)
+    }
+
+    /// What a version depends on, by name.
+    fn needs_of(&self, version: &str) -> Vec<String> {
+        let version = self.world.api.get(Kind::MachineComponent, version).map(|object| object.resource());
+        let Some(Resource::MachineComponent(object)) = version else { return Vec::new() };
+        object.spec.depends_on.clone()
+    }
+
+    /// Whether a rule about versions is as it is told.
+    fn is_skewed(&self, said: Blocker) -> bool {
+        let now = self.world.now();
+        let mut servers = self.world.api_servers.there(now, now);
+        if let Blocker::VersionSkew { version, rule, other } = said {
+            let number = self.version(other).and_then(|spec| VersionNumber::of(&spec.version));
+            return self.rule(version, rule).is_some_and(|rule| !rule.admits(number));
+        }
+        if let Blocker::ApiServerSkew { version, rule, found } = said {
+            let is_there = servers.any(|there| there == found);
+            return is_there && self.rule(version, rule).is_some_and(|rule| !rule.admits(Some(found)));
+        }
+        let Blocker::ApiServerUnknown { version } = said else { return false };
+        let has_rule =
+            |spec: Arc<VersionSpec>| spec.requires.iter().any(|rule| rule.party == Party::ApiServer);
+        servers.next().is_none() && self.version(version).is_some_and(has_rule)
+    }
+
+    /// A rule of a version.
+    fn rule(&self, version: VersionId, rule: u8) -> Option<Requirement> {
+        self.version(version)?.requires.get(usize::from(rule)).copied()
+    }
+
+    fn version(&self, version: VersionId) -> Option<Arc<VersionSpec>> {
+        let name = self.names.version_object_name(version).ok()?;
+        let Resource::MachineComponent(object) = self.world.api.get(Kind::MachineComponent, name)?.resource()
+        else {
+            return None;
+        };
+        parse::version(&object, &mut Names::new()).ok().and_then(|(_, read)| read.spec.ok())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! The start of an operation on a host, judged by everything that it must not break.
+
+use seaworthy_kernel::Timestamp;
+
+use super::Oracle;
+use super::wishes::{self, Step};
+use crate::vocabulary::since_start;
+use crate::world::api_server::ApiServer;
+use crate::world::host::{Change, Command, Installed, Order, Running, Work};
+use crate::world::{self, Catalogue, World};
+
+/// The start of an operation on a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Began<'a> {
+    /// The host.
+    pub host: u32,
+    /// The order that started it.
+    pub order: Order,
+    /// The name of the component that changes.
+    pub component: &'a str,
+    /// When the order was sent.
+    pub sent: Timestamp,
+    /// Whether there is something to change on the host.
+    pub touches: bool,
+    /// The version that is there, and the one that is to come; `None` when one of them is none.
+    pub step: Option<(&'a str, &'a str)>,
+}
+
+impl Oracle {
+    /// An operation begins on a host. True when it took the last free place of the budget.
+    pub(super) fn operation_began(&mut self, world: &World, began: &world::Began<'_>) -> bool {
+        let world::Began { host: number, order, work, sent } = *began;
+        let host = &world.hosts[number as usize];
+        self.restraint.repairs(number, host.repaired_by(work));
+        self.judge_drain(world, number, work, sent);
+        self.judge_foreign_work(world, number, work);
+        let running = host.running();
+        let touches = running.is_some_and(Running::touches);
+        let component = world.catalogue.component_name(work.component);
+        let step = step_between(&world.catalogue, running.and_then(Running::previous), work);
+        if touches {
+            let times = (sent, world.now());
+            self.begins((number, host), work, (&world.catalogue, &world.api_servers), times);
+        }
+        let began = Began { host: number, order: *order, component, sent, touches, step };
+        self.began(&began, &world.api, world.now())
+    }
+
+    /// An operation has begun on a host. True when it took the last free place of the budget.
+    pub fn began(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) -> bool {
+        let Command::Apply(work) = began.order.command else { return false };
+        self.confirmations.began(began.host, &work, began.touches);
+        if let Some(detail) = self.leadership.began(began.host, began.order.fence.epoch) {
+            self.breach("leadership", now, detail);
+        }
+        if self.budget.is_at_work(began.host) {
+            let detail =
+                format!("host {} began {} while another operation was under way", began.host, work.id);
+            self.breach("hostExclusivity", now, detail);
+        }
+        if work.change == Change::Remove {
+            let machine = self.machines.get(&began.order.fence.machine).map(AsRef::as_ref);
+            if !self.removal.is_wanted(machine, began.component, api, now) {
+                let detail = format!(
+                    "host {} began to remove {}, which nobody asked for: no state Absent, no Machine being deleted",
+                    began.host, began.component
+                );
+                self.breach("removalWanted", now, detail);
+            }
+        }
+        self.judge_wishes(began, api, now);
+        self.deeds.began(began.host, began.touches);
+        self.harm.began(began.host, began.component, began.sent - self.budget.knowledge());
+        if matches!(work.change, Change::Install(_)) {
+            self.restraint.begun(began.host, began.sent - self.budget.detection());
+        }
+        let known = began.sent - self.budget.detection();
+        let cordoned = self.drains.cordoned_until(known).filter(|host| *host != began.host);
+        let judged = self.budget.began(began.host, (began.sent, cordoned), now);
+        if let Some(detail) = judged.overdrawn {
+            self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));
+        }
+        judged.exhausted
+    }
+
+    /// Whether somebody wants just this now: a version may go back, and a pause may be broken, only as long as the operator
+    /// could not know better.
+    fn judge_wishes(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) {
+        let known = began.sent - self.budget.knowledge();
+        let uid = began.order.fence.machine;
+        if let Some(since) = self.wishes.paused_since(uid).filter(|since| *since < known) {
+            let detail = format!(
+                "host {} began to change {}, paused since {}",
+                began.host,
+                began.component,
+                since_start(since)
+            );
+            self.breach("pause", now, detail);
+        }
+        let Some((from, to)) = began.step.filter(|(from, to)| wishes::goes_back(began.component, from, to))
+        else {
+            return;
+        };
+        let machine = self.machines.get(&uid).map(AsRef::as_ref);
+        let step = Step { machine, component: began.component, from, to };
+        if let Some(objection) = self.wishes.objection(&step, api, known) {
+            self.breach("versionOrder", now, format!("host {} {objection}", began.host));
+        }
+    }
+}
+
+/// The version that is there and the one that is to come, if there are both.
+fn step_between<'a>(
+    catalogue: &'a Catalogue,
+    present: Option<&Installed>,
+    work: &Work,
+) -> Option<(&'a str, &'a str)> {
+    let Change::Install(install) = work.change else { return None };
+    let present = present?.version;
+    Some((catalogue.version_name(present), catalogue.version_name(install.version)))
+}

@@ -1,0 +1,101 @@
+//! What the oracle makes of each thing that happens in the world.
+
+use seaworthy_check::check;
+use seaworthy_model::id::Kind;
+
+use super::{Oracle, Over};
+use crate::vocabulary::Occasion;
+use crate::world::host::{Ended, Work};
+use crate::world::{Ahead, Commit, Happening, Turned, World};
+
+impl Oracle {
+    /// Judges what happens. The answer is something to be counted that nobody else sees.
+    pub(crate) fn observe(&mut self, world: &World, happening: &Happening<'_>) -> Option<Occasion> {
+        let now = world.now();
+        match happening {
+            Happening::WatchesLag(lag) => self.watches_lag(*lag),
+            Happening::ProcessStarted(_) => self.process_started(),
+            Happening::ProcessEnded(process, _) => self.process_ended(*process),
+            Happening::Turned(turned) => self.process_turned(world, turned),
+            Happening::Ordered(process, action) => self.ordered(*process, action, now),
+            Happening::Unsound(detail) => self.breach("soundAction", now, detail.clone()),
+            Happening::OperatorWrote(written) => self.operator_wrote(written, now),
+            Happening::Committed(commit) => self.object_committed(world, commit),
+            Happening::NodeWritten(write) => self.node_written(world, *write),
+            Happening::AttributeTaken(host, wrong) => {
+                self.breach("foreignAttribute", now, format!("Node of host {host}: {wrong}"));
+            }
+            Happening::PeopleRefused(detail) => self.breach("peopleRefused", now, detail.clone()),
+            Happening::Joins(host, is_taken) => self.joins(*host, *is_taken),
+            Happening::HeldUp(host) => self.holds_up(*host),
+            Happening::OrderArrives(host, command) => self.judge_takeover(world, *host, command),
+            Happening::Heard(host, epoch) => self.heard(*host, *epoch),
+            Happening::Began(began) => {
+                return self.operation_began(world, began).then_some(Occasion::BudgetExhausted);
+            }
+            Happening::StepEnds(host) => self.step_ends(world, *host),
+            Happening::StepEnded(host) => self.step_ended(world, *host),
+            Happening::Confirmed(host, id) => self.confirmed(*host, *id),
+            Happening::Ended(host, work, ended) => self.operation_ended(world, *host, work, *ended),
+            Happening::KeyMade(key, host, node) => self.key_made(*key, *host, node),
+            Happening::PowerLost(host) => self.powered_off(*host),
+            Happening::ShutDown(host) => self.rebooted(*host),
+            Happening::PowerReturned(host) => self.powered_on(*host),
+            Happening::Spoiled(host, _) => self.spoiled(*host),
+            Happening::HostLost(host) => self.host_lost(*host, now),
+            Happening::HostBack(host) => self.host_back(*host),
+            Happening::NodeMissing(host) => self.node_there(*host, false),
+            // Expectations need what was counted, too.
+            Happening::PeopleAct(..)
+            | Happening::Occasion(_)
+            | Happening::Event(_)
+            | Happening::Requests(..)
+            | Happening::Commands(..)
+            | Happening::Injected(_)
+            | Happening::Struck(..)
+            | Happening::ProcessPaused(..)
+            | Happening::StepBegan(_)
+            | Happening::Started(_)
+            | Happening::Network(..)
+            | Happening::NodeSays(..)
+            | Happening::NodeRenewal(_) => {}
+        }
+        None
+    }
+
+    /// Reads what it needs next, to have it in the processor's cache. The sum means nothing.
+    #[must_use]
+    pub(crate) fn prefetch(&self, ahead: Ahead) -> u64 {
+        match ahead {
+            Ahead::Order(host) => self.warm(host),
+            Ahead::End(host, component) => self.warm_end(host, component),
+            Ahead::Send(process, id) => self.warm_orders(process, id),
+        }
+    }
+
+    fn process_turned(&mut self, world: &World, turned: &Turned<'_>) {
+        let Turned { process, engine, subjects, turn, .. } = *turned;
+        let now = world.now();
+        self.turned(process, (engine, subjects), turn, now);
+        for breach in check(engine.world(), turn) {
+            self.breach(breach.invariant, now, format!("process {process}: {}", breach.detail));
+        }
+    }
+
+    fn object_committed(&mut self, world: &World, commit: &Commit<'_>) {
+        let Commit { written, by_operator, .. } = *commit;
+        let (now, object) = (world.now(), &*written.object);
+        self.committed(written, &world.hosts, now);
+        self.users_written(written, &world.api);
+        if object.kind() == Kind::MachineComponent && written.removed && by_operator {
+            let number = world.catalogue.find_version(object.name());
+            self.version_gone(object, &world.api, (&world.hosts, number), now);
+        }
+    }
+
+    fn operation_ended(&mut self, world: &World, host: u32, work: &Work, ended: Ended) {
+        let component = world.catalogue.component_name(work.component);
+        let over = Over { host, work, ended, component };
+        self.ended(&over, &world.api, world.now());
+    }
+}

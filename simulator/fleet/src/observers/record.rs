@@ -1,0 +1,85 @@
+//! The record of a run, event by event: two runs that should be the same are compared, and the first difference is named.
+
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::Kind;
+
+use crate::vocabulary::since_start;
+use crate::world::{Event, Happening, World};
+
+/// The record of a run: after each event the trace hash.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    events: Vec<Entry>,
+    changes: Vec<(Timestamp, Kind, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    at: Timestamp,
+    event: Event,
+    hash: u64,
+}
+
+/// Where two runs that should be the same went different ways.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// The number of the event, from 0.
+    pub number: usize,
+    /// The event in the first run; none when that had ended.
+    pub first: Option<String>,
+    /// The event in the second run; none when that had ended.
+    pub second: Option<String>,
+}
+
+impl Record {
+    /// Notes an event that is over, and what was committed, but for renewals of the Lease.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most of what happens does not concern it")]
+    pub(crate) fn observe(&mut self, world: &World, happening: &Happening<'_>) {
+        let at = world.now();
+        match happening {
+            Happening::Event(event) => {
+                self.events.push(Entry { at, event: (*event).clone(), hash: world.trace.value() });
+            }
+            Happening::Committed(commit) if !commit.renews => {
+                let object = &commit.written.object;
+                self.changes.push((at, object.kind(), object.name().to_string()));
+            }
+            _ => {}
+        }
+    }
+
+    /// The last event.
+    pub(crate) fn last(&self) -> Option<&Event> {
+        self.events.last().map(|entry| &entry.event)
+    }
+
+    /// The events, in their order.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (Timestamp, &Event)> {
+        self.events.iter().map(|entry| (entry.at, &entry.event))
+    }
+
+    /// What was committed by the API server, in order.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (Timestamp, Kind, &str)> {
+        self.changes.iter().map(|(at, kind, name)| (*at, *kind, name.as_str()))
+    }
+
+    /// Where another run first differs; none when it is the same.
+    #[must_use]
+    pub fn divergence(&self, other: &Self) -> Option<Divergence> {
+        let same = self.events.iter().zip(&other.events).take_while(|(first, second)| first == second);
+        let number = same.count();
+        let words = |record: &Self| {
+            let Entry { at, event, hash } = record.events.get(number)?;
+            Some(format!("{} {event:?}, trace {hash:016x}", since_start(*at)))
+        };
+        let (first, second) = (words(self), words(other));
+        (first.is_some() || second.is_some()).then_some(Divergence { number, first, second })
+    }
+}
+
+impl std::fmt::Display for Divergence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = |side: &Option<String>| side.clone().unwrap_or_else(|| "the end".into());
+        write!(f, "event {}: {} / {}", self.number, text(&self.first), text(&self.second))
+    }
+}

@@ -1,0 +1,116 @@
+//! All who look on while a scenario is played: one after the other is told what happens.
+
+use std::any::Any;
+
+use super::contents::Contents;
+use super::history::{Recorder, Seen};
+use super::oracle::{Oracle, judge};
+use super::record::Record;
+use super::tally::Tally;
+use crate::scenario::{Check, Scenario};
+use crate::world::{Ahead, Happening, Observer, Turned, World};
+
+/// All who look on while a scenario is played.
+#[derive(Clone, Debug)]
+pub(crate) struct Observers {
+    /// Judges.
+    pub(crate) oracle: Oracle,
+    /// Counts.
+    pub(crate) tally: Tally,
+    /// Records what happens for people, if it was asked to.
+    pub(crate) recorder: Recorder,
+    /// Records every event, if somebody wants to compare.
+    pub(crate) record: Option<Box<Record>>,
+    /// Digests what operators send, if somebody wants to compare.
+    pub(crate) contents: Option<Box<Contents>>,
+}
+
+impl Observers {
+    /// Those who look on at a scenario from its beginning. Nothing is recorded yet.
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let fleet = &scenario.fleet;
+        Self {
+            oracle: Oracle::new(fleet.machines, fleet.nodes).allowing(&scenario.allowed),
+            tally: Tally::default(),
+            recorder: Recorder::default(),
+            record: None,
+            contents: None,
+        }
+    }
+
+    /// Those who look on at a world.
+    ///
+    /// # Panics
+    /// When others do, or nobody does: such a world was not made for a run.
+    pub(crate) fn of(world: &World) -> &Self {
+        let observer: Option<&dyn Any> = world.observer().map(|observer| observer as &dyn Any);
+        observer.and_then(|any| any.downcast_ref()).expect("a run has its observers")
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    /// As [`Self::of`].
+    pub(crate) fn of_mut(world: &mut World) -> &mut Self {
+        let observer: Option<&mut dyn Any> = world.observer_mut().map(|observer| observer as &mut dyn Any);
+        observer.and_then(|any| any.downcast_mut()).expect("a run has its observers")
+    }
+
+    /// What speaks against an expectation. Empty when it holds.
+    pub(crate) fn judge(&self, world: &World, check: &Check) -> Vec<String> {
+        judge(world, (&self.oracle, &self.tally), check)
+    }
+
+    /// People look whether things are as they expect, before they act.
+    fn look(&mut self, world: &World, expected: &[Check]) {
+        for problem in expected.iter().flat_map(|check| self.judge(world, check)).collect::<Vec<_>>() {
+            self.oracle.breach("expected", world.now(), problem);
+        }
+    }
+
+    fn record_turn(&mut self, world: &World, turned: &Turned<'_>) {
+        let Turned { process, engine, turn, ref touched, .. } = *turned;
+        let seen = Seen { process, world: engine.world(), turn, touched, truth: self.oracle.in_use() };
+        self.recorder.turn(world.now(), &seen, &self.tally);
+    }
+}
+
+impl Observer for Observers {
+    fn observe(&mut self, world: &World, happening: &Happening<'_>) {
+        self.tally.observe(world, happening);
+        if let Some(occasion) = self.oracle.observe(world, happening) {
+            self.tally.note(occasion);
+        }
+        if let Happening::PeopleAct(_, moment) = happening {
+            self.look(world, &moment.expect);
+        }
+        if let Some(record) = &mut self.record {
+            record.observe(world, happening);
+        }
+        if let Some(contents) = &mut self.contents {
+            contents.observe(world, happening);
+        }
+        if self.recorder.is_on() {
+            self.recorder.observe(world, happening);
+            if let Happening::Turned(turned) = happening {
+                self.record_turn(world, turned);
+            }
+        }
+    }
+
+    fn follows_events(&self) -> bool {
+        self.record.is_some()
+    }
+
+    fn follows_machines(&self) -> bool {
+        self.recorder.is_on()
+    }
+
+    fn prefetch(&self, ahead: Ahead) -> u64 {
+        self.oracle.prefetch(ahead)
+    }
+
+    fn fork(&self) -> Box<dyn Observer> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,70 @@
+//! A run that may fail in any way, also by a panic: swarm, shrinker and enumeration go on after it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::observers::Observers;
+use crate::observers::record::Record;
+use crate::options::Options;
+use crate::run::beginning::begin;
+use crate::run::course::{Summary, conclude};
+use crate::scenario::Scenario;
+use crate::world::World;
+
+/// A run that has ended, in whatever way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// What came of it; none after a panic.
+    pub summary: Option<Summary>,
+    /// What was wrong first; none when the run was good.
+    pub failure: Option<Failure>,
+}
+
+/// What was wrong with a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The invariant that was broken; `converged` when the run did not, `panic` after a panic.
+    pub invariant: String,
+    /// What happened.
+    pub detail: String,
+}
+
+impl Failure {
+    /// What was wrong with a run that ended; none when it was good.
+    #[must_use]
+    pub fn of(summary: &Summary) -> Option<Self> {
+        if let Some(breach) = summary.violations.first() {
+            let detail = format!("{}: {}", breach.at, breach.detail);
+            return Some(Self { invariant: breach.invariant.to_owned(), detail });
+        }
+        (!summary.converged)
+            .then(|| Self { invariant: "converged".into(), detail: summary.missing.join("; ") })
+    }
+}
+
+/// Lets a world run to its end. After a panic it stands where it broke.
+pub fn attempt(world: &mut World) -> Attempt {
+    match catch_unwind(AssertUnwindSafe(|| conclude(world, &mut |_| {}))) {
+        Ok(summary) => Attempt { failure: Failure::of(&summary), summary: Some(summary) },
+        Err(payload) => {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            let detail = text.to_owned();
+            Attempt { summary: None, failure: Some(Failure { invariant: "panic".into(), detail }) }
+        }
+    }
+}
+
+/// Runs a scenario to its end, and keeps a record of it.
+#[must_use]
+pub fn attempt_recorded(scenario: &Arc<Scenario>, options: Options) -> (Attempt, Record) {
+    let mut world = begin(Arc::clone(scenario), options);
+    recorded(&mut world, attempt)
+}
+
+/// Lets a world run to its end in some way, and keeps a record of it.
+pub(crate) fn recorded(world: &mut World, attempt: fn(&mut World) -> Attempt) -> (Attempt, Record) {
+    Observers::of_mut(world).record = Some(Box::default());
+    let attempt = attempt(world);
+    (attempt, Observers::of_mut(world).record.take().map(|record| *record).unwrap_or_default())
+}

@@ -1,0 +1,155 @@
+//! Every single fault at every point, instead of random ones at some: from one run without faults, a crash of the operator
+//! at every write, every stale read before every destructive write, every transition hidden.
+//!
+//! The three rules are those of Sieve (Sun et al., OSDI 2022), which needs a cluster and minutes for each plan. Here the
+//! world is cloned at the point, and the clone goes its own way.
+
+mod point;
+
+use seaworthy_kernel::Seed;
+use serde_json::json;
+
+use point::ForkPoint;
+pub use point::Rule;
+
+use crate::faults::Ledger;
+use crate::observers::Observers;
+use crate::observers::record::Record;
+use crate::options::Options;
+use crate::run::attempt::{Attempt, Failure, attempt};
+use crate::run::plan::{Document, ResolvedPlan};
+use crate::scenario::ScenarioError;
+use crate::vocabulary::{START, Scheduled, Strike};
+use crate::world::World;
+
+/// The forks of a reference run, in the order of their points.
+#[derive(Clone, Debug)]
+pub struct Enumeration {
+    /// The reference run as a plan without strikes.
+    reference: ResolvedPlan,
+    /// The reference run, as far as the points that were handed out.
+    world: World,
+    points: std::vec::IntoIter<ForkPoint>,
+    /// How many points there are.
+    pub count: usize,
+    /// Writes of the operator in the reference run. Each is crashed twice.
+    pub writes: usize,
+}
+
+/// A world in which one thing goes wrong.
+#[derive(Clone, Debug)]
+pub struct Fork {
+    /// By which rule.
+    pub rule: Rule,
+    strike: Strike,
+    world: World,
+}
+
+/// What came of a fork.
+#[derive(Clone, Debug)]
+pub struct Forked {
+    /// By which rule.
+    pub rule: Rule,
+    /// What went wrong on purpose.
+    pub strike: Strike,
+    /// Whether it came to pass.
+    pub came: bool,
+    /// What came of it.
+    pub attempt: Attempt,
+}
+
+/// Why nothing can be enumerated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EnumerationError {
+    /// The scenario is not acceptable without its faults.
+    Scenario(ScenarioError),
+    /// The reference run fails already.
+    Reference(Failure),
+}
+
+impl std::fmt::Display for EnumerationError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Scenario(error) => error.fmt(f),
+            Self::Reference(failure) => {
+                write!(f, "the run without faults fails already: {}: {}", failure.invariant, failure.detail)
+            }
+        }
+    }
+}
+
+impl std::error::Error for EnumerationError {}
+
+impl Enumeration {
+    /// The forks of a scenario. Its own faults, and what it expects of its own history alone, are left out.
+    ///
+    /// # Errors
+    /// When the scenario is not acceptable then, or its run fails although nothing goes wrong.
+    pub fn new(
+        file: &str,
+        mut scenario: Document,
+        seed: Seed,
+        options: Options,
+    ) -> Result<Self, EnumerationError> {
+        scenario.relax();
+        let pauses = json!({"every": "1h", "lasting": "1s"});
+        *scenario.list_mut("faults") = vec![
+            json!({"operatorCrash": {}}),
+            json!({"staleWatch": &pauses}),
+            json!({"unobserved": &pauses}),
+        ];
+        let reference = ResolvedPlan { scenario, seed, strikes: Vec::new() };
+        let start = || reference.world(file, options).map_err(EnumerationError::Scenario);
+        let mut observed = start()?;
+        Observers::of_mut(&mut observed).record = Some(Box::default());
+        if let Some(ledger) = &mut observed.ledger {
+            ledger.note_points();
+        }
+        let reached = attempt(&mut observed);
+        if let Some(failure) = reached.failure {
+            return Err(EnumerationError::Reference(failure));
+        }
+        let record = Observers::of_mut(&mut observed).record.take();
+        let record: Record = record.map(|record| *record).unwrap_or_default();
+        let visits = observed.ledger().map(Ledger::points).unwrap_or_default();
+        let writes = visits.iter().filter(|visit| visit.point.is_write()).count();
+        let points = point::all(visits, &record, observed.quiet);
+        let world = start()?;
+        Ok(Self { reference, world, count: points.len(), writes, points: points.into_iter() })
+    }
+
+    /// The next fork: the world just before its point, in which one thing will go wrong.
+    pub fn next_fork(&mut self) -> Option<Fork> {
+        let ForkPoint { at, rule, strike } = self.points.next()?;
+        let before = at.0.saturating_sub(1).max(START.0);
+        while self.world.step_until(seaworthy_kernel::Timestamp(before)) {}
+        let mut world = self.world.clone();
+        if let Strike::Timed(timed) = &strike {
+            let end = timed.end.map(|end| (START + end.at.0, end.does));
+            world.schedule(&Scheduled { at: START + timed.at.0, injection: timed.does, end });
+        }
+        if let Some(ledger) = &mut world.ledger {
+            ledger.add(strike.clone());
+        }
+        Some(Fork { rule, strike, world })
+    }
+
+    /// The plan that does the same as a fork, from the start.
+    #[must_use]
+    pub fn plan(&self, strike: &Strike) -> ResolvedPlan {
+        ResolvedPlan { strikes: vec![strike.clone()], ..self.reference.clone() }
+    }
+}
+
+impl Fork {
+    /// Lets it run to its end.
+    #[must_use]
+    pub fn run(mut self) -> Forked {
+        let attempt = attempt(&mut self.world);
+        let came = self.world.ledger().is_none_or(|ledger| ledger.missed().next().is_none());
+        Forked { rule: self.rule, strike: self.strike, came, attempt }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! The points of a reference run at which something is made to go wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::Kind;
+use serde::Serialize;
+
+use crate::faults::VisitNote;
+use crate::observers::record::Record;
+use crate::vocabulary::{Drawn, End, Injection, Length, Met, START, Strike, Timed};
+use crate::world::Event;
+
+/// How long a stale read lasts: longer than any deadline of the engine, so that it decides on what it has.
+const STALE: Duration = Duration::from_secs(600);
+
+/// What is made to go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Rule {
+    /// The operator crashes before a write of its leaves it.
+    CrashBefore,
+    /// The operator crashes after a write of its was committed, before the reply.
+    CrashAfter,
+    /// A destructive write is decided on old knowledge of one kind.
+    StaleRead,
+    /// The operator sees an object before a change and after the next, and never between.
+    HiddenTransition,
+}
+
+impl Rule {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::CrashBefore, Self::CrashAfter, Self::StaleRead, Self::HiddenTransition];
+
+    /// In words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::CrashBefore => "crash before a write",
+            Self::CrashAfter => "crash after a write",
+            Self::StaleRead => "stale read before a destructive write",
+            Self::HiddenTransition => "hidden transition",
+        }
+    }
+}
+
+/// A point, and what goes wrong there.
+#[derive(Clone, Debug)]
+pub(super) struct ForkPoint {
+    pub(super) at: Timestamp,
+    pub(super) rule: Rule,
+    pub(super) strike: Strike,
+}
+
+/// All points of a run, in the order of time. After `quiet` nothing is made to go wrong but crashes.
+pub(super) fn all(visits: &[VisitNote], record: &Record, quiet: Timestamp) -> Vec<ForkPoint> {
+    let mut points: Vec<ForkPoint> =
+        visits.iter().filter(|visit| visit.point.is_write()).flat_map(crashes).collect();
+    points.extend(stale_reads(visits, record, quiet));
+    points.extend(hidden_transitions(record, quiet));
+    points.sort_by_key(|point| point.at);
+    points
+}
+
+fn crashes(visit: &VisitNote) -> [ForkPoint; 2] {
+    [(Rule::CrashBefore, 0), (Rule::CrashAfter, 1)].map(|(rule, side)| ForkPoint {
+        at: visit.at,
+        rule,
+        strike: Strike::Met(Met {
+            fault: "operator_crash".into(),
+            point: visit.point.clone(),
+            nth: visit.nth,
+            chance: 0,
+            at: Length(visit.at.since(START)),
+            drawn: BTreeMap::from([("side".to_owned(), Drawn::Number(side))]),
+        }),
+    })
+}
+
+/// For every destructive write and every kind: the watch of the kind is held from just before the last delivery that the
+/// decision could know, and from just before the write itself. Many writes share a delivery.
+fn stale_reads(visits: &[VisitNote], record: &Record, quiet: Timestamp) -> Vec<ForkPoint> {
+    let mut last: BTreeMap<Kind, Timestamp> = BTreeMap::new();
+    let mut holds: BTreeSet<(Timestamp, Kind)> = BTreeSet::new();
+    let mut events = record.events().peekable();
+    for visit in visits.iter().filter(|visit| visit.point.is_destructive()) {
+        while let Some((at, event)) = events.next_if(|(at, _)| *at <= visit.at) {
+            if let Event::Deliver { kind, .. } = event {
+                last.insert(*kind, at);
+            }
+        }
+        let watched = Kind::WATCHED.into_iter().chain([Kind::Lease]);
+        for kind in watched {
+            holds.extend(last.get(&kind).map(|at| (*at, kind)));
+            holds.insert((visit.at, kind));
+        }
+    }
+    let holds = holds.into_iter().filter(|(at, _)| *at < quiet);
+    holds
+        .map(|(at, kind)| {
+            let does = Injection::HoldWatch(kind, (at + STALE).min(quiet));
+            let at_length = Length(at.since(START));
+            let strike = Timed { fault: "stale_watch".into(), at: at_length, does, end: None };
+            ForkPoint { at, rule: Rule::StaleRead, strike: Strike::Timed(strike) }
+        })
+        .collect()
+}
+
+/// For every two changes of an object that follow each other: the watch of its kind breaks before the first and lists anew
+/// after the second.
+fn hidden_transitions(record: &Record, quiet: Timestamp) -> Vec<ForkPoint> {
+    let mut last: BTreeMap<(Kind, &str), Timestamp> = BTreeMap::new();
+    let mut hidden: BTreeSet<(Timestamp, Kind, Timestamp)> = BTreeSet::new();
+    for (at, kind, name) in record.changes() {
+        if let Some(before) = last.insert((kind, name), at)
+            && before > START
+            && at < quiet
+        {
+            hidden.insert((before, kind, at));
+        }
+    }
+    hidden
+        .into_iter()
+        .map(|(at, kind, until)| {
+            let until = Timestamp(until.0 + 1);
+            let end = End { at: Length(until.since(START)), does: Injection::Relist(kind) };
+            let strike = Strike::Timed(Timed {
+                fault: "unobserved".into(),
+                at: Length(at.since(START)),
+                does: Injection::HoldWatch(kind, until),
+                end: Some(end),
+            });
+            ForkPoint { at, rule: Rule::HiddenTransition, strike }
+        })
+        .collect()
+}

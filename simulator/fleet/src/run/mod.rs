@@ -1,0 +1,13 @@
+//! Runs: a world, those who look on, and what is made of it: its end, its twin, swarms, plans and explanations.
+
+pub mod attempt;
+pub mod beginning;
+pub mod course;
+pub mod enumeration;
+pub mod explanation;
+pub mod fingerprint;
+mod label;
+pub mod plan;
+pub mod shrink;
+pub mod swarm;
+pub mod twin;

@@ -1,0 +1,226 @@
+//! From a run that fails to the smallest one that fails alike: fewer strikes, machines, manifests and moments, shorter
+//! outages. Delta debugging (Zeller and Hildebrandt, 2002) over the resolved plan.
+
+mod candidate;
+
+use std::collections::BTreeSet;
+
+use seaworthy_kernel::word;
+use seaworthy_model::report::{Blocker, Subject};
+use serde_json::Value;
+
+use crate::options::Options;
+use crate::run::attempt::{Failure, attempt};
+use crate::run::plan::ResolvedPlan;
+use crate::run::twin::compare_with_twin;
+use crate::vocabulary::Strike;
+use crate::world::World;
+
+/// What became of a plan that was made smaller.
+#[derive(Clone, Debug)]
+pub struct Shrunk {
+    /// The smallest plan that was found.
+    pub plan: ResolvedPlan,
+    /// How it fails.
+    pub failure: Failure,
+    /// So many plans were tried.
+    pub tried: u32,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shrinking {
+    /// Plans that were tried.
+    pub tried: u32,
+    /// Machines that are left.
+    pub machines: u32,
+    /// Strikes that are left.
+    pub strikes: usize,
+}
+
+struct Shrinker<'a> {
+    best: ResolvedPlan,
+    failure: Failure,
+    kind: String,
+    /// Without faults everything converges, thanks to what people do.
+    people_suffice: bool,
+    options: Options,
+    tried: u32,
+    seen: BTreeSet<u64>,
+    progress: &'a mut dyn FnMut(Shrinking),
+}
+
+/// A run that failed.
+struct Broken {
+    failure: Failure,
+    /// What it has in common with failures that mean the same.
+    kind: String,
+    /// The strikes that came to pass until then.
+    came: Vec<Strike>,
+}
+
+/// Rounds after which what is left is left.
+const ROUNDS_MAX: u32 = 6;
+
+/// Makes a plan smaller as long as it fails in the same way. What people do that the fleet needs to converge even without
+/// faults stays: otherwise the smallest plan is one in which nobody does it. `None` when the plan does not fail.
+pub fn shrink(plan: ResolvedPlan, options: Options, progress: &mut dyn FnMut(Shrinking)) -> Option<Shrunk> {
+    let Broken { failure, kind, .. } = outcome(&plan.to_string(), options, true)?;
+    let people_suffice = converges_without_faults(&plan, options);
+    let seen = BTreeSet::new();
+    let mut shrinker =
+        Shrinker { best: plan, failure, kind, people_suffice, options, tried: 1, seen, progress };
+    for _ in 0..ROUNDS_MAX {
+        let before = shrinker.best.clone();
+        shrinker.take(candidate::without_strikes(&before));
+        shrinker.fewer_machines();
+        shrinker.fewer_strikes();
+        shrinker.repeat(candidate::simpler_fleets);
+        shrinker.repeat(candidate::shorter_lists);
+        shrinker.repeat(candidate::shorter_outages);
+        if shrinker.best == before {
+            break;
+        }
+    }
+    let mut idle = shrinker.best.clone();
+    idle.drop_idle_faults();
+    shrinker.take(idle);
+    let Shrinker { best: plan, failure, tried, .. } = shrinker;
+    Some(Shrunk { plan, failure, tried })
+}
+
+/// How a plan fails, by itself or in comparison with its fault-free twin. `None` when it does not.
+#[must_use]
+pub fn failure(plan: &ResolvedPlan, options: Options) -> Option<Failure> {
+    outcome(&plan.to_string(), options, true).map(|broken| broken.failure)
+}
+
+/// How a plan fails, as its file has it: what counts is what is read back. One that is good in itself may differ from its
+/// fault-free twin.
+fn outcome(text: &str, options: Options, by_twin: bool) -> Option<Broken> {
+    let plan = ResolvedPlan::read("plan", text).ok()?;
+    let mut world = plan.world("plan", options).ok()?;
+    let ended = attempt(&mut world);
+    let failure = match ended.failure {
+        None if by_twin => compare_with_twin(&world)?,
+        failure => failure?,
+    };
+    let missed: Vec<&Strike> = world.ledger().into_iter().flat_map(|ledger| ledger.missed()).collect();
+    let now = world.now();
+    let came = plan.strikes.iter().filter(|strike| {
+        // What was to come after the failure is no part of it.
+        !missed.contains(strike) && crate::vocabulary::START + strike.at().0 <= now
+    });
+    Some(Broken { kind: kind(&failure, &world), came: came.cloned().collect(), failure })
+}
+
+/// Whether everything is as wanted in the end when no fault strikes.
+fn converges_without_faults(plan: &ResolvedPlan, options: Options) -> bool {
+    let mut plan = candidate::without_strikes(plan);
+    plan.scenario.relax();
+    *plan.scenario.list_mut("eventually") = vec![Value::from("converged")];
+    plan.scenario.list_mut("always").clear();
+    let world = plan.world("plan", Options::seeded(options.seed));
+    world.is_ok_and(|mut world| attempt(&mut world).failure.is_none())
+}
+
+/// What failures have in common that mean the same: the invariant; of what has not converged the first words without
+/// numbers, and what the operator waits for.
+fn kind(failure: &Failure, world: &World) -> String {
+    let broken = failure.invariant != "converged" && failure.invariant != "expected";
+    if broken {
+        return failure.invariant.clone();
+    }
+    let waits = world.mind().map(|(_, engine, _)| {
+        let world = engine.world();
+        world.gate().or_else(|| world.blocker(Subject::PackageVersion)).map_or("nothing", Blocker::name)
+    });
+    let detail = failure.detail.split(';').next().unwrap_or_default();
+    let words: String = detail.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+    format!("{} {words}, and it waits for {}", failure.invariant, waits.unwrap_or("an operator"))
+}
+
+impl Shrinker<'_> {
+    /// Tries a smaller plan, and keeps it if it fails in the same way.
+    fn take(&mut self, candidate: ResolvedPlan) -> bool {
+        let Some(came) = self.keep(candidate) else { return false };
+        // What did not come to pass goes too, unless something depended on its being foreseen.
+        self.keep(ResolvedPlan { strikes: came, ..self.best.clone() });
+        true
+    }
+
+    /// The same, and says which strikes came to pass.
+    fn keep(&mut self, candidate: ResolvedPlan) -> Option<Vec<Strike>> {
+        let text = candidate.to_string();
+        if candidate == self.best || !self.seen.insert(word(&text)) {
+            return None;
+        }
+        self.tried += 1;
+        let (machines, strikes) = (self.best.scenario.machines(), self.best.strikes.len());
+        (self.progress)(Shrinking { tried: self.tried, machines, strikes });
+        let by_twin = self.failure.invariant.starts_with("twin");
+        let Broken { failure, came, .. } =
+            outcome(&text, self.options, by_twin).filter(|broken| broken.kind == self.kind)?;
+        let people_do_the_same = candidate.scenario == self.best.scenario;
+        if self.people_suffice && !people_do_the_same && !converges_without_faults(&candidate, self.options) {
+            return None;
+        }
+        self.failure = failure;
+        self.best = candidate;
+        Some(came)
+    }
+
+    /// Takes the first of the smaller plans that fails alike, as often as there is one.
+    fn repeat(&mut self, smaller: fn(&ResolvedPlan) -> Vec<ResolvedPlan>) {
+        loop {
+            let candidates = smaller(&self.best);
+            if !candidates.into_iter().any(|candidate| self.take(candidate)) {
+                return;
+            }
+        }
+    }
+
+    /// Small fleets are tried first: they cost nothing.
+    fn fewer_machines(&mut self) {
+        loop {
+            let machines = self.best.scenario.machines();
+            let fixed = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24];
+            // At last a small part: one by one, as many runs as there are machines would come to nothing else.
+            let least = machines - (machines / 32).max(1);
+            let halves = [machines / 16, machines / 8, machines / 4, machines / 2];
+            let parts = halves.into_iter().chain([machines * 3 / 4, machines * 7 / 8, least]);
+            let sizes: BTreeSet<u32> =
+                fixed.into_iter().chain(parts).filter(|size| *size > 0 && *size < machines).collect();
+            let best = self.best.clone();
+            let mut candidates = sizes.into_iter().flat_map(|size| candidate::smaller_fleets(&best, size));
+            if !candidates.any(|candidate| self.take(candidate)) {
+                return;
+            }
+        }
+    }
+
+    /// ddmin: leaves out ever smaller parts of the strikes.
+    fn fewer_strikes(&mut self) {
+        let mut parts = 2;
+        while !self.best.strikes.is_empty() {
+            let strikes = self.best.strikes.clone();
+            let length = strikes.len().div_ceil(parts);
+            let taken = (0..strikes.len()).step_by(length).any(|from| {
+                let kept =
+                    strikes.iter().enumerate().filter(|(index, _)| *index < from || *index >= from + length);
+                let kept = kept.map(|(_, strike)| strike.clone()).collect();
+                self.take(ResolvedPlan { strikes: kept, ..self.best.clone() })
+            });
+            if taken {
+                parts = (parts - 1).max(2);
+            } else if length <= 1 {
+                return;
+            } else {
+                parts = (parts * 2).min(strikes.len());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

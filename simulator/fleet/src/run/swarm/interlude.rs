@@ -1,0 +1,122 @@
+//! What people do besides in a member of the swarm, and take back after a while: they publish a version that does not
+//! work, they pause the fleet, or leave everything out of its defaults. In the end everything is as the scenario wants it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::weather::{Climate, Lots};
+use crate::run::plan::Document;
+use crate::vocabulary::Length;
+
+/// The version that does not work.
+const BAD: &str = "9.9.9";
+const KIND: &str = "ClusterPackageVersion";
+
+/// Draws what people do besides.
+pub(super) fn draw(document: &mut Document, lots: Lots, climate: Climate) {
+    if lots.below("drawn", "bad version", 4) > 0 {
+        publish(document, lots, climate);
+    }
+    if lots.below("drawn", "pause", 4) == 0 {
+        play(document, lots, climate, "pause", |spec| {
+            spec.insert("paused".into(), json!(true));
+        });
+    }
+    if lots.below("drawn", "nothing", 4) == 0 {
+        play(document, lots, climate, "nothing", |spec| {
+            spec.insert("components".into(), json!([]));
+        });
+    }
+}
+
+/// Somebody publishes a version that does not work on some hosts or on all.
+fn publish(document: &mut Document, lots: Lots, climate: Climate) -> Option<()> {
+    // Only what the defaults still mention in the end is replaced everywhere in the end.
+    let defaults = in_force(document, u64::MAX)?;
+    let (component, version) =
+        defaults.pointer("/spec/components")?.as_array()?.iter().find_map(version_of)?;
+    let mut bad = component_of(document, &component, &version)?.clone();
+    *bad.pointer_mut("/metadata/name")? = json!(format!("{component}-{BAD}"));
+    *bad.pointer_mut("/spec/version")? = json!(BAD);
+    let hasty = lots.one("hasty", "bad version", &["34%", "100%"]);
+    let played = play(document, lots, climate, "bad version", |spec| {
+        // Nothing but `maxFailures` shall stand in its way.
+        spec.insert("maxUnavailable".into(), json!(hasty));
+        for setting in spec.get_mut("components").and_then(Value::as_array_mut).into_iter().flatten() {
+            if version_of(setting).is_some_and(|(name, _)| name == component) {
+                setting["version"] = json!(BAD);
+            }
+        }
+    });
+    played?;
+    document.list_mut("manifests").push(bad);
+    let share = lots.one("share", "bad version", &["10%", "50%", "100%", "100%"]);
+    let hosts = document.fields_mut().entry("hosts").or_insert_with(|| json!({}));
+    let failing = hosts.as_object_mut()?.entry("failing").or_insert_with(|| json!([]));
+    failing.as_array_mut()?.push(json!({"version": format!("{component}-{BAD}"), "share": share}));
+    Some(())
+}
+
+/// People change the fleet's defaults at some time, and some time later make them what they would be otherwise.
+fn play(
+    document: &mut Document,
+    lots: Lots,
+    climate: Climate,
+    what: &str,
+    change: impl FnOnce(&mut serde_json::Map<String, Value>),
+) -> Option<()> {
+    const LEAST: u64 = 300;
+    let room = climate.quiet.checked_sub(3 * LEAST)?;
+    let from = LEAST + lots.below("at", what, room + 1);
+    let until = from + LEAST + lots.below("lasting", what, room.min(7_200) + 1);
+    let (mut begin, end) = (in_force(document, from)?, in_force(document, until.min(climate.quiet))?);
+    change(begin.get_mut("spec")?.as_object_mut()?);
+    insert(document, from, &begin);
+    insert(document, until.min(climate.quiet), &end);
+    Some(())
+}
+
+/// What the fleet's defaults are after so many seconds, if nobody but the timeline changes them, and nobody deletes
+/// them ever.
+fn in_force(document: &Document, seconds: u64) -> Option<Value> {
+    let is_defaults = |object: &&Value| object.get("kind").and_then(Value::as_str) == Some(KIND);
+    let mut defaults = document.list("manifests").iter().rfind(is_defaults);
+    for moment in document.list("timeline") {
+        let listed = |field| moment.get(field).and_then(Value::as_array).into_iter().flatten();
+        if listed("delete").any(|reference| is_defaults(&reference)) {
+            return None;
+        }
+        if at(moment)? <= seconds {
+            defaults = listed("apply").rfind(is_defaults).or(defaults);
+        }
+    }
+    defaults.cloned()
+}
+
+/// Inserts a moment at which people apply an object: after what they do then already.
+fn insert(document: &mut Document, seconds: u64, object: &Value) {
+    let timeline = document.list_mut("timeline");
+    let place = timeline.partition_point(|moment| at(moment).is_some_and(|at| at <= seconds));
+    let at = Length(Duration::from_secs(seconds)).to_string();
+    timeline.insert(place, json!({"at": at, "apply": [object]}));
+}
+
+/// When a moment is, in seconds since the start.
+fn at(moment: &Value) -> Option<u64> {
+    Some(Length::parse(moment.get("at")?.as_str()?)?.0.as_secs())
+}
+
+/// The component and the version of a setting that wants one.
+fn version_of(setting: &Value) -> Option<(String, String)> {
+    let field = |name| setting.get(name).and_then(Value::as_str).map(str::to_owned);
+    Some((field("name")?, field("version")?))
+}
+
+/// The `MachineComponent` of a version, if it is there from the beginning.
+fn component_of<'a>(document: &'a Document, component: &str, version: &str) -> Option<&'a Value> {
+    document.list("manifests").iter().find(|object| {
+        let is = |field, value| object.pointer(field).and_then(Value::as_str) == Some(value);
+        is("/kind", "MachineComponent") && is("/spec/component", component) && is("/spec/version", version)
+    })
+}

@@ -1,0 +1,259 @@
+//! The swarm: each seed is another fleet, another budget, another mixture of faults, on one of several scenarios. What
+//! the scenarios' authors did not think of is met here.
+//!
+//! Groce et al., "Swarm testing" (ISSTA 2012): random subsets of features find more than all features together.
+
+mod interlude;
+mod weather;
+
+use std::sync::Arc;
+
+use seaworthy_kernel::{Draws, Seed, word};
+use serde_json::{Value, json};
+
+pub use crate::observers::record::{Divergence, Record};
+
+use crate::faults::{Fault, Rule};
+use crate::options::Options;
+use crate::run::attempt::{Attempt, attempt, recorded};
+use crate::run::plan::{Document, ResolvedPlan, fault_mut, fault_name};
+use crate::run::twin::attempt_with_twin;
+use crate::scenario::{Scenario, ScenarioError};
+use crate::vocabulary::{Fleet, Length, Portion};
+use crate::workloads::Workload;
+use crate::world::World;
+use weather::{Climate, Lots};
+
+use crate::run::beginning::{begin, begin_noted};
+
+/// A swarm over several scenarios.
+#[derive(Clone, Debug)]
+pub struct Swarm {
+    files: Vec<(String, Document)>,
+    machines_max: Option<u32>,
+    is_exact: bool,
+}
+
+/// What one seed makes of the swarm.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The file of its scenario.
+    pub file: String,
+    /// The seed.
+    pub seed: Seed,
+    /// Its scenario, with its own fleet and faults.
+    pub document: Document,
+    scenario: Arc<Scenario>,
+}
+
+/// A fleet that runs pods has so many machines at least.
+const PODS_NEED: u32 = 4;
+
+impl Swarm {
+    /// A swarm over these scenario files, with fleets of up to so many machines; as many as the file says when left out.
+    #[must_use]
+    pub fn new(files: Vec<(String, Document)>, machines_max: Option<u32>) -> Self {
+        let files = files.into_iter().map(|(file, mut document)| {
+            document.relax();
+            (file, document)
+        });
+        Self { files: files.collect(), machines_max, is_exact: false }
+    }
+
+    /// The same, and every fleet is as large as may be: to compare speeds.
+    #[must_use]
+    pub fn exactly(self) -> Self {
+        Self { is_exact: true, ..self }
+    }
+
+    /// What a seed makes of it. The choice of the scenario depends on its name, not on its place among the files: with
+    /// its file alone the same seed is the same member.
+    ///
+    /// # Errors
+    /// When what was drawn makes no scenario, which is a fault of the swarm, or when there is no file.
+    pub fn member(&self, seed: Seed) -> Result<Member, ScenarioError> {
+        let draws = Draws::new(seed);
+        let lots = Lots { draws };
+        let rank =
+            |(_, document): &&(String, Document)| draws.bits(word("scenario"), word(document.name()), 0);
+        let Some((file, document)) = self.files.iter().max_by_key(rank) else {
+            return Err(ScenarioError::unacceptable("swarm", vec!["there is no scenario".into()]));
+        };
+        let mut document = document.clone();
+        let climate = self.draw_fleet(&mut document, lots);
+        draw_budgets(&mut document, lots, climate.machines);
+        interlude::draw(&mut document, lots, climate);
+        draw_faults(&mut document, lots, climate);
+        leave_out_what_is_not_there(&mut document);
+        let scenario = Arc::new(document.scenario(file)?);
+        Ok(Member { file: file.clone(), seed, document, scenario })
+    }
+
+    /// Half of the fleets have a dozen machines at most: that is where most errors are near.
+    fn draw_fleet(&self, document: &mut Document, lots: Lots) -> Climate {
+        let written = document.machines().max(1);
+        let largest = self.machines_max.unwrap_or(written).max(1);
+        let most = u64::from(largest);
+        let most = if lots.below("small", "fleet", 2) == 0 { most.min(12) } else { most };
+        let number = |what, most: u64| u32::try_from(1 + lots.below(what, "fleet", most)).unwrap_or(1);
+        let machines = number("machines", most);
+        let machines = if self.is_exact { largest } else { machines };
+        // Pods that leave a Node have to go somewhere.
+        let least = if document.has_pods() { PODS_NEED.min(largest) } else { 1 };
+        let machines = machines.max(least);
+        document.set_machines(machines);
+        let zones = number("zones", u64::from(machines.min(6)));
+        document.set_fleet("zones", zones);
+        document.set_fleet("racksPerZone", number("racks", 4));
+        let operators = lots.one("operators", "fleet", &[1, 1, 1, 2, 2, 3]);
+        document.set_fleet("operators", operators.unwrap_or(1));
+        let quiet = document.0.pointer("/quiet/after").and_then(Value::as_str).and_then(Length::parse);
+        Climate { machines, written, zones, quiet: quiet.unwrap_or_default().0.as_secs() }
+    }
+}
+
+impl Member {
+    /// The number of machines.
+    #[must_use]
+    pub fn machines(&self) -> u32 {
+        self.scenario.fleet.machines
+    }
+
+    /// What its faults are called.
+    #[must_use]
+    pub fn scenario(&self) -> &Arc<Scenario> {
+        &self.scenario
+    }
+
+    /// Its run. `options` may break something; their seed does not count.
+    #[must_use]
+    pub fn run(&self, options: Options) -> Attempt {
+        attempt(&mut begin(Arc::clone(&self.scenario), self.options(options)))
+    }
+
+    /// Its run, compared with its fault-free twin.
+    #[must_use]
+    pub fn run_with_twin(&self, options: Options) -> Attempt {
+        attempt_with_twin(&mut begin(Arc::clone(&self.scenario), self.options(options)))
+    }
+
+    /// Its run, and the record of it.
+    #[must_use]
+    pub fn recorded(&self, options: Options) -> (Attempt, Record) {
+        self.recorded_by(options, attempt)
+    }
+
+    /// Its run, compared with its fault-free twin, and the record of it.
+    #[must_use]
+    pub fn recorded_with_twin(&self, options: Options) -> (Attempt, Record) {
+        self.recorded_by(options, attempt_with_twin)
+    }
+
+    fn recorded_by(&self, options: Options, attempt: fn(&mut World) -> Attempt) -> (Attempt, Record) {
+        recorded(&mut begin(Arc::clone(&self.scenario), self.options(options)), attempt)
+    }
+
+    /// Its run as a plan that replays without the swarm.
+    #[must_use]
+    pub fn plan(&self, options: Options) -> ResolvedPlan {
+        let mut world = begin_noted(Arc::clone(&self.scenario), self.options(options));
+        let _ = attempt(&mut world);
+        let strikes = world.ledger().map(|ledger| ledger.strikes().to_vec()).unwrap_or_default();
+        ResolvedPlan { scenario: self.document.clone(), seed: self.seed, strikes }
+    }
+
+    const fn options(&self, mut options: Options) -> Options {
+        options.seed = Some(self.seed);
+        options
+    }
+}
+
+/// Another `maxUnavailable` wherever the scenario has one, and audits that are frequent enough. Not so small that the run is nothing but waiting.
+fn draw_budgets(document: &mut Document, lots: Lots, machines: u32) {
+    let manifests = document.list_mut("manifests").iter_mut().collect::<Vec<_>>();
+    draw_budget_of(manifests, lots, machines, 0);
+    for (place, moment) in (1..).zip(document.list_mut("timeline")) {
+        if let Some(applied) = moment.get_mut("apply").and_then(Value::as_array_mut) {
+            draw_budget_of(applied.iter_mut().collect(), lots, machines, place);
+        }
+    }
+}
+
+fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, machines: u32, place: u32) {
+    for manifest in manifests {
+        if manifest.get("kind").and_then(Value::as_str) != Some("ClusterPackageVersion") {
+            continue;
+        }
+        let Some(spec) = manifest.get_mut("spec").and_then(Value::as_object_mut) else { continue };
+        let of = format!("budget {place}");
+        // What is changed by hand is found by an audit, and has to be found within the scenario's limit.
+        let audits = lots.one("audit", &of, &["20m", "1h", "2h"]);
+        spec.entry("auditInterval").or_insert(json!(audits));
+        let least = u64::from(machines.div_ceil(64));
+        match lots.below("failures", &of, 4) {
+            0 => spec.insert("maxFailures".into(), json!(1 + lots.below("failures count", &of, 4))),
+            1 => spec.insert(
+                "maxFailures".into(),
+                json!(lots.one("failures percent", &of, &["5%", "20%", "50%"])),
+            ),
+            _ => None,
+        };
+        let budget = match lots.below("kind", &of, 3) {
+            0 => continue,
+            1 => json!(least + lots.below("count", &of, u64::from(machines).div_ceil(2))),
+            _ => json!(lots.one("percent", &of, &["2%", "5%", "10%", "20%", "34%", "50%"])),
+        };
+        spec.insert("maxUnavailable".into(), budget);
+    }
+}
+
+/// Most of the scenario's own faults, weaker or stronger, and some others.
+fn draw_faults(document: &mut Document, lots: Lots, climate: Climate) {
+    let mut own = std::mem::take(document.list_mut("faults"));
+    for (place, fault) in own.iter_mut().enumerate() {
+        weigh(fault, lots, &format!("own {place}"), climate);
+    }
+    let mut place = 0u32;
+    own.retain(|_| {
+        place += 1;
+        lots.below("kept", &format!("own {place}"), 4) > 0
+    });
+    let odds = lots.one("odds", "faults", &[2, 4, 8]).unwrap_or(4);
+    let others = Fault::NAMES.iter().filter(|name| lots.below("drawn", name, odds) == 0);
+    own.extend(others.filter_map(|name| weather::fault(name, lots, climate)));
+    *document.list_mut("faults") = own;
+}
+
+/// Multiplies a fault's share by a quarter to two. The operator of a fleet that is larger than the file's has as many more
+/// write points; it crashes about as often as in the file's fleet, or it would not get anywhere.
+fn weigh(fault: &mut Value, lots: Lots, of: &str, climate: Climate) {
+    let is_crash = fault_name(fault) == "operator_crash" && fault.get("when").is_none();
+    let Some(fault) = fault_mut(fault) else { return };
+    let Some(share) = fault.get("share").and_then(Value::as_str).and_then(Portion::parse) else { return };
+    let quarters = lots.one("weight", of, &[1, 2, 4, 8]).unwrap_or(4);
+    let larger = climate.machines.max(climate.written);
+    let (times, of) = if is_crash { (climate.written, larger) } else { (1, 1) };
+    let parts = u64::from(share.0.0) * quarters * u64::from(times) / (4 * u64::from(of));
+    let parts = parts.min(1_000_000);
+    if let Some(fault) = fault.as_object_mut() {
+        fault.insert("share".into(), json!(format!("{}.{:04}%", parts / 10_000, parts % 10_000)));
+    }
+}
+
+/// Leaves out the faults and workloads that name a part of the fleet that this one does not have.
+fn leave_out_what_is_not_there(document: &mut Document) {
+    let fleet =
+        document.0.get("fleet").cloned().and_then(|fleet| serde_json::from_value::<Fleet>(fleet).ok());
+    let Some(fleet) = fleet else { return };
+    document.list_mut("faults").retain(|rule| {
+        let read = serde_json::from_value::<Rule>(rule.clone());
+        read.is_ok_and(|rule| rule.problem(&fleet).is_none())
+    });
+    document.list_mut("workloads").retain(|workload| {
+        let read = serde_json::from_value::<Workload>(workload.clone());
+        read.is_ok_and(|workload| workload.model().out_of_range(&fleet).is_none())
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! The fault-free twin: the same fleet, seed, people and workloads, and nothing goes wrong. Faults may delay what comes of
+//! a scenario, but not change it; and what they cost is accounted for, host by host.
+//!
+//! Sieve (Sun et al., OSDI 2022) found most of its bugs by this comparison. Draws are keyed, so a draw of the one world is
+//! the same in the other.
+//!
+//! A run is compared once it was good. Then there must be the same objects, saying the same, and on every host what the
+//! same wish leads to (`twinState`); and no host may have been worked on more often than in the twin and by what went
+//! wrong there (`twinEffects`). A host that is lost for good is left out; so is a component whose rollout has stopped
+//! half-way, which leaves the old version on some hosts and the new one on others.
+
+mod account;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::options::Options;
+use crate::run::attempt::{Attempt, Failure, attempt};
+use crate::run::beginning::begin;
+use crate::run::explanation::{Chronicle, Line};
+use crate::scenario::Scenario;
+use crate::vocabulary::since_start;
+use crate::world::World;
+
+/// A way in which a run differs from its twin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// The invariant that is broken.
+    pub invariant: &'static str,
+    /// On which host, if on one.
+    pub host: Option<u32>,
+    /// What differs: the run first, the twin second.
+    pub detail: String,
+}
+
+/// So many differences are enough.
+const EXAMPLES_MAX: usize = 5;
+
+/// Lets a world run to its end, and compares it with its twin if it was good.
+pub fn attempt_with_twin(world: &mut World) -> Attempt {
+    let mut ended = attempt(world);
+    if ended.failure.is_none() {
+        ended.failure = compare_with_twin(world);
+    }
+    ended
+}
+
+/// What is wrong with a run that has ended and was good in itself: in what it differs from its twin.
+#[must_use]
+pub fn compare_with_twin(world: &World) -> Option<Failure> {
+    let mut twin = beginning(world);
+    if let Some(failure) = attempt(&mut twin).failure {
+        let detail = format!("without faults: {}: {}", failure.invariant, failure.detail);
+        return Some(Failure { invariant: "twinFails".into(), detail });
+    }
+    let mut differences = state::differences(world, &twin);
+    differences.extend(account::differences(world, &twin));
+    let first = differences.first()?;
+    let mut words: Vec<String> =
+        differences.iter().take(EXAMPLES_MAX).map(|difference| difference.detail.clone()).collect();
+    if differences.len() > EXAMPLES_MAX {
+        words.push(format!("and {} more", differences.len() - EXAMPLES_MAX));
+    }
+    words.extend(first.host.and_then(|host| first_in_time(world, &twin, host)));
+    Some(Failure { invariant: first.invariant.into(), detail: words.join("; ") })
+}
+
+/// The twin of a world, at its beginning.
+fn beginning(world: &World) -> World {
+    begin(Arc::new(without_faults(&world.scenario)), same_options(world))
+}
+
+/// The same scenario, in which nothing goes wrong. What it expects may be what faults lead to, and is left out; that
+/// nothing is written any more in the end remains.
+fn without_faults(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.faults.clear();
+    scenario.eventually.clear();
+    scenario.always.clear();
+    scenario.sometimes.clear();
+    for moment in &mut scenario.timeline {
+        moment.expect.clear();
+    }
+    scenario
+}
+
+const fn same_options(world: &World) -> Options {
+    let mut options = world.options;
+    options.seed = Some(world.seed);
+    options
+}
+
+/// When a host's story began to differ, and how: both are told again, and compared line by line.
+fn first_in_time(world: &World, twin: &World, host: u32) -> Option<String> {
+    let mut again = begin(Arc::clone(&world.scenario), same_options(world));
+    let mut story = Chronicle::new(&again, [host]);
+    story.follow(&mut again, world.now());
+    let mut twin_again = beginning(world);
+    let mut twin_story = Chronicle::new(&twin_again, [host]);
+    twin_story.follow(&mut twin_again, twin.now());
+    let of_host = |line: &&Line| line.host == Some(host);
+    let mut lines = story.lines.iter().filter(of_host);
+    let mut twins = twin_story.lines.iter().filter(of_host);
+    loop {
+        let (line, twin) = (lines.next(), twins.next());
+        if line.is_none() && twin.is_none() {
+            return None;
+        }
+        if line.map(deed) != twin.map(deed) {
+            let tell = |line: Option<&Line>| {
+                line.map_or("nothing more".to_owned(), |line| {
+                    format!("{} {}", since_start(line.at), line.text)
+                })
+            };
+            return Some(format!(
+                "host {host} differs first: {}, and without faults {}",
+                tell(line),
+                tell(twin)
+            ));
+        }
+    }
+}
+
+/// What a line tells, but for the name of the operation.
+fn deed(line: &Line) -> &str {
+    line.text.split(" (").next().unwrap_or_default()
+}

@@ -1,0 +1,211 @@
+//! The end, compared: the same objects that say the same, and on every host what the same wish leads to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use seaworthy_api::object::{ClusterPackageVersion, Machine, Resource};
+use seaworthy_api::v1alpha1::ComponentSetting;
+use seaworthy_model::id::Kind;
+use seaworthy_model::meta::FINALIZER;
+use seaworthy_model::package_version::SINGLETON;
+
+use super::Difference;
+use crate::observers::Observers;
+use crate::observers::oracle::{stray_hosts, wanted};
+use crate::vocabulary::{host_number, machine_name};
+use crate::world::World;
+
+const NAME: &str = "twinState";
+
+/// All that differs. Empty when the worlds ended alike.
+pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    let mut add = |host: Option<u32>, detail: String| {
+        differences.push(Difference { invariant: NAME, host, detail });
+    };
+    compare_names(world, twin, &mut add);
+    let fleets = [world, twin].map(fleet_of);
+    let is_whole = world.hosts.iter().all(|host| host.is_reachable());
+    if let [Some(fleet), Some(twins)] = fleets {
+        compare_fleets((fleet, twins), is_whole, &mut add);
+    }
+    // Who is not as it should be has a reason that was confirmed; it need not hold in both worlds.
+    let (strays, twin_strays) = (stray_hosts(world), stray_hosts(twin));
+    let (machines, twins) = (by_host(world), by_host(twin));
+    for host in 0..world.scenario.fleet.machines {
+        if !world.hosts[host as usize].is_reachable() {
+            continue;
+        }
+        let pair = (machines.get(&host), twins.get(&host));
+        let (Some(machine), Some(other)) = pair else {
+            // That one of them is missing was said already.
+            if pair.0.is_none() && pair.1.is_none() {
+                compare_empty((world, twin), host, &mut add);
+            }
+            continue;
+        };
+        compare_machines((machine, other), host, &mut add);
+        let is_stray = strays.contains(&host) || twin_strays.contains(&host);
+        if !is_stray && machine.spec.components == other.spec.components {
+            for setting in wanted(machine, fleets[0]) {
+                compare_component((world, twin), (host, setting), machine, &mut add);
+            }
+        }
+    }
+    differences
+}
+
+/// The Machine of each host, if it is to stay. Of several for one host, the last.
+fn by_host(world: &World) -> BTreeMap<u32, Box<Machine>> {
+    let objects = world.api.collection(Kind::Machine).objects();
+    let machines = objects.into_iter().filter(|object| !object.is_terminating());
+    let machines = machines.filter_map(|object| {
+        let Resource::Machine(machine) = object.resource() else { return None };
+        Some((host_number(&machine.spec.address.ip)?, machine))
+    });
+    machines.collect()
+}
+
+fn fleet_of(world: &World) -> Option<&ClusterPackageVersion> {
+    world.api.get(Kind::ClusterPackageVersion, SINGLETON)?.package_version()
+}
+
+fn compare_names(world: &World, twin: &World, add: &mut impl FnMut(Option<u32>, String)) {
+    for kind in [Kind::Machine, Kind::MachineComponent, Kind::ClusterPackageVersion] {
+        let names = |world: &World| -> Vec<Arc<str>> {
+            world.api.collection(kind).objects().iter().map(|object| Arc::clone(object.name())).collect()
+        };
+        let (here, there) = (names(world), names(twin));
+        if here == there {
+            continue;
+        }
+        let host = |name: &str| name.strip_prefix("m-").and_then(|number| number.parse().ok());
+        // Who joins again does not wait until the name is free.
+        let is_late = |world: &World, name: &str| {
+            host(name).is_some_and(|host| Observers::of(world).oracle.was_turned_away(host))
+        };
+        let missing = |name: &&Arc<str>| {
+            there.binary_search(name).is_err() && !is_late(twin, name) && !is_kept(world, twin, name)
+        };
+        for name in here.iter().filter(missing) {
+            add(host(name), format!("{} {name} exists, and without faults it does not", kind.name()));
+        }
+        let missing = |name: &&Arc<str>| {
+            here.binary_search(name).is_err() && !is_late(world, name) && !is_kept(twin, world, name)
+        };
+        for name in there.iter().filter(missing) {
+            add(host(name), format!("{} {name} does not exist, and without faults it does", kind.name()));
+        }
+    }
+}
+
+/// Whether a version that people deleted is kept in one world by a rollout's record, and the other has no such record.
+/// What was completed before the last rollout depends on how long each took; until the next one it is held.
+fn is_kept(world: &World, other: &World, name: &str) -> bool {
+    let stored = world.api.get(Kind::MachineComponent, name);
+    let Some(stored) = stored.filter(|stored| stored.is_terminating()) else { return false };
+    let Resource::MachineComponent(version) = stored.resource() else { return false };
+    let records = |world| {
+        let status = fleet_of(world).and_then(|fleet| fleet.status.as_ref());
+        let mut rollouts = status.into_iter().flat_map(|status| &status.rollouts);
+        rollouts.any(|rollout| {
+            let mut wants = rollout.from.iter().chain([&rollout.to]);
+            *rollout.component == *version.spec.component
+                && wants.any(|want| want.version.as_deref() == Some(&*version.spec.version))
+        })
+    };
+    records(world) && !records(other)
+}
+
+fn compare_fleets(
+    (fleet, twin): (&ClusterPackageVersion, &ClusterPackageVersion),
+    is_whole: bool,
+    add: &mut impl FnMut(Option<u32>, String),
+) {
+    if fleet.spec != twin.spec {
+        add(None, "the ClusterPackageVersion has another spec than without faults".into());
+    }
+    let told = |fleet: &ClusterPackageVersion| -> Vec<(String, String, String)> {
+        let conditions = fleet.status.iter().flat_map(|status| &status.conditions);
+        conditions
+            .map(|told| (told.r#type.to_string(), told.status.to_string(), told.reason.to_string()))
+            .collect()
+    };
+    let (here, there) = (told(fleet), told(twin));
+    // A rollout that leaves out who is lost may end otherwise.
+    if is_whole && here != there {
+        add(None, format!("the ClusterPackageVersion says {here:?}, and without faults {there:?}"));
+    }
+}
+
+fn compare_machines(
+    (machine, twin): (&Machine, &Machine),
+    host: u32,
+    add: &mut impl FnMut(Option<u32>, String),
+) {
+    let name = &machine.metadata.name;
+    if machine.spec != twin.spec {
+        add(Some(host), format!("{name} has another spec than without faults"));
+    }
+    let is_held = |machine: &Machine| machine.metadata.finalizers.iter().any(|one| **one == *FINALIZER);
+    let is_used =
+        |machine: &Machine| machine.status.as_ref().is_some_and(|status| !status.components.is_empty());
+    // A Machine that was never in use need not be held; one that was is, until it goes.
+    if is_held(machine) != is_held(twin) && is_used(machine) && is_used(twin) {
+        add(
+            Some(host),
+            format!("{name} is held: {}, and without faults {}", is_held(machine), is_held(twin)),
+        );
+    }
+}
+
+/// A host that no Machine stands for.
+fn compare_empty((world, twin): (&World, &World), host: u32, add: &mut impl FnMut(Option<u32>, String)) {
+    let count = |world: &World| world.hosts[host as usize].installed().len();
+    let (here, there) = (count(world), count(twin));
+    if here != there {
+        let name = machine_name(host);
+        add(
+            Some(host),
+            format!("host of {name}, which is gone: {here} components left, and without faults {there}"),
+        );
+    }
+}
+
+fn compare_component(
+    (world, twin): (&World, &World),
+    (host, setting): (u32, &ComponentSetting),
+    machine: &Machine,
+    add: &mut impl FnMut(Option<u32>, String),
+) {
+    let is_pinned = machine.spec.components.iter().any(|pin| pin.name == setting.name);
+    let component = Some(setting.name.as_str());
+    if !is_pinned && (has_open_rollout(world, component) || has_open_rollout(twin, component)) {
+        return;
+    }
+    let present = |world: &World| {
+        let number = world.catalogue.find_component(&setting.name)?;
+        let installed = world.hosts[host as usize].installed_of(number)?;
+        let name = world.catalogue.version_name(installed.version).to_owned();
+        Some((name, world.catalogue.release_id(installed.release), installed.drift))
+    };
+    let (here, there) = (present(world), present(twin));
+    if here != there {
+        let words = |present: &Option<(String, _, _)>| {
+            present.as_ref().map_or("nothing".to_owned(), |(name, _, _)| name.clone())
+        };
+        let (name, here, there) = (machine_name(host), words(&here), words(&there));
+        add(Some(host), format!("{name} has {here} of {}, and without faults {there}", setting.name));
+    }
+}
+
+/// Whether the rollout of a component, or of any, is not completed.
+pub(super) fn has_open_rollout(world: &World, component: Option<&str>) -> bool {
+    let status = fleet_of(world).and_then(|fleet| fleet.status.as_ref());
+    status.is_some_and(|status| {
+        status.rollouts.iter().any(|rollout| {
+            component.is_none_or(|component| *rollout.component == *component)
+                && rollout.completed_at.is_none()
+        })
+    })
+}
