@@ -234,6 +234,19 @@ pub fn is_test(code: &str, offset: usize) -> bool {
     })
 }
 
+/// Masked code in which items under `#[cfg(test)]` are blank; lines stay where they are.
+#[must_use]
+pub fn without_tests(code: &str) -> String {
+    let mut bytes = code.as_bytes().to_vec();
+    for (at, text) in attributes(code).into_iter().filter(|(_, text)| *text == "#[cfg(test)]") {
+        let after = at + text.len();
+        let semicolon = code[after..].find(';').map_or(code.len() - 1, |end| after + end);
+        let end = block(code, after).map_or(semicolon, |(_, close)| close);
+        bytes[at..=end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

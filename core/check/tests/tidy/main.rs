@@ -3,6 +3,7 @@
 //! | module | rules |
 //! |---|---|
 //! | `layering` | which room may import which |
+//! | `storeys` | which folder of a crate may import which, circles of files, where methods stand |
 //! | `purity` | `core/` has no I/O, and part of it no `std`; what the builds do not contain |
 //! | `sizes` | files, functions, README; prints the ten largest |
 //! | `mutants` | every mutant still fits the code that it breaks |
@@ -12,10 +13,12 @@
 //! The rules themselves are the constants at the head of each module.
 #![expect(clippy::disallowed_methods, reason = "it reads the tree that it judges; the code in core/ may not")]
 
+mod imports;
 mod layering;
 mod mutants;
 mod purity;
 mod registries;
 mod sizes;
+mod storeys;
 mod tree;
 mod words;
