@@ -22,7 +22,9 @@ impl Process {
         }
         let (engine, names) = self.mind();
         let words = objects.filter(|object| object.kind() == Kind::Machine).map(|object| {
-            engine.world().warm(names.find_machine_near(MachineId(object.place()), object.name()));
+            if let Some(id) = names.find_machine_near(MachineId(object.place()), object.name()) {
+                engine.prefetch(Subject::Machine(id));
+            }
             object.warm()
         });
         black_box(words.fold(0, |sum, word| sum ^ word));
