@@ -5,9 +5,9 @@
 //! | `fast` | one behaviour or one fault each, on tens of machines | always |
 //! | `slow` | many things at once, with many seeds | always, in release builds |
 //! | `scale` | whole fleets | always, and by `make run` |
-//! | `incidents` | what happened to others | always |
-//! | `regressions` | what went wrong here, and bugs of other operators that this one must not have; in `plans`, as resolved plans | always |
+//! | `incidents` | incidents of other operators and fleets | always |
+//! | `regressions` | bugs that were found here, and bugs of other operators that this one must not have; `plans` has resolved plans | always |
 //!
-//! In `mutants` are mistakes: the tests build them into a copy of the engine, and the scenarios have to find them.
+//! `mutants` has mistakes: the tests build them into a copy of the engine, and the scenarios have to find them.
 //!
-//! `schema.json` is the JSON Schema of the format; editors complete and check by it.
+//! `schema.json` is the JSON Schema of the format; editors use it for completion and validation.

@@ -1,4 +1,4 @@
-//! Every scenario file is a test: it converges, breaks no invariant, and what it sets out to show happens.
+//! Every scenario file is a test: it converges, breaks no invariant, and everything under `sometimes` happens.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -45,8 +45,8 @@ fn assert_good(summary: &Summary) {
     );
 }
 
-/// Every file of a folder with its own seed: it is good, shows what it means to show, uses every leave that it asks for,
-/// repeats itself, and ends as its fault-free twin does.
+/// Runs every file of a folder with its own seed. Each run succeeds, shows everything under `sometimes`, breaks every
+/// invariant that it allows to be broken, repeats exactly, and ends in the same state as its fault-free twin.
 fn hold(name: &str) {
     for file in files(name) {
         let scenario = Arc::new(read(&file));
@@ -85,7 +85,7 @@ fn regressions_hold() {
     hold("regressions");
 }
 
-/// Another seed is another history.
+/// Another seed gives another run.
 #[test]
 fn seeds_tell_histories_apart() {
     for file in files("fast") {
@@ -118,7 +118,7 @@ fn ten_thousand_machines_are_upgraded() {
     assert!(summary.budget.peak <= summary.budget.limit);
 }
 
-/// The scenario that the simulator is measured with, as it is.
+/// The scenario that measures the speed of the simulator, as it is.
 #[test]
 fn a_day_of_ten_thousand_machines_holds() {
     let scenario = Arc::new(read(&folder("scale/day_10k.yaml")));
@@ -128,7 +128,7 @@ fn a_day_of_ten_thousand_machines_holds() {
     assert_eq!(summary.simulated_seconds, 24 * 3600);
 }
 
-/// Everything at once, with many seeds: what the single scenarios miss.
+/// All faults at once, with many seeds: finds what single scenarios miss.
 #[test]
 fn storms_hold_with_many_seeds() {
     hold("slow");

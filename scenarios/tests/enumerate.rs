@@ -1,6 +1,5 @@
-//! Everything that can be the last thing an operator did is the last thing that one did: of a join, of an upgrade that
-//! drains, and of a scale in, on a dozen machines in three zones. And every stale read before a destructive write, every
-//! transition hidden.
+//! Enumerates every crash point of a join, of an upgrade with drains, and of a scale-in, on a dozen machines in three zones:
+//! the operator crashes at each write once. Also every stale read before a destructive write, and every hidden transition.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -14,7 +13,7 @@ use seaworthy_kernel::Seed;
 
 const MACHINES: u32 = 12;
 
-/// All forks of a scenario, over all cores, and how many writes there are to crash at.
+/// Runs all forks of a scenario on all cores. Returns the number of writes to crash at, too.
 fn forked(name: &str) -> (Vec<Forked>, usize) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fast").join(name);
     let mut document = Document::read(name, &std::fs::read_to_string(file).unwrap()).unwrap();

@@ -1,5 +1,5 @@
-//! Heartbeats are folded, and nobody can tell: with every renewal of every kubelet an event of its own, and with Nodes
-//! judged by the renewals that came, each history is the same, event by event.
+//! Folded heartbeats change nothing: with every renewal of every kubelet as an event, and with Nodes judged by the renewals
+//! that arrived, each run is the same, event by event.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod members;
@@ -13,7 +13,7 @@ use seaworthy_fleet::{Attempt, Heartbeats, Options, Scenario, Summary, attempt_r
 /// The last seed of the swarm; the first is 1.
 const LAST: u64 = 300;
 
-/// Runs something both ways, and compares. What came of the explicit run is the answer.
+/// Runs with folded and with explicit heartbeats, and compares. Returns the summary of the explicit run.
 fn compare(name: &str, run: impl Fn(Options) -> (Attempt, Record)) -> Summary {
     let [folded, explicit] = [Heartbeats::Folded, Heartbeats::Explicit]
         .map(|heartbeats| run(Options { heartbeats, ..Options::default() }));
@@ -34,7 +34,7 @@ fn scenarios(folder: &str) -> impl Iterator<Item = Arc<Scenario>> {
 fn scenarios_are_the_same(folder: &str) {
     for scenario in scenarios(folder) {
         let explicit = compare(&scenario.name, |options| attempt_recorded(&scenario, options));
-        // Every kubelet whose host is not gone renewed six times a minute.
+        // Every kubelet renews six times a minute while its host is up.
         let periods = explicit.simulated_seconds / 10;
         let least = if scenario.fleet.nodes { u64::from(explicit.reachable) * periods / 2 } else { 0 };
         assert!(explicit.node_renewals >= least, "{}: {}", scenario.name, explicit.node_renewals);
@@ -53,7 +53,7 @@ fn slow_scenarios_incidents_and_regressions_are_the_same() {
     }
 }
 
-/// What nobody thought of: other fleets, other faults, together.
+/// Combinations that no scenario has: other fleets with other faults.
 #[test]
 fn members_of_the_swarm_are_the_same() {
     let swarm = swarm();
@@ -66,7 +66,7 @@ fn members_of_the_swarm_are_the_same() {
     assert!(failed > 0, "every renewal got through");
 }
 
-/// Kubelets are all that this scenario is about.
+/// A scenario only about kubelets.
 #[test]
 fn kubelets_in_trouble_are_the_same_with_many_seeds() {
     let file = files("fast").into_iter().find(|(file, _)| file == "kubelets_in_trouble.yaml").unwrap();

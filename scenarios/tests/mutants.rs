@@ -1,9 +1,9 @@
-//! The engine is broken on purpose, by one mutant after the other (`scenarios/mutants`), and the swarm finds each of them:
-//! as a rule within a few seeds. Nothing is made for any of them: these are the ordinary members of the swarm, in the
-//! order of their seeds, and each of those that fail holds when nothing is broken.
+//! Each mutant (`scenarios/mutants`) breaks the engine on purpose, and the swarm finds it, as a rule within a few seeds. No
+//! run is made for a mutant: these are the ordinary members of the swarm, in the order of their seeds. Each member that fails
+//! with a mutant passes with the engine as it is.
 //!
-//! The table tells for each where it was found: with the checks after each turn, which see what the engine believes, and
-//! by the oracle alone, which sees what is true. What only the checks see did no harm in any of these histories.
+//! The table shows where each mutant was found: with the checks after each turn, which see what the engine believes, and by
+//! the oracle alone, which sees the true state. A mutant that only the checks find did no harm in these runs.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod members;
@@ -21,12 +21,12 @@ use seaworthy_fleet::{Failure, Options, Scenario, run};
 use seaworthy_kernel::Seed;
 use seaworthy_mutants::{Mutant, with};
 
-/// Within so many seeds each is found.
+/// Each mutant is found within this number of seeds.
 const SEEDS: u64 = 500;
-/// So many seeds are tried without the checks. It is for the table only.
+/// The number of seeds without the checks, for the table only.
 const SEEDS_OF_ORACLE: u64 = 200;
 
-/// Where a mutant was found first.
+/// The first run that found a mutant.
 #[derive(Clone, Debug)]
 struct Found {
     seed: u64,
@@ -35,12 +35,12 @@ struct Found {
     failure: Failure,
 }
 
-/// What came of one mutant.
+/// The result for one mutant.
 struct Row {
     mutant: String,
     found: Option<Found>,
     by_oracle: Option<Found>,
-    /// What is wrong with the member that found it when nothing is broken.
+    /// The failure of the same member with the engine as it is.
     otherwise: Option<Failure>,
 }
 
@@ -60,7 +60,7 @@ fn row(swarm: &Swarm, mutant: &str) -> Row {
     Row { mutant: mutant.to_owned(), found, by_oracle, otherwise }
 }
 
-/// Every mutant that does harm, over all cores.
+/// Every mutant that does harm, on all cores.
 fn rows(swarm: &Swarm) -> Vec<Row> {
     let mutants = Mutant::read_all(Path::new(HOUSE)).unwrap();
     let harmful: Vec<&Mutant> = mutants.iter().filter(|mutant| mutant.harmless.is_none()).collect();
@@ -109,8 +109,8 @@ fn the_swarm_finds_every_mutant() {
     });
 }
 
-/// An invariant bites: with the budget of the engine switched off, the check after each turn sees that too many are
-/// admitted, and without that check the oracle, which looks at the true state alone, that too many are at work.
+/// An invariant bites: without the budget of the engine, the check after each turn finds that too many machines are admitted.
+/// Without that check the oracle, which sees only the true state, finds that too many are being worked on.
 #[test]
 fn a_budget_that_is_not_checked_is_found() {
     mutated_copy::run("mutants", "a_budget_that_is_not_checked_is_found", || {

@@ -1,5 +1,5 @@
-//! Every scenario's resolved plan replays its history: whatever a fault does, at random or when its trigger fires, is in
-//! the plan, and nothing else.
+//! The resolved plan of every scenario replays its run: the plan contains every strike of a fault, random or triggered, and
+//! nothing else.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The published JSON Schema is that of the code, and it describes every scenario file.
+//! The published JSON Schema matches the code and describes every scenario file.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn the_schema_is_not_stale() {
     assert!(published == Scenario::schema(), "scenarios/schema.json is stale; make it anew with: {remedy}");
 }
 
-/// What people need when they write a file: every fault, every workload, every expectation, each with a description.
+/// The schema has everything that an author needs: every fault, workload and expectation, each with a description.
 #[test]
 fn the_schema_names_everything_with_a_description() {
     let schema: Value = serde_json::from_str(&Scenario::schema()).unwrap();

@@ -1,4 +1,4 @@
-//! A planted bug: a failure of a thousand machines becomes a story of a handful.
+//! A planted bug: a failure with a thousand machines shrinks to a handful.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod mutated_copy;
@@ -12,7 +12,7 @@ use seaworthy_fleet::{Options, ResolvedPlan, attempt, begin_noted};
 use seaworthy_kernel::Seed;
 use seaworthy_mutants::with;
 
-/// The engine does not look at its budget, and nothing but the oracle, which sees the truth, notices.
+/// The engine ignores its budget, and only the oracle, which sees the true state, notices.
 const BROKEN: &[&str] = &["budget-unchecked", mutated_copy::UNCHECKED];
 
 #[test]
@@ -37,7 +37,7 @@ fn shrink_a_storm() {
     println!("{machines} machines, {left} strikes, {} plans tried", shrunk.tried);
     assert!(machines <= 6 && left <= 3, "{}", shrunk.plan);
 
-    // As a file it fails alike, and only with the bug.
+    // The written file fails in the same way, and only with the bug.
     let read = ResolvedPlan::read("shrunk.yaml", &shrunk.plan.to_string()).unwrap();
     let again = || attempt(&mut read.world("shrunk.yaml", Options::default()).unwrap()).failure;
     assert_eq!(with(BROKEN, again).unwrap().invariant, "budget");

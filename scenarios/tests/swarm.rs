@@ -1,6 +1,6 @@
-//! The swarm over the fast scenarios: a thousand seeds, each with a fleet, a budget and faults of its own, over all cores; and
-//! three hundred on larger fleets whose machines are Nodes.
-//! Each is compared with its fault-free twin. One in twenty is run twice, on two threads, and compared event by event.
+//! The swarm over the fast scenarios: a thousand seeds, each with its own fleet, budget and faults, on all cores, and three
+//! hundred on larger fleets whose machines are Nodes. Each is compared with its fault-free twin. One in twenty runs twice, on
+//! two threads, and is compared event by event.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod members;
@@ -15,19 +15,19 @@ use seaworthy_fleet::swarm::Swarm;
 
 /// The last seed; the first is 1.
 const LAST: u64 = 1_000;
-/// The same where machines are Nodes, and so large their fleets are: large enough for batches of many.
+/// The last seed for fleets of Nodes, and the size of these fleets: large enough for large batches.
 const LAST_OF_NODES: u64 = 300;
 const NODE_MACHINES: u32 = 500;
 const TWICE_EVERY: u64 = 20;
 
-/// The stories in which machines become Nodes, are drained, or have components that need one another.
+/// Scenarios in which machines become Nodes, are drained, or have components that depend on each other.
 fn node_stories() -> Swarm {
     let words = ["nodeIdentity", "disruption", "requires", "dependsOn"];
     let told = files("fast").into_iter().filter(|(_, text)| words.iter().any(|word| text.contains(word)));
     Swarm::new(told.map(read).collect(), Some(NODE_MACHINES)).exactly()
 }
 
-/// What is wrong with a seed, if anything is.
+/// The failure of a seed, if it fails.
 fn wrong(swarm: &Swarm, seed: u64) -> Option<String> {
     let member = member(swarm, seed);
     let options = Options::default();
@@ -40,7 +40,7 @@ fn wrong(swarm: &Swarm, seed: u64) -> Option<String> {
     attempt.failure.map(|failure| format!("{}: {failure:?}", member.file)).or(divergence)
 }
 
-/// What is wrong with any of the first seeds.
+/// The failures among the first seeds.
 fn all_wrong(swarm: &Swarm, last: u64) -> Vec<String> {
     let next = AtomicU64::new(1);
     let work = || {
@@ -70,7 +70,7 @@ fn three_hundred_stories_of_nodes_hold_on_five_hundred_machines() {
     assert_eq!(all_wrong(&node_stories(), LAST_OF_NODES), <[String; 0]>::default());
 }
 
-/// What went wrong once is a plan from then on: the same strikes at the same points, whatever became of the engine.
+/// A failure that was found once is kept as a plan: the same strikes at the same points, also after the engine has changed.
 #[test]
 fn plans_of_what_went_wrong_once_hold() {
     for (file, text) in files("regressions/plans") {

@@ -6,7 +6,7 @@ use seaworthy_fleet::plan::Document;
 use seaworthy_fleet::swarm::{Member, Swarm};
 use seaworthy_kernel::Seed;
 
-/// The largest fleet that is drawn.
+/// The largest fleet.
 const MACHINES_MAX: u32 = 60;
 
 /// The files of a folder, with their texts, in the order of their names.
@@ -28,7 +28,7 @@ pub(crate) fn swarm() -> Swarm {
     Swarm::new(files("fast").into_iter().map(read).collect(), Some(MACHINES_MAX))
 }
 
-/// A scenario file as a swarm takes it.
+/// A scenario file as the swarm reads it.
 pub(crate) fn read((file, text): (String, String)) -> (String, Document) {
     let document = Document::read(&file, &text).unwrap_or_else(|error| panic!("{error}"));
     (file, document)

@@ -1,5 +1,5 @@
-//! Tests that need an engine with mutants in it. A mutated copy of the workspace is made below cargo's target folder, and the
-//! same tests do their work there.
+//! Tests that need an engine with mutants. They make a mutated copy of the workspace below cargo's target folder, and the
+//! same tests run there.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use seaworthy_mutants::{NAMES, Tree};
 /// The root of the workspace.
 pub(crate) const HOUSE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// With this mutant beside another one the oracle judges alone.
+/// This mutant, beside another one, switches the checks off, so that only the oracle judges.
 pub(crate) const UNCHECKED: &str = "checks-left-out";
 
 static TREE: LazyLock<Tree> = LazyLock::new(|| {
@@ -17,7 +17,7 @@ static TREE: LazyLock<Tree> = LazyLock::new(|| {
     Tree::of_all(Path::new(HOUSE), &folder).unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// Runs the test `name` of `file` in the mutated copy. `test` is what it does there.
+/// Runs the test `name` of `file` in the mutated copy, where it executes `test`.
 pub(crate) fn run(file: &str, name: &str, test: impl FnOnce()) {
     if !NAMES.is_empty() {
         return test();

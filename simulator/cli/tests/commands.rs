@@ -1,4 +1,4 @@
-//! The commands as people call them.
+//! The commands, called as a user calls them.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ fn scenario(name: &str) -> String {
     format!("{}/../../scenarios/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A path of this test alone.
+/// A path for this test only.
 fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
@@ -138,7 +138,7 @@ fn a_swarm_counts_what_it_saw_and_is_the_same_with_any_number_of_jobs() {
         ];
         let output = seaworthy(&arguments);
         code(&output, 0);
-        // What else is printed, of its progress, depends on how fast it is.
+        // Lines about the progress depend on the speed of the run.
         let text = String::from_utf8_lossy(&output.stdout);
         let counted = |line: &&str| !line.contains("Seconds") && !line.contains("CpuHour");
         text.lines().filter(counted).map(str::to_owned).collect::<Vec<_>>()
@@ -160,7 +160,7 @@ fn an_enumeration_covers_every_point() {
     assert!(text.contains("stale read") && text.contains("hidden transition"), "{text}");
 }
 
-/// A scenario that cannot hold: nothing is to be done, and something is wanted.
+/// A scenario that cannot pass: it wants a component and allows no operation.
 fn impossible(name: &str) -> PathBuf {
     let text = std::fs::read_to_string(scenario("fast/install.yaml")).unwrap();
     let file = scratch(name);
@@ -203,11 +203,12 @@ fn what_fails_is_made_smaller_and_told() {
     assert!(text.contains("does not fail"), "{text}");
 }
 
-/// A version is seen late, which keeps it for some minutes after it was deleted.
+/// The watch shows a version late, so the operator keeps it for some minutes after its deletion.
 const SEEN_LATE: &str =
     "faults:\n  - outOfOrder: {kinds: [MachineComponent], lag: 4m, lasting: 10m, between: [4m, 10m]}\n";
 
-/// A version is deleted twice, and is still there only with such faults: without them, people are refused.
+/// A version is deleted twice. It still exists for the second deletion only with such faults. Without them the API server
+/// refuses that deletion.
 fn deleted_twice(name: &str, faults: &str) -> PathBuf {
     let text = std::fs::read_to_string(scenario("fast/install.yaml")).unwrap();
     let (before, rest) = text.split_once("  - apiVersion").unwrap();
@@ -274,7 +275,7 @@ fn a_machine_of_a_plan_is_explained_as_in_the_run_that_wrote_it() {
     let of = |file: &str, more: &[&str]| {
         let asked = ["sim", "explain", file, "--machine", "m-00007", "--at", "1h2m", "--last", "1000"];
         let text = code(&seaworthy(&[&asked[..], more].concat()), 0);
-        // Only a plan knows its strikes by name.
+        // Only a plan lists its strikes by name.
         text.lines().filter(|line| !line.contains(": strikes when")).map(str::to_owned).collect::<Vec<_>>()
     };
     let told = of(plan, &[]);
@@ -284,7 +285,7 @@ fn a_machine_of_a_plan_is_explained_as_in_the_run_that_wrote_it() {
     assert!(text.contains("a resolved plan has its own"), "{text}");
 }
 
-/// The twin is another run: whoever asks for it waits for it, and the printed run is the same.
+/// The twin is a second run, only on request. The printed result is the same.
 #[test]
 fn a_run_is_compared_with_its_twin_when_asked_to() {
     let storm = scenario("fast/storm.yaml");

@@ -1,10 +1,11 @@
-//! The trace of a run keeps the rules of the format, as Chrome's and Perfetto's importers apply them:
+//! The trace of a run follows the rules of the format, as the importers of Chrome and Perfetto apply them:
 //!
-//! - `ts` and `dur` are microseconds, and events come in the order of time, what describes tracks before all else;
+//! - `ts` and `dur` are microseconds, and events are sorted by time, after the descriptions of tracks;
 //! - a group (`pid`) and a track (`tid`) are named once, before they are used;
-//! - `B` and `E` of a track nest, and `X` overlaps none of its track in part: an importer drops what does not nest;
-//! - `b` and `e` belong together by category and id, which no two have at once, and have one name: that of their track;
-//! - `C` has numbers only, `i` says how far it reaches.
+//! - `B` and `E` of a track nest, and no `X` overlaps another event of its track in part: an importer drops events that do not
+//!   nest;
+//! - `b` and `e` match by category and id, which are unique at any time, and carry the name of their track;
+//! - `C` has numbers only, and `i` has a scope.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -34,19 +35,19 @@ fn text(value: &Value) -> &str {
     value.as_str().filter(|text| !text.is_empty()).expect("a text that says something")
 }
 
-/// What an importer makes of a trace.
+/// A trace as an importer reads it.
 #[derive(Default)]
 struct Imported {
     now: u64,
-    /// By group and track: their names.
+    /// Names by group and track.
     groups: BTreeMap<u64, String>,
     tracks: BTreeMap<(u64, u64), String>,
-    /// By track: the ends of what is under way, the outermost first; `None` where that is not known yet.
+    /// By track: the ends of open events, the outermost first; `None` for an end that is not known yet.
     open: BTreeMap<(u64, u64), Vec<Option<u64>>>,
     slices: BTreeMap<(u64, u64), u32>,
-    /// By category and id: what is under way.
+    /// Open events by category and id.
     bands: BTreeMap<(String, u64), (u64, String)>,
-    /// By group and name: how many have ended.
+    /// The number of ended events by group and name.
     ended: BTreeMap<(u64, String), u32>,
     moments: BTreeMap<(u64, String), u32>,
 }
@@ -113,7 +114,7 @@ impl Imported {
         }
     }
 
-    /// Leaves what has ended by itself until now.
+    /// Closes the events that have ended by now.
     fn leave(&mut self, track: (u64, u64)) {
         let now = self.now;
         let open = self.open.entry(track).or_default();
@@ -149,7 +150,7 @@ impl Imported {
         *self.groups.iter().find(|(_, group)| *group == name).expect("there is such a group").0
     }
 
-    /// The tracks of a group on which something lasts.
+    /// The tracks of a group that have events with a duration.
     fn tracks_of(&self, name: &str) -> usize {
         let group = self.group(name);
         self.slices.keys().filter(|(pid, _)| *pid == group).count()

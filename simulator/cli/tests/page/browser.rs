@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// Names under which Chromium is installed.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-/// Until an answer has to be there, or a condition true.
+/// Timeout for an answer or a condition.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running Chromium with one page.
@@ -21,7 +21,7 @@ pub(crate) struct Browser {
     messages: Receiver<Value>,
     session: String,
     last: u64,
-    /// What the page wrote to its console as an error, and what it threw.
+    /// Errors on the console of the page, and uncaught exceptions.
     pub(crate) errors: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ impl Browser {
         }
     }
 
-    /// What an expression is in the page; promises are waited for.
+    /// The value of an expression in the page. Promises are awaited.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let mut answer = self.call("Runtime.evaluate", &parameters);
@@ -126,12 +126,12 @@ impl Browser {
         let deadline = Instant::now() + PATIENCE;
         while self.evaluate(condition) != json!(true) {
             assert!(Instant::now() < deadline, "never true: {condition}\n{:#?}", self.errors);
-            // The page goes on only between two frames.
+            // The page makes progress only between two frames.
             self.evaluate("new Promise((done) => requestAnimationFrame(() => done(0)))");
         }
     }
 
-    /// Opens a page, and waits until it has drawn itself.
+    /// Opens a page, and waits until it is drawn.
     pub(crate) fn open(&mut self, address: &str) {
         self.call("Page.navigate", &json!({ "url": address }));
         self.until("document.readyState === 'complete' && document.documentElement.dataset.ready === 'yes'");

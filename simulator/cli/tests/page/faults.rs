@@ -1,4 +1,4 @@
-//! Faults on the page: every kind has a lane, and pointing, tapping and the keys name them, in dark and light.
+//! Faults on the page: every kind has a lane, and pointer, tap and keys show the name of a fault, in dark and light.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn middle(browser: &mut Browser, kind: &str) -> (f64, f64) {
     (at(0), at(1))
 }
 
-/// By how much the colour of the first fault of a kind stands out from the ground of its lane, by the rule of WCAG 2.
+/// The contrast of the first fault of a kind against the background of its lane, as WCAG 2 defines it.
 fn contrast(browser: &mut Browser, kind: &str) -> f64 {
     let ratio = browser.evaluate(&format!(
         "(() => {{ const {{ canvas, bands: [{{ from, until }}] }} = page.lanes.faults.rows.find(({{ name }}) => name === '{kind}'); \
@@ -64,7 +64,7 @@ fn every_kind_of_fault_has_a_lane() {
             assert!(contrast >= 3.0, "{kind} in {theme}: {contrast}");
         }
     }
-    // What acts at the present moment is said above the lanes.
+    // The faults at the current moment are listed above the lanes.
     browser.evaluate("page.seek(2 * 3600000 + 1000)");
     browser.until("document.getElementById('faults-now').textContent.includes('zone/rack lost (15)')");
     assert_eq!(browser.errors, Vec::<String>::new());
@@ -84,7 +84,7 @@ fn pointing_tapping_and_keys_name_a_fault() {
     browser
         .until(&format!("({tip}).includes('zone/rack lost: zone 1, 15 machines, power lost, 2h00m00s to ')"));
 
-    // The first key goes to what comes next, each further one to the one after.
+    // Each key press goes to the next fault.
     browser.press("Home");
     browser.until("page.fleet.time === 0");
     browser.press("f");

@@ -33,7 +33,7 @@ fn report(scenario: &Path, machines: u32, folder: &Path) -> (String, Value) {
     (format!("file://{}", page.display()), summary)
 }
 
-/// What the map looks like, as a number.
+/// The picture of the map as a number.
 const PICTURE: &str = "(() => { let hash = 7; \
     for (const byte of page.map.baseContext.getImageData(0, 0, page.map.base.width, page.map.base.height).data) \
     hash = (hash * 31 + byte) | 0; return hash; })()";
@@ -76,7 +76,7 @@ fn the_map_follows_the_time() {
     let (end, counts) = (browser.evaluate(PICTURE), legend(browser));
     assert_eq!(counts["as wanted"], json!(300));
     assert!(start != middle && middle != end && start != end, "the map does not change");
-    // Back to where it was, from another side: the same picture.
+    // Back to the same moment from the other direction: the same picture.
     seek(browser, 2 * 3_600_000 + 60_000);
     assert_eq!(browser.evaluate(PICTURE), middle);
 
@@ -88,7 +88,7 @@ fn the_map_follows_the_time() {
     browser.press(" ");
     browser.until("!page.playing");
 
-    // A click on a lane leads to that moment: the cursor stands under the pointer.
+    // A click on a lane selects that moment: the cursor is under the pointer.
     let lane = browser.evaluate(
         "(() => { window.scrollTo(0, document.body.scrollHeight); \
          const box = page.lanes.lanes[0].canvas.getBoundingClientRect(); \
@@ -125,7 +125,7 @@ fn a_machine_tells_its_history() {
     for part in ["m-00042", "zone 2", "install webd-1.0.0 — succeeded", "install webd-1.1.0", "steps in"] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
-    // An entry leads to its moment.
+    // An entry selects its moment.
     browser.evaluate(
         "[...document.querySelectorAll('.entry')].find((entry) => entry.querySelector('.steps')).click()",
     );
@@ -186,7 +186,7 @@ fn ten_thousand_machines_can_be_scrubbed() {
     println!("{size} bytes, {:.1} ms a moment", millis / 60.0);
     assert!(millis < 2_000.0, "{millis} ms");
     assert_eq!(summary["traceHash"].as_str().map(str::len), Some(16));
-    // Every host that was lost is in a band, and the lanes are drawn anew fast enough to zoom.
+    // Every lost host is in a band, and the lanes redraw fast enough to zoom.
     let lost = browser.evaluate(
         "page.lanes.faults.rows.find(({ name }) => name === 'power lost').bands.reduce((sum, { times }) => sum + times, 0)",
     );
