@@ -29,7 +29,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
             let Some(new) = status.rollouts.iter().find(same) else {
                 if state.counts.unresolved > 0 {
                     let detail = format!(
-                        "the record of {:?} goes, and {} machines are at work on its behalf",
+                        "the record of {:?} goes, and {} machines are still being worked on",
                         state.record.component, state.counts.unresolved
                     );
                     findings.against(action, detail);

@@ -44,7 +44,7 @@ fn judge_change(
         findings.against(action, "the Node looks different by now".into());
     }
     if !machine.is_live() || world.fleet.is_paused() || machine.spec().is_none_or(|spec| spec.paused) {
-        findings.against(action, "the Machine is paused, or is not to stay".into());
+        findings.against(action, "the Machine is paused or being deleted".into());
     }
     for label in &change.labels {
         if let Some(what) = wrong_label(label, (wanted, applied, carried)) {
@@ -74,7 +74,7 @@ fn wrong_label(change: &LabelChange, (wanted, applied, carried): Sides<'_>) -> O
     } else if to.as_ref() != wanted.label(key) {
         Some("does not become what is wanted")
     } else if to.is_none() && (from.is_none() || from.as_ref() != ours) {
-        Some("goes, and is not as it was set")
+        Some("is removed, although its value is not ours")
     } else {
         None
     }
@@ -93,7 +93,7 @@ fn wrong_taint(change: &TaintChange, (wanted, applied, carried): Sides<'_>) -> O
     } else if to.as_ref() != wanted.taint(key, *effect) {
         Some("does not become what is wanted")
     } else if to.is_none() && (there.is_none() || there.map(|(_, value)| value) != ours) {
-        Some("goes, and is not as it was set")
+        Some("is removed, although its value is not ours")
     } else {
         None
     }
@@ -110,7 +110,7 @@ fn judge_record(
         let comes = change.labels.iter().any(|it| it.key == label.key && it.from.is_none());
         let is_ours = comes || applied.label(&label.key).is_some();
         if !is_ours || wanted.label(&label.key) != Some(&label.value) {
-            findings.against(action, format!("label {} is recorded, and is not ours", label.key));
+            findings.against(action, format!("label {} is recorded as ours, and is not", label.key));
         }
     }
     for taint in &change.applied.taints {
@@ -118,7 +118,7 @@ fn judge_record(
         let comes = change.taints.iter().find(is_it).is_some_and(|it| it.from.is_none());
         let is_ours = comes || applied.taint(&taint.key, taint.effect).is_some();
         if !is_ours || wanted.taint(&taint.key, taint.effect) != Some(&taint.value) {
-            findings.against(action, format!("taint {} is recorded, and is not ours", taint.key));
+            findings.against(action, format!("taint {} is recorded as ours, and is not", taint.key));
         }
     }
 }

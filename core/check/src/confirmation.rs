@@ -19,7 +19,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         let machine = world.machine(id);
         let waits = machine.unconfirmed().map(|report| report.id);
         if waits != Some(operation) {
-            findings.against(action, format!("{operation} is confirmed, what waits is {waits:?}"));
+            findings.against(action, format!("{operation} is confirmed, but {waits:?} waits"));
         }
         let (Some(facts), Some(object)) = (&machine.host.facts, &machine.object) else { continue };
         if facts.owner != Owner::Machine(object.meta.uid) {

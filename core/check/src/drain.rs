@@ -59,7 +59,7 @@ fn judge_work(
     }
     if !machine.is_drained(world.drain_policy(), world.epoch(), (Timestamp::ZERO, world.now())) {
         let component = world.component_name(operation.component);
-        findings.against(action, format!("{component} is changed under pods that do not outlive it"));
+        findings.against(action, format!("{component} is changed under pods that do not survive that"));
     }
 }
 
@@ -84,10 +84,10 @@ fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Find
     if let Effect::Cordon(cordon) = &action.effect {
         judge_cordon(machine, node, (cordon, action), world.epoch(), findings);
         if !node.is_ours() && world.last_node(id).is_some() {
-            findings.against(action, "no Node is left to the pods of others that are being emptied".into());
+            findings.against(action, "no schedulable Node is left for pods that are being evicted".into());
         }
         if lacks_reservation(world, machine, &cordon.mark.reason) {
-            findings.against(action, "the Node is emptied for a rollout, and no reservation was made".into());
+            findings.against(action, "the Node is drained for a rollout without a reservation".into());
         }
     } else if let Effect::Uncordon(uncordon) = &action.effect {
         let is_anothers = node.mark().is_none_or(|mark| mark.found_unschedulable);
@@ -145,7 +145,7 @@ fn judge_deletion(machine: &Machine, node: &NodeState, action: &Action, findings
     }
     let is_left = machine.host.facts.as_ref().is_some_and(|facts| facts.components.is_empty());
     if !is_left && !object.is_released {
-        findings.against(action, "a Node is deleted, and its host is not empty yet".into());
+        findings.against(action, "a Node is deleted, and software is still on its host".into());
     }
     let reported = node.cordon.as_ref().and_then(|cordon| cordon.host);
     let recorded = object.status.identity.as_ref().map(|identity| identity.host);
@@ -168,7 +168,7 @@ fn judge_eviction(
         return findings.against(action, format!("pod {pod} was not seen there"));
     };
     if fate != PodFate::Evicted {
-        findings.against(action, format!("pod {pod} is evicted, and is to be {fate:?}"));
+        findings.against(action, format!("pod {pod} is evicted, although its fate is {fate:?}"));
     }
     if machine.mark(world.epoch()).is_none() {
         findings.against(action, format!("pod {pod} is evicted from a Node that is not cordoned"));

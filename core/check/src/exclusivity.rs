@@ -23,7 +23,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         if machine.progress.writes.action != Some(action.id) {
             findings.against(
                 action,
-                format!("{:?} is the action under way there", machine.progress.writes.action),
+                format!("the action under way there is {:?}", machine.progress.writes.action),
             );
         }
         let ticket = world.in_flight().get(&action.id).map(|in_flight| in_flight.ticket);
@@ -51,7 +51,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         if !object.meta.is_held() {
             findings.against(action, "the Machine carries no finalizer of ours".into());
         } else if is_change && !machine.is_recorded_at_work() {
-            findings.against(action, "a successor would not find it: nothing recorded leaves it open".into());
+            findings.against(action, "the record would hide this change from the next leader".into());
         }
     }
 }
@@ -64,6 +64,6 @@ fn judge_status(machine: &Machine, status: &MachineStatus, action: &Action, find
     });
     let ready = status.condition(ConditionKind::Ready);
     if is_anothers && ready.is_some_and(|ready| ready.truth == Truth::True) {
-        findings.against(action, "it is told to be ready, and its host is another's".into());
+        findings.against(action, "the Machine is Ready, and its host belongs to another owner".into());
     }
 }

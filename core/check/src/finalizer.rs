@@ -69,12 +69,12 @@ fn still_needed(world: &World, target: Target, meta: &Meta) -> Option<&'static s
             (holds_ours, "our software may still be on the host")
         }
         Target::Version(id) if world.users_of(id) == 0 => {
-            (!world.is_listed_since_leaving(id), "nobody was asked since its deletion who uses the version")
+            (!world.is_listed_since_leaving(id), "no list since its deletion shows what uses the version")
         }
         Target::Version(_) => (true, "the version is in use"),
         Target::PackageVersion => {
             let unresolved = world.fleet.rollouts.iter().any(|rollout| rollout.counts.unresolved > 0);
-            (unresolved, "machines are at work on its behalf")
+            (unresolved, "machines are still being worked on for it")
         }
         Target::Driver
         | Target::Lease

@@ -33,7 +33,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                     pending.request == new.request && new.name == request_name(name, pending.key)
                 });
                 let is_client = new.signer == Signer::KubeletClient && new.usages == Usages::NODE_CLIENT;
-                (!(is_reported && is_client)).then_some("a request that the host has not made")
+                (!(is_reported && is_client)).then_some("a request for a key that the host has not reported")
             }
             (Target::Host(id), Effect::Host(order)) => judge_order(world, id, &order.command),
             _ => None,
@@ -52,22 +52,22 @@ fn identity(machine: &Machine) -> Option<&HostIdentity> {
 
 fn judge_approval(world: &World, id: CertificateRequestId) -> Option<&'static str> {
     let Some(object) = world.certificates.request(id).and_then(Request::object) else {
-        return Some("an approval of what is not there");
+        return Some("an approval of a request that does not exist");
     };
     if object.state != RequestState::Pending {
-        return Some("an approval of what was decided");
+        return Some("an approval of a request that was decided already");
     }
-    let Ok(content) = &object.content else { return Some("an approval of what cannot be read") };
+    let Ok(content) = &object.content else { return Some("an approval of a request that cannot be parsed") };
     let Some(node) = content.common_name.strip_prefix(NODE_PREFIX) else {
-        return Some("an approval of what is no node");
+        return Some("an approval for a name that is not a node's");
     };
     let is_nodes = matches!(&content.organizations[..], [one] if **one == *NODES_GROUP);
     if !is_nodes || content.other_names > 0 {
-        return Some("an approval of more than a node");
+        return Some("an approval of more than a node's identity");
     }
     let machine = world.certificates.machine_named(node).map(|id| world.machine(id));
     let Some(machine) = machine.filter(|machine| machine.is_live()) else {
-        return Some("an approval for a Machine that is not there");
+        return Some("an approval for a Machine that does not exist");
     };
     let is_ours = |machine: &Machine| {
         let facts = machine.host.facts.as_ref();
@@ -116,7 +116,7 @@ fn judge_order(world: &World, id: MachineId, command: &HostCommand) -> Option<&'
             let present = identity(machine).and_then(|known| known.certificate.as_ref());
             let is_own = present.is_none_or(|present| present.is_of_node(name()));
             let is_its = replaces.is_none() || present.is_some_and(|present| Some(present.key) == *replaces);
-            (!is_own || !is_its || path.is_empty()).then_some("a key in the place of another node's")
+            (!is_own || !is_its || path.is_empty()).then_some("a key in place of another node's key")
         }
         HostCommand::InstallCertificate { certificate, .. } => {
             let pending = identity(machine).and_then(|known| known.pending.as_ref());

@@ -33,7 +33,7 @@ fn judge_status(machine: &Machine, status: &MachineStatus, action: &Action, find
         let recorded = status.component(failure.component).and_then(|component| component.failed);
         if recorded != Some(failure.release) {
             let detail =
-                format!("that {:?} of {:?} failed is not in it", failure.release.release, failure.component);
+                format!("the status omits failed {:?} of {:?}", failure.release.release, failure.component);
             findings.against(action, detail);
         }
     }
