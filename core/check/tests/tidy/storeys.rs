@@ -180,7 +180,7 @@ fn strange_methods(modules: &Modules<'_>) -> Vec<Offence> {
         for (name, line) in inherent(code) {
             let Some(homes) = homes.get(name) else { continue };
             let is_home = |home: &&str| format!("{}/", file.folder()).starts_with(&format!("{home}/"));
-            if !homes.iter().any(|home| is_home(home)) {
+            if !homes.iter().any(is_home) {
                 let homes: Vec<&str> = homes.iter().copied().collect();
                 let what = format!(
                     "gives methods to {name}, which is defined in {}: make them functions, or move them there",
