@@ -10,9 +10,8 @@ use alloc::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::attributes::TaintEffect;
-use crate::id::Uid;
+use crate::id::{HostId, Uid};
 use crate::lease::Epoch;
-use crate::machine::HostId;
 use crate::pod::{PodLoss, PodName};
 use crate::requirement::VersionNumber;
 

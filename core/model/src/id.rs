@@ -108,6 +108,10 @@ impl Kind {
     }
 }
 
+/// A host's machine-id (`/etc/machine-id`). It stays with the installation, whatever the address of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct HostId(#[serde(with = "crate::digest::hex128")] pub u128);
+
 /// The uid that the API server gave to an object: a UUID as a number.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Uid(#[serde(with = "crate::digest::hex128")] pub u128);

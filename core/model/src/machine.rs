@@ -12,6 +12,7 @@ use crate::component::{Architecture, CgroupVersion, Parameters, ReleaseId};
 use crate::connection::Connection;
 pub use crate::connection::{Address, HostKeyPolicy};
 use crate::detail::Detail;
+pub use crate::id::HostId;
 use crate::id::{ComponentId, VersionId};
 use crate::meta::{Meta, Parsed};
 use crate::time::Timestamp;
@@ -108,10 +109,6 @@ pub struct Identity {
     /// Which version of control groups it used when it was last recorded; `None` when no host ever told.
     pub cgroup_version: Option<CgroupVersion>,
 }
-
-/// A host's machine-id (`/etc/machine-id`): it stays with the installation, whatever its address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct HostId(#[serde(with = "crate::digest::hex128")] pub u128);
 
 /// What is recorded about one component of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
