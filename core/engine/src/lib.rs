@@ -1,4 +1,4 @@
-//! The reconciliation core: `observe` takes facts in, `reconcile` decides.
+//! The reconciliation core: `observe` applies facts, `reconcile` decides.
 //!
 //! No I/O, no clock, no entropy: time is an argument, randomness is a seed. The engine is disposable. After a crash a
 //! new one is rebuilt from observations alone; whatever must survive was written by an action first.
@@ -46,7 +46,7 @@ pub use world::index::resolution::{Aim, Origin, Target, targets};
 pub use world::index::users::User;
 use world::prefetch::AT_ONCE;
 
-/// Room for so many actions is kept from one turn to the next.
+/// A turn with at most this capacity is kept for the next one.
 const TURN_KEPT: usize = 64;
 
 /// The core.
@@ -57,9 +57,9 @@ pub struct Engine {
     world: World,
     queue: WorkQueue,
     actions: u64,
-    /// Room for what a decision leaves to be remembered; empty between two.
+    /// A spare buffer for the notes of a decision; empty between decisions.
     notes: Vec<Note>,
-    /// Room for what a turn orders and reports; empty.
+    /// A spare buffer for a turn; empty between turns.
     spare: Turn,
 }
 
@@ -75,7 +75,7 @@ impl Engine {
         Self { config, seed, world, queue, actions: 0, notes, spare }
     }
 
-    /// Takes in one fact. Cheap, infallible, decides nothing.
+    /// Applies one fact. Cheap, infallible, decides nothing.
     pub fn observe(&mut self, event: Event) {
         match event {
             Event::Observed(observation) => domains::observe(&mut self.world, observation),
@@ -86,7 +86,7 @@ impl Engine {
         }
     }
 
-    /// Decides one bounded batch: the only place where actions are born. `now` must not decrease.
+    /// Decides one bounded batch: the only place where actions are created. `now` must not decrease.
     pub fn reconcile(&mut self, now: Timestamp) -> Turn {
         debug_assert!(now >= self.world.now(), "time went back");
         domains::begin_turn(&mut self.world, now, &self.config);
@@ -112,7 +112,7 @@ impl Engine {
         turn
     }
 
-    /// Takes back a turn that was worked off, for the room that is in it. Who drops it instead does no harm.
+    /// Takes back a processed turn to reuse its memory. A caller may also drop the turn.
     pub fn reuse(&mut self, turn: Turn) {
         let Turn { mut actions, report: Report { mut blocked, .. }, .. } = turn;
         if actions.capacity().max(blocked.capacity()) <= TURN_KEPT {
@@ -128,27 +128,27 @@ impl Engine {
         &self.world
     }
 
-    /// Whether a `reconcile` at this moment could decide anything: something was learnt or became free since the last one, or
-    /// that one did not get through. If not, the next one may wait until the time that the last one named.
+    /// Whether a `reconcile` at this moment could decide anything: a fact arrived or a resource became free since the
+    /// last one, or that one reached its limits. If not, the next one may wait until the time that the last one named.
     #[must_use]
     pub fn has_work(&self) -> bool {
         !self.queue.is_empty() || self.world.has_work(self.config.host_sessions_max)
     }
 
-    /// How many subjects wait to be looked at.
+    /// How many subjects are queued.
     #[must_use]
     pub fn queue_depth(&self) -> usize {
         self.queue.len()
     }
 
-    /// Prefetches what the next input about a subject, and the decision after it, look at. Changes nothing.
+    /// Prefetches what the next event about a subject reads, and the decision after it. Changes nothing.
     pub fn prefetch(&self, subject: Subject) {
         self.world.prefetch([subject]);
         core::hint::black_box(self.queue.touch(subject));
     }
 
-    /// What is to be looked at next. When nothing is left, what is still free goes on to those who wait for it: whoever
-    /// it was offered to may not have needed it any more.
+    /// The next subject to reconcile. When the queue is empty, free slots and sessions are offered once more: the
+    /// machine that got the last offer may not have needed it.
     fn next_subject(&mut self) -> Option<Subject> {
         self.enqueue_touched();
         self.queue.pop().or_else(|| {
@@ -158,7 +158,7 @@ impl Engine {
         })
     }
 
-    /// Prefetches what is decided next, when that is much. What has just changed is in a cache anyway.
+    /// Prefetches queued rows when the queue is long. Rows that have just changed are in a cache anyway.
     fn prefetch_ahead(&self) {
         if self.queue.len() >= AT_ONCE {
             let touch = |subject: &Subject| {

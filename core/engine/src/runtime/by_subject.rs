@@ -1,5 +1,5 @@
-//! A map from subjects to small values, as dense tables. Most machines have an entry at some time, and in a fleet of a
-//! hundred thousand every level of a tree is a miss of the cache.
+//! A map from subjects to small values, as dense tables. Most machines have an entry at some time, and with a hundred
+//! thousand machines every level of a tree is a cache miss.
 
 use alloc::vec::Vec;
 
@@ -48,12 +48,12 @@ impl<T: Copy> BySubject<T> {
         self.len += usize::from(before.is_none());
     }
 
-    /// Takes the value of a subject out.
+    /// Removes the value of a subject.
     pub(crate) fn remove(&mut self, subject: Subject) {
         self.remove_if(subject, |_| true);
     }
 
-    /// Takes the value of a subject out if it is such a one. True if it was.
+    /// Removes the value of a subject if the predicate holds for it. True if it was removed.
     pub(crate) fn remove_if(&mut self, subject: Subject, is_it: impl FnOnce(T) -> bool) -> bool {
         let place = match subject {
             Subject::Leadership => Some(&mut self.leadership),

@@ -1,4 +1,4 @@
-//! The draft of one subject's decision: what a controller writes into, and the engine then puts into effect.
+//! The draft of one subject's decision: a controller fills it in, and the engine then puts it into effect.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -12,9 +12,9 @@ use seaworthy_model::time::Timestamp;
 
 use crate::runtime::tracked::{Object, Tracked, Writes};
 
-/// A decision about one subject. At most one action, since the next one depends on how it ends.
+/// A decision about one subject. It holds at most one action, since the next one depends on how this one ends.
 ///
-/// `N` is what it leaves to be remembered, `T` what its action is called while that is under way.
+/// `N` is the type of the notes that the engine remembers, `T` the ticket of the action while it is in flight.
 #[derive(Debug)]
 pub(crate) struct Draft<'a, N, T> {
     pub(crate) config: &'a Config,
@@ -37,7 +37,7 @@ pub(crate) struct Order<T> {
 }
 
 impl<'a, N, T> Draft<'a, N, T> {
-    /// Nothing is decided yet. Notes are kept in `notes`, which is empty.
+    /// An empty draft. `notes` is an empty buffer for its notes.
     pub(crate) const fn new(config: &'a Config, seed: Seed, now: Timestamp, notes: Vec<N>) -> Self {
         Self { config, seed, now, order: None, blocker: None, wake: None, notes }
     }
@@ -46,7 +46,7 @@ impl<'a, N, T> Draft<'a, N, T> {
         self.blocker = Some(blocker);
     }
 
-    /// Waits for something that only matters if nothing else is waited for: that may be what it comes from.
+    /// Waits for something, unless the draft already waits for something else: an earlier blocker may be the cause.
     pub(crate) fn wait_as_well(&mut self, blocker: Blocker) {
         self.blocker.get_or_insert(blocker);
     }
@@ -65,13 +65,13 @@ impl<'a, N, T> Draft<'a, N, T> {
         self.wake_at(until, WakeReason::BackOff);
     }
 
-    /// The object, if something may be decided about it now. If not, the draft says what has to pass first.
+    /// The object, if the engine may decide about it now. If not, the draft records the blocker.
     pub(crate) fn ready<'t, O: Object>(&mut self, tracked: &'t Tracked<O>) -> Option<&'t O> {
         let object = tracked.object.as_ref()?;
         self.is_ready(&tracked.writes).then_some(object)
     }
 
-    /// Whether something may be decided now about an object with these writes. If not, the draft says what has to pass first.
+    /// Whether the engine may decide now about an object with these writes. If not, the draft records the blocker.
     pub(crate) fn is_ready(&mut self, writes: &Writes) -> bool {
         if writes.action.is_some() {
             self.wait(Blocker::InFlight);
@@ -85,12 +85,12 @@ impl<'a, N, T> Draft<'a, N, T> {
         false
     }
 
-    /// Orders something of the API server or the driver.
+    /// Orders an effect of the API server or the driver, with the usual deadline.
     pub(crate) fn order(&mut self, target: Target, fence: Fence, effect: Effect, ticket: T) {
         self.order_within(self.config.api_deadline, (target, fence), effect, ticket);
     }
 
-    /// Orders something that may take so long.
+    /// Orders an effect with a deadline of its own.
     pub(crate) fn order_within(
         &mut self,
         within: Duration,
@@ -102,7 +102,7 @@ impl<'a, N, T> Draft<'a, N, T> {
     }
 }
 
-/// The fence of a write that was made for the object as it is now.
+/// The fence of a write that holds only while the object is as it is now.
 pub(crate) const fn unchanged(meta: &Meta) -> Fence {
     Fence::Unchanged { uid: meta.uid, resource_version: meta.resource_version }
 }

@@ -1,4 +1,4 @@
-//! A line of machines that wait for the same thing: first come, first served, and each stands in it once.
+//! A line of machines that wait for the same thing: first come, first served, each machine at most once.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -9,14 +9,14 @@ use seaworthy_model::id::MachineId;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
     order: VecDeque<MachineId>,
-    /// How many were taken out, ever.
+    /// How many machines have ever left the line.
     taken: usize,
-    /// By id: whether the machine stands in it.
+    /// By id: whether the machine is in the line.
     stands: Vec<bool>,
 }
 
 impl Line {
-    /// Puts a machine at the end, unless it stands in the line already. True if it was put there.
+    /// Puts a machine at the end, unless it is in the line already. True if it was added.
     pub(crate) fn join(&mut self, id: MachineId) -> bool {
         if self.stands.len() <= id.index() {
             self.stands.resize(id.index() + 1, false);
@@ -28,7 +28,7 @@ impl Line {
         joins
     }
 
-    /// Takes the first one out.
+    /// Removes the first machine.
     pub(crate) fn pop(&mut self) -> Option<MachineId> {
         let id = self.order.pop_front()?;
         self.stands[id.index()] = false;
@@ -36,22 +36,22 @@ impl Line {
         Some(id)
     }
 
-    /// How many were taken out since there is a line.
+    /// How many machines have ever left the line.
     pub(crate) const fn taken(&self) -> usize {
         self.taken
     }
 
-    /// Those who come next.
+    /// The machines that come next.
     pub(crate) fn ahead(&self, few: usize) -> impl Iterator<Item = MachineId> {
         self.order.iter().take(few).copied()
     }
 
-    /// Whether nobody stands in it.
+    /// Whether the line is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
-    /// How many stand in it.
+    /// How many machines are in the line.
     pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.order.len()).unwrap_or(u32::MAX)
     }

@@ -1,4 +1,4 @@
-//! What every controller needs, whatever it is about: queue, timers, drafts, actions under way.
+//! What every controller needs, whatever its domain: queue, timers, drafts, actions in flight.
 
 pub(crate) mod by_subject;
 pub(crate) mod draft;

@@ -1,4 +1,4 @@
-//! The work queue: merges, orders, and is fair.
+//! The work queue: it merges duplicates, orders by class, and is fair.
 //!
 //! A subject is in the queue at most once, however often it is added. Higher classes go first, but a lower class
 //! gets a turn after at most [`FAIRNESS`] subjects of higher ones, so that a storm of changes starves no audit.
@@ -11,12 +11,12 @@ use seaworthy_model::time::Timestamp;
 use crate::runtime::by_subject::BySubject;
 use crate::runtime::timers::Timers;
 
-/// How many subjects of higher classes may go before one of a lower class that waits.
+/// How many subjects of higher classes may go before a waiting subject of a lower class.
 const FAIRNESS: u32 = 8;
-/// So many overtaken timers are not worth clearing away.
+/// Up to this many superseded timers are not worth clearing away.
 const SPARE_TIMERS: usize = 64;
 
-/// How soon a subject is looked at.
+/// How soon a subject is reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
     /// What everything else waits for: leadership, rollouts.
@@ -37,23 +37,24 @@ impl Priority {
     }
 }
 
-/// The work queue. First in, first out within a class; but who was raised out of it and comes back may find its place.
+/// The work queue. FIFO within a class; a subject that was promoted to a higher class and comes back may keep its old
+/// place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkQueue {
     lanes: [VecDeque<Subject>; 3],
-    /// How many subjects of higher classes went since the lane was last served while it was not empty.
+    /// How many subjects of higher classes went since the lane was last served or empty.
     skipped: [u32; 3],
-    /// The class in which each queued subject stands. An entry in a lane counts only if it agrees.
+    /// The class of each queued subject. An entry in a lane of another class is void.
     queued: BySubject<Priority>,
-    /// When to add which subject. An entry counts only if `timer_of` agrees: one that was overtaken by an earlier time
-    /// stays until it comes to the top, or until half of all are such.
+    /// When to add which subject. An entry counts only if `timer_of` agrees: a timer that was superseded by an earlier
+    /// one stays until it comes to the top, or until more than half of all are superseded.
     timers: Timers,
     timer_of: BySubject<Timestamp>,
 }
 
 impl WorkQueue {
-    /// Adds a subject now. If it waits already, it keeps its place unless the new class is higher. A timer of it that
-    /// is still running stays.
+    /// Adds a subject now. If it is queued already, it keeps its place unless the new class is higher. Its timer, if
+    /// any, stays.
     pub(crate) fn add(&mut self, subject: Subject, priority: Priority) {
         match self.queued.get(subject) {
             Some(present) if present <= priority => {}
@@ -77,7 +78,8 @@ impl WorkQueue {
         }
     }
 
-    /// Moves every subject whose time has come into the queue, as class `Low`; but the Lease is renewed before all else.
+    /// Queues every subject whose timer has expired, as class `Low`. Leadership goes as `Urgent`: the Lease is renewed
+    /// first.
     pub(crate) fn advance(&mut self, now: Timestamp) {
         while let Some((at, subject)) = self.timers.peek() {
             let holds = self.timer_of.get(subject) == Some(at);
@@ -96,14 +98,15 @@ impl WorkQueue {
     /// The next subject.
     pub(crate) fn pop(&mut self) -> Option<Subject> {
         if self.queued.is_empty() {
-            // What still stands in a lane counts for nothing.
+            // All entries that are left in the lanes are void.
             for lane in self.lanes.iter_mut().filter(|lane| !lane.is_empty()) {
                 lane.clear();
             }
             return None;
         }
         let skipped = self.skipped;
-        // All that are overdue: what stands in a lane may not count any more, and then the next one is not passed over.
+        // Both lower lanes are tried: the entries of an overdue lane may all be void, and then the other one must not
+        // be passed over.
         for lane in [2, 1] {
             if skipped[lane] >= FAIRNESS
                 && let Some(subject) = self.pop_from(lane)
@@ -124,30 +127,30 @@ impl WorkQueue {
         None
     }
 
-    /// Some of those that wait and go soon: the first few of each class.
+    /// Some subjects that go soon: the first few of each class.
     pub(crate) fn ahead(&self, few: usize) -> impl Iterator<Item = Subject> {
         self.lanes.iter().flat_map(move |lane| lane.iter().take(few).copied())
     }
 
-    /// Reads what there is of a subject: prefetches it.
+    /// Reads the entries of a subject in order to prefetch them.
     pub(crate) fn touch(&self, subject: Subject) -> u64 {
         self.timer_of.get(subject).map_or(0, |at| at.0) ^ u64::from(self.queued.get(subject).is_some())
     }
 
-    /// How many subjects wait now.
+    /// How many subjects are queued now.
     #[must_use]
     pub(crate) const fn len(&self) -> usize {
         self.queued.len()
     }
 
-    /// Whether no subject waits now.
+    /// Whether no subject is queued now.
     #[must_use]
     pub(crate) const fn is_empty(&self) -> bool {
         self.queued.is_empty()
     }
 
-    /// When the next timer runs out, and whose it is. The entry at the top counts: `advance` leaves none there that does
-    /// not, and what `add_at` overtakes lies below what overtook it.
+    /// The next timer to expire, and its subject. The entry at the top is valid: `advance` leaves no superseded entry
+    /// there, and what `add_at` supersedes lies below the entry that supersedes it.
     #[must_use]
     pub(crate) fn next_timer(&self) -> Option<(Timestamp, Subject)> {
         self.timers.peek()
@@ -222,13 +225,13 @@ mod tests {
         assert_eq!(queue.pop(), Some(machine(100)));
     }
 
-    /// What may be done with a queue.
+    /// An operation on a queue.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Add(Subject, Priority),
-        /// So often, each time a millisecond earlier, the last time at this one.
+        /// Adds the subject this many times, each time a millisecond earlier, the last time at this time.
         AddAt(Subject, u64, u64),
-        /// So many milliseconds pass.
+        /// This many milliseconds pass.
         Advance(u64),
         Pop,
     }
@@ -245,17 +248,17 @@ mod tests {
         ]
     }
 
-    /// A queue as simple as it can be, which tells whether what the real one does is right.
+    /// A queue as simple as it can be: the model that the real one is compared with.
     #[derive(Default)]
     struct Model {
-        /// The class of each, and when it came into it.
+        /// The class of each subject, and when the subject came into it.
         waiting: BTreeMap<Subject, (Priority, u32)>,
         came: u32,
-        /// Who was raised out of which class: the place there may be taken again.
+        /// Subjects that were promoted, and from which class: they may get their old place there again.
         left: BTreeSet<(Subject, Priority)>,
         timers: BTreeMap<Subject, u64>,
         now: u64,
-        /// By class: how many of higher classes went since one of it did, and while one of it waited.
+        /// By class: how many of higher classes went since one of this class did, and while one of it waited.
         passed: [u32; 3],
         starved: [u32; 3],
     }
@@ -284,7 +287,7 @@ mod tests {
             }
         }
 
-        /// `subject` went. Says what is wrong with that.
+        /// `subject` went. Returns what is wrong with that.
         fn went(&mut self, subject: Option<Subject>) -> Result<(), &'static str> {
             let Some(subject) = subject else {
                 return if self.waiting.is_empty() { Ok(()) } else { Err("some were lost") };
@@ -311,7 +314,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
-        /// Whatever is added, in whatever order, while time passes and others go: each goes once, in its turn.
+        /// For any order of additions, while time passes and others go, each subject goes once, in its turn.
         #[test]
         fn does_what_an_obvious_queue_does(steps in prop::collection::vec(step(), 1..300)) {
             let (mut queue, mut model) = (WorkQueue::default(), Model::default());

@@ -1,4 +1,4 @@
-//! Waiting longer after each failure.
+//! Back-off: the wait grows with each failure.
 
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::{Seed, below};
@@ -9,7 +9,7 @@ use seaworthy_model::time::Timestamp;
 pub struct Retry {
     /// Failures in a row.
     pub failures: u32,
-    /// Not before this time.
+    /// The next try is not made before this time.
     pub not_before: Timestamp,
 }
 
@@ -17,20 +17,20 @@ impl Retry {
     /// Nothing has failed.
     pub(crate) const NONE: Self = Self { failures: 0, not_before: Timestamp::ZERO };
 
-    /// Ends the wait: whatever made the last try fail, there is something else to try with. The failures still count.
+    /// Ends the wait, because the next try has something new to work with. The failures still count.
     pub(crate) const fn look_again(&mut self) {
         self.not_before = Timestamp::ZERO;
     }
 }
 
-/// What the handling of an outcome needs besides the world.
+/// What settling an outcome needs besides the world.
 pub(crate) struct Terms<'a> {
     pub(crate) config: &'a Config,
     pub(crate) seed: Seed,
 }
 
 impl Terms<'_> {
-    /// Notes one more failure: the wait doubles each time up to the longest, and half of it is jitter.
+    /// Counts one more failure. The wait doubles each time up to the longest; half of it is jitter.
     pub(crate) fn back_off(&self, retry: &mut Retry, now: Timestamp, key: u64) {
         let doubled = self.config.backoff_min.saturating_mul(1 << retry.failures.min(16));
         let span = doubled.min(self.config.backoff_max).as_millis();

@@ -1,5 +1,5 @@
-//! Timers of subjects, in the order of their time. Each machine of the fleet has one, most of them hours ahead: only
-//! those of the next minute stand in a heap, the others wait in buckets.
+//! Timers of subjects, ordered by time. Each machine of the fleet has one, most of them hours ahead: only those of the
+//! next minute are in a heap, the others wait in buckets.
 
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
@@ -15,9 +15,9 @@ const BUCKET_BITS: u32 = 16;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timers {
     near: BinaryHeap<Reverse<(Timestamp, Subject)>>,
-    /// By bucket, all of them after those in `near`.
+    /// By bucket; all of them are later than those in `near`.
     far: BTreeMap<u64, Vec<(Timestamp, Subject)>>,
-    /// The last bucket that went into `near`.
+    /// The last bucket that was moved into `near`.
     reached: u64,
     len: usize,
 }
@@ -50,7 +50,7 @@ impl Timers {
         Some(first)
     }
 
-    /// Keeps those for which `keep` holds.
+    /// Keeps the timers for which `keep` holds.
     pub(crate) fn retain(&mut self, keep: impl Fn(Timestamp, Subject) -> bool) {
         self.near.retain(|Reverse((at, subject))| keep(*at, *subject));
         self.far.retain(|_, bucket| {
@@ -61,7 +61,7 @@ impl Timers {
         self.approach();
     }
 
-    /// If nothing is near, brings the next bucket.
+    /// If `near` is empty, moves the next bucket into it.
     fn approach(&mut self) {
         if self.near.is_empty()
             && let Some((bucket, timers)) = self.far.pop_first()

@@ -1,8 +1,16 @@
 //! Objects of the API server that the engine writes.
 //!
-//! What is decided about an object is decided on the cache, and the cache lags behind our own writes. So there is one write
-//! at a time, and after it nothing is decided before the watch has shown it: its echo. Otherwise the same would be decided
-//! twice, and the second write would be stale.
+//! The engine decides on the cache, and the cache lags behind our own writes. So each object has at most one write in
+//! flight. After a write the engine waits for its echo: the watch event that shows the object at the version of the
+//! write, or at a later one. Without that wait the engine would read its own past, decide the same again, and send a
+//! second, stale write.
+//!
+//! The steps: the order of a write sets `action`. A reply of `Done` clears it and sets `written`, unless the watch was
+//! faster than the reply. The echo clears `written`. In between,
+//! [`Draft::is_ready`](crate::runtime::draft::Draft::is_ready) answers no.
+//!
+//! Versions are compared with `<`, which is sound within one store. A store that was restored from a backup goes back to
+//! lower versions: then everything is listed again, and a new list ends the wait for every echo.
 
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::{Outcome, Receipt};
@@ -10,27 +18,27 @@ use seaworthy_model::meta::Meta;
 
 use crate::runtime::retry::Retry;
 
-/// Something that the API server keeps.
+/// An object that the API server stores.
 pub trait Object {
     /// Its metadata.
     fn meta(&self) -> &Meta;
 }
 
-/// An object, and what became of our writes of it.
+/// An object, and the state of our writes to it.
 #[derive(Clone, Debug)]
 pub struct Tracked<T> {
-    /// As last seen.
+    /// The object, as last observed.
     pub object: Option<T>,
-    /// Our writes.
+    /// The state of our writes.
     pub writes: Writes,
 }
 
-/// What became of our writes of one object.
+/// The state of our writes to one object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Writes {
-    /// The action under way for it: at most one at a time.
+    /// The action in flight for it: at most one at a time.
     pub action: Option<ActionId>,
-    /// `resourceVersion` of the last one, until it was seen.
+    /// `resourceVersion` of the last write, until its echo arrives.
     pub written: Option<u64>,
     /// Back-off.
     pub retry: Retry,
@@ -49,14 +57,14 @@ impl<T: Object> Tracked<T> {
         self.object.as_ref().map(Object::meta)
     }
 
-    /// Takes in the object as it is now. Gives back what was seen before.
+    /// Observes the object as it is now. Returns what was observed before.
     pub(crate) fn see(&mut self, object: Option<T>) -> Option<T> {
         let new = object.as_ref().map(|object| object.meta().resource_version);
         self.writes.see(self.version(), new);
         core::mem::replace(&mut self.object, object)
     }
 
-    /// A write has ended that was ordered for the version `against`.
+    /// Settles a write that was ordered for the version `against`.
     pub(crate) fn settle(
         &mut self,
         outcome: &Outcome,
@@ -75,18 +83,18 @@ impl<T: Object> Tracked<T> {
 /// Versions of an object at the end of a write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Versions {
-    /// The one that it was ordered for.
+    /// The version that the write was ordered for.
     pub(crate) against: Option<u64>,
-    /// The one that was seen last.
+    /// The version that was observed last.
     pub(crate) seen: Option<u64>,
 }
 
 impl Writes {
-    /// Of an object of which nothing is known.
+    /// The state for an object of which nothing is known.
     pub(crate) const NONE: Self = Self { action: None, written: None, retry: Retry::NONE };
 
-    /// The watch shows the object at the version `new`, and before that at `seen`. A changed object is something else to
-    /// try with, whatever made the last try fail.
+    /// The watch shows the object at the version `new`, after `seen`. A changed object ends the back-off: the reason of
+    /// the last failure may be gone.
     pub(crate) fn see(&mut self, seen: Option<u64>, new: Option<u64>) {
         if new.is_some() && new >= self.written {
             self.written = None;
@@ -96,16 +104,17 @@ impl Writes {
         }
     }
 
-    /// Forgets what was written to another incarnation of the object.
+    /// Forgets writes to another incarnation of the object.
     pub(crate) const fn forget(&mut self) {
         self.written = None;
         self.retry = Retry::NONE;
     }
 
-    /// A write has ended.
+    /// Settles a write.
     ///
-    /// After `Stale` and `Unknown` the watch will show what there is; the back-off is for the case that it does not. The watch
-    /// may have shown it before the reply came, or instead of a reply: then there is nothing left to wait for.
+    /// After `Stale` and `Unknown` the watch will show the object as it is; the back-off is for the case that it does
+    /// not. The watch may have shown it before the reply came, or instead of a reply: then there is nothing left to
+    /// wait for.
     pub(crate) fn settle(
         &mut self,
         outcome: &Outcome,
@@ -145,7 +154,7 @@ mod tests {
         *retry = Retry { failures: retry.failures + 1, not_before: Timestamp(100) };
     }
 
-    /// What is left to wait for after a write of version 5 that made version 7, when the watch had shown `seen`.
+    /// The version that is awaited after a write of version 5 that made version 7, when the watch had shown `seen`.
     fn settled(outcome: &Outcome, seen: u64) -> Writes {
         let mut writes = Writes { action: Some(ActionId(1)), ..Writes::default() };
         writes.settle(outcome, Versions { against: Some(5), seen: Some(seen) }, failed);

@@ -1,4 +1,4 @@
-//! The actions that have not ended.
+//! The actions in flight.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -11,34 +11,34 @@ use seaworthy_model::report::Subject;
 /// An action that was ordered and has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InFlight<T> {
-    /// Whose it is.
+    /// The subject that it is about.
     pub subject: Subject,
-    /// The incarnation that it was ordered for.
+    /// The incarnation of the object that it was ordered for.
     pub uid: Option<Uid>,
     /// The generation of the spec that it was ordered for.
     pub generation: Option<u64>,
-    /// The `resourceVersion` that it was ordered for, of a write to an object that is there.
+    /// For a write to an existing object: the `resourceVersion` that it was ordered for.
     pub resource_version: Option<u64>,
     /// The epoch in which it was ordered.
     pub epoch: Epoch,
-    /// What it does.
+    /// What the action does.
     pub ticket: T,
 }
 
-/// Actions that have not ended, by number. Numbers are given in ascending order, and an action ends at its deadline at the
-/// latest: those under way lie in a window of numbers that moves on. Whoever asks for one finds it without a search.
+/// Actions in flight, by number. Numbers ascend, and an action ends at its deadline at the latest: those in flight lie
+/// in a window of numbers that moves on. So a lookup needs no search.
 #[derive(Clone, Debug)]
 pub struct UnderWay<T> {
     /// The number of the first place in the window.
     first: u64,
-    /// By number, from `first` on: the row of the action, or [`ENDED`]. The first one has not ended.
+    /// By number, from `first` on: the row of the action, or [`ENDED`]. The first entry has not ended.
     window: VecDeque<u32>,
-    /// The actions, and rows that are free.
+    /// The actions; free rows are `None`.
     rows: Vec<Option<InFlight<T>>>,
     free: Vec<u32>,
 }
 
-/// There is no action of this number, or it has ended.
+/// The action of this number has ended, or never existed.
 const ENDED: u32 = u32::MAX;
 
 impl<T> Default for UnderWay<T> {
@@ -60,7 +60,7 @@ impl<T> UnderWay<T> {
         self.window.iter().filter_map(|row| self.rows.get(*row as usize)?.as_ref())
     }
 
-    /// Takes in an action that was ordered after all others.
+    /// Adds an action that was ordered after all others.
     pub(crate) fn insert(&mut self, action: ActionId, in_flight: InFlight<T>) {
         if self.window.is_empty() {
             self.first = action.0;
@@ -76,7 +76,7 @@ impl<T> UnderWay<T> {
         self.window.push_back(row);
     }
 
-    /// Takes an action out that has ended.
+    /// Removes an action that has ended.
     pub(crate) fn remove(&mut self, action: &ActionId) -> Option<InFlight<T>> {
         let place = self.place(*action)?;
         let row = core::mem::replace(self.window.get_mut(place)?, ENDED);
@@ -114,7 +114,8 @@ mod tests {
     }
 
     proptest! {
-        /// It holds what a map would hold, and forgets the numbers of those that have ended once all before them have.
+        /// The window holds what a map would hold. It drops the number of an ended action once all before it have
+        /// ended.
         #[test]
         fn does_what_a_map_does(steps in prop::collection::vec((any::<bool>(), 0u64..40), 1..200)) {
             let (mut table, mut map, mut last) = (UnderWay::default(), BTreeMap::new(), 0);
