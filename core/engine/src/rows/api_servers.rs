@@ -1,4 +1,4 @@
-//! The versions of the API servers, as the driver found them last.
+//! The versions of the API servers, as the driver last found them.
 
 use core::time::Duration;
 
@@ -9,24 +9,24 @@ use seaworthy_model::time::Timestamp;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KnownApiServers {
     found: Option<ApiServers>,
-    /// When; `None` until the time is told.
+    /// When they were found; `None` until the next turn sets it.
     at: Option<Timestamp>,
 }
 
 impl KnownApiServers {
-    /// What was found, if that was lately.
+    /// The versions, unless they are outdated.
     #[must_use]
     pub const fn get(&self) -> Option<ApiServers> {
         self.found
     }
 
-    /// The driver has asked again. True if that brings news.
+    /// Records an answer of the driver. True if it differs from the last one.
     pub(crate) fn find(&mut self, found: ApiServers) -> bool {
         self.at = None;
         self.found.replace(found) != Some(found)
     }
 
-    /// Tells the time, and forgets what was found so long ago. True if there was anything.
+    /// Sets the time, and forgets an answer that is older than `memory`. True if one was forgotten.
     pub(crate) fn tell_time(&mut self, now: Timestamp, memory: Duration) -> bool {
         let is_past = self.found.is_some() && *self.at.get_or_insert(now) + memory <= now;
         if is_past {

@@ -1,4 +1,4 @@
-//! Certificate requests, and what is remembered of whose they are. A fleet without any pays nothing for them.
+//! Certificate requests, and the machines that they belong to. A fleet without any pays nothing for them.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,8 @@ use seaworthy_model::time::Timestamp;
 
 use crate::runtime::tracked::{Object, Tracked};
 
-/// So many requests of one node are approved within [`WINDOW`]: kubelet asks for a client and a serving certificate, and
-/// once more for each when its addresses change.
+/// At most this many requests of one node are approved within [`WINDOW`]: kubelet asks for a client and a serving
+/// certificate, and once more for each when its addresses change.
 pub(crate) const APPROVALS_MAX: u32 = 10;
 /// The time within which approvals of one node are counted.
 pub(crate) const WINDOW: Duration = Duration::from_secs(3600);
@@ -28,15 +28,15 @@ pub struct Certificates {
     requests: Vec<Request>,
     names: Vec<Arc<str>>,
     ids: HashMap<Arc<str>, CertificateRequestId, FxBuildHasher>,
-    /// The machines by their names, from the first request on.
+    /// The machines by name; filled when the first request arrives.
     pub(crate) machines: Option<HashMap<Arc<str>, MachineId, FxBuildHasher>>,
     /// When the creation of a machine's own request was last ordered, and for which key.
     pub(crate) asked: BTreeMap<MachineId, (Digest, Timestamp)>,
-    /// Requests that cannot be judged before the host of a machine was read.
+    /// Requests that cannot be judged before the host of the machine is read.
     waiting: BTreeMap<MachineId, BTreeSet<CertificateRequestId>>,
-    /// Since when approvals of a node are counted, and how many there were.
+    /// Per machine: the start of the window, and the approvals since then.
     approvals: BTreeMap<MachineId, (Timestamp, u32)>,
-    /// Who has signed the last certificate that a host has taken from us.
+    /// The authority that signed the last certificate that we installed on a host.
     pub(crate) authority: Option<Digest>,
 }
 
@@ -45,7 +45,7 @@ pub struct Certificates {
 pub struct Request {
     /// The `CertificateSigningRequest`.
     pub tracked: Tracked<Box<CertificateRequestObject>>,
-    /// What people were told last.
+    /// The refusal that we last reported in an Event.
     pub told: Option<Refusal>,
 }
 
@@ -101,13 +101,13 @@ impl Certificates {
         self.asked.get(&machine).filter(|(asked, _)| *asked == key).map(|(_, at)| *at)
     }
 
-    /// When the creation of a request of a machine was last ordered, for whichever key.
+    /// When the creation of a request of a machine was last ordered, for any key.
     #[must_use]
     pub fn last_asked(&self, machine: MachineId) -> Option<Timestamp> {
         self.asked.get(&machine).map(|(_, at)| *at)
     }
 
-    /// Until when nothing more is approved for a node.
+    /// Until when nothing more is approved for a node, if its approvals are exhausted.
     #[must_use]
     pub fn exhausted_until(&self, machine: MachineId, now: Timestamp) -> Option<Timestamp> {
         let (since, count) = *self.approvals.get(&machine)?;
@@ -142,7 +142,7 @@ impl Certificates {
         }
     }
 
-    /// Another epoch: what was counted and asked in ours counts no more.
+    /// Another epoch: forgets what was counted and asked in the last one.
     pub(crate) fn begin_epoch(&mut self) {
         self.asked.clear();
         self.approvals.clear();
@@ -161,7 +161,7 @@ impl Certificates {
         self.waiting.entry(machine).or_default().insert(request);
     }
 
-    /// The requests that waited for a machine's host to be read.
+    /// Removes and returns the requests that waited for a machine's host to be read.
     pub(crate) fn take_waiting(&mut self, machine: MachineId) -> Option<BTreeSet<CertificateRequestId>> {
         self.waiting.remove(&machine)
     }

@@ -1,5 +1,5 @@
-//! What is known of the drain of a machine's Node, besides the mark on it. The mark is what lasts; all of this is lost with
-//! the engine, and found again by listing the pods.
+//! The drain of a machine's Node, apart from the mark on it. Only the mark is durable; all of this is lost with the
+//! engine, and rebuilt by listing the pods.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -12,30 +12,31 @@ use seaworthy_model::time::Timestamp;
 
 use crate::rows::node_write::NodeWrite;
 
-/// From one look at pods that are leaving to the next. kubectl has a second; it has one Node.
+/// How often the pods are listed while some are leaving. kubectl polls every second, but for one Node.
 const POLL: Duration = Duration::from_secs(5);
-/// The longest from one look to the next while disruption budgets do not allow evictions: kubectl tries every 5 s, for as
+/// The longest interval between two lists while disruption budgets refuse evictions: kubectl retries every 5 s, for as
 /// long as it runs.
 const POLL_MAX: Duration = Duration::from_secs(60);
 
 /// The drain of a Node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drain {
-    /// The pods are being listed for the first time, and it is cordoned if they may go: a slot is kept for that.
+    /// The pods are being listed for the first time; if they may be evicted, the Node is cordoned. A slot is held for
+    /// that.
     pub begins: bool,
-    /// A cordon was ordered, and the Node was not seen since to have it.
+    /// A cordon was ordered, and the watch has not shown it on the Node yet.
     pub cordoning: bool,
-    /// Its pods, as they were listed last.
+    /// Its pods, as last listed.
     pub pods: Option<Listed>,
-    /// How many of them were gone through since.
+    /// How many of them this round has passed already.
     pub passed: usize,
-    /// The first that could not be evicted, and why.
+    /// The first pod that could not be evicted, and why.
     pub refused: Option<(PodName, Cause)>,
-    /// Rounds in a row in which pods could not be evicted.
+    /// Rounds in a row with a pod that could not be evicted.
     pub rounds: u32,
-    /// Its writes of the Node. Lists and evictions that do not work count like writes.
+    /// Its writes of the Node. A list or an eviction that fails counts as a failed write.
     pub write: NodeWrite,
-    /// It is not begun before this time.
+    /// The drain does not begin before this time.
     pub rests_until: Timestamp,
 }
 
@@ -44,16 +45,18 @@ pub struct Drain {
 pub struct Listed {
     /// All pods of the Node, sorted by name.
     pub pods: Arc<[PodFacts]>,
-    /// For each: since when it is seen to be leaving, if it is. By our own clock: that of the API server may go differently.
+    /// For each pod: since when it is observed to be leaving, if it is. Measured by our clock, since the API server's
+    /// may differ.
     pub leaving_since: Box<[Timestamp]>,
-    /// When it was made.
+    /// When the list was made.
     pub at: Timestamp,
-    /// The mark that was seen before it was asked for, by its order, if one was: nothing is placed on the Node since.
+    /// The order number of the mark that was on the Node before the list was requested, if any: no pod was placed on
+    /// the Node since.
     pub under: Option<u64>,
 }
 
 impl Drain {
-    /// When the pods are listed anew while some have not left yet.
+    /// When the pods are listed again while some have not left yet.
     #[must_use]
     pub fn next_look(&self) -> Timestamp {
         let wait = POLL.saturating_mul(1 << self.rounds.min(6)).min(POLL_MAX);
@@ -62,7 +65,7 @@ impl Drain {
 }
 
 impl Listed {
-    /// The pods with what a drain does about each.
+    /// The pods, each with what a drain does about it.
     pub fn fates(
         &self,
         policy: DrainPolicy,
@@ -74,7 +77,7 @@ impl Listed {
         })
     }
 
-    /// As listed now. What was leaving in an earlier list does so since then.
+    /// A new list. A pod that was leaving in an earlier list keeps the time since when it has been.
     pub(crate) fn new(
         pods: Arc<[PodFacts]>,
         at: Timestamp,
@@ -91,7 +94,7 @@ impl Listed {
         self.leaving_since.get(place).copied()
     }
 
-    /// Those that have not left yet, though they have to.
+    /// The pods that have to leave and have not left yet.
     pub fn left(
         &self,
         policy: DrainPolicy,

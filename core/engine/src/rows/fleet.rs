@@ -21,7 +21,7 @@ use crate::rows::rank::RankKey;
 use crate::rows::release::{Prepared, find};
 use crate::rows::standing::{Derived, Standing};
 
-/// `auditInterval` when nobody set one.
+/// The default of `auditInterval`.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
 /// The fleet's default versions.
@@ -31,7 +31,7 @@ pub struct Fleet {
     pub tracked: Tracked<Box<PackageVersionObject>>,
     /// The recorded rollouts, in the recorded order.
     pub rollouts: Vec<RolloutState>,
-    /// Since when a batch could be admitted that is still small.
+    /// Since when a batch could be admitted, though only a small one.
     pub small_batch_since: Option<Timestamp>,
 }
 
@@ -42,21 +42,31 @@ pub struct RolloutState {
     pub record: Rollout,
     /// The key of its ranks.
     pub key: RankKey,
-    /// The spec wants something else by now: nothing is started for it any more.
+    /// The spec wants something else by now: nothing more is started for this rollout.
     pub superseded: bool,
-    /// How many machines stand where.
+    /// The number of machines in each state.
     pub counts: Counts,
     /// Machines that are not admitted, by rank.
     pub waiting: BTreeSet<(u32, MachineId)>,
-    /// When a machine that was admitted last turned out to have something in its way. What it was admitted for came to
-    /// nothing, and the next may fare alike.
+    /// When a machine was last blocked after its admission: its slot came back unused, and the next machine may be
+    /// blocked as well.
     pub hindered_at: Option<Timestamp>,
-    /// The releases of `to` and of `from`, if they depend on nothing that is one machine's own.
+    /// The releases of `to` and of `from`, prepared once, unless they depend on facts or parameters of a single
+    /// machine.
     pub(crate) to_releases: Prepared,
     pub(crate) from_releases: Prepared,
 }
 
-/// How many machines stand where in a rollout.
+/// The number of machines in each state of a rollout.
+///
+/// `admitted_below`, the recorded threshold, is also a reservation: raising it takes a slot of `maxUnavailable` for every
+/// machine that it admits. There is no write per machine before an operation starts, so the threshold is the only
+/// durable record that one may have started. A successor that knows just the record must assume that every admitted and
+/// unfinished machine is at work, until it has read the host. So the slots are taken when the threshold is raised, not
+/// when operations start: otherwise the record would allow more machines at work than the budget.
+///
+/// A machine holds its reservation until it is done. It gives the reservation up (`parked`) while it has to wait, for
+/// instance because it is blocked, and then needs a free slot before it starts. A failed machine keeps its slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Not admitted.
@@ -67,16 +77,16 @@ pub struct Counts {
     pub parked: u32,
     /// Admitted, but they cannot be worked on.
     pub excused: u32,
-    /// Done, and nothing speaks against the release.
+    /// Done, and no other release failed there.
     pub done: u32,
-    /// Done, though another release failed there: that proves nothing.
+    /// Done, but another release failed there before: that proves nothing about this release.
     pub restored: u32,
     /// Failed.
     pub failed: u32,
     /// Admitted, and an operation is or may be under way.
     pub unresolved: u32,
-    /// Admitted, without a reservation, and what comes of an operation is not known: a predecessor has started it, or the
-    /// host was lost in the middle of it.
+    /// Admitted, without a reservation, with an operation whose outcome is not known: a predecessor may have started
+    /// it, or the host was lost in the middle of it.
     pub unsettled: u32,
 }
 
@@ -103,21 +113,21 @@ impl Counts {
         self.reserved + self.unsettled
     }
 
-    /// How many machines may be at work when so many may fail: what is left of that, and one more for each that has
-    /// succeeded. So a version that never works harms at most that many machines, and one that works soon fills all
-    /// slots.
+    /// How many machines may be at work, for this `maxFailures`: the failures that are left, plus one for each machine
+    /// that has succeeded. So a version that never works harms at most `maxFailures` machines, and one that works soon
+    /// uses all slots.
     #[must_use]
     pub const fn allowance(&self, failures_max: u32) -> u32 {
         if self.failed >= failures_max { 0 } else { (failures_max - self.failed).saturating_add(self.done) }
     }
 
-    /// How many more machines may be at work when so many may fail.
+    /// How many more machines may be at work, for this `maxFailures`.
     #[must_use]
     pub const fn room(&self, failures_max: u32) -> u32 {
         self.allowance(failures_max).saturating_sub(self.at_work())
     }
 
-    /// Why no more machines may be at work when so many may fail.
+    /// The blocker of a rollout that has no room, for this `maxFailures`.
     pub(crate) const fn without_room(&self, failures_max: u32) -> Blocker {
         Blocker::MaxFailures { at_work: self.at_work(), limit: self.allowance(failures_max) }
     }
@@ -155,7 +165,7 @@ impl RolloutState {
         rank < self.record.admitted_below
     }
 
-    /// Takes up a record that only moved on. Tells whom it admits that was not admitted before.
+    /// Applies a record that has only advanced. Returns the machines that it admits in addition.
     pub(crate) fn advance(&mut self, record: Rollout) -> Vec<MachineId> {
         let below = (record.admitted_below, MachineId(0));
         let unaffected = self.waiting.split_off(&below);
@@ -164,7 +174,7 @@ impl RolloutState {
         admitted.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Whether both ask the same of every machine of the same standing.
+    /// Whether both ask the same of every machine in the same state.
     pub(crate) fn asks_the_same_as(&self, other: &Self) -> bool {
         let (ours, theirs) = (&self.record, &other.record);
         self.superseded == other.superseded
@@ -173,7 +183,7 @@ impl RolloutState {
             && ours.to == theirs.to
     }
 
-    /// Whether `new` differs from the record only in a higher threshold or in being complete by now.
+    /// Whether `new` differs from the record only in a higher threshold or in being complete.
     fn is_only_advanced(&self, new: &Rollout) -> bool {
         let advanced = Rollout {
             admitted_below: self.record.admitted_below,
@@ -185,12 +195,12 @@ impl RolloutState {
             && advanced == self.record
     }
 
-    /// The release that machines get which are admitted, as it was worked out once for all machines of a sort.
+    /// The release that admitted machines get, as prepared once for all machines of a sort.
     pub(crate) fn prepared_for(&self, machine: &Machine) -> Option<&Arc<Release>> {
         find(&self.to_releases, machine)
     }
 
-    /// Takes a machine out of those that wait.
+    /// Removes a machine from those that wait.
     pub(crate) fn leave(&mut self, id: MachineId, uid: Option<Uid>) {
         if let Some(uid) = uid {
             self.waiting.remove(&(self.key.rank(uid), id));
@@ -211,7 +221,7 @@ impl Fleet {
         self.tracked.object.as_deref()
     }
 
-    /// What people want, if it is there and acceptable.
+    /// The spec, if the object exists and the spec is valid.
     #[must_use]
     pub fn spec(&self) -> Option<&PackageVersionSpec> {
         self.object()?.spec.as_ref().ok().map(AsRef::as_ref)
@@ -230,32 +240,31 @@ impl Fleet {
         spec.components.iter().find(|setting| setting.component == component).map(|setting| &setting.want)
     }
 
-    /// `maxUnavailable`; 1 when nobody set it.
+    /// `maxUnavailable`; 1 by default.
     #[must_use]
     pub fn max_unavailable(&self) -> CountOrPercent {
         self.spec().map_or_else(CountOrPercent::default, |spec| spec.max_unavailable)
     }
 
-    /// `maxFailures`; 1 when nobody set it.
+    /// `maxFailures`; 1 by default.
     #[must_use]
     pub fn max_failures(&self) -> CountOrPercent {
         self.spec().map_or_else(CountOrPercent::default, |spec| spec.max_failures)
     }
 
-    /// `auditInterval`; a day when nobody set it.
+    /// `auditInterval`; a day by default.
     #[must_use]
     pub fn audit_interval(&self) -> Duration {
         self.spec().map_or(AUDIT_INTERVAL, |spec| spec.audit_interval)
     }
 
-    /// Whether a person stopped the fleet.
+    /// Whether an operator has paused the fleet.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.spec().is_some_and(|spec| spec.paused)
     }
 
-    /// The start of the oldest rollout that is under way. Machines that became unavailable later count against the
-    /// budget.
+    /// The start of the oldest active rollout. Machines that became unavailable later count against the budget.
     #[must_use]
     pub fn active_since(&self) -> Option<Timestamp> {
         self.rollouts
@@ -265,7 +274,7 @@ impl Fleet {
             .min()
     }
 
-    /// Whether the record differs from the rollouts only in higher thresholds and ends.
+    /// Whether the record differs from the rollouts only in higher thresholds and completions.
     pub(crate) fn is_only_advanced(&self, new: Option<&PackageVersionObject>) -> bool {
         let (Some(seen), Some(new)) = (self.object(), new) else { return false };
         seen.meta.uid == new.meta.uid
@@ -277,7 +286,7 @@ impl Fleet {
             })
     }
 
-    /// Whether people want the same of the fleet but for the versions: the same pace, and the same pause.
+    /// Whether the new spec differs from the current one in the versions only: the pace and the pause are the same.
     pub(crate) fn has_terms_of(&self, new: Option<&PackageVersionObject>) -> bool {
         let new = new.and_then(|new| new.spec.as_ref().ok());
         self.spec().zip(new).is_some_and(|(seen, new)| {

@@ -1,14 +1,21 @@
-//! The operator's own standing: Lease, epoch, what was listed.
+//! The operator's leadership: Lease, epoch, and which kinds are listed.
 //!
-//! The rules are those of client-go's leader election. Times in the Lease are times of whoever wrote them, so they are
-//! never compared with ours: we note by our own clock when we first saw the record as it is, and it has run out once it
-//! has not changed for its duration since then. A holder counts from the moment at which it ordered the renewal, a
-//! candidate from the moment at which it saw it; so the holder stops first, as long as no clock runs half as fast again
-//! as another (15 s to 10 s).
+//! The rules are those of client-go's leader election. Each process writes times of its own clock into the Lease, so
+//! they are never compared with our clock. We note by our own clock when we first observed the record as it is; it
+//! expires once it has not changed for its duration since then. A holder counts from the moment at which it ordered the
+//! renewal, a candidate from the moment at which it observed it. So the holder stops first, as long as no clock runs
+//! half as fast again as another (15 s to 10 s).
 //!
-//! The Lease is not [`Tracked`](crate::Tracked) as other objects are: what a write of ours says counts from its reply on, and
-//! not from its echo; while that is awaited the Lease is renewed all the same; and a watch that shows what was before the
-//! write may turn out to be right, if the store was set back.
+//! An *epoch* numbers the holders of the Lease. Each taking of the Lease raises it, in the same write, so no two
+//! processes ever act in the same epoch. The Lease alone cannot stop an old holder: it may sleep past its deadline and
+//! wake with orders in its buffers. Therefore each order to a host carries the epoch, and a host that has seen an epoch
+//! refuses orders of any lower one. That is also why a new epoch forgets what was learnt of the hosts: it was learnt
+//! under an older fence, when a predecessor could still change the host. A host is read again, which shows it the new
+//! epoch, before it is changed.
+//!
+//! The Lease is not [`Tracked`](crate::Tracked) as other objects are: our own write counts from its reply on, not from
+//! its echo; the Lease is renewed even while an echo is awaited; and a watch that shows the state before our write may
+//! turn out to be right, if the store was restored from a backup.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -24,69 +31,72 @@ use seaworthy_model::time::Timestamp;
 
 use crate::runtime::retry::Retry;
 
-/// The operator's own standing.
+/// The operator's leadership.
 #[derive(Clone, Debug, Default)]
 pub struct Leadership {
     /// The name by which the Lease knows this process.
     pub holder: String,
     /// How long we may act after a renewal.
     pub renew_deadline: Duration,
-    /// The Lease, as last seen or as our own last write has left it, whichever is newer.
+    /// The Lease, as last observed or as our own last write has left it, whichever is newer.
     pub lease: Option<Box<LeaseObject>>,
     /// The Lease was looked up, whether it exists or not.
     pub lease_seen: bool,
-    /// When, by our clock, the Lease was first seen to say what it says; `None` when it was not looked at since.
+    /// When, by our clock, the present record of the Lease was first observed; `None` until the next turn after a
+    /// change.
     pub seen_at: Option<Timestamp>,
-    /// When the last write that is known to have made or left us the holder was ordered; `None` when we are not.
+    /// When the last write was ordered that is known to have made or kept us the holder; `None` when we are not the
+    /// holder.
     pub confirmed: Option<Timestamp>,
-    /// We hold the Lease and have renewed it in time, as of the last `reconcile`: whatever else is in the way, we are
-    /// who reports it.
+    /// We hold the Lease and renewed it in time, as of the last `reconcile`. If anything else blocks the fleet, we are
+    /// the process that reports it.
     pub in_time: bool,
-    /// We hold the Lease and could not renew it in time, as of the last `reconcile`.
+    /// We hold the Lease but failed to renew it in time, as of the last `reconcile`.
     pub overdue: bool,
-    /// What our last write of the Lease says, unless it is known to have failed or was seen.
+    /// The record of our last write of the Lease, unless the write is known to have failed or was observed.
     pub ordered: Option<Box<LeaseRecord>>,
     /// The epoch that we hold.
     pub epoch: Option<Epoch>,
-    /// The epoch that our last taking of the Lease gives us, once it is known to have happened.
+    /// The epoch that our last taking of the Lease gives us; it is ours once the write is confirmed.
     pub taking: Option<Epoch>,
-    /// How many orders to hosts were numbered in this epoch.
+    /// How many orders to hosts this epoch has numbered.
     pub sequence: u64,
     /// The action under way.
     pub action: Option<ActionId>,
-    /// `resourceVersion` of our own last write of the Lease, until it was seen.
+    /// `resourceVersion` of our own last write of the Lease, until its echo arrives.
     pub written: Option<u64>,
-    /// What a watch that lags behind our own last write shows.
+    /// The Lease as shown by a watch that lags behind our own last write.
     pub behind: Option<Box<LeaseObject>>,
-    /// Pause after writes of the Lease that failed, and after `Watch` that did.
+    /// Back-off after a write of the Lease or a `Watch` that failed.
     pub retry: Retry,
     /// `Watch` was ordered since the epoch was taken (or, before that, to look at the machines).
     pub watching: bool,
-    /// What was listed is too old for what is to be decided: `Watch` is to be ordered with the next turn.
+    /// The lists are too old for a decision: the next turn orders `Watch`.
     pub(crate) outdated: bool,
     /// How often `Watch` was ordered.
     pub lists: u64,
-    /// When it was ordered last.
+    /// When it was last ordered.
     pub listed_at: Timestamp,
-    /// The kinds that were listed completely since `Watch` was ordered.
+    /// The kinds that are listed completely since `Watch` was ordered.
     synced: [bool; Kind::WATCHED.len()],
     /// Another operator has taken the Lease.
     pub stepped_down: Option<Epoch>,
     /// The process was asked to stop.
     pub stopping: bool,
-    /// The Lease was let go, since the process is to stop.
+    /// The Lease was released, because the process is to stop.
     pub released: bool,
-    /// We held the Lease, and it went away under us.
+    /// We held the Lease, and it was deleted or replaced.
     pub lost: bool,
-    /// The highest epoch that a host has seen, if it is higher than ours.
+    /// The highest epoch that any host has seen, if it is higher than ours.
     pub ahead: Option<Epoch>,
 }
 
 impl Leadership {
-    /// Takes in what time it is, and what it was before. True when we have become the holder, or are in time again after
-    /// we were late: what waited for that may go on.
+    /// Sets the time; `before` is the time of the last turn. True when we have become the holder, or are in time again
+    /// after we were late: what waited for that may go on.
     pub(crate) fn tell_time(&mut self, before: Timestamp, now: Timestamp, config: &Config) -> bool {
-        // Whoever wakes so late has slept, or its clock leapt: it has not watched the Lease for as long as it seems.
+        // A process that wakes this late has slept, or its clock leapt: it has not watched the Lease for as long as it
+        // seems.
         let due = self.runs_out_at(config).map(|at| at.max(before).max(self.retry.not_before));
         if due.is_some_and(|due| now > due + config.retry_period) {
             self.seen_at = None;
@@ -109,27 +119,28 @@ impl Leadership {
         self.record().is_some_and(|record| record.is_of(&self.holder))
     }
 
-    /// Whether the process is to stop and has the Lease still to let go: it should live until it has tried, if that is soon.
+    /// Whether the process is stopping and has not released the Lease yet: it should try once before it exits, if that
+    /// is soon.
     #[must_use]
     pub fn is_to_let_go(&self) -> bool {
         self.stopping && self.stepped_down.is_none() && self.is_holder() && !self.released
     }
 
-    /// What the Lease says, if it names somebody else.
+    /// The record of the Lease, if it names another process.
     #[must_use]
     pub fn other_holder(&self) -> Option<&LeaseRecord> {
         self.record().filter(|record| !record.is_free() && record.holder != self.holder)
     }
 
-    /// When the Lease of somebody else runs out for us, unless it is renewed; `None` when nobody else holds it.
+    /// When the Lease of another process expires for us, unless it is renewed; `None` when no other process holds it.
     #[must_use]
     pub fn runs_out_at(&self, config: &Config) -> Option<Timestamp> {
         let duration = self.other_holder()?.duration.unwrap_or(config.lease_duration);
-        // What was not looked at yet has not run out.
+        // A Lease that was not observed yet has not expired.
         Some(self.seen_at.map_or(Timestamp::MAX, |seen| seen + duration))
     }
 
-    /// Puts another state of the Lease in the place of what we knew.
+    /// Replaces the Lease that we know.
     pub(crate) fn replace_lease(&mut self, lease: Option<Box<LeaseObject>>) {
         if self.record() != lease.as_ref().map(|lease| &lease.record) {
             self.seen_at = None;
@@ -146,7 +157,7 @@ impl Leadership {
         }
     }
 
-    /// Our write of the Lease has happened, and gave it this version. True unless the Lease has shown it already.
+    /// Our write of the Lease succeeded with this version. True unless the watch has shown it already.
     pub(crate) fn wrote(&mut self, resource_version: u64) -> bool {
         let Some(record) = self.ordered.take() else { return false };
         self.confirmed = self.confirmed.max(record.renewed);
@@ -155,7 +166,7 @@ impl Leadership {
             return false;
         }
         self.written = Some(resource_version);
-        // A Lease that we have just made has a uid that we are yet to see.
+        // A Lease that we have just created has a uid that we have not observed yet.
         if let Some(mut lease) = self.lease.clone() {
             lease.meta.resource_version = resource_version;
             lease.record = *record;
@@ -172,26 +183,26 @@ impl Leadership {
         }
     }
 
-    /// Whether the Lease shows that a write of ours gave us an epoch: its reply may come later, or never.
+    /// Whether the Lease shows that our write gave us an epoch: its reply may come later, or never.
     pub(crate) fn confirms(&self, lease: &LeaseObject) -> bool {
         let record = &lease.record;
         self.taking == Some(record.epoch) && record.epoch > Epoch::VACANT && record.is_of(&self.holder)
     }
 
-    /// Whether the Lease gives us the epoch that we have.
+    /// Whether the Lease names us and our present epoch.
     pub(crate) fn holds(&self, lease: &LeaseObject) -> bool {
         self.epoch == Some(lease.record.epoch) && lease.record.is_of(&self.holder)
     }
 
-    /// Forgets what was listed: `Watch` is ordered anew.
+    /// Forgets what was listed: `Watch` is ordered again.
     pub(crate) const fn unsync(&mut self) {
         self.synced = [false; Kind::WATCHED.len()];
     }
 
-    /// A kind that was not listed yet. Lists that come although `Watch` is to be ordered again do not count.
+    /// A kind that is not listed yet. While `Watch` is still to be ordered again, no list counts.
     #[must_use]
     pub fn unsynced(&self) -> Option<Kind> {
-        // Asked all the time, and nearly always all was listed.
+        // Fast path: this is asked all the time, and nearly always everything is listed.
         if self.watching && self.synced == [true; Kind::WATCHED.len()] {
             return None;
         }
@@ -199,13 +210,13 @@ impl Leadership {
         kinds.find(|(_, synced)| !(self.watching && *synced)).map(|(kind, _)| kind)
     }
 
-    /// Whether lists are under way, or still to be ordered: nothing about machines is decided before they are complete.
+    /// Whether lists are in flight, or still to be ordered: nothing about machines is decided before they are complete.
     #[must_use]
     pub fn is_listing(&self) -> bool {
         self.unsynced().is_some()
     }
 
-    /// The recorded adoption, if it allows more than the Lease and we know already.
+    /// The recorded adoption, unless we or the Lease know a higher epoch.
     #[must_use]
     pub fn adoption(&self) -> Option<Epoch> {
         let lease = self.lease.as_ref()?;
@@ -213,7 +224,7 @@ impl Leadership {
         lease.adopt.filter(|adopt| *adopt >= known)
     }
 
-    /// What is known about operators that the store has forgotten.
+    /// The evidence that the store has lost operators.
     pub(crate) const fn regress(&self) -> Regress {
         match (self.ahead, self.epoch) {
             (Some(seen), _) => Regress::HostAhead(seen),
@@ -222,7 +233,7 @@ impl Leadership {
         }
     }
 
-    /// Why nothing may be done at all; `None` when we lead and have seen everything.
+    /// Why the engine may do nothing at all; `None` when we lead and everything is listed.
     #[must_use]
     pub fn gate(&self) -> Option<Blocker> {
         if let Some(by) = self.stepped_down {
@@ -237,7 +248,8 @@ impl Leadership {
         if let Some(seen) = self.ahead {
             return Some(Blocker::StoreRegressed { seen });
         }
-        // Of several processes that miss the Lease only one reports it: who holds the one that was made instead.
+        // Of several processes that miss the Lease only one reports it: the holder of the Lease that was created
+        // instead.
         let other = || self.other_holder().map(|record| Blocker::Standby { of: record.epoch });
         if self.lost {
             let regressed = Blocker::StoreRegressed { seen: self.epoch.unwrap_or_default() };

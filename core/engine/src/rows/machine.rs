@@ -23,69 +23,79 @@ use crate::rows::drain::Drain;
 use crate::rows::node_use::NodeUse;
 use crate::rows::standing::{Derived, Standing, Standings};
 
-/// What is known of a machine. Everything but `object` and `node` is lost with the engine, and found again by reading
-/// the host.
+/// What is known of a machine.
+///
+/// The row has four parts, in this order. The objects, `object` and `node`, come from the watch, and what is written
+/// there is the only durable memory. From `drain` to `blocked` the row holds what this engine learnt or decided in its epoch; it
+/// is lost with the engine, and found again by reading the host. `progress` holds what no counter depends on. The
+/// `derived` fields are the result of all that, and never an input.
+///
+/// The split is by type because the counters (slots, rollout states, Nodes) are kept incrementally.
+/// [`World::change`](crate::World) gives out the whole row and recounts it. `World::note` gives out a `Progress` only,
+/// and skips the recount: it is called several times for each action. A field that any counter reads must therefore
+/// stay outside `Progress`.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// Its id.
     pub id: MachineId,
-    /// The API server's object, as last seen.
+    /// The Machine object, as last observed.
     pub object: Option<MachineObject>,
-    /// Its Node, as last seen.
+    /// Its Node, as last observed.
     pub node: Option<NodeState>,
-    /// What is known of the drain of its Node, if there is one.
+    /// The drain of its Node, if there is one.
     pub drain: Option<Box<Drain>>,
-    /// The newest of our own marks that was ordered to be taken off its Node, by its order, whatever the answer was; 0 if
-    /// none was. An order that is turned away says nothing of the one before, nor of its own copies, and a copy of the order
-    /// that set the mark may bring it back when its drain is long over. Work that is wanted after all goes on under a later
-    /// mark.
+    /// The newest of our own marks that we ordered to be removed from its Node, by its order number, whatever the reply
+    /// was; 0 if none was. A refused removal says nothing of an earlier one, nor of its own copies, and a delayed copy
+    /// of the order that set the mark may bring it back long after the drain. If a drain is needed again, it goes on
+    /// under a later mark.
     pub(crate) lifted: u64,
-    /// What was learnt by talking to the host in this epoch.
+    /// What the host reported in this epoch.
     pub host: Host,
-    /// An operation on the host whose end is not known.
+    /// An operation on the host whose outcome is not known.
     pub uncertain: Option<OperationId>,
-    /// What the last operation that we ordered installs. Says nothing once it has ended.
+    /// What the last operation that we ordered installs. Means nothing once it has ended.
     pub(crate) installs: Option<VersionId>,
-    /// Releases that failed and may not be in the status yet; of the present generation of the spec.
+    /// Releases that failed, for the present generation of the spec; the status may not show them yet.
     pub failed: Vec<Failure>,
-    /// It is admitted but holds no reservation: it has to get a slot before it is started.
+    /// It is admitted but holds no reservation: it needs a free slot before it starts.
     pub parked: bool,
-    /// Why it cannot be worked on until somebody or something else changes.
+    /// Why it cannot be worked on until something else changes.
     pub blocked: Option<Blocker>,
-    /// What is under way for it, and when it is tried or looked at again. No counter follows from it.
+    /// What is in flight for it, and when it is retried or reconciled again. No counter depends on it.
     pub progress: Progress,
-    /// What follows from all this, kept by [`World::refresh`](super::World).
+    /// What follows from all this, kept by [`World::refresh`](crate::World).
     pub(crate) derived: Derived,
     /// What its Node is counted as.
     pub(crate) derived_node: NodeUse,
 }
 
-/// What was learnt by talking to a host.
+/// What a host reported.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
-    /// The last report in this epoch. `Some` also means that the host has seen our epoch and obeys no older one.
+    /// The last report in this epoch. `Some` also means that the host has seen our epoch and refuses orders of older
+    /// ones.
     pub facts: Option<HostFacts>,
-    /// Since when it is given up for unreachable.
+    /// Since when the host counts as unreachable.
     pub unreachable_since: Option<Timestamp>,
 }
 
-/// What of a row no counter follows from: the only part that may be changed without counting again.
+/// The part of a row that no counter depends on: the only part that may change without a recount.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// Our writes of the Machine. The action under way may also be another one about it: at most one at a time.
+    /// Our writes of the Machine. `action` may also be another action about it: there is at most one at a time.
     pub writes: Writes,
-    /// How contacts of the host went, and when the next one is due.
+    /// Results of contacts with the host, and when the next one is due.
     pub contact: Contact,
 }
 
-/// How contacts of a host went, and when the next one is due.
+/// Results of contacts with a host, and when the next one is due.
 #[derive(Clone, Debug, Default)]
 pub struct Contact {
-    /// Something may have changed since: read again before acting.
+    /// The host may have changed since it was read: it is read again before the engine acts.
     pub stale: bool,
-    /// It is known that [`World::owner_of`](crate::World::owner_of) of the host is this machine.
+    /// A lookup in [`World::owner_of`](crate::World::owner_of) has shown that the host belongs to this machine.
     pub(crate) owned: bool,
-    /// When it was last read.
+    /// When the host was last read.
     pub read_at: Timestamp,
     /// When the next audit is due; `None` until it was drawn.
     pub audit_at: Option<Timestamp>,
@@ -108,7 +118,7 @@ pub struct Failure {
     pub detail: Option<Arc<Detail>>,
 }
 
-/// What the jitter of its back-offs is drawn by.
+/// The key of the jitter of its back-offs.
 pub(crate) fn key(id: MachineId) -> u64 {
     mix(&[3, u64::from(id.0)])
 }
@@ -161,13 +171,13 @@ impl Machine {
         self.object.as_ref().map(|object| object.meta.uid)
     }
 
-    /// The object exists and its deletion was not asked for.
+    /// Whether the object exists and is not being deleted.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.object.as_ref().is_some_and(|object| !object.meta.is_terminating())
     }
 
-    /// Its spec, if it is acceptable.
+    /// Its spec, if it is valid.
     #[must_use]
     pub fn spec(&self) -> Option<&Arc<MachineSpec>> {
         self.object.as_ref()?.spec.as_ref().ok()
@@ -196,7 +206,7 @@ impl Machine {
         facts.components.iter().find(|installed| installed.component == component)
     }
 
-    /// Whether the host was at work on `component` when it was read.
+    /// Whether the host was changing `component` when it was last read.
     #[must_use]
     pub fn is_changing(&self, component: ComponentId) -> bool {
         let facts = self.host.facts.as_ref();
@@ -205,7 +215,7 @@ impl Machine {
             .is_some_and(|operation| operation.component == component && operation.state.is_open())
     }
 
-    /// The operation that waits on the host for its confirmation, as the host was read last.
+    /// The operation on the host that waits for its confirmation, as of the last read.
     #[must_use]
     pub fn unconfirmed(&self) -> Option<&OperationReport> {
         let report = self.host.facts.as_ref()?.operation.as_ref()?;
@@ -213,7 +223,7 @@ impl Machine {
         is_open.then_some(report)
     }
 
-    /// What is installed of `component`: first hand if the host was read in this epoch, else as recorded.
+    /// What is installed of `component`: as the host reported in this epoch, else as recorded.
     #[must_use]
     pub fn installed(&self, component: ComponentId) -> Option<Installed> {
         if self.host.facts.is_some() {
@@ -223,7 +233,7 @@ impl Machine {
         self.object.as_ref()?.status.component(component)?.installed
     }
 
-    /// The release of `component` that failed here and is not tried again while the spec stays as it is.
+    /// The release of `component` that failed here, and is not retried while the spec stays as it is.
     #[must_use]
     pub fn failed_release(&self, component: ComponentId) -> Option<FailedRelease> {
         let fresh =
@@ -237,8 +247,8 @@ impl Machine {
         })
     }
 
-    /// Whether it was recorded as unreachable. Such a machine holds no reservation across a restart: it comes back
-    /// through the budget.
+    /// Whether it is recorded as unreachable. Such a machine holds no reservation across a restart: it needs a free
+    /// slot again.
     #[must_use]
     pub fn is_recorded_unreachable(&self) -> bool {
         self.object.as_ref().is_some_and(|object| {
@@ -249,8 +259,8 @@ impl Machine {
         })
     }
 
-    /// Whether it is recorded that the host differs from what it should be. A repair starts only after that: a new
-    /// operator has to know that one may be under way.
+    /// Whether it is recorded that the host has drifted. A repair starts only after that: a new operator has to know
+    /// that one may be in flight.
     #[must_use]
     pub fn is_recorded_drifted(&self) -> bool {
         self.object.as_ref().is_some_and(|object| {
@@ -266,38 +276,38 @@ impl Machine {
         Some(self.object.as_ref()?.status.identity.as_ref()?.host)
     }
 
-    /// Whether it is known without looking it up that [`World::owner_of`](super::World::owner_of) of the host is this
-    /// machine.
+    /// Whether the host is known to belong to this machine, without a lookup in
+    /// [`World::owner_of`](crate::World::owner_of).
     pub(crate) fn owns(&self, host: HostId) -> bool {
         self.progress.contact.owned && self.host.facts.as_ref().is_some_and(|facts| facts.host == host)
     }
 
-    /// Whether an operation of ours is under way on the host, as far as is known. A host that is given up frees its slot,
-    /// unless its Node says that it is well: then the operation goes on where we cannot see it.
+    /// Whether an operation of ours is in flight on the host, as far as is known. An unreachable host frees its slot,
+    /// unless its Node is healthy: then the operation goes on out of our sight.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.uncertain.is_some() && (self.host.unreachable_since.is_none() || self.is_node_healthy())
     }
 
-    /// Whether its Node says that it is well.
+    /// Whether its Node reports that it is healthy.
     #[must_use]
     pub fn is_node_healthy(&self) -> bool {
         self.node.as_ref().is_some_and(|node| node.ready == Health::Healthy)
     }
 
-    /// Whether an operation is or may be under way on the host.
+    /// Whether an operation is or may be in flight on the host.
     #[must_use]
     pub const fn is_unresolved(&self) -> bool {
         self.derived.unresolved
     }
 
-    /// Whether it was lost in the middle of an operation, or may have been, and nobody knows what came of that.
+    /// Whether its host was lost in the middle of an operation, or may have been, and the outcome is not known.
     #[must_use]
     pub const fn is_lost(&self) -> bool {
         self.derived.lost
     }
 
-    /// Since when it has not been available, if it is not. The Node decides; without one, whether the host answers.
+    /// Since when it has been unavailable, if it is. The Node decides; without one, the reachability of the host.
     #[must_use]
     pub fn unavailable_since(&self) -> Option<Timestamp> {
         match &self.node {
@@ -312,19 +322,19 @@ impl Machine {
         }
     }
 
-    /// Where it stands in the fleet's rollout of this index.
+    /// Its state in the fleet's rollout of this index.
     #[must_use]
     pub fn standing(&self, rollout: usize) -> Standing {
         self.derived.standings.get(rollout).unwrap_or_default()
     }
 
-    /// Whether it is counted against `maxUnavailable`.
+    /// Whether it counts against `maxUnavailable`.
     #[must_use]
     pub const fn occupies(&self) -> bool {
         self.derived.occupies
     }
 
-    /// Whether it is recorded that it was lost in the middle of an operation.
+    /// Whether it is recorded that the host was lost in the middle of an operation.
     fn is_recorded_lost(&self) -> bool {
         self.object.as_ref().is_some_and(|object| {
             object
@@ -334,8 +344,8 @@ impl Machine {
         })
     }
 
-    /// Whether what is recorded leaves open that an operation is under way: by a change of the spec that was not
-    /// finished, an admission, a recorded drift or loss, or the deletion.
+    /// Whether the record leaves open that an operation is in flight: by an unfinished change of the spec, an
+    /// admission, a recorded drift or loss, or the deletion.
     pub(crate) fn is_unsettled(&self, standings: &Standings) -> bool {
         self.object.as_ref().is_some_and(|object| {
             object.meta.generation != object.status.observed_generation
@@ -346,31 +356,31 @@ impl Machine {
         })
     }
 
-    /// Whether an operation may be under way that this engine has not ordered: the record leaves it open, and the host
-    /// was not asked yet. A host that is given up is as in [`Self::is_busy`].
+    /// Whether an operation may be in flight that this engine has not ordered: the record leaves it open, and the host
+    /// was not read yet. An unreachable host is treated as in [`Self::is_busy`].
     pub(crate) fn may_be_busy(&self, standings: &Standings) -> bool {
         self.was_left_open(standings)
             && !self.is_recorded_unreachable()
             && (self.host.unreachable_since.is_none() || self.is_node_healthy())
     }
 
-    /// Whether it was lost in the middle of an operation, or may have been, given that none is under way any more as far
-    /// as is known.
+    /// Whether its host was lost in the middle of an operation, or may have been. The caller has checked that none is
+    /// in flight any more, as far as is known.
     pub(crate) fn may_be_lost(&self, standings: &Standings) -> bool {
         let is_told = || !self.is_recorded_unreachable() || self.is_recorded_lost();
         self.uncertain.is_some() || (self.was_left_open(standings) && is_told())
     }
 
-    /// Whether a predecessor may have begun an operation of which nobody was told how it ended. Without our finalizer
-    /// nothing was ever started.
+    /// Whether a predecessor may have begun an operation whose outcome nobody knows. Without our finalizer nothing was
+    /// ever started.
     fn was_left_open(&self, standings: &Standings) -> bool {
         self.host.facts.is_none()
             && self.object.as_ref().is_some_and(|object| object.meta.is_held())
             && self.is_unsettled(standings)
     }
 
-    /// Whether a successor that knows nothing but the record reckons with an operation on this host. Nothing is started
-    /// before that.
+    /// Whether a successor that knows only the record assumes an operation on this host. Nothing is started before that
+    /// holds.
     #[must_use]
     pub fn is_recorded_at_work(&self) -> bool {
         self.object.as_ref().is_some_and(|object| object.meta.is_held())

@@ -1,4 +1,4 @@
-//! What the row of a machine says of its Node: what is ours there, and what it is to pods.
+//! What a machine's row knows of its Node: what is ours there, and whether it takes pods.
 
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::node::{Health, Mark};
@@ -15,15 +15,15 @@ impl Machine {
         self.node.as_ref().is_some_and(|node| node.is_ours())
     }
 
-    /// Whether its Node carries a mark of this very Machine, by whatever operator.
+    /// Whether its Node carries a mark of this Machine, set by any operator.
     #[must_use]
     pub fn is_marked(&self) -> bool {
         let mark = self.node.as_ref().and_then(|node| node.mark());
         mark.is_some_and(|mark| Some(mark.machine) == self.uid())
     }
 
-    /// The mark on its Node, if it is one to rely on: of this Machine, set in this epoch, with its taint, and later than any
-    /// that was ordered to be taken off. Such an order, or a copy of it, may still be on its way.
+    /// The mark on its Node, if the engine may rely on it: of this Machine, set in this epoch, with its taint, and
+    /// newer than any mark that was ordered to be removed. Such a removal, or a copy of it, may still be on its way.
     #[must_use]
     pub fn mark(&self, epoch: Epoch) -> Option<&Mark> {
         let cordon = self.node.as_ref()?.cordon.as_ref().filter(|cordon| cordon.taint.is_some())?;
@@ -32,7 +32,7 @@ impl Machine {
         is_firm.then_some(mark)
     }
 
-    /// An action on its Node that was ordered in another epoch is over: what came of it counts no more.
+    /// Ends an action on its Node that was ordered in another epoch: its outcome does not count any more.
     pub(crate) fn forget_action(&mut self) {
         self.progress.writes.action = None;
         if let Some(drain) = &mut self.drain {
@@ -40,18 +40,18 @@ impl Machine {
         }
     }
 
-    /// Whether its Node is cordoned by us, or may be in a moment.
+    /// Whether its Node is cordoned by us, or may soon be.
     pub(crate) fn holds_node(&self) -> bool {
         self.is_cordoned() || self.drain.as_ref().is_some_and(|drain| drain.begins || drain.cordoning)
     }
 
-    /// `now`, if its Node is not ready: what it has to end then does not end.
+    /// `now`, if its Node is not ready: then pods that are to end there do not end.
     #[must_use]
     pub fn unready_at(&self, now: Timestamp) -> Option<Timestamp> {
         self.node.as_ref().filter(|node| node.ready != Health::Healthy).map(|_| now)
     }
 
-    /// Whether its Node was seen empty under the cordon that it has, at `since` or later.
+    /// Whether its Node was observed empty under its present cordon, at `since` or later.
     #[must_use]
     pub fn is_drained(
         &self,
@@ -67,7 +67,7 @@ impl Machine {
             && listed.left(policy, self.unready_at(now)).next().is_none()
     }
 
-    /// What its Node is to pods that look for one.
+    /// Whether its Node takes pods.
     #[must_use]
     pub fn node_use(&self) -> NodeUse {
         let Some(node) = &self.node else { return NodeUse::Closed };

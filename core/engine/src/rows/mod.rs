@@ -1,4 +1,4 @@
-//! The data of each domain, as one row or a small table of them. Nothing here knows the world.
+//! The data of each domain, as one row or a small table of rows. Nothing here knows `World`.
 
 pub(crate) mod api_servers;
 pub(crate) mod certificates;

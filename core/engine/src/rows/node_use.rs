@@ -1,9 +1,10 @@
-//! What a Node is to pods that look for one.
+//! Whether a Node takes pods.
 
-/// What a Node is to pods that look for one. Taints of others are left out of account: which pods bear them is not known here.
+/// Whether a Node takes pods. Taints of other owners do not count here: the engine does not know which pods tolerate
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NodeUse {
-    /// It takes no pods, and that is not up to us: it is not there, not ready, or people have cordoned it.
+    /// It takes no pods, and not because of us: it does not exist, is not ready, or somebody else has cordoned it.
     #[default]
     Closed,
     /// It takes pods.

@@ -1,7 +1,8 @@
 //! Writes of a Node, which has several writers.
 //!
-//! Its `resourceVersion` changes all the time, so such a write is not told by it as those of other objects are: it says in
-//! tests of its own what must be as it was seen, and it is seen when what is ours there changes.
+//! The `resourceVersion` of a Node changes all the time, so it neither fences such a write nor confirms it, as with
+//! other objects. Instead the write carries tests of the fields that must be unchanged, and its echo is the first
+//! observed change of what is ours on the Node.
 
 use core::time::Duration;
 
@@ -13,28 +14,29 @@ use seaworthy_model::time::Timestamp;
 use crate::rows::trouble::Trouble;
 use crate::runtime::retry::Retry;
 
-/// So long a write of a Node may take to be seen. After that it is tried again: its tests keep it from happening twice.
+/// How long the echo of a Node write may take. After that the write is retried: its tests keep it from happening twice.
 const ECHO: Duration = Duration::from_secs(30);
 
-/// The last write of a Node for one purpose, until it was seen.
+/// The last write of a Node for one purpose, until its echo arrives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeWrite {
-    /// It was ordered, and nothing of ours on the Node was seen to change since.
+    /// A write was ordered, and no change of what is ours on the Node was observed since.
     pub awaits: bool,
-    /// Why it did not work, if it did not.
+    /// Why the last write failed, if it did.
     pub trouble: Option<Trouble>,
-    /// Not before that the next one is ordered.
+    /// When the next write may be ordered.
     pub retry: Retry,
 }
 
 impl NodeWrite {
-    /// What is ours on the Node was seen to change.
+    /// A change of what is ours on the Node was observed.
     pub(crate) const fn see(&mut self) {
         self.awaits = false;
         self.retry.look_again();
     }
 
-    /// The Node's own watch shows what became of a write. Until then nothing else is tried, unless it takes too long.
+    /// Settles a write. The watch of the Node will show its effect; until then nothing else is tried, unless that takes
+    /// too long.
     pub(crate) fn settle(&mut self, outcome: Outcome, now: Timestamp) {
         self.trouble = match outcome {
             Outcome::Done(_) => {
@@ -42,7 +44,7 @@ impl NodeWrite {
                 self.retry = Retry { failures: 0, not_before };
                 None
             }
-            // What made it so was seen already.
+            // The change that made it stale was observed already.
             Outcome::Stale if !self.awaits => None,
             Outcome::Stale => Some(Trouble::new(CauseKind::ApiUnavailable, Detail::NodeChanged)),
             Outcome::Unknown => Some(Trouble::new(CauseKind::ApiUnavailable, Detail::NoAnswer)),

@@ -1,4 +1,4 @@
-//! What a decision leaves to be remembered besides its action.
+//! What the engine remembers of a decision besides its action.
 
 use seaworthy_model::digest::Digest;
 use seaworthy_model::id::{CertificateRequestId, MachineId};
@@ -6,7 +6,7 @@ use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
-/// What is to be remembered, by domain.
+/// What the engine remembers, by domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
     Leadership(LeadershipNote),
@@ -15,38 +15,38 @@ pub(crate) enum Note {
     Certificates(CertificatesNote),
 }
 
-/// About the operator's own standing.
+/// About leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeadershipNote {
     /// The operator's Lease went away.
     Lost,
-    /// The write of the Lease that was ordered gives us this epoch, or none that we do not have already.
+    /// The ordered write of the Lease gives us this epoch, or no new one.
     Taking(Option<Epoch>),
-    /// The Lease was let go.
+    /// The Lease was released.
     Released,
-    /// `Watch` was ordered: what was listed counts no more.
+    /// `Watch` was ordered: earlier lists do not count any more.
     Watch,
-    /// What was listed is too old for what is to be decided.
+    /// The lists are too old for a decision.
     Outdated,
 }
 
 /// About the fleet's rollouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RolloutNote {
-    /// A batch could be admitted, but is small; since then, or no longer.
+    /// Since when a batch could be admitted, though only a small one; `None` if there is none.
     SmallBatch(Option<Timestamp>),
 }
 
 /// About a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MachineNote {
-    /// It gives up its reservation.
+    /// It releases its reservation.
     Park,
-    /// It takes a reservation: it was admitted before, and there is room for it.
+    /// It reserves a slot: it was admitted before, and there is room for it.
     Reserve,
-    /// It cannot be worked on until something changes.
+    /// It is blocked until something changes.
     Block(Blocker),
-    /// Nothing stands in its way any more.
+    /// Nothing blocks it any more.
     Unblock,
     /// It waits for nothing but a slot.
     WaitForSlot,
@@ -54,17 +54,17 @@ pub(crate) enum MachineNote {
     WaitForSession,
     /// It waits until the fleet's rollouts or its pause change.
     WaitForFleet,
-    /// Its drain waits until another Node takes pods, or none is being emptied any more.
+    /// Its drain waits until another Node takes pods, or no other is being drained any more.
     WaitForNode,
-    /// Its next audit is due then.
+    /// When its next audit is due.
     Audit(Timestamp),
     /// The certificate request for this key was created.
     Asked(Digest),
     /// Its Node is not drained before this time.
     DrainRests(Timestamp),
-    /// The drain of its Node has gone through so many of the pods.
+    /// The drain of its Node has passed this many of the pods.
     Passed(usize),
-    /// Nothing is left of the drain of its Node.
+    /// The drain of its Node is over.
     DrainOver,
 }
 
@@ -73,7 +73,7 @@ pub(crate) enum MachineNote {
 pub(crate) enum CertificatesNote {
     /// A request of this machine's node was approved.
     Approve(MachineId),
-    /// A request waits until the host of a machine was read.
+    /// A request waits until the host of a machine is read.
     Read(MachineId, CertificateRequestId),
 }
 

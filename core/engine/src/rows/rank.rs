@@ -1,10 +1,10 @@
-//! A machine's rank in a rollout: what the threshold is compared with.
+//! A machine's rank in a rollout, which is compared with the rollout's threshold.
 
 use seaworthy_model::draw::{mix, word};
 use seaworthy_model::id::Uid;
 use seaworthy_model::package_version::Rollout;
 
-/// The key of a rollout: everything of a rank but the machine. Made of durable things only, so that every process
+/// The key of a rollout: all inputs of a rank but the machine. It is made of durable values only, so that every process
 /// computes the same ranks: no interned id goes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankKey(u64);

@@ -13,7 +13,7 @@ use crate::rows::machine::Machine;
 /// The releases of one want that many machines share: one for each sort of host.
 pub(crate) type Prepared = Vec<(Sort, Arc<Release>)>;
 
-/// What of a host a release depends on that thousands of hosts have alike.
+/// The facts of a host that a release may depend on and that thousands of hosts share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sort {
     pub(crate) architecture: Architecture,
@@ -27,7 +27,7 @@ impl Sort {
             && (self.cgroup_version.is_none() || self.cgroup_version == machine.cgroup_version())
     }
 
-    /// The facts of these hosts, of those that a release depends on; `None` when it depends on others.
+    /// The values of `facts` for these hosts; `None` when a release depends on any other fact.
     pub(crate) fn facts(self, facts: &[Fact]) -> Option<BTreeMap<Fact, String>> {
         let value = |fact| match fact {
             Fact::Architecture => Some(self.architecture.name()),

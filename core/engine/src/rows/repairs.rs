@@ -1,6 +1,7 @@
-//! How often something on a machine had to be brought back in a row. Whoever repairs what somebody else changes again and
-//! again fights him; nobody wins that, and neither side learns of it. So each further repair waits longer, and people are
-//! told. An engine that has just started knows of no repairs: at worst a restart lets a few more come without a wait.
+//! How often something on a machine had to be repaired in a row. An operator that repairs what another agent changes
+//! again and again fights that agent; neither wins, and neither side learns of it. So each further repair waits longer,
+//! and a condition reports it. A new engine knows of no repairs: at worst a restart allows a few more repairs without a
+//! wait.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,22 +11,23 @@ use core::time::Duration;
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::time::Timestamp;
 
-/// So many repairs in a row are made at once: a process that died twice and a file that somebody edited are no fight.
+/// This many repairs in a row are made without a wait: a process that died twice or a file that somebody edited is no
+/// fight.
 const UNHURRIED: u32 = 3;
 
-/// The wait before the first repair after those; it doubles with each, as it does before a container is started again that
-/// ends again and again.
+/// The wait before the first repair after those. It doubles with each repair, like the back-off of a container that
+/// keeps crashing.
 const FIRST_WAIT: Duration = Duration::from_secs(60);
 
-/// The longest wait: four tries a day, until people have found out who it is. A changed spec ends every wait.
+/// The longest wait: four repairs a day, until an operator has found the other agent. A changed spec ends every wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(6 * 3600);
 
-/// A repair has to last for so long before it counts as the end of a fight, or for two audit intervals if that is longer.
-/// Were it less than the waits of the first hour, whoever audits often would take a wait that it made itself for peace,
-/// and begin anew without a wait.
+/// How long a repair has to last before the fight counts as over; two audit intervals if that is longer. If it were
+/// less than the waits of the first hour, an engine with frequent audits would mistake its own wait for the end of the
+/// fight, and start again without a wait.
 const LASTING: Duration = Duration::from_secs(3600);
 
-/// What is repaired of a machine.
+/// A part of a machine that is repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     /// A component on its host.
@@ -44,14 +46,14 @@ struct Repeated {
     last: Timestamp,
 }
 
-/// A part that had to be repaired more often in a row than by chance.
+/// A part that was repaired more often in a row than chance explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contested {
     /// Repairs in a row.
     pub(crate) times: u32,
-    /// How long the next one waits after the last.
+    /// How long the next repair waits after the last.
     pub(crate) wait: Duration,
-    /// When it may be made.
+    /// When the next repair may be made.
     pub(crate) not_before: Timestamp,
 }
 
@@ -62,13 +64,13 @@ impl Repairs {
         *repeated = Repeated { times: repeated.times.saturating_add(1), last: now };
     }
 
-    /// Whether nothing was repaired of late.
+    /// Whether no recent repair is known.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A host was read. What has lasted for an hour and for two audit intervals, in which two audits at least have found it
-    /// in order, is left alone by now; of a component that is not there any more nothing is kept.
+    /// A host was read. Forgets repairs that have lasted for an hour and for two audit intervals, in which at least two
+    /// audits have found the part in order; and those of a component that does not exist any more.
     pub(crate) fn look_back(
         &mut self,
         machine: MachineId,
@@ -89,7 +91,7 @@ impl Repairs {
         }
     }
 
-    /// People have changed what they want of this machine, or it is another one: what was done before does not count.
+    /// The spec of this machine has changed, or the Machine is another one: earlier repairs do not count.
     pub(crate) fn forget(&mut self, machine: MachineId) {
         if self.0.is_empty() {
             return;
@@ -99,7 +101,7 @@ impl Repairs {
         }
     }
 
-    /// Whether a part is changed by somebody else again and again.
+    /// Whether another agent changes a part again and again.
     pub(crate) fn contested(&self, machine: MachineId, part: Part) -> Option<Contested> {
         let Repeated { times, last } = *self.0.get(&(machine, part))?;
         let further = times.checked_sub(UNHURRIED)?;

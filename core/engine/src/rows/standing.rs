@@ -1,10 +1,10 @@
-//! Where a machine stands in each rollout of the fleet.
+//! The state of a machine in each rollout of the fleet.
 
 use alloc::vec::Vec;
 
 use seaworthy_model::id::Uid;
 
-/// What follows from a row, cached because counters are built from it.
+/// What follows from a row. It is cached, because the counters are built from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Derived {
     /// The incarnation that this was derived from.
@@ -12,29 +12,30 @@ pub(crate) struct Derived {
     pub(crate) live: bool,
     pub(crate) occupies: bool,
     pub(crate) unresolved: bool,
-    /// It was lost in the middle of an operation, or may have been, and nobody knows what came of that.
+    /// The host was lost in the middle of an operation, or may have been, and the outcome is not known.
     pub(crate) lost: bool,
     /// One per rollout, in the order of the fleet's rollouts.
     pub(crate) standings: Standings,
 }
 
-/// Where a machine stands in a rollout.
+/// The state of a machine in a rollout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
-    /// It has no part in it: pinned, being deleted, or unknown.
+    /// It takes no part: it is pinned, being deleted, or unknown.
     #[default]
     Outside,
     /// Not admitted yet.
     Waiting,
     /// Admitted, with a reserved slot.
     Reserved,
-    /// Admitted, but it has to get a slot first.
+    /// Admitted, but without a slot: it needs a free one first.
     Parked,
     /// Admitted, but it cannot be worked on: unreachable, paused, blocked.
     Excused,
     /// It has the release.
     Done,
-    /// It has the release, but since another one failed here it may have got it back without it ever having worked.
+    /// It has the release, but another release failed here since. It may have been rolled back to this one without it
+    /// ever having worked.
     Restored,
     /// The release failed on it.
     Failed,
@@ -52,13 +53,13 @@ impl Standing {
         matches!(self, Self::Reserved | Self::Parked | Self::Excused)
     }
 
-    /// Whether there is nothing to do for the rollout.
+    /// Whether the rollout has nothing to do on the machine.
     pub(crate) const fn is_idle(self) -> bool {
         matches!(self, Self::Outside | Self::Waiting | Self::Done)
     }
 }
 
-/// So many stand in the row itself; a fleet rarely moves more components at once.
+/// This many are stored in the row itself; a fleet rarely rolls out more components at once.
 const FEW: usize = 7;
 
 /// Standings in the order of the fleet's rollouts.
@@ -66,12 +67,12 @@ const FEW: usize = 7;
 pub(crate) struct Standings {
     few: [Standing; FEW],
     count: u8,
-    /// Those after the first few.
+    /// Those after the first [`FEW`].
     more: Vec<Standing>,
 }
 
 impl Standings {
-    /// Of a machine of which nothing is known.
+    /// Those of a machine of which nothing is known.
     pub(crate) const NONE: Self = Self { few: [Standing::Outside; FEW], count: 0, more: Vec::new() };
 
     pub(crate) fn get(&self, index: usize) -> Option<Standing> {

@@ -1,4 +1,4 @@
-//! What an action under way is, for those who settle its end and those who count.
+//! What an action in flight does: for settling its end, and for the counters.
 
 use seaworthy_model::certificate::Refusal;
 use seaworthy_model::host::{Change, HostCommand, OperationId};
@@ -13,7 +13,7 @@ pub(crate) type InFlight = under_way::InFlight<Ticket>;
 /// The actions that have not ended.
 pub(crate) type UnderWay = under_way::UnderWay<Ticket>;
 
-/// Who carries an action out.
+/// The party that carries an action out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// The API server.
@@ -24,7 +24,7 @@ pub enum Lane {
     Driver,
 }
 
-/// What an action under way does.
+/// What an action in flight does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ticket {
     /// Makes the driver list and watch.
@@ -37,7 +37,7 @@ pub enum Ticket {
     Node(NodeTicket),
     /// Creates a certificate request.
     Ask,
-    /// Tells people why a certificate request is not approved.
+    /// Reports in an Event why a certificate request is not approved.
     Tell(Refusal),
 }
 
@@ -46,17 +46,17 @@ pub enum Ticket {
 pub enum HostTicket {
     /// Reads it.
     Read,
-    /// Asks for an operation.
+    /// Reads the state of an operation.
     Probe(OperationId),
     /// Confirms an operation.
     Confirm(OperationId),
     /// Changes a component.
     Change(OperationId, ComponentId, Option<Installed>),
-    /// Gives the host up.
+    /// Releases the host: it belongs to no machine any more.
     Disown,
-    /// Has a key made there.
+    /// Creates a key there.
     Identify,
-    /// Puts a certificate there.
+    /// Installs a certificate there.
     Certify,
 }
 
@@ -69,19 +69,19 @@ pub enum NodeTicket {
     Uncordon,
     /// Changes its labels and taints.
     Attributes {
-        /// Somebody else had changed what is ours.
+        /// Whether another agent had changed what is ours.
         is_repair: bool,
     },
     /// Deletes it.
     Delete,
-    /// Lists its pods. On it this mark was seen before, by its order.
+    /// Lists its pods. The number is the order of the mark that was observed on it before, if any.
     ListPods(Option<u64>),
     /// Evicts a pod.
     Evict,
 }
 
 impl Ticket {
-    /// Who carries it out.
+    /// The party that carries it out.
     #[must_use]
     pub const fn lane(self) -> Lane {
         match self {
@@ -111,7 +111,7 @@ impl Ticket {
 }
 
 impl From<&HostCommand> for HostTicket {
-    /// The one place that says what a command is to the engine.
+    /// The only place that maps host commands to tickets.
     fn from(command: &HostCommand) -> Self {
         match command {
             HostCommand::Facts => Self::Read,

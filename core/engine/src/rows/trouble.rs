@@ -1,21 +1,21 @@
-//! Why something outside did not work, as it is kept until it works.
+//! Why a contact, a write or an operation failed. Kept until one succeeds.
 
 use alloc::sync::Arc;
 
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::detail::Detail;
 
-/// Why something did not work: as somebody else has reported it, or as the engine concludes from how it ended.
+/// Why something failed: as another party reported it, or as the engine concludes from the outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// The class, on which decisions depend.
     pub kind: CauseKind,
-    /// What there is to say besides.
+    /// Further detail.
     pub detail: Option<Arc<Detail>>,
 }
 
 impl Trouble {
-    /// What the engine concludes itself.
+    /// A cause that the engine itself concludes.
     pub(crate) fn new(kind: CauseKind, detail: Detail) -> Self {
         Self { kind, detail: Some(Arc::new(detail)) }
     }

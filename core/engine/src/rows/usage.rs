@@ -10,14 +10,14 @@ use crate::rows::machine::Machine;
 pub enum Use {
     /// Its own spec names it.
     Pinned,
-    /// It is installed, as its host says or as is recorded.
+    /// It is installed, as the host reports or as is recorded.
     Installed,
-    /// An operation that installs it is or may be under way.
+    /// An operation that installs it is or may be in flight.
     BeingInstalled,
 }
 
 impl Machine {
-    /// What it uses a version for, if it does.
+    /// What the machine uses a version for, if it does.
     pub(crate) fn uses(&self, version: VersionId) -> Option<Use> {
         let object = self.object.as_ref()?;
         if self.spec().is_some_and(|spec| spec.pins.iter().any(|pin| names(&pin.want, version))) {
@@ -33,7 +33,8 @@ impl Machine {
         self.may_be_installing(version).then_some(Use::BeingInstalled)
     }
 
-    /// Whether an operation that is not known to have ended installs a version. One of a predecessor may install any.
+    /// Whether an operation whose outcome is not known installs a version. An operation of a predecessor may install
+    /// any version.
     fn may_be_installing(&self, version: VersionId) -> bool {
         let Some(operation) = self.uncertain else { return self.is_unresolved() };
         let report = self.host.facts.as_ref().and_then(|facts| facts.operation.as_ref());

@@ -12,7 +12,7 @@ use crate::runtime::tracked::{Object, Tracked};
 pub struct Version {
     /// The `MachineComponent`.
     pub tracked: Tracked<Box<VersionObject>>,
-    /// How many lists had been ordered when its deletion was first seen; `None` while it stays.
+    /// How many lists had been ordered when its deletion was first observed; `None` while it is not being deleted.
     pub leaving_since: Option<u64>,
 }
 

@@ -9,8 +9,8 @@
 //! faster than the reply. The echo clears `written`. In between,
 //! [`Draft::is_ready`](crate::runtime::draft::Draft::is_ready) answers no.
 //!
-//! Versions are compared with `<`, which is sound within one store. A store that was restored from a backup goes back to
-//! lower versions: then everything is listed again, and a new list ends the wait for every echo.
+//! Versions are compared with `<`, which is sound within one store. A store that was restored from a backup goes back
+//! to lower versions: then everything is listed again, and a new list ends the wait for every echo.
 
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::{Outcome, Receipt};
