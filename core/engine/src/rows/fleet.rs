@@ -59,8 +59,8 @@ pub struct RolloutState {
 
 /// The number of machines in each state of a rollout.
 ///
-/// `admitted_below`, the recorded threshold, is also a reservation: raising it takes a slot of `maxUnavailable` for every
-/// machine that it admits. There is no write per machine before an operation starts, so the threshold is the only
+/// `admitted_below`, the recorded threshold, is also a reservation: raising it takes a slot of `maxUnavailable` for
+/// every machine that it admits. There is no write per machine before an operation starts, so the threshold is the only
 /// durable record that one may have started. A successor that knows just the record must assume that every admitted and
 /// unfinished machine is at work, until it has read the host. So the slots are taken when the threshold is raised, not
 /// when operations start: otherwise the record would allow more machines at work than the budget.

@@ -26,9 +26,9 @@ use crate::rows::standing::{Derived, Standing, Standings};
 /// What is known of a machine.
 ///
 /// The row has four parts, in this order. The objects, `object` and `node`, come from the watch, and what is written
-/// there is the only durable memory. From `drain` to `blocked` the row holds what this engine learnt or decided in its epoch; it
-/// is lost with the engine, and found again by reading the host. `progress` holds what no counter depends on. The
-/// `derived` fields are the result of all that, and never an input.
+/// there is the only durable memory. From `drain` to `blocked` the row holds what this engine learnt or decided in its
+/// epoch; it is lost with the engine, and found again by reading the host. `progress` holds what no counter depends on.
+/// The `derived` fields are the result of all that, and never an input.
 ///
 /// The split is by type because the counters (slots, rollout states, Nodes) are kept incrementally.
 /// [`World::change`](crate::World) gives out the whole row and recounts it. `World::note` gives out a `Progress` only,

@@ -1,4 +1,4 @@
-//! What the engine knows: the informer cache with its indexes, and what is under way.
+//! What the engine knows: the informer cache with its indexes, and the actions in flight.
 //!
 //! ```text
 //!   [ ClusterPackageVersion ] -- rollouts --> [ MachineComponent ] <-- pins -- [ Machine ] -- same name -- [ Node ]
@@ -6,8 +6,8 @@
 //!                                                                               [ Host ]
 //! ```
 //!
-//! Rows are dense tables by id. Every change of a row goes through [`World::change`], which keeps the counters:
-//! nothing here scans the fleet but a change of the fleet's own rollouts.
+//! Rows are dense tables by id. Every change of a row goes through [`World::change`], which keeps the counters up to
+//! date: nothing here scans the fleet, except a change of the fleet's own rollouts.
 
 pub(crate) mod index;
 mod names;
@@ -50,7 +50,7 @@ use crate::runtime::queue::Priority;
 /// What the engine knows.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// Our own standing.
+    /// The operator's own leadership.
     pub leadership: Leadership,
     /// The fleet's default versions.
     pub fleet: Fleet,
@@ -58,45 +58,45 @@ pub struct World {
     pub(crate) versions: Vec<Version>,
     /// Certificate requests.
     pub certificates: Certificates,
-    /// By machine: the uid of its Node. Apart from the rows, since only who drains has to know it.
+    /// By machine: the uid of its Node. Kept apart from the rows, since only orders about a Node need it.
     pub(crate) node_uids: Vec<Uid>,
     pub(crate) machine_names: Vec<Arc<str>>,
     component_names: Vec<Arc<str>>,
     version_names: Vec<Arc<str>>,
-    /// Which machine a host belongs to. Never walked through.
+    /// The machine that a host belongs to. Never iterated.
     pub(crate) hosts: HashMap<HostId, MachineId, FxBuildHasher>,
-    /// Of machines that are gone: the `resourceVersion` at which they were last seen. What is older is not news.
+    /// Of deleted machines: the `resourceVersion` at which each was last observed. An older event about one is stale.
     pub(crate) departed: BTreeMap<MachineId, u64>,
-    /// The newest `resourceVersion` of a machine in the lists of this epoch: one that was not in them is newer.
+    /// The newest `resourceVersion` of a machine in the lists of this epoch: a machine that was not listed is newer.
     pub(crate) listed: u64,
     in_flight: UnderWay,
     sessions: u32,
     live: u32,
     pub(crate) imported: u32,
     occupied: u32,
-    /// While all rows are computed anew: by rollout, who waits for admission, in no order.
+    /// While all rows are recomputed: by rollout, the machines that wait for admission, unsorted.
     gathered: Vec<Vec<(u32, MachineId)>>,
-    /// Machines that wait for nothing but a slot, in the order in which they came.
+    /// Machines that wait for nothing but a slot, first come, first served.
     waiting: Line,
     /// Machines that wait until the fleet's rollouts or its pause change.
     stopped: BTreeSet<MachineId>,
-    /// What the Nodes are to pods that look for one.
+    /// Counts of the Nodes that take pods or do not.
     nodes: Nodes,
     /// Machines that wait for nothing but a session.
     sessionless: Line,
     /// Repairs that did not last.
     pub(crate) repairs: Repairs,
-    /// Writes of labels and taints of Nodes that were not seen yet, or did not work. Most fleets have none.
+    /// Writes of labels and taints of Nodes whose echo is awaited, or that failed. Most fleets have none.
     pub(crate) node_writes: BTreeMap<MachineId, NodeWrite>,
-    /// What each subject waited for when it was last looked at.
+    /// What each subject waited for when it was last reconciled.
     blockers: BySubject<Blocker>,
     /// The versions of the API servers.
     pub api_servers: KnownApiServers,
-    /// A version was seen that depends on another component, or has rules about versions.
+    /// Any version ever observed depends on another component, or has rules about versions.
     pub(crate) ordered: bool,
-    /// A version was seen that has rules about versions.
+    /// Any version ever observed has rules about versions.
     pub(crate) ruled: bool,
-    /// What has to be looked at.
+    /// The subjects that have to be reconciled and are not queued yet.
     touched: Vec<(Subject, Priority)>,
     pub(crate) now: Timestamp,
 }
@@ -125,14 +125,14 @@ impl World {
         self.versions.get(id.index())
     }
 
-    /// What a version says, if it exists and is acceptable.
+    /// The spec of a version, if the version exists and its spec is valid.
     #[must_use]
     pub fn version_spec(&self, id: VersionId) -> Option<&VersionSpec> {
         self.version(id)?.object()?.spec.as_ref().ok().map(AsRef::as_ref)
     }
 
-    /// Whether the order of changes on a machine may matter at all. Once it was so it stays so: the answers are the same,
-    /// they are only worked out.
+    /// Whether the order of changes on a machine may matter at all. Once true it stays true: that changes no decision,
+    /// and only costs time.
     #[must_use]
     pub const fn is_ordered(&self) -> bool {
         self.ordered
@@ -191,7 +191,7 @@ impl World {
         self.fleet.max_failures().of(self.live)
     }
 
-    /// Orders to hosts that are under way.
+    /// Orders to hosts in flight.
     #[must_use]
     pub const fn sessions(&self) -> u32 {
         self.sessions
@@ -203,7 +203,7 @@ impl World {
         self.waiting.len()
     }
 
-    /// The actions that have not ended.
+    /// The actions in flight.
     #[must_use]
     pub const fn in_flight(&self) -> &UnderWay {
         &self.in_flight
@@ -215,27 +215,28 @@ impl World {
         self.hosts.get(&host).copied()
     }
 
-    /// Whether a component of a machine has been repaired so often in a row that somebody else must be changing it.
+    /// How contested a component of a machine is, if it was repaired so often in a row that another agent must be
+    /// changing it.
     pub(crate) fn contested(&self, id: MachineId, component: ComponentId) -> Option<Contested> {
         self.repairs.contested(id, Part::Component(component))
     }
 
-    /// Whether what is ours on the Node of a machine was put right so often in a row that somebody else must be changing it.
+    /// The same for our labels and taints on the Node of a machine.
     pub(crate) fn contested_node(&self, id: MachineId) -> Option<Contested> {
         self.repairs.contested(id, Part::Node)
     }
 
-    /// The part of a machine of which that is most so.
+    /// The most contested part of a machine, if any is.
     pub(crate) fn most_contested(&self, id: MachineId) -> Option<(Part, Contested)> {
         self.repairs.worst(id)
     }
 
-    /// What waits, and for what: as of the last time that each subject was looked at.
+    /// The blocker of each subject that waits, as of its last reconciliation.
     pub fn blockers(&self) -> impl Iterator<Item = (Subject, Blocker)> {
         self.blockers.iter()
     }
 
-    /// What a subject waits for.
+    /// The blocker of a subject, if it waits.
     #[must_use]
     pub fn blocker(&self, subject: Subject) -> Option<Blocker> {
         self.blockers.get(subject)
@@ -248,7 +249,7 @@ impl World {
         };
     }
 
-    /// The epoch that we hold; vacant before the Lease was taken.
+    /// The epoch that we hold; vacant before we took the Lease.
     #[must_use]
     pub fn epoch(&self) -> Epoch {
         self.leadership.epoch.unwrap_or_default()
@@ -260,19 +261,19 @@ impl World {
         self.now
     }
 
-    /// Puts a machine among those that wait for nothing but a slot.
+    /// Adds a machine to those that wait for nothing but a slot.
     pub(crate) fn wait_for_slot(&mut self, id: MachineId) {
         if self.waiting.join(id) {
             self.touch(Subject::PackageVersion, Priority::Urgent);
         }
     }
 
-    /// Puts a machine among those that wait until the fleet's rollouts or its pause change.
+    /// Adds a machine to those that wait until the fleet's rollouts or its pause change.
     pub(crate) fn wait_for_fleet(&mut self, id: MachineId) {
         self.stopped.insert(id);
     }
 
-    /// Looks again at those that wait for the fleet.
+    /// Requeues the machines that wait for the fleet.
     pub(crate) fn release_stopped(&mut self) {
         if self.stopped.is_empty() {
             return;
@@ -282,19 +283,19 @@ impl World {
         }
     }
 
-    /// Puts a machine among those that wait for nothing but a session.
+    /// Adds a machine to those that wait for nothing but a session.
     pub(crate) fn wait_for_session(&mut self, id: MachineId) {
         self.sessionless.join(id);
     }
 
-    /// Changes a row and keeps the counters.
+    /// Changes a row and recounts what follows from it.
     pub(crate) fn change(&mut self, id: MachineId, change: impl FnOnce(&mut Machine)) {
         self.machines.ensure(id);
         change(&mut self.machines[id]);
         self.refresh(id);
     }
 
-    /// Changes that of a row from which nothing follows: what is under way for it, and when it is tried or looked at again.
+    /// Changes the part of a row that no counter depends on, without a recount.
     pub(crate) fn note(&mut self, id: MachineId, note: impl FnOnce(&mut Progress)) {
         self.machines.ensure(id);
         note(&mut self.machines[id].progress);
@@ -305,7 +306,7 @@ impl World {
         self.machines.iter_mut().for_each(|machine| note(&mut machine.progress));
     }
 
-    /// An action is under way from now on.
+    /// Registers an action in flight.
     pub(crate) fn begin(&mut self, action: ActionId, in_flight: InFlight) {
         if in_flight.ticket.is_session() {
             self.sessions += 1;
@@ -314,14 +315,14 @@ impl World {
         self.in_flight.insert(action, in_flight);
     }
 
-    /// An action is not under way any more.
+    /// Removes an action that has ended.
     pub(crate) fn end(&mut self, action: ActionId) -> Option<InFlight> {
         let ended = self.in_flight.remove(&action)?;
         self.sessions -= u32::from(ended.ticket.is_session());
         Some(ended)
     }
 
-    /// The metadata of the object that a subject is about, where incarnations of it are told apart.
+    /// The metadata of a subject's object, for subjects whose incarnations are told apart.
     pub(crate) fn meta(&self, subject: Subject) -> Option<&Meta> {
         match subject {
             Subject::Machine(id) => self.machine(id).object.as_ref().map(|object| &object.meta),
@@ -343,15 +344,15 @@ impl World {
         &mut self.versions[id.index()]
     }
 
-    /// Why nothing may be done at all; `None` when we lead and have seen everything.
+    /// Why the engine may do nothing at all; `None` when we lead and everything is listed.
     #[must_use]
     pub fn gate(&self) -> Option<Blocker> {
         self.leadership.gate()
     }
 
-    /// Whether an object is older than the newest version that was seen under its name, of this incarnation or another: a
-    /// predecessor that a cache still shows must not come back. While lists are under way nothing is: a store that was
-    /// set back has lower versions.
+    /// Whether an event is older than the newest version that was observed under this name, in this or another
+    /// incarnation: a deleted object that a cache still shows must not come back. While lists are in flight no event
+    /// counts as outdated: a store that was restored from a backup has lower versions.
     pub(crate) fn is_outdated(&self, new: &Meta, newest: u64) -> bool {
         self.leadership.unsynced().is_none() && new.resource_version < newest
     }
@@ -380,7 +381,7 @@ impl World {
         self.node_uids.get(id.index()).copied()
     }
 
-    /// How pods are treated when a Node is drained.
+    /// The policy for pods when a Node is drained.
     #[must_use]
     pub fn drain_policy(&self) -> DrainPolicy {
         self.fleet.spec().map(|spec| spec.drain).unwrap_or_default()

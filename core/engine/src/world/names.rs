@@ -1,4 +1,4 @@
-//! Names as a detail of a condition holds them: shared with the table of names.
+//! Names for the details of conditions: shared with the table of names.
 
 use alloc::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Prefetching: a word of what is looked at next is read before that.
+//! Prefetching: reads a word of each row shortly before the row is needed.
 //!
-//! In a fleet of a hundred thousand machines most rows are in no cache of the processor, and one that is looked at after the
-//! other is waited for each time. Memory that is asked for many rows at once answers all of them in hardly more time than
-//! one takes. Nothing is changed by it, and no decision depends on it.
+//! With a hundred thousand machines most rows are in no CPU cache, and a decision that reads them one by one waits for
+//! memory each time. Reads of many rows at once overlap, and take hardly more time than one. Prefetching changes
+//! nothing, and no decision depends on it.
 
 use alloc::sync::Arc;
 use core::hint::black_box;
@@ -15,15 +15,15 @@ use crate::runtime::line::Line;
 use crate::world::World;
 use crate::world::table::Rows;
 
-/// So many rows are prefetched at once: enough to hide the latency of the memory, few enough for the nearest cache.
+/// How many rows are prefetched at once: enough to hide the memory latency, few enough for the nearest cache.
 pub(crate) const AT_ONCE: usize = 32;
 
-/// The rows of fewer machines are in a cache as they are.
+/// Smaller fleets are in a cache anyway.
 const LARGE: usize = 4_096;
 
 /// Something that can be prefetched.
 pub(crate) trait Prefetch {
-    /// Reads a word of each part that a decision looks at. The sum means nothing: what counts is that it was read.
+    /// Reads a word of each part that a decision reads. The sum means nothing; only the reads count.
     fn touch(&self) -> u64;
 }
 
@@ -34,7 +34,7 @@ impl Prefetch for Machine {
             let conditions = status.conditions.iter().fold(0, |sum, condition| sum ^ condition.since.0);
             let components = status.components.iter().fold(0, |sum, status| sum ^ status.component.0);
             let spec = object.spec.as_ref().map_or(0, |spec| {
-                // Whoever orders something from the host holds on to the way to it.
+                // An order to the host clones this reference.
                 let connection = Arc::strong_count(&spec.connection);
                 (spec.pins.len() ^ usize::from(spec.node.is_some()) ^ connection) as u64
             });
@@ -73,7 +73,7 @@ impl World {
         let words = machines.into_iter().map(|id| {
             let blocked = self.blockers.get(Subject::Machine(id)).is_some();
             let machine = self.machine(id);
-            // Whose host it is, is looked up when it is read for the first time.
+            // The owner of a host is looked up when the host is read for the first time.
             let host = machine.recorded_host().filter(|_| !machine.progress.contact.owned);
             let owner = host.and_then(|host| self.hosts.get(&host)).map_or(0, |owner| owner.0);
             machine.touch() ^ u64::from(blocked) ^ u64::from(owner)
@@ -81,21 +81,21 @@ impl World {
         black_box(words.fold(0, |sum, word| sum ^ word));
     }
 
-    /// Prefetches those who come next in a line, a few at a time.
+    /// Prefetches the machines that come next in a line, a few at a time.
     pub(crate) fn prefetch_line(&self, line: &Line) {
         if line.taken().is_multiple_of(AT_ONCE) {
             self.prefetch_rows(line.ahead(AT_ONCE));
         }
     }
 
-    /// Prefetches the next few rows of a walk through all of them, when it is at `id`.
+    /// Prefetches the next few rows of a walk over all rows, when it is at `id`.
     pub(crate) fn prefetch_walk(&self, id: MachineId) {
         if id.index().is_multiple_of(AT_ONCE) {
             self.prefetch_rows(self.machines.ids().skip(id.index()).take(AT_ONCE));
         }
     }
 
-    /// Does something with each of these machines, and prefetches a few at a time.
+    /// Calls `act` for each of these machines, and prefetches a few rows at a time.
     pub(crate) fn with_each(&mut self, machines: &[MachineId], mut act: impl FnMut(&mut Self, MachineId)) {
         for some in machines.chunks(AT_ONCE) {
             self.prefetch_rows(some.iter().copied());
@@ -107,7 +107,7 @@ impl World {
 }
 
 impl Drop for Rows {
-    /// Prefetches what the rows of a block hold on to before that is freed.
+    /// Prefetches what the rows of a block refer to before it is freed.
     fn drop(&mut self) {
         if self.len() < LARGE {
             return;

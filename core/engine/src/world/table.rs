@@ -1,5 +1,5 @@
-//! The rows of the machines. A fleet is listed one machine after the other; in a plain vector the rows of a large one
-//! would be copied again and again while it grows.
+//! The rows of the machines, in blocks. A large fleet is listed machine by machine; a plain vector would copy all rows
+//! again and again while it grows.
 
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
@@ -8,10 +8,10 @@ use seaworthy_model::id::MachineId;
 
 use crate::rows::machine::Machine;
 
-/// Rows that stand together.
+/// Rows per block.
 const BLOCK: usize = 64;
 
-/// Rows by id, without a gap.
+/// Rows by id, without gaps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
     /// All but the last are full.
@@ -28,7 +28,7 @@ impl Rows {
         self.blocks.get(id.index() / BLOCK)?.get(id.index() % BLOCK)
     }
 
-    /// The row of `id`, after rows for all ids before it.
+    /// Creates the row of `id`, and the rows of all ids before it.
     pub(crate) fn ensure(&mut self, id: MachineId) {
         if self.get(id).is_none() {
             self.extend(id);
@@ -41,7 +41,7 @@ impl Rows {
             match self.blocks.last_mut().filter(|block| block.len() < BLOCK) {
                 Some(block) => block.push(row),
                 None => {
-                    // The first one grows as it is needed: most fleets are small.
+                    // The first block grows as needed: most fleets are small.
                     let mut block = Vec::with_capacity(if missing == 0 { 1 } else { BLOCK });
                     block.push(row);
                     self.blocks.push(block);
@@ -59,7 +59,7 @@ impl Rows {
         self.blocks.iter().flatten()
     }
 
-    /// Takes the blocks out, one after the other.
+    /// Removes the blocks one after the other.
     pub(crate) fn drain_blocks(&mut self) -> impl Iterator<Item = Vec<Machine>> + '_ {
         self.blocks.drain(..)
     }

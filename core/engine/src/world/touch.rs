@@ -1,4 +1,4 @@
-//! What is to be looked at, and what is free for those that wait.
+//! Which subjects have to be reconciled, and which waiting machines get the free slots and sessions.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use seaworthy_model::report::Subject;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
-/// Room for so many subjects is kept.
+/// A list with at most this capacity is kept.
 const TOUCHED_KEPT: usize = 4_096;
 
 impl World {
@@ -16,12 +16,12 @@ impl World {
         self.touched.push((subject, priority));
     }
 
-    /// Whether something has to be looked at that is not in the queue yet.
+    /// Whether a subject has to be reconciled that is not queued yet.
     pub(crate) const fn has_touched(&self) -> bool {
         !self.touched.is_empty()
     }
 
-    /// Whether there is something to look at, or to hand out.
+    /// Whether there is a subject to reconcile, or a slot or session to hand out.
     pub(crate) fn has_work(&self, sessions_max: u32) -> bool {
         self.has_touched()
             || self.leadership.outdated
@@ -33,21 +33,21 @@ impl World {
         self.touched.drain(..)
     }
 
-    /// Gives up the room of a list that was worked off, if that was an uncommonly long one.
+    /// Frees the list if it was an uncommonly long one.
     pub(crate) fn shrink_touched(&mut self) {
         if self.touched.capacity() > TOUCHED_KEPT {
             self.touched = Vec::new();
         }
     }
 
-    /// Hands out free slots: touches as many of those that wait as there are slots.
+    /// Hands out free slots: requeues as many waiting machines as there are slots.
     pub(crate) fn offer_slots(&mut self) {
         if self.waiting.is_empty() {
             return;
         }
         let free = self.slots().saturating_sub(self.occupied);
         if free > 0 {
-            // After them: what they leave may be admitted.
+            // After those machines: the slots that they leave may go to an admission.
             self.touch(Subject::PackageVersion, Priority::Low);
         }
         for _ in 0..free.min(self.waiting()) {
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// Hands out free sessions: touches as many of those that wait as there are sessions.
+    /// Hands out free sessions: requeues as many waiting machines as there are sessions.
     pub(crate) fn offer_sessions(&mut self, sessions_max: u32) {
         if self.sessionless.is_empty() {
             return;
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// Looks again at machines that wait for something that a version or the fleet may have brought.
+    /// Requeues blocked machines: a change of a version or of the fleet may have unblocked them.
     pub(crate) fn touch_blocked(&mut self) {
         let blocked: Vec<MachineId> =
             self.machines().filter(|(_, machine)| machine.blocked.is_some()).map(|(id, _)| id).collect();
@@ -79,8 +79,8 @@ impl World {
         }
     }
 
-    /// Touches the subjects that were not decided because of the operator's own standing. While lists are under way nobody:
-    /// their end touches everything.
+    /// Requeues the subjects whose decision was blocked by the state of our leadership. While lists are in flight it
+    /// requeues none: their completion requeues everything.
     pub(crate) fn touch_held_up(&mut self) {
         if self.leadership.is_listing() {
             return;
@@ -92,7 +92,7 @@ impl World {
         }
     }
 
-    /// Touches every subject: what gates them all has changed.
+    /// Requeues every subject, because a condition that gates all of them has changed.
     pub(crate) fn touch_everything(&mut self) {
         for index in 0..self.versions.len() {
             let id = VersionId(u32::try_from(index).unwrap_or(u32::MAX));

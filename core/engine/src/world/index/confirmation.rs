@@ -1,4 +1,4 @@
-//! Operations that wait on their hosts to be confirmed: for how long, as far as is known here.
+//! Operations that wait on their hosts for a confirmation, and how long they wait, as far as is known here.
 
 use core::time::Duration;
 
@@ -11,21 +11,21 @@ use seaworthy_model::time::Timestamp;
 use crate::rows::machine::Machine;
 use crate::world::World;
 
-/// So many tries to confirm are made before the host gives up waiting, when each of them fails at once.
+/// How many confirmations are tried before the host's window ends, when each of them fails at once.
 const TRIES: u32 = 8;
 
-/// What is known when an action ends of an operation that waits to be confirmed.
+/// What is known, at the end of an action, of an operation that waits for its confirmation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
-    /// For how long the host waits.
+    /// How long the host waits.
     window: Duration,
-    /// Whether it was known before that it waits.
+    /// Whether it was known before that the operation waits.
     is_known: bool,
 }
 
 impl World {
-    /// The operation that waits on a machine's host to be confirmed, and for how long, if the host did not end it since it
-    /// was read. A host that is started anew waits longer than that.
+    /// The operation that waits on a machine's host for its confirmation, and for how long, unless the window has
+    /// passed since the host was read. A host that was rebooted waits longer than that.
     #[must_use]
     pub fn confirmable(&self, machine: &Machine) -> Option<(OperationId, Duration)> {
         let report = machine.unconfirmed()?;
@@ -33,15 +33,15 @@ impl World {
         (self.now < machine.progress.contact.read_at + window).then_some((report.id, window))
     }
 
-    /// For how long a host waits for the confirmation of an operation.
+    /// How long a host waits for the confirmation of an operation.
     fn window(&self, report: &OperationReport) -> Duration {
         let version = report.release.and_then(|release| self.version_spec(release.version));
         let confirm = version.and_then(|version| version.content.confirm);
-        // Of a version that is not known any more the shortest: each answer of the host begins it anew.
+        // The shortest window if the version does not exist any more. Each answer of the host restarts the window here.
         confirm.unwrap_or(Confirm { within_seconds: Confirm::WITHIN_MIN }).window()
     }
 
-    /// What an outcome says about an operation that waits.
+    /// What an outcome shows of an operation that waits.
     pub(crate) fn awaited(&self, id: MachineId, outcome: &Outcome) -> Option<Waiting> {
         let known = self.machine(id).unconfirmed();
         let told = match outcome {
@@ -59,17 +59,17 @@ impl World {
 }
 
 impl Waiting {
-    /// Whether it was found just now: then it is confirmed at once.
+    /// Whether this outcome is the first to show it: then it is confirmed at once.
     pub(crate) const fn is_news(self) -> bool {
         !self.is_known
     }
 
-    /// Whether the host waits still.
+    /// Whether the host still waits.
     pub(crate) fn lasts(self, machine: &Machine, now: Timestamp) -> bool {
         machine.unconfirmed().is_some() && now < machine.progress.contact.read_at + self.window
     }
 
-    /// Shortens a back-off so that there is time for several tries.
+    /// Shortens a back-off so that the window has room for several tries.
     pub(crate) fn hurry(self, machine: &mut Machine, now: Timestamp) {
         let retry = &mut machine.progress.contact.retry;
         retry.not_before = retry.not_before.min(now + self.window / TRIES);

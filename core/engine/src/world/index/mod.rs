@@ -1,4 +1,4 @@
-//! What follows from the rows: counted, looked up or worked out, and kept as rows change.
+//! What follows from the rows: counted, indexed or computed, and kept up to date as rows change.
 
 pub(crate) mod confirmation;
 pub(crate) mod nodes;

@@ -1,10 +1,10 @@
-//! Where pods can go when they leave a Node: how many Nodes take pods, and how many we keep from it. Kept incrementally, like
-//! all counters.
+//! Where pods can go when they leave a Node: how many Nodes take pods, and how many we keep pods off. Kept
+//! incrementally, like all counters.
 //!
-//! A small fleet must not drain itself to a standstill. If every Node is cordoned at once, no evicted pod starts anywhere, no
-//! disruption budget allows another eviction, and no drain ends. So no drain goes on that leaves no Node to the pods of
-//! others that are being emptied as well: they have their turn one after the other. Whoever is alone with his pods may go;
-//! nothing here would make room for them.
+//! A small fleet must not drain itself to a standstill. If every Node is cordoned at once, no evicted pod starts
+//! anywhere, no disruption budget allows another eviction, and no drain ends. So a drain does not go on if it would
+//! leave no Node for the pods of other Nodes that are being drained: they drain one after the other. A single Node may
+//! drain: waiting would never free capacity for its pods.
 
 use alloc::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use crate::rows::node_use::NodeUse;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
-/// How many Nodes are what to pods.
+/// Counts of the Nodes that take pods, and of those that we keep pods off.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nodes {
     open: u32,
     kept: u32,
-    /// Machines whose drain waits until this changes.
+    /// Machines whose drain waits until these counts change.
     waiting: BTreeSet<MachineId>,
 }
 
@@ -47,8 +47,8 @@ impl World {
         self.nodes.kept
     }
 
-    /// How many other Nodes we keep pods off, if there are any and none besides takes pods: their pods may be on this one, or
-    /// have nowhere else to go.
+    /// How many other Nodes we keep pods off, if there are any and no other Node takes pods: their pods may be on this
+    /// one, or have nowhere else to go.
     #[must_use]
     pub fn last_node(&self, id: MachineId) -> Option<u32> {
         let own = self.machine(id).derived_node;
@@ -57,12 +57,12 @@ impl World {
         (open == 0 && kept > 0).then_some(kept)
     }
 
-    /// Puts a machine among those whose drain waits for another Node.
+    /// Adds a machine to those whose drain waits for another Node.
     pub(crate) fn wait_for_node(&mut self, id: MachineId) {
         self.nodes.waiting.insert(id);
     }
 
-    /// Counts the Node of a row anew. Whoever waits for another Node looks again if that has changed.
+    /// Recounts the Node of a row. If its use has changed, requeues the machines whose drain waits for another Node.
     pub(crate) fn refresh_node(&mut self, id: MachineId) {
         let node = self.machines[id].node_use();
         let before = core::mem::replace(&mut self.machines[id].derived_node, node);

@@ -19,7 +19,7 @@ use crate::rows::release::{Prepared, Sort, find};
 use crate::world::World;
 
 impl World {
-    /// The release that `want` means on `machine`: `None` if the component is to be absent.
+    /// The release that `want` means on `machine`; `None` if the component is to be absent.
     ///
     /// # Errors
     /// Why there is no such release: the version does not exist or is of another component, it has no artefact for
@@ -54,10 +54,10 @@ impl World {
         parameters.map(String::as_str).chain(facts.map(|fact| fact.name())).map(Arc::from).collect()
     }
 
-    /// The release as it was worked out once for all machines of a sort.
+    /// The release as prepared once for all machines of a sort.
     fn prepared(&self, machine: &Machine, component: ComponentId, want: &Want) -> Option<&Arc<Release>> {
         let rollout = &self.fleet.rollouts[self.fleet.rollout_of(component)?];
-        // It is nearly always the very one; to compare parameters is to compare strings.
+        // It is nearly always the same object; a comparison of parameters would compare strings.
         let releases = if core::ptr::eq(&rollout.record.to, want) || rollout.record.to == *want {
             &rollout.to_releases
         } else if rollout.record.from.as_ref() == Some(want) {
@@ -68,7 +68,7 @@ impl World {
         find(releases, machine)
     }
 
-    /// Works out the releases of a rollout that are the same on all machines of a sort.
+    /// Prepares the releases of a rollout that are the same on all machines of a sort.
     pub(crate) fn prepare(&self, record: &Rollout) -> (Prepared, Prepared) {
         let of = |want: Option<&Want>| match want {
             Some(Want::Present { version, parameters }) => {
@@ -121,7 +121,7 @@ impl World {
         Ok(Own { facts: facts.ok_or(missing)?, parameters: parameters.ok_or(missing)? })
     }
 
-    /// A fact; `None` while nobody knows it.
+    /// The value of a fact; `None` while it is not known.
     fn fact(&self, machine: &Machine, architecture: Architecture, fact: Fact) -> Option<String> {
         let address = machine.spec().map(|spec| &spec.connection.address);
         let of_address = |part: fn(&Address) -> &str| Some(address.map_or("", part).to_string());

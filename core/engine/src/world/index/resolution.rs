@@ -1,7 +1,8 @@
-//! Which version a machine should have: pin in the Machine, else the fleet's default as far as the rollout admits it.
+//! Which version a machine should have: the pin in its spec, else the fleet's default once the rollout admits the
+//! machine.
 //!
-//! A pure function of what is recorded, so the last writer wins and there is nothing to lock. Nothing is ever removed
-//! because it is not mentioned: only `state: Absent` removes.
+//! A pure function of the record, so the last writer wins and there is nothing to lock. A component that nothing
+//! mentions is never removed: only `state: Absent` removes.
 
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::Want;
@@ -15,36 +16,36 @@ use crate::world::World;
 pub struct Target<'w> {
     /// The component.
     pub component: ComponentId,
-    /// What of it.
+    /// What it should have.
     pub aim: Aim<'w>,
-    /// Who says so.
+    /// The origin of the decision.
     pub origin: Origin,
 }
 
-/// What is aimed at.
+/// The desired state of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim<'w> {
-    /// This.
+    /// The wanted version, or its absence.
     Set(&'w Want),
-    /// What is there, as it was installed.
+    /// The installed release, unchanged.
     Keep,
 }
 
-/// Who decides about a component of a machine.
+/// What decides about a component of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The Machine's own spec.
     Pin,
     /// The fleet's rollout of this index.
     Rollout(usize),
-    /// Nobody: it is installed, and neither a pin nor a default mentions it.
+    /// Nothing: it is installed, and neither a pin nor a default mentions it.
     Nobody,
 }
 
 /// What a machine should have, component by component: pins in their order, then the fleet's defaults in theirs, then
 /// what is installed and not mentioned.
 pub fn targets<'w>(world: &'w World, machine: &'w Machine) -> impl Iterator<Item = Target<'w>> {
-    // Of a machine whose spec is not acceptable nothing is wanted.
+    // A machine with an invalid spec has no targets.
     let known = machine.spec().map(|spec| {
         let installed = machine.host.facts.as_ref().map_or(&[][..], |facts| &facts.components);
         (&spec.pins[..], &world.fleet.rollouts[..], installed)
@@ -68,7 +69,7 @@ pub fn targets<'w>(world: &'w World, machine: &'w Machine) -> impl Iterator<Item
     pinned.chain(by_default).chain(others)
 }
 
-/// What a rollout means for a machine that has no pin.
+/// The desired state that a rollout sets for a machine without a pin.
 fn aim<'w>(machine: &Machine, rollout: &'w RolloutState) -> Aim<'w> {
     let Some(uid) = machine.uid() else { return Aim::Keep };
     if rollout.superseded {

@@ -1,4 +1,4 @@
-//! The fleet's rollouts, as they follow from the record, and whom a change of them concerns.
+//! The fleet's rollouts, as they follow from the record, and the machines that a change of them concerns.
 //!
 //! A fleet is large and its record changes often: a batch is admitted, a rollout begins, is superseded, or is complete.
 //! Few of these mean anything to a machine that has what it should have.
@@ -17,7 +17,7 @@ use crate::rows::standing::Standing;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
-/// Who is looked at again after a change of the rollouts.
+/// The machines that are requeued after a change of the rollouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Every machine.
@@ -27,8 +27,8 @@ pub(crate) enum Reach {
 }
 
 impl World {
-    /// Takes up what only moved on: higher thresholds, of which just the machines that they admit are touched, and ends, by
-    /// which less may count against the budget.
+    /// Applies a record that has only advanced. Higher thresholds requeue just the machines that they admit.
+    /// Completions may free slots of the budget.
     pub(crate) fn advance_rollouts(&mut self) {
         let Some(object) = self.fleet.object() else { return };
         let since = self.fleet.active_since();
@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// Builds the rollouts anew from the record, and touches the machines within `reach`.
+    /// Rebuilds the rollouts from the record, and requeues the machines within `reach`.
     pub(crate) fn rebuild_rollouts(&mut self, reach: Reach) {
         if self.fleet.object().is_none() {
             let action = self.fleet.tracked.writes.action;
@@ -74,7 +74,7 @@ impl World {
         });
     }
 
-    /// Computes everything anew and touches every machine.
+    /// Recomputes everything and requeues every machine.
     pub(crate) fn touch_machines(&mut self) {
         self.refresh_all(|world, id, _| {
             if world.machine(id).object.is_some() {
@@ -83,8 +83,8 @@ impl World {
         });
     }
 
-    /// The rollouts as they are recorded, in the order in which people wrote their components: a runtime comes before what
-    /// runs on it.
+    /// The rollouts of the record, in the order of the components in the spec: a runtime is listed before what runs on
+    /// it.
     fn recorded_rollouts(&self) -> Vec<RolloutState> {
         let Some(object) = self.fleet.object() else { return Vec::new() };
         let is_terminating = object.meta.is_terminating();
@@ -110,8 +110,8 @@ impl World {
         rollouts
     }
 
-    /// Computes anew what follows from every row, since the fleet's rollouts themselves have changed, and tells of each
-    /// what followed before. While lists are under way that rests: all is looked at once they are complete.
+    /// Recomputes what follows from every row, because the fleet's rollouts have changed, and passes the former result
+    /// of each row to `tell`. While lists are in flight it does nothing: their completion recomputes everything.
     fn refresh_all(&mut self, mut tell: impl FnMut(&mut Self, MachineId, &Derived)) {
         if self.leadership.is_listing() {
             return;
@@ -120,7 +120,7 @@ impl World {
             rollout.counts = Counts::default();
             rollout.waiting.clear();
         }
-        // Nearly all may wait: to sort them at once takes a fraction of putting each in its place.
+        // Nearly all machines may wait: sorting them once takes a fraction of the time of single inserts.
         self.gathered.resize(self.fleet.rollouts.len(), Vec::new());
         for id in self.machines.ids() {
             self.prefetch_walk(id);
@@ -137,8 +137,8 @@ impl World {
         }
     }
 
-    /// Whether a machine has to be looked at after the rollouts changed from `past`, of the same components: not if it
-    /// waits for nothing, and had and has nothing to do for those that changed.
+    /// Whether a machine has to be requeued after the rollouts changed from `past`, of the same components: not if it
+    /// waits for nothing, and the changed rollouts had and have nothing to do on it.
     fn is_concerned(&self, id: MachineId, before: &Derived, past: &[RolloutState]) -> bool {
         let machine = self.machine(id);
         if machine.object.is_none() {
@@ -152,7 +152,7 @@ impl World {
         let idles = past.iter().zip(&self.fleet.rollouts).enumerate().all(|(index, (past, rollout))| {
             let standing = |derived: &Derived| derived.standings.get(index).unwrap_or_default();
             let (before, after) = (standing(before), standing(after));
-            // Whoever waits without the component gets what the rollout began with.
+            // A waiting machine that lacks the component gets the version from before the rollout.
             let lacks_it = after == Standing::Waiting
                 && rollout.record.from.is_some()
                 && machine.installed(rollout.record.component).is_none();

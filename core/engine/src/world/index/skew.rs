@@ -1,11 +1,11 @@
-//! Version rules: which versions may be together, and in which order a machine gets from those that it has to those that
-//! are wanted there.
+//! Version rules: which versions may run together, and in which order a machine changes from the installed versions to
+//! the wanted ones.
 //!
-//! Every rule is about two parties, and every component changes once. So whether an order exists is a question about pairs:
-//! where the new version of one and the old version of the other must not meet, the other goes first. An order exists
-//! if what goes first forms no circle, and if all new versions may be together; to find that out takes the square of the
-//! number of changes, not a search through all states. What is restored when a change fails is the state before it,
-//! which is one of those that the order leads through.
+//! Every rule is about two parties, and every component changes once. So whether an order exists is a question about
+//! pairs: where the new version of one component and the old version of another must not meet, the other changes first.
+//! An order exists if these precedences form no cycle, and if all new versions may run together. That takes the square
+//! of the number of changes, not a search through all states. A failed change restores the state before it, which is
+//! one of the states of the order.
 
 use alloc::vec::Vec;
 
@@ -20,7 +20,7 @@ use crate::world::World;
 /// A rule that would be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Conflict {
-    /// The version whose rule it is.
+    /// The version that has the rule.
     version: VersionId,
     /// Which of its rules.
     rule: u8,
@@ -45,22 +45,22 @@ enum With {
 pub(crate) struct Step {
     /// The component.
     pub(crate) component: ComponentId,
-    /// What may be there before it.
+    /// The versions that may be installed before it.
     pub(crate) before: Vec<VersionId>,
-    /// What is there after it; `None` when the component is removed.
+    /// The version that is installed after it; `None` when the component is removed.
     pub(crate) after: Option<VersionId>,
 }
 
-/// That one change has to come before another.
+/// A change that has to come before another.
 #[derive(Clone, Copy, Debug)]
 struct Precedence {
     first: usize,
     then: usize,
-    /// What would be broken otherwise; `None` when one only depends on the other.
+    /// The rule that would be broken otherwise; `None` when one only depends on the other.
     conflict: Option<Conflict>,
 }
 
-/// In which order changes can be made.
+/// The order in which changes can be made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     steps: Vec<Step>,
@@ -71,7 +71,7 @@ impl Plan {
     /// The order for these changes, while `fixed` stay as they are.
     ///
     /// # Errors
-    /// A rule because of which there is none.
+    /// A rule that excludes every order.
     pub(crate) fn new(world: &World, steps: Vec<Step>, fixed: &[VersionId]) -> Result<Self, Conflict> {
         for (index, step) in steps.iter().enumerate() {
             let Some(after) = step.after else { continue };
@@ -116,7 +116,7 @@ impl Plan {
         precedences
     }
 
-    /// A rule that a circle of precedences comes from. One of nothing but dependencies is told of elsewhere.
+    /// A rule in a cycle of precedences, if there is one. A cycle of dependencies alone is reported elsewhere.
     fn circle(&self) -> Option<Conflict> {
         let ruled = self.precedences.iter().filter_map(|precedence| Some((precedence, precedence.conflict?)));
         ruled.into_iter().find_map(|(precedence, conflict)| {
@@ -146,7 +146,7 @@ impl Step {
         match (self.after, other.after) {
             (Some(after), Some(_)) => world.needs(after, other.component),
             (Some(_), None) => false,
-            // What is removed waits for all that need it as they are and will not.
+            // A removal waits for the components whose old version needs it and whose new version does not.
             (None, then) => {
                 other.before.iter().any(|before| world.needs(*before, self.component))
                     && !then.is_some_and(|then| world.needs(then, self.component))
@@ -174,7 +174,7 @@ impl World {
         is_broken.then(|| Conflict { version, rule: index(rule), requires, with })
     }
 
-    /// The rule of a version that the API servers break, as far as they were heard of lately.
+    /// The rule of a version that the API servers break, as far as their versions are known.
     pub(crate) fn api_server_conflict(&self, version: VersionId) -> Option<Conflict> {
         let rules = &self.version_spec(version)?.requires;
         let rule = rules.iter().position(|rule| rule.party == Party::ApiServer)?;
@@ -213,7 +213,7 @@ impl World {
 }
 
 impl Conflict {
-    /// As what a machine waits because of it.
+    /// The blocker of a machine that waits because of it.
     pub(crate) const fn blocker(self) -> Blocker {
         let Self { version, rule, with, .. } = self;
         match with {
@@ -228,13 +228,13 @@ impl Conflict {
         if self.is_unknown() { Reason::ApiServerUnknown } else { Reason::VersionSkew }
     }
 
-    /// Whether nobody knows if the rule is broken.
+    /// Whether it is not known if the rule is broken.
     pub(crate) const fn is_unknown(self) -> bool {
         matches!(self.with, With::Unknown)
     }
 }
 
-/// The place of a rule: a version has at most 16.
+/// The index of a rule: a version has at most 16.
 fn index(rule: usize) -> u8 {
     u8::try_from(rule).unwrap_or(u8::MAX)
 }

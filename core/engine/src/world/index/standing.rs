@@ -1,5 +1,5 @@
-//! What follows from the rows: where each machine stands in each rollout, whether it occupies a slot of the budget, and
-//! the counters over all of them. Kept incrementally: a change of a row moves the counters by the difference.
+//! What follows from the rows: the state of each machine in each rollout, whether it occupies a slot of the budget, and
+//! the counters over all of them. Kept incrementally: a change of a row changes the counters by the difference.
 
 use seaworthy_model::id::{MachineId, Uid};
 use seaworthy_model::report::Subject;
@@ -13,8 +13,8 @@ use crate::runtime::queue::Priority;
 use crate::world::World;
 
 impl World {
-    /// Computes anew what follows from a row, and moves the counters by the difference. While lists are under way nothing is
-    /// decided and this rests: all of it is computed once they are complete.
+    /// Recomputes what follows from a row, and changes the counters by the difference. While lists are in flight
+    /// nothing is decided, and this does nothing: their completion recomputes every row.
     pub(crate) fn refresh(&mut self, id: MachineId) {
         if self.leadership.is_listing() {
             return;
@@ -23,7 +23,7 @@ impl World {
         let derived = self.derive(id);
         let row = &mut self.machines[id];
         let is_blocked = row.blocked.is_some();
-        // A reservation ends with what it was made for.
+        // A reservation ends with the state that it was made for.
         row.parked |= derived.standings.iter().all(|standing| standing != Standing::Reserved);
         if row.derived == derived {
             return;
@@ -35,7 +35,7 @@ impl World {
         self.live = self.live + u32::from(derived.live) - u32::from(before.live);
         self.occupied = self.occupied + u32::from(derived.occupies) - u32::from(before.occupies);
         let failures_max = if derived.live == before.live { failures_before } else { self.failures_max() };
-        // Whoever comes to stand elsewhere in one rollout mostly stands in the others as before.
+        // A row usually changes state in one rollout only: the others are skipped.
         let is_alike = failures_max == failures_before
             && (before.uid, before.unresolved, before.lost) == (uid, derived.unresolved, derived.lost);
         let mut opens = false;
@@ -107,18 +107,18 @@ impl World {
         };
         let installed = machine.installed(component).map(|installed| installed.release);
         let failed = machine.failed_release(component).map(|failed| failed.release);
-        // A release that could not be taken back is installed, even intact, and has failed nevertheless.
+        // A failed release that could not be rolled back is installed, even intact, and counts as failed.
         if failed.is_some() && failed == wanted && !rollout.superseded {
             return Standing::Failed;
         }
-        // A release is in its place before it is probed: until the host says how that ended, nothing is done.
+        // A release is installed before it is probed: the machine is not done until the host reports the result.
         if installed == wanted && !machine.is_changing(component) {
             return if failed.is_some() { Standing::Restored } else { Standing::Done };
         }
         self.stand_unfinished(machine, rollout, uid)
     }
 
-    /// On how many machines the release of a rollout has failed, even of one that is superseded.
+    /// On how many machines the release of a rollout has failed. A superseded rollout counts too.
     pub(crate) fn failed_on(&self, rollout: &RolloutState) -> u32 {
         let component = rollout.record.component;
         let failed = self.machines().filter(|(_, machine)| {

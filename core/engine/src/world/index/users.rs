@@ -1,21 +1,21 @@
-//! Who uses a version: without it nobody could repair or remove what is installed.
+//! The users of a version: without it, what is installed of it could be neither repaired nor removed.
 
 use seaworthy_model::id::{ComponentId, MachineId, VersionId};
 
 use crate::rows::usage::{Use, names};
 use crate::world::World;
 
-/// Somebody who uses a version.
+/// A user of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
-    /// The fleet's defaults, or their rollouts: it is what machines get, or what they would get back.
+    /// The fleet's defaults, or their rollouts: machines get this version, or would be rolled back to it.
     Fleet,
     /// A machine.
     Machine(MachineId, Use),
 }
 
 impl World {
-    /// Who uses a version. Looks at every row: for versions that are to go.
+    /// The users of a version. Scans every row: only for versions that are being deleted.
     pub fn users(&self, version: VersionId) -> impl Iterator<Item = User> {
         let fleet = self.is_wanted_by_fleet(version).then_some(User::Fleet);
         let machines = self.machines.iter();
@@ -51,8 +51,8 @@ impl World {
         specs.into_iter().any(|spec| spec.component == component && spec.depends_on.contains(&needed))
     }
 
-    /// Whether everything was listed since the deletion of a version was seen. Watches of different kinds come in no order:
-    /// one may show the deletion while another still lacks the pin that was set before it.
+    /// Whether everything was listed since the deletion of a version was observed. Watches of different kinds are not
+    /// ordered: one may show the deletion while another does not show an earlier pin yet.
     #[must_use]
     pub fn is_listed_since_leaving(&self, version: VersionId) -> bool {
         let since = self.version(version).and_then(|version| version.leaving_since);
