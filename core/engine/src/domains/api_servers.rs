@@ -8,21 +8,21 @@ use seaworthy_model::requirement::ApiServers;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
-/// The driver has asked again.
+/// Applies an answer of the driver.
 pub(super) fn observe(world: &mut World, found: ApiServers) {
     if world.api_servers.find(found) {
         weigh_rules_anew(world);
     }
 }
 
-/// Forgets what is known of the API servers once it is so old.
+/// Forgets the versions of the API servers once they are older than `memory`.
 pub(super) fn forget(world: &mut World, memory: Duration) {
     if world.api_servers.tell_time(world.now, memory) {
         weigh_rules_anew(world);
     }
 }
 
-/// Other API servers are known than before: looks again at who may wait because of them.
+/// The known versions of the API servers have changed: requeues what may wait because of them.
 fn weigh_rules_anew(world: &mut World) {
     if world.is_ruled() && world.leadership.unsynced().is_none() {
         world.touch(Subject::PackageVersion, Priority::Urgent);

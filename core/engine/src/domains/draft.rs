@@ -1,4 +1,4 @@
-//! What the controllers write into, and what several of them write there alike.
+//! The draft that controllers fill in, and the orders that several of them share.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ pub(crate) type Draft<'a> = draft::Draft<'a, Note, Ticket>;
 /// An action that has no number yet.
 pub(crate) type Order = draft::Order<Ticket>;
 
-/// Writes an object, if it is as it was seen last.
+/// Writes an object, unless it has changed since it was observed.
 pub(crate) fn write(draft: &mut Draft<'_>, target: Target, meta: &Meta, effect: Effect) {
     draft.order(target, unchanged(meta), effect, Ticket::Write);
 }

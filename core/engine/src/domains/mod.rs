@@ -1,7 +1,7 @@
-//! The domains, and the registry of what each does: the only place that knows them all.
+//! The domains, and their registry: the only place that knows them all.
 //!
-//! A domain takes in what is observed of it, decides about its subjects, and settles how its actions end. All of that are
-//! plain functions of the world. What has to happen to every domain at once goes over [`DOMAINS`], so that none is forgotten.
+//! A domain observes its objects, decides about its subjects, and settles its actions when they end: all plain
+//! functions of the world. What has to happen to every domain at once goes over [`DOMAINS`], so that none is forgotten.
 
 mod api_servers;
 mod certificates;
@@ -27,10 +27,10 @@ use leadership::Reset;
 
 /// What has to happen to every domain at once.
 struct Domain {
-    /// An epoch is ours: forgets what was learnt under an older one.
+    /// A new epoch is ours: forgets what was learnt under an older one.
     begin_epoch: fn(&mut World),
-    /// Everything is listed again: forgets which own writes were not seen yet. Whatever was written before is in the lists that
-    /// follow, also in those of a store that was set back and that does not know the versions which were waited for.
+    /// Everything is listed again: forgets the awaited echoes. The new lists contain every earlier write. A store that
+    /// was restored from a backup would never show the awaited versions.
     unsync: fn(&mut World),
 }
 
@@ -44,10 +44,10 @@ const DOMAINS: [Domain; 6] = [
     Domain { begin_epoch: machine::begin_epoch, unsync: machine::unsync },
 ];
 
-/// It has nothing of the kind.
+/// The domain has nothing to do.
 const fn nothing(_: &mut World) {}
 
-/// Takes in one fact.
+/// Applies one fact.
 pub(crate) fn observe(world: &mut World, observation: Observation) {
     match observation {
         Observation::Named(named) => world.name(named),
@@ -66,7 +66,7 @@ pub(crate) fn observe(world: &mut World, observation: Observation) {
     }
 }
 
-/// A turn begins: takes in what time it is.
+/// Begins a turn: sets the time.
 pub(crate) fn begin_turn(world: &mut World, now: Timestamp, config: &Config) {
     leadership::begin_turn(world, now, config);
     api_servers::forget(world, config.api_server_memory);
@@ -84,7 +84,7 @@ pub(crate) fn reconcile(world: &World, subject: Subject, draft: &mut Draft<'_>) 
     }
 }
 
-/// Remembers what was decided besides an action.
+/// Applies a note of a decision.
 pub(crate) fn remember(world: &mut World, note: Note) {
     match note {
         Note::Leadership(note) => {
@@ -128,7 +128,7 @@ fn in_flight(world: &World, subject: Subject, order: &Order) -> InFlight {
 /// An action has ended.
 pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, terms: &Terms<'_>) {
     let Some(in_flight) = world.end(action) else { return };
-    // A Machine that was written is looked at again when the watch shows that.
+    // A Machine is requeued when the watch shows the write, not before.
     if !matches!((in_flight.subject, in_flight.ticket), (Subject::Machine(_), Ticket::Write)) {
         world.touch(in_flight.subject, Priority::Normal);
     }
@@ -154,12 +154,13 @@ pub(crate) const fn wakes_for(subject: Subject) -> WakeReason {
     }
 }
 
-/// Whether an action about a subject is the last one of its turn. An admission is: then what it was decided on can be checked.
+/// Whether an action about a subject ends its turn. An admission does, so that a check can compare it with the state
+/// that it was decided on.
 pub(crate) const fn ends_turn(subject: Subject) -> bool {
     matches!(subject, Subject::PackageVersion)
 }
 
-/// Has every domain forget what counts no more.
+/// Lets every domain forget what is outdated.
 fn reset(world: &mut World, reset: Option<Reset>) {
     let Some(reset) = reset else { return };
     for domain in &DOMAINS {

@@ -1,9 +1,9 @@
-//! Keeps a version from when it is first seen, so that nobody can begin to use what is about to vanish, until it was
-//! deleted and nobody uses it any more.
+//! Holds each version by a finalizer until it is deleted and nothing uses it any more: so a version in use cannot
+//! vanish.
 //!
-//! That nobody uses it is not believed of a cache: a pin that was set before the deletion may be seen after it. So, as
-//! Kubernetes' own protection of volume claims does, the last question goes to the API server itself: everything is listed
-//! anew. Whoever pins a version after it was deleted may be too late.
+//! The cache cannot prove that nothing uses it: a pin that was set before the deletion may be observed after it. So,
+//! like Kubernetes' own protection of volume claims, the engine asks the API server itself last: it lists everything
+//! again. A pin that is set after the deletion may be too late.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -22,8 +22,8 @@ use crate::runtime::retry::Terms;
 use crate::world::World;
 use crate::world::index::rollouts::Reach;
 
-/// How often a version that is to go is looked at while somebody uses it, and how often everything may be listed for the
-/// sake of versions that are to go.
+/// How often a deleted version is reconciled while it is in use, and how often everything may be listed because of
+/// deleted versions.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 pub(super) fn reconcile(world: &World, id: VersionId, draft: &mut Draft<'_>) {
@@ -44,7 +44,7 @@ pub(super) fn reconcile(world: &World, id: VersionId, draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether nobody uses a version that was deleted. If that is not known yet, it is found out.
+/// Whether nothing uses a deleted version. If that is not known yet, the draft asks for new lists.
 fn may_go(world: &World, id: VersionId, draft: &mut Draft<'_>) -> bool {
     let users = world.users_of(id);
     if users > 0 {
@@ -83,7 +83,7 @@ pub(super) fn finish(
     });
 }
 
-/// What was listed counts no more.
+/// Forgets the awaited echoes: everything is listed again.
 pub(super) fn unsync(world: &mut World) {
     for version in &mut world.versions {
         version.tracked.writes.written = None;
@@ -113,7 +113,7 @@ pub(super) fn observe(world: &mut World, id: VersionId, object: Option<Box<Versi
         world.rebuild_rollouts(Reach::Everybody);
         world.touch(Subject::PackageVersion, Priority::Urgent);
     }
-    // Before all was listed nobody waits for a version.
+    // Before everything is listed no machine waits for a version.
     if world.leadership.unsynced().is_none() {
         world.touch_blocked();
     }

@@ -1,4 +1,4 @@
-//! How writes about a certificate request end.
+//! Settles writes about a certificate request.
 
 use seaworthy_model::event::Outcome;
 use seaworthy_model::id::CertificateRequestId;
@@ -24,7 +24,7 @@ pub(crate) fn finish(
     let writes = &mut row.tracked.writes;
     writes.action = None;
     match outcome {
-        // Somebody has said it before: an operator before this one.
+        // `Stale`: an earlier operator has reported it already.
         Outcome::Done(_) | Outcome::Stale => {
             row.told = Some(refusal);
             writes.retry = Retry::default();

@@ -1,5 +1,5 @@
-//! Approves certificate requests of kubelets: a request of ours whose key waits on the host of that very machine, and what
-//! a node asks for itself. Everything else stays as it is, and people are told why.
+//! Approves certificate requests of kubelets: our own request if its key waits on the host of that machine, and a
+//! node's request for itself. Every other request stays pending, and an Event reports why.
 
 mod finish;
 mod observe;
@@ -27,7 +27,7 @@ use crate::rows::ticket::Ticket;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
-/// How often a request is looked at that waits for something else to become known.
+/// How often a request is reconciled while it waits for its host to be read.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 pub(super) use finish::finish;
@@ -38,7 +38,7 @@ pub(super) fn start(world: &mut World, id: CertificateRequestId, action: ActionI
     world.certificates.row(id).tracked.writes.action = Some(action);
 }
 
-/// Remembers what was decided besides the action.
+/// Applies a note of a decision.
 pub(super) fn remember(world: &mut World, note: CertificatesNote) {
     let now = world.now();
     match note {
@@ -56,7 +56,7 @@ pub(super) fn begin_epoch(world: &mut World) {
     world.certificates.begin_epoch();
 }
 
-/// What was listed counts no more.
+/// Forgets the awaited echoes: everything is listed again.
 pub(super) fn unsync(world: &mut World) {
     world.certificates.unsync();
 }
@@ -105,7 +105,7 @@ fn approve(draft: &mut Draft<'_>, id: CertificateRequestId, meta: &Meta) {
     write(draft, Target::CertificateRequest(id), meta, Effect::ApproveCertificateRequest);
 }
 
-/// Tells people why a request is not approved: once, whoever the operator is.
+/// Reports why a request is not approved: once, even across operators.
 fn tell(
     draft: &mut Draft<'_>,
     id: CertificateRequestId,
@@ -134,7 +134,7 @@ fn until(world: &World, object: &CertificateRequestObject, now: Timestamp) -> Op
 
 /// Why a request is not approved.
 enum Judgement {
-    /// It cannot be told before this machine's host was read.
+    /// It cannot be judged before this machine's host is read.
     Unread(MachineId),
     Refused(Refusal),
 }
@@ -145,7 +145,7 @@ impl From<Refusal> for Judgement {
     }
 }
 
-/// Whose request it is, if it is to be approved.
+/// The machine of a request, if the request is to be approved.
 fn judge(
     world: &World,
     id: CertificateRequestId,
@@ -185,15 +185,15 @@ fn require(holds: bool, otherwise: Refusal) -> Result<(), Refusal> {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 
-/// What the host of a machine has reported of its identity in this epoch, as one that we manage. Otherwise whether that is
-/// only because nobody has looked.
+/// The identity that the host of a machine has reported in this epoch, if we manage the host. An error of `true` means
+/// that the host is yet to be read.
 fn identity(machine: &Machine) -> Result<&HostIdentity, bool> {
     let Some(facts) = &machine.host.facts else { return Err(true) };
     let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
     facts.identity.as_deref().filter(|_| is_ours).ok_or(machine.progress.contact.stale)
 }
 
-/// Our own request has just the usages that we ask for; kubelet also asks for that of RSA keys.
+/// Our own request has exactly the usages that we ask for; kubelet may add the one for RSA keys.
 fn usages_fit(usages: Usages, signer: Signer, is_by_node: bool) -> bool {
     let purpose = match signer {
         Signer::KubeletClient => Usages::CLIENT_AUTH,

@@ -1,4 +1,4 @@
-//! A certificate request as it is now.
+//! Observes certificate requests.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -11,7 +11,7 @@ use crate::rows::certificates::Request;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
-/// Takes in a certificate request, and has those looked at again whom it concerns.
+/// Observes a certificate request, and requeues the subjects that it concerns.
 pub(crate) fn observe(
     world: &mut World,
     id: CertificateRequestId,

@@ -1,4 +1,4 @@
-//! How writes of the Lease, and lists, begin and end.
+//! Starts and settles writes of the Lease, and `Watch`.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) fn start(world: &mut World, action: ActionId, effect: &Effect) {
     }
 }
 
-/// It has ended. Tells what everybody has to forget, if we have an epoch by that.
+/// Settles it. Returns what every domain has to forget, if that gives us an epoch.
 pub(crate) fn finish(
     world: &mut World,
     in_flight: &InFlight,
@@ -53,18 +53,18 @@ pub(crate) fn finish(
     let fifth = u64::try_from(terms.config.retry_period.as_millis() / 5).unwrap_or(u64::MAX);
     leadership.retry.not_before =
         now + terms.config.retry_period + Duration::from_millis(below(&key, fifth.max(1)));
-    // What became of a lost reply the Lease is going to show.
+    // The reply was lost: the Lease is going to show whether the write succeeded.
     if outcome == Outcome::Unknown {
         return None;
     }
     leadership.ordered = None;
     if outcome == Outcome::Stale {
-        // Somebody has written it: whoever holds it lives, even if our watch does not show it.
+        // Another process has written it: its holder is alive, even if our watch does not show that.
         leadership.seen_at = None;
-        // Nor does it show that there is one at all.
+        // The watch may not even show that there is one.
         leadership.watching &= leadership.lease.is_some();
         if let Some(behind) = leadership.behind.take_if(|_| leadership.overdue) {
-            // The watch was right after all: the store was set back.
+            // The watch was right after all: the store was restored from a backup.
             leadership.written = None;
             return observe::take_in(world, Some(behind));
         }

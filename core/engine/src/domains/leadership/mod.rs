@@ -1,5 +1,4 @@
-//! Takes the Lease when it is free or has run out, renews it, lets it go; and has everything listed anew once it is
-//! ours.
+//! Takes the Lease when it is free or expired, renews it and releases it; and lists everything again once it is ours.
 //!
 //! ```text
 //!   Lease seen --> held by another --> stand by until it has not changed for its duration --\
@@ -9,10 +8,11 @@
 //!                                                                     \-- a person adopts --> Watch --> act, renew
 //! ```
 //!
-//! The lists that count are those that follow the taking: what an older operator wrote before that is in them.
+//! Only lists that follow the taking count: they contain everything that an older operator wrote before it.
 //!
 //! client-go ends a process that could not renew in time, since it cannot know what else the process is doing. Here
-//! everything passes one gate, so the engine shuts that, and opens it again if it turns out that nobody came between.
+//! everything passes one gate. The engine closes the gate, and opens it again if no other process has taken the Lease
+//! meanwhile.
 
 mod finish;
 mod observe;
@@ -37,16 +37,16 @@ use crate::world::World;
 pub(super) use finish::{finish, start};
 pub(super) use observe::{observe, stop, synced};
 
-/// What every domain has to forget at once.
+/// What every domain has to forget at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reset {
-    /// This epoch is ours: whatever was known of hosts was learnt under an older fence.
+    /// This epoch is ours: what is known of hosts was learnt under an older fence.
     Epoch(Epoch),
     /// Everything is listed again.
     Lists,
 }
 
-/// What a Lease that was let go says of its duration: client-go's `release` writes this second.
+/// The duration in a released Lease: client-go's `release` writes one second, too.
 const RELEASED: Duration = Duration::from_secs(1);
 
 /// A new epoch begins.
@@ -61,7 +61,7 @@ pub(super) fn begin_epoch(world: &mut World) {
     world.touch(Subject::Leadership, Priority::Urgent);
 }
 
-/// What was listed counts no more.
+/// Earlier lists do not count any more.
 pub(super) fn unsync(world: &mut World) {
     world.leadership.unsync();
 }
@@ -69,13 +69,13 @@ pub(super) fn unsync(world: &mut World) {
 /// A turn begins.
 pub(super) fn begin_turn(world: &mut World, now: Timestamp, config: &Config) {
     let before = core::mem::replace(&mut world.now, now);
-    // Before anything is decided: whoever slept through its renewals must not act on what it believed before.
+    // This comes before any decision: a process that slept past its renewals must not act on what it believed before.
     if world.leadership.tell_time(before, now, config) {
         world.touch_held_up();
     }
 }
 
-/// Has everything listed once more if that was asked for. Nothing is decided before that, so it begins with a turn.
+/// Orders new lists if a decision asked for them. This happens at the start of a turn, before anything is decided.
 pub(super) fn take_up_lists(world: &mut World) {
     if core::mem::take(&mut world.leadership.outdated) {
         world.leadership.watching = false;
@@ -91,7 +91,7 @@ fn begin_lists(world: &mut World) -> Reset {
     Reset::Lists
 }
 
-/// Remembers what was decided besides the action.
+/// Applies a note of a decision.
 pub(super) fn remember(world: &mut World, note: LeadershipNote) -> Option<Reset> {
     match note {
         LeadershipNote::Lost => observe::lose_lease(world),
@@ -103,13 +103,13 @@ pub(super) fn remember(world: &mut World, note: LeadershipNote) -> Option<Reset>
     None
 }
 
-/// Has the driver list and watch everything.
+/// Orders the driver to list and watch everything.
 fn watch(draft: &mut Draft<'_>) {
     draft.note(LeadershipNote::Watch);
     draft.order(Target::Driver, Fence::None, Effect::Watch, Ticket::Watch);
 }
 
-/// Writes the Lease, or gives the write up before it keeps the next try from coming in time.
+/// Writes the Lease, with a deadline that leaves time for the next try.
 fn write_lease(draft: &mut Draft<'_>, fence: Fence, record: LeaseRecord) {
     let patience = if record.is_renewal() { draft.config.retry_period } else { draft.config.api_deadline };
     let within = patience.min(draft.config.api_deadline);
@@ -149,11 +149,12 @@ pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
     }
 }
 
-/// There is no Lease: makes one. It is vacant when machines are recorded, since then there must have been another.
+/// There is no Lease: creates one. It is vacant if any Machine has a recorded host, since then there must have been
+/// another Lease.
 fn make(world: &World, leadership: &Leadership, draft: &mut Draft<'_>) {
     if !leadership.watching {
-        // The list has the Lease too, also one that we have made and that the watch leaves out: without its uid it could not be
-        // renewed.
+        // The list contains the Lease too, even one that we have created and that the watch misses: without its uid we
+        // could not renew it.
         return watch(draft);
     }
     if leadership.written.is_some() {
@@ -172,8 +173,8 @@ fn make(world: &World, leadership: &Leadership, draft: &mut Draft<'_>) {
     write_lease(draft, Fence::Absent, record);
 }
 
-/// Takes a Lease that nobody else holds any more, unless the store has forgotten operators that hosts or machines
-/// remember.
+/// Takes a Lease that no other process holds any more, unless the store has lost operators that hosts or Machines still
+/// know of.
 fn take(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
     let leadership = &world.leadership;
     let epoch_known = leadership.epoch.unwrap_or_default();
@@ -206,13 +207,13 @@ fn take_over(lease: &LeaseObject, epoch: Epoch, draft: &mut Draft<'_>) {
     write_lease(draft, unchanged(lease), record);
 }
 
-/// Holds the Lease until a person adopts: so one process reports, and the others stand by. An epoch is never that of
-/// two, even if neither acts.
+/// Holds the Lease until a person adopts: so one process reports, and the others stand by. No two processes ever share
+/// an epoch, even if neither acts.
 fn hold(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) {
     draft.wait(Blocker::StoreRegressed { seen: leadership.ahead.unwrap_or_default() });
     if leadership.is_holder() {
         if !renew(leadership, lease, draft) && !leadership.watching {
-            // Who knows no object can tell nobody what it waits for.
+            // Without the objects there is no status to report the wait in.
             watch(draft);
         }
     } else {
@@ -224,7 +225,7 @@ fn hold(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) {
     }
 }
 
-/// Renews the Lease if that is due. True if it is ordered.
+/// Renews the Lease if that is due. True if the renewal is ordered.
 fn renew(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) -> bool {
     let due = leadership.confirmed.map(|since| since + draft.config.renew_interval());
     if let Some(at) = due.filter(|at| draft.now < *at) {
@@ -238,8 +239,8 @@ fn renew(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) ->
     true
 }
 
-/// Lets the Lease go, so that another process need not wait. What is still under way does no harm: hosts refuse it
-/// once they have seen the next epoch.
+/// Releases the Lease, so that another process need not wait. Orders that are still in flight do no harm: hosts refuse
+/// them once they have seen the next epoch.
 fn release(leadership: &Leadership, draft: &mut Draft<'_>) {
     draft.wait(Blocker::Stopping);
     let Some(lease) = leadership.lease.as_deref() else { return };

@@ -1,4 +1,4 @@
-//! The Lease as it is now, and what was listed.
+//! Observes the Lease, and completed lists.
 
 use alloc::boxed::Box;
 
@@ -10,13 +10,13 @@ use super::Reset;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
-/// Tells what everybody has to forget, if the Lease gives us an epoch.
+/// Observes the Lease. Returns what every domain has to forget, if the Lease gives us an epoch.
 pub(crate) fn observe(world: &mut World, lease: Option<Box<LeaseObject>>) -> Option<Reset> {
     let leadership = &mut world.leadership;
     if let (Some(written), Some(seen), Some(_)) = (leadership.written, &lease, &leadership.lease)
         && seen.meta.resource_version < written
     {
-        // Between our write and its echo the watch may still show what was before.
+        // Between our write and its echo the watch may still show the former state.
         leadership.behind = lease;
         return None;
     }
@@ -29,21 +29,22 @@ pub(crate) fn observe(world: &mut World, lease: Option<Box<LeaseObject>>) -> Opt
     take_in(world, lease)
 }
 
-/// Takes the Lease for what it is.
+/// Applies the Lease as observed.
 pub(super) fn take_in(world: &mut World, lease: Option<Box<LeaseObject>>) -> Option<Reset> {
     let leadership = &mut world.leadership;
     let was_there = leadership.lease.is_some() || leadership.written.is_some();
     if lease.is_none() {
-        // It went after our write. Should this be older than our write after all, the echo says so.
+        // It was deleted after our write. If this event is older than our write after all, the echo will show that.
         leadership.written = None;
     }
-    // Of a Lease that we have just made an older incarnation may still be shown.
+    // If we have just created the Lease, the watch may still show an older incarnation.
     let fell_back = leadership.written.is_none()
         && lease.as_ref().is_none_or(|lease| Some(lease.record.epoch) < leadership.epoch);
     let confirmed = lease.as_ref().filter(|lease| leadership.confirms(lease));
     let confirmed = confirmed.map(|lease| lease.record.epoch);
     let is_ours = lease.as_ref().is_some_and(|lease| leadership.holds(lease));
-    // Somebody was allowed to go on from a Lease that was forgotten: whoever comes after that need not wait for people.
+    // A person has allowed some process to go on after the store had lost the Lease: its successors need not wait for a
+    // person.
     let goes_on =
         leadership.epoch.is_none() && lease.as_ref().is_some_and(|lease| lease.record.epoch > Epoch::VACANT);
     leadership.lost &= !goes_on;
@@ -62,7 +63,7 @@ pub(super) fn take_in(world: &mut World, lease: Option<Box<LeaseObject>>) -> Opt
     None
 }
 
-/// The Lease went away under us, or there must have been one.
+/// We held the Lease and it is gone, or there must have been one.
 pub(super) fn lose_lease(world: &mut World) {
     if !world.leadership.lost {
         world.leadership.lost = true;
@@ -70,7 +71,7 @@ pub(super) fn lose_lease(world: &mut World) {
     }
 }
 
-/// Steps down if the Lease names an epoch after ours, or somebody else in ours.
+/// Steps down if the Lease names a higher epoch than ours, or another holder in ours.
 pub(super) fn look_for_successor(world: &mut World) {
     let leadership = &mut world.leadership;
     let (Some(record), Some(ours)) = (leadership.record(), leadership.epoch) else { return };
@@ -91,7 +92,7 @@ pub(crate) fn synced(world: &mut World, kind: Kind) {
     world.touch(Subject::Leadership, Priority::Urgent);
     if world.leadership.unsynced().is_none() {
         world.touch(Subject::PackageVersion, Priority::Urgent);
-        // Whatever one more list has shown to be different was touched when it was taken in.
+        // If everything was listed before, a repeated list has requeued each difference when it was observed.
         if was_unsynced {
             let objects = world.machines().filter_map(|(_, machine)| machine.object.as_ref());
             world.listed = objects.map(|object| object.meta.resource_version).max().unwrap_or_default();
