@@ -1,7 +1,8 @@
-//! The fleet's rollouts: takes up changes of the default versions, admits machines batch by batch, ends rollouts.
+//! The fleet's rollouts: starts one for each changed default version, admits machines batch by batch, completes
+//! rollouts.
 //!
 //! One status write per batch, and none per machine: raising a rollout's threshold admits exactly the machines whose
-//! rank lies between, and that write is their reservation.
+//! rank lies between the old and the new one. That write is also their reservation: see [`Counts`](crate::Counts).
 
 mod batch;
 mod observe;
@@ -46,14 +47,14 @@ pub(super) fn finish(world: &mut World, in_flight: &InFlight, outcome: &Outcome,
     tracked.settle(outcome, in_flight.resource_version, |retry| terms.back_off(retry, now, 1));
 }
 
-/// Remembers what was decided besides the action.
+/// Applies a note of a decision.
 pub(super) const fn remember(world: &mut World, note: RolloutNote) {
     match note {
         RolloutNote::SmallBatch(since) => world.fleet.small_batch_since = since,
     }
 }
 
-/// What was listed counts no more.
+/// Forgets the awaited echo: everything is listed again.
 pub(super) const fn unsync(world: &mut World) {
     world.fleet.tracked.writes.written = None;
 }
@@ -76,7 +77,7 @@ pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
     }
 }
 
-/// What one step looks at.
+/// What one step reads.
 #[derive(Clone, Copy)]
 struct Step<'w> {
     world: &'w World,
@@ -84,7 +85,7 @@ struct Step<'w> {
     object: &'w PackageVersionObject,
 }
 
-/// What is left to give, and how things stand, while the rollouts are gone through.
+/// The slots that are left, and the state of the fleet so far, while a step goes through the rollouts.
 #[derive(Clone, Debug)]
 struct Plan {
     order: Order,
@@ -109,7 +110,7 @@ impl Standstill {
         }
     }
 
-    /// What the conditions tell then, and why.
+    /// The reason and the conditions for this state.
     const fn told(self) -> (FleetReason, [(FleetConditionKind, Truth); 2]) {
         let (reason, complete, progressing) = match self {
             Self::Complete => (FleetReason::AllUpdated, Truth::True, Truth::True),
@@ -168,7 +169,7 @@ impl<'w> Step<'w> {
             if !is_complete(state) {
                 plan.standstill.moves();
                 match plan.order.before(setting.component) {
-                    // Whoever were admitted would have to wait for the other default, and say so.
+                    // An admitted machine would have to wait for the other default, and report that.
                     Some((_, conflict)) => draft.wait(conflict.blocker()),
                     None => self.admit(draft, state, &mut record, plan),
                 }
@@ -182,8 +183,8 @@ impl<'w> Step<'w> {
         Some(record)
     }
 
-    /// Takes up a new default. If machines are at work on the one before, they end first: then no operation of a
-    /// forgotten generation can be under way, whoever looks at the record.
+    /// Starts the rollout of a new default. Machines that are at work on the former default finish first: then the
+    /// record never hides an operation of a former generation from a new operator.
     fn take_up(
         self,
         draft: &mut Draft<'_>,
@@ -218,13 +219,13 @@ impl<'w> Step<'w> {
         }))
     }
 
-    /// The record of a rollout as the object holds it: so it is seen at once whether it stays as it is.
+    /// The record of a rollout, borrowed from the object: so an unchanged record is recognized without a comparison.
     fn record_of(self, state: &'w RolloutState) -> Cow<'w, Rollout> {
         Cow::Borrowed(self.object.status.rollout(state.record.component).unwrap_or(&state.record))
     }
 
-    /// Whether a default is one to fall back on. It is completed as well if all were away, or if there was nobody to take
-    /// part; and it may have turned out since then that it does not work.
+    /// Whether machines may fall back on a default. Its completion alone does not prove that it works: a rollout also
+    /// completes if all machines were unreachable, or if there were none; and it may have failed since.
     fn is_proven(self, rollout: &RolloutState) -> bool {
         let RolloutState { record, counts, .. } = rollout;
         let works = || counts.done > 0 && self.world.failed_on(rollout) < self.world.failures_max();
@@ -252,10 +253,11 @@ impl<'w> Step<'w> {
         if state.record.admitted_below == Rollout::EVERYBODY {
             return;
         }
-        // Who waits for this one because of a rule about versions is not waited for.
+        // Skip a predecessor that is itself blocked by a rule about versions.
         let predecessor = self.predecessor(record.component);
         if let Some(component) = predecessor.filter(|first| plan.order.before(*first).is_none()) {
-            // Whoever were admitted would have to wait for it, and leave the slot to the next one, who waits as well.
+            // An admitted machine would have to wait for the predecessor, and leave its slot to the next one, which
+            // would wait as well.
             return draft.wait_as_well(Blocker::Dependency { component });
         }
         let waited = self
@@ -266,7 +268,8 @@ impl<'w> Step<'w> {
             Batch::Admit { below, count } => {
                 let hindered = state.hindered_at.map(|at| at + draft.config.admission_wait);
                 if let Some(until) = hindered.filter(|until| count > 0 && draft.now < *until) {
-                    // The slots came back unused, and may again: nobody gains by going through the fleet in a hurry.
+                    // The last slots came back unused, and the next ones may, too: there is no point in admitting the
+                    // fleet quickly.
                     return draft.wake_at(until, WakeReason::Admission);
                 }
                 record.to_mut().admitted_below = below;
@@ -286,7 +289,8 @@ impl<'w> Step<'w> {
         }
     }
 
-    /// Components that the spec does not mention any more: nothing is removed, the record goes when nobody is at work.
+    /// Components that the spec does not mention any more: nothing is removed; the record goes when no machine is at
+    /// work.
     fn keep_unmentioned(
         self,
         draft: &mut Draft<'_>,
@@ -302,7 +306,8 @@ impl<'w> Step<'w> {
         }
     }
 
-    /// The object is going: nothing is removed from any host, and it stays until nobody is at work on its behalf.
+    /// The object is being deleted: nothing is removed from any host, and the object stays until no machine is at work
+    /// for it.
     fn terminate(self, draft: &mut Draft<'_>) {
         let meta: &Meta = &self.object.meta;
         if !meta.is_held() {
@@ -321,7 +326,7 @@ impl<'w> Step<'w> {
     }
 
     fn write(self, draft: &mut Draft<'_>, mut rollouts: Vec<Cow<'w, Rollout>>, standstill: Standstill) {
-        // The spec has its own order; what is recorded comes back in that of the ids.
+        // The spec has an order of its own; records are kept in the order of the ids.
         if !rollouts.is_sorted_by_key(|rollout| rollout.component) {
             rollouts.sort_by_key(|rollout| rollout.component);
         }
@@ -346,8 +351,8 @@ impl<'w> Step<'w> {
         }
     }
 
-    /// Whether conditions tell how things stand, without details and times; but the epoch that a person has to know is in the
-    /// detail, and so are the rule that is broken, and the rollouts that wait for others.
+    /// Whether the conditions report this state. Times do not count, and details only where they carry the news: the
+    /// epoch that a person has to know, the rule that is broken, or the rollouts that wait for others.
     fn tells(self, standstill: Standstill, conditions: &[FleetCondition]) -> bool {
         let (reason, kinds) = standstill.told();
         let as_told = conditions.iter().map(|told| (told.kind, told.truth)).eq(kinds)
@@ -363,7 +368,7 @@ impl<'w> Step<'w> {
             })
     }
 
-    /// What there is to say besides the reason.
+    /// The detail that goes with a reason.
     fn detail(self, reason: FleetReason) -> Option<FleetDetail> {
         match reason {
             FleetReason::StoreRegressed => Some(FleetDetail::Regress(self.world.leadership.regress())),
@@ -403,7 +408,7 @@ impl<'w> Step<'w> {
     }
 }
 
-/// Whether these are the records that there are. Most are those very ones, and then nothing of them is compared.
+/// Whether these are the recorded rollouts. Most are borrowed from the object, and need no comparison.
 fn is_recorded(rollouts: &[Cow<'_, Rollout>], recorded: &[Rollout]) -> bool {
     let is_one = |(one, recorded): (&Cow<'_, Rollout>, &Rollout)| {
         core::ptr::eq(&**one, recorded) || **one == *recorded
@@ -411,7 +416,7 @@ fn is_recorded(rollouts: &[Cow<'_, Rollout>], recorded: &[Rollout]) -> bool {
     rollouts.len() == recorded.len() && rollouts.iter().zip(recorded).all(is_one)
 }
 
-/// Every machine that can be worked on has it.
+/// Whether every machine that can be worked on has the new version.
 const fn is_complete(state: &RolloutState) -> bool {
     let counts = &state.counts;
     state.record.admitted_below == Rollout::EVERYBODY

@@ -1,4 +1,4 @@
-//! The fleet's defaults as they are now.
+//! Observes the fleet's default versions.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -53,7 +53,7 @@ pub(crate) fn observe(world: &mut World, object: Option<Box<PackageVersionObject
     world.touch(Subject::PackageVersion, Priority::Urgent);
 }
 
-/// Has every audit planned anew: the old plan may be a day away.
+/// Plans every audit again: the old date may be a day away.
 fn forget_audits(world: &mut World) {
     let planned: Vec<MachineId> = world
         .machines()

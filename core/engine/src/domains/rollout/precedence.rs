@@ -1,9 +1,9 @@
 //! Which rollout comes before which, where versions depend on other components.
 //!
-//! A machine that is admitted and has to wait for another component holds no slot for it, so the slot goes to the next one,
-//! who has to wait as well: one batch would follow the other until all are admitted and nobody is at work. So a rollout
-//! that hardly anybody could start admits nobody until the other one has been through the fleet. It all follows from the
-//! record and its counters; a new operator comes to the same answer.
+//! An admitted machine that has to wait for another component holds no slot, so the slot goes to the next machine,
+//! which has to wait as well: batch would follow batch until all machines are admitted and none is at work. So a
+//! rollout that hardly any machine could start admits none until the other rollout has gone through the fleet. All of
+//! this follows from the record and its counters; a new operator comes to the same answer.
 
 use alloc::vec::Vec;
 
@@ -16,8 +16,8 @@ use super::Step;
 use crate::rows::fleet::RolloutState;
 
 impl<'w> Step<'w> {
-    /// The component whose rollout keeps the one of this component from admitting anybody: the one that waits for no other
-    /// itself. `None` also when the way there leads in a circle: then machines are admitted and tell of it.
+    /// The component whose rollout keeps the rollout of this component from admitting machines: the last one in the
+    /// chain of waits. `None` also when the chain is a cycle: then machines are admitted, and report the cycle.
     pub(super) fn predecessor(self, component: ComponentId) -> Option<ComponentId> {
         if !self.world.is_ordered() {
             return None;
@@ -34,7 +34,7 @@ impl<'w> Step<'w> {
         (last != component).then_some(last)
     }
 
-    /// Which rollouts admit nobody until others have been through the fleet, if any waits.
+    /// The rollouts that admit no machine until others have gone through the fleet, if any.
     pub(super) fn waits_detail(self) -> Option<FleetDetail> {
         if !self.world.is_ordered() {
             return None;
@@ -61,7 +61,7 @@ impl<'w> Step<'w> {
             Want::Absent => {
                 let settings = &self.fleet.spec()?.components;
                 let mut others = settings.iter().filter(|other| other.component != component);
-                // Which versions of the other are on machines, the record does not tell for sure.
+                // The record does not show for certain which versions of the other component are installed.
                 let other = others.find(|other| {
                     self.lets_go(&other.want, component)
                         && self.is_unfinished(other.component)
@@ -72,7 +72,7 @@ impl<'w> Step<'w> {
         }
     }
 
-    /// Whether a component comes to machines that have none of it: to most of the fleet, as far as is known.
+    /// Whether a component is being installed on machines that lack it: on most of the fleet, as far as is known.
     fn is_on_its_way(self, component: ComponentId) -> bool {
         let was_there = |state: &RolloutState| {
             let proven = state.record.completed_at.map(|_| &state.record.to);
@@ -84,7 +84,7 @@ impl<'w> Step<'w> {
             && self.is_unfinished(component)
     }
 
-    /// Whether a rollout has not been through the fleet. It is not waited for those that failed, or that cannot be worked on.
+    /// Whether a rollout has not gone through the fleet yet. Machines that failed or cannot be worked on do not count.
     fn is_unfinished(self, component: ComponentId) -> bool {
         self.rollout(component).is_none_or(|state| {
             let has_work = || state.counts.reserved + state.counts.parked > 0;
@@ -93,7 +93,7 @@ impl<'w> Step<'w> {
         })
     }
 
-    /// Whether whoever gets what is wanted does not need a component any more.
+    /// Whether a machine that gets what is wanted does not need a component any more.
     fn lets_go(self, want: &Want, component: ComponentId) -> bool {
         match want {
             Want::Present { version, .. } => !self.world.needs(*version, component),

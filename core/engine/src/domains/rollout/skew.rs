@@ -1,4 +1,5 @@
-//! Version rules among the fleet's defaults: what must not be together is not rolled out, and what has to come first is.
+//! Version rules among the fleet's defaults: versions that must not run together are not rolled out, and what has to
+//! change first is rolled out first.
 
 use core::time::Duration;
 
@@ -14,15 +15,15 @@ use super::{Standstill, Step};
 use crate::domains::draft::Draft;
 use crate::world::index::skew::{self, Conflict, Plan};
 
-/// So long after the lists people are not told that the version of the API servers is not known: whoever has just begun
-/// hears of it in a moment.
+/// For this long after a list, no condition reports that the versions of the API servers are unknown: a new process
+/// learns them in a moment.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Step<'_> {
     /// The order in which the defaults can be reached from what the fleet had before.
     ///
     /// # Errors
-    /// A rule because of which they cannot be.
+    /// A rule that prevents that.
     pub(super) fn order(self) -> Result<Plan, Conflict> {
         if !self.world.is_ruled() {
             return Ok(Plan::default());
@@ -38,7 +39,7 @@ impl Step<'_> {
         Plan::new(self.world, steps, &fixed)
     }
 
-    /// What is to change for a default; `None` when everybody who could be reached has it.
+    /// What has to change for a default; `None` when every reachable machine has it.
     fn step_of(self, setting: &ComponentSetting) -> Option<skew::Step> {
         let state = self.fleet.rollout_of(setting.component).map(|index| &self.fleet.rollouts[index]);
         let after = version_of(&setting.want);
@@ -55,7 +56,7 @@ impl Step<'_> {
         Some(skew::Step { component: setting.component, before, after })
     }
 
-    /// Nothing is begun of defaults that cannot be reached.
+    /// Reports defaults that break a rule. None of them is rolled out.
     pub(super) fn tell_skew(self, draft: &mut Draft<'_>, conflict: Conflict) {
         draft.wait(conflict.blocker());
         let told_at = self.world.leadership.listed_at + PATIENCE;
