@@ -1,4 +1,5 @@
-//! Labels and taints that a machine keeps on its Node. Nobody has to reach its host for that, and nothing else waits for it.
+//! Labels and taints that a machine keeps on its Node. They need no contact with the host, and nothing else waits for
+//! them.
 
 use alloc::sync::Arc;
 
@@ -15,11 +16,11 @@ use crate::domains::machine::status::Verdict;
 use crate::domains::machine::step::Step;
 use crate::rows::note::MachineNote as Note;
 
-/// What is told of a write that was ordered and not seen yet only after so many failures in a row.
+/// A failing write is reported after this many failures in a row.
 const TELL_AFTER: u32 = 3;
 
 impl Step<'_> {
-    /// Orders what has to change among the labels and taints of the Node, if it may be changed now. True if it was ordered.
+    /// Orders the change of the labels and taints of the Node, if one is needed and allowed now. True if it is ordered.
     pub(in crate::domains::machine) fn writes_attributes(self, draft: &mut Draft<'_>) -> bool {
         let Some(Plan { change: Some(change), .. }) = attributes_plan(self.world, self.machine) else {
             return false;
@@ -32,7 +33,7 @@ impl Step<'_> {
             return false;
         }
         if self.machine.drain.as_ref().is_some_and(|drain| drain.write.awaits) {
-            // Another write of the Node is on its way, which this one would make stale, or be made stale by.
+            // Another write of the Node is in flight: one of the two would make the other stale.
             return false;
         }
         if let Some(until) = self.attributes_later(change.is_repair).filter(|until| draft.now < *until) {
@@ -43,15 +44,15 @@ impl Step<'_> {
         true
     }
 
-    /// Not before that the labels and taints of the Node are written.
+    /// The earliest time for the next write of the Node's labels and taints.
     fn attributes_later(self, is_repair: bool) -> Option<Timestamp> {
         let write = self.world.node_writes.get(&self.machine.id).map(|write| write.retry.not_before);
         let contested = self.world.contested_node(self.machine.id).filter(|_| is_repair);
         write.max(contested.map(|contested| contested.not_before))
     }
 
-    /// Whether the record says something else of the labels and taints of the Node than is true. Nothing is told of a machine
-    /// whose host was not read in this epoch.
+    /// Whether the recorded condition of the Node's labels and taints is wrong. Then the host has to be read: no
+    /// condition is written for a machine whose host was not read in this epoch.
     pub(in crate::domains::machine) fn has_attributes_to_tell(self) -> bool {
         let Some(recorded) = self.object.status.condition(ConditionKind::InSync) else { return false };
         let Some(Plan { change, conflict }) = attributes_plan(self.world, self.machine) else {
@@ -64,7 +65,7 @@ impl Step<'_> {
         !is_awaited && is_well != is_told_well
     }
 
-    /// Why the labels and taints of the Node are not as they should be, if they are not.
+    /// Why the labels and taints of the Node differ from what is wanted, if they do.
     pub(in crate::domains::machine) fn attributes_verdict(
         self,
         draft: &mut Draft<'_>,

@@ -1,4 +1,4 @@
-//! Pods leave the Node of a machine before work that they would not outlive.
+//! The drain: pods leave the Node of a machine before work that they would not survive.
 //!
 //! ```text
 //!   list pods --allowed?--> cordon --> list --> evict one after the other --> list ... empty --> the work --> uncordon
@@ -7,15 +7,15 @@
 //!             says why                         says why                    uncordon, says why, later again
 //! ```
 //!
-//! Whoever begins takes a slot first, and keeps it while the pods are listed: else all that wait would list theirs whenever
-//! one slot is free.
+//! A machine takes a slot before its drain begins, and holds it while the pods are listed: otherwise all waiting
+//! machines would list their pods whenever one slot is free.
 //!
-//! Nodes are not all emptied at once: one that is the last to take pods waits for those that are being emptied, and one whose
-//! pods may not go while no Node takes pods gives way to the others.
+//! Not all Nodes are drained at once: the last Node that takes pods waits for those that are being drained, and a Node
+//! whose pods cannot be evicted while no Node takes pods yields to the others.
 //!
-//! The mark on the Node is the only record: whoever finds it and has nothing to do there takes it off, be it because the work
-//! is done, because nobody wants it any more, or because its Machine is another one by now. While it is there, the machine
-//! occupies a slot of `maxUnavailable`.
+//! The mark on the Node is the only record of a drain. An operator that finds a mark and has nothing to do on the Node
+//! removes it: the work may be done or not wanted any more, or the Machine may be another one by now. While the mark is
+//! there, the machine occupies a slot of `maxUnavailable`.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -38,18 +38,18 @@ use crate::domains::machine::step::Step;
 use crate::rows::drain::{Drain, Listed};
 use crate::rows::note::MachineNote as Note;
 
-/// A list of pods is good for so long: after that, something may run there again that came in another way.
+/// How long a list of pods is valid: after that, pods that tolerate the cordon may run there again.
 const FRESH: Duration = Duration::from_secs(30);
-/// A Node whose drain is forbidden is looked at again after so long. The pod may have gone, or the policy have changed.
+/// When a forbidden drain is checked again. The pod may have gone, or the policy may have changed.
 const LOOK_AGAIN: Duration = Duration::from_secs(300);
-/// A drain that goes on for longer is told of in the status.
+/// A drain that takes longer is reported in the status.
 const TELL_AFTER: Duration = Duration::from_secs(60);
-/// So many pods are named that have not left.
+/// How many of the remaining pods are named.
 const NAMED: usize = 3;
 
 impl Step<'_> {
-    /// Whether pods have to leave the Node before a change of a component: the version that comes says so, or the one that
-    /// goes, or what goes for good is what runs pods.
+    /// Whether pods have to leave the Node before a change of a component: if the new or the old version requires it,
+    /// or if the change removes the component that runs pods.
     pub(in crate::domains::machine) fn disrupts(self, component: ComponentId, change: &Change) -> bool {
         let goes = self.machine.installed(component).map(|installed| installed.version);
         match change {
@@ -62,13 +62,13 @@ impl Step<'_> {
         self.world.version_spec(version).is_some_and(|spec| spec.disruption.drains())
     }
 
-    /// Whether it is what runs the pods of a Node.
+    /// Whether a version runs the pods of a Node.
     fn is_of_node(self, version: VersionId) -> bool {
         self.world.version_spec(version).is_some_and(|spec| spec.node_identity.is_some())
     }
 
-    /// Whether the Node is this machine's to empty when its software goes: something is installed, or recorded, that pods
-    /// would not outlive, whatever is said of its upgrades.
+    /// Whether the Node has to be drained before the machine's software is removed: a component is installed or
+    /// recorded that runs pods, or that requires a drain before its upgrades.
     fn carries_pods(self) -> bool {
         let reported = self.machine.host.facts.iter().flat_map(|facts| &facts.components);
         let recorded = self.object.status.components.iter().filter_map(|status| status.installed);
@@ -76,12 +76,12 @@ impl Step<'_> {
         versions.into_iter().any(|version| self.drains(version) || self.is_of_node(version))
     }
 
-    /// Whether pods have to leave the Node before the software goes from the host.
+    /// Whether pods have to leave the Node before the software is removed from the host.
     pub(in crate::domains::machine) fn disrupts_by_leaving(self) -> bool {
         self.machine.node.is_some() && (self.machine.is_marked() || self.carries_pods())
     }
 
-    /// Whether a drain was given up or is not allowed, and until when that rests.
+    /// Whether the drain is suspended because it was given up or is not allowed. If so, waits and reports why.
     pub(in crate::domains::machine) fn rests(self, draft: &mut Draft<'_>) -> bool {
         let Some(drain) = self.machine.drain.as_deref() else { return false };
         if draft.now >= drain.rests_until || self.machine.node.is_none() {
@@ -106,7 +106,8 @@ impl Step<'_> {
         true
     }
 
-    /// Whether no pod is left on the Node that would have to go before the work on it. If not, does what comes next.
+    /// Whether no pod is left that would have to leave the Node before the work on it. If not, takes the next step of
+    /// the drain.
     pub(in crate::domains::machine) fn is_empty(self, draft: &mut Draft<'_>, reason: &str) -> bool {
         let Some(node) = &self.machine.node else { return true };
         let empty = Drain::default();
@@ -125,10 +126,10 @@ impl Step<'_> {
         let listed =
             drain.pods.as_ref().filter(|listed| listed.under == cordoned && listed.at + FRESH >= draft.now);
         let Some(listed) = listed.or(drain.pods.as_ref().filter(|listed| {
-            // A round of evictions is gone through to its end, however long it takes.
+            // A round of evictions is finished, however long it takes.
             cordoned.is_some() && listed.under == cordoned && drain.passed > 0
         })) else {
-            // Whoever looks again at pods that may not go needs no slot for that.
+            // A repeated check of pods that must not be evicted needs no slot.
             let begins = drain.pods.is_none() && !self.machine.is_cordoned();
             if !begins || self.may_begin(draft, node) {
                 self.order_node(draft, NodeWork::ListPods(cordoned));
@@ -162,7 +163,7 @@ impl Step<'_> {
             }
             return false;
         }
-        // What is kept from pods already, and may be empty, gives way only if its pods cannot go.
+        // A Node that is cordoned already may be empty: it yields only if its pods cannot be evicted.
         node.is_ours() || !self.yields_to_others(draft)
     }
 
@@ -171,7 +172,7 @@ impl Step<'_> {
             return;
         }
         let shape = node.shape();
-        // Of a mark that is not this machine's, what it found goes on to the next.
+        // A mark of another Machine passes on what it found on the Node.
         let found = node.mark().map_or(shape.unschedulable, |mark| mark.found_unschedulable);
         let own = node.mark().filter(|mark| mark.machine == self.object.meta.uid);
         let mark = Mark {
@@ -187,8 +188,8 @@ impl Step<'_> {
         self.order_node(draft, NodeWork::Cordon(Box::new(cordon)));
     }
 
-    /// Whether its drain would leave no Node that takes pods while others are being emptied as well. Then it takes pods, and
-    /// waits until one of the others is back.
+    /// Whether its drain would leave no Node that takes pods while others are being drained. If so, it is uncordoned,
+    /// and waits until one of the others takes pods again.
     fn yields_to_others(self, draft: &mut Draft<'_>) -> bool {
         let Some(emptied) = self.world.last_node(self.machine.id) else { return false };
         self.note(draft, Note::Park);
@@ -200,7 +201,7 @@ impl Step<'_> {
         true
     }
 
-    /// Evicts the next pod; once all were gone through, waits until it is time to look at them again.
+    /// Evicts the next pod. After the last one, waits until the pods have to be listed again.
     fn evict(self, draft: &mut Draft<'_>, drain: &Drain, listed: &Listed, mark: &Mark) {
         let policy = self.world.drain_policy();
         let limit = Duration::from_secs(u64::from(policy.timeout_seconds));
@@ -227,7 +228,7 @@ impl Step<'_> {
         draft.wake_at(next, WakeReason::BackOff);
     }
 
-    /// Says what the drain waits for, if it does so for long, or for somebody.
+    /// Reports what the drain waits for, if it waits long, or for a disruption budget.
     fn tell_progress(self, draft: &mut Draft<'_>, drain: &Drain, since: Timestamp) {
         if let Some((pod, cause)) = &drain.refused {
             let blocker = Blocker::DisruptionBudget { pod: pod.digest() };
@@ -247,12 +248,12 @@ impl Step<'_> {
         self.tell(draft, &verdict.with(self.left_detail(drain, draft.now)), blocker);
     }
 
-    /// Waits until a write is seen, or for the next try of one that did not work.
+    /// Waits for the echo of a write, or for the retry of a failed one.
     fn wait_out_drain(self, draft: &mut Draft<'_>, drain: &Drain) {
         let until = drain.write.retry.not_before;
         draft.wake_at(until, WakeReason::BackOff);
         let repeated = drain.write.retry.failures >= draft.config.unreachable_after;
-        // A machine has one verdict, and that of its host comes first: to tell both in turns would never end.
+        // A machine has one verdict, and a failure of its host comes first: two would overwrite each other forever.
         let tells = self.certain_trouble(draft.config).is_none();
         match &drain.write.trouble {
             Some(trouble) if tells && (repeated || trouble.kind == CauseKind::ApiRefused) => {
@@ -263,7 +264,7 @@ impl Step<'_> {
         }
     }
 
-    /// The first pod that would be lost, and nobody has allowed that.
+    /// The first pod whose loss is not allowed.
     fn forbidden(self, listed: &Listed, now: Timestamp) -> Option<(&PodName, PodLoss)> {
         listed.fates(self.world.drain_policy(), self.machine.unready_at(now)).find_map(|(facts, fate)| {
             match fate {
@@ -273,7 +274,7 @@ impl Step<'_> {
         })
     }
 
-    /// The pods that have not left.
+    /// The detail of the pods that have not left.
     fn left_detail(self, drain: &Drain, now: Timestamp) -> Option<Arc<Detail>> {
         let left = drain.pods.as_ref()?.left(self.world.drain_policy(), self.machine.unready_at(now));
         let count = left.clone().count();
@@ -282,8 +283,8 @@ impl Step<'_> {
         Some(Arc::new(Detail::PodsLeft { count, first, refused }))
     }
 
-    /// Takes off the Node what is ours, if there is anything: nothing is to be done there now. True if it has to be done,
-    /// or was only just; then that is all for this step.
+    /// Removes our mark from the Node, if there is one: there is no work for it now. True if that takes this step, or
+    /// its echo is awaited; then the step ends.
     pub(in crate::domains::machine) fn lift(self, draft: &mut Draft<'_>) -> bool {
         if !self.machine.is_cordoned() {
             return self.forget_drain(draft);
@@ -304,7 +305,7 @@ impl Step<'_> {
         self.order_node(draft, NodeWork::Uncordon(Box::new(uncordon)));
     }
 
-    /// A drain of which nothing is on the Node is over. A cordon whose end is not known is waited for first.
+    /// Ends a drain without a mark on the Node. If a cordon may still be in flight, waits for it first.
     fn forget_drain(self, draft: &mut Draft<'_>) -> bool {
         let Some(drain) = self.machine.drain.as_deref() else { return false };
         if drain.cordoning && draft.now < drain.write.retry.not_before {
@@ -315,8 +316,8 @@ impl Step<'_> {
         false
     }
 
-    /// Deletes the Node of a machine that goes, or only takes off what is ours if it is another host's. True while there
-    /// is something to do.
+    /// Deletes the Node of a machine that is being deleted, or only removes our mark if the Node is another host's.
+    /// True while there is something to do.
     pub(in crate::domains::machine) fn deletes_node(self, draft: &mut Draft<'_>) -> bool {
         let Some(node) = &self.machine.node else { return self.forget_drain(draft) };
         let is_ours = self.machine.is_marked() || (self.object.is_released && self.carries_pods());
@@ -333,7 +334,7 @@ impl Step<'_> {
         true
     }
 
-    /// Whether the Node of this name is that of the host which is recorded, as far as its kubelet says which it is.
+    /// Whether the Node belongs to the recorded host, as far as its kubelet reports a machine-id.
     fn is_of_this_host(self, node: &NodeState) -> bool {
         let reported = node.cordon.as_ref().and_then(|cordon| cordon.host);
         let recorded = self.object.status.identity.as_ref().map(|identity| identity.host);
@@ -341,7 +342,7 @@ impl Step<'_> {
     }
 }
 
-/// What is said of a pod that nobody allows to be lost.
+/// The report of a pod whose loss is not allowed.
 fn refusal(pod: &PodName, loss: PodLoss) -> (Blocker, Verdict) {
     let detail = Detail::PodLost(pod.into(), loss);
     let verdict = Verdict::out_of_sync(Reason::DrainForbidden).unfinished().because(detail);

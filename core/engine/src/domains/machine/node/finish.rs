@@ -1,4 +1,4 @@
-//! How actions on a Node, and on what runs there, begin and end.
+//! Starts and settles actions on a Node, and on what runs there.
 
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::detail::Detail;
@@ -28,7 +28,7 @@ pub(in crate::domains::machine) fn start(world: &mut World, id: MachineId, ticke
         drain.begins = matches!(ticket, NodeTicket::ListPods(_)) && drain.pods.is_none();
         if ticket == NodeTicket::Uncordon {
             let mark = machine.node.as_ref().and_then(|node| node.mark());
-            // The clock of another operator may be ahead, and nobody relies on its marks anyway.
+            // The clock of another operator may be ahead, and the engine does not rely on its marks anyway.
             let own = mark.filter(|mark| mark.epoch == epoch);
             machine.lifted = machine.lifted.max(own.map_or(0, |mark| mark.order));
         }
@@ -118,14 +118,14 @@ fn settle_eviction(drain: &mut Drain, outcome: Outcome) {
                 drain.refused = Some((facts.pod.clone(), cause));
             }
         }
-        // It is leaving, or has left, or the next list shows that it has not.
+        // The pod is leaving or has left, or the next list shows that it has not.
         Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => {}
     }
     drain.write.trouble = None;
     drain.passed += 1;
 }
 
-/// A write of the Node has ended. One that certainly did not happen cordons nothing.
+/// Settles a write of the Node. A write that certainly failed has cordoned nothing.
 fn settle_node(drain: &mut Drain, outcome: Outcome, now: Timestamp) {
     match &outcome {
         Outcome::Stale => drain.cordoning &= !drain.write.awaits,
@@ -135,7 +135,7 @@ fn settle_node(drain: &mut Drain, outcome: Outcome, now: Timestamp) {
     drain.write.settle(outcome, now);
 }
 
-/// As it was reported, or as what its end says.
+/// The trouble as reported, or as the outcome implies it.
 fn trouble_of(outcome: Outcome, detail: Detail) -> Trouble {
     match outcome {
         Outcome::Retryable(cause) | Outcome::Refused(cause) => cause.into(),

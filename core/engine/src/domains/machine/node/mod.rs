@@ -1,4 +1,4 @@
-//! A machine's Node: what is ours among its labels and taints, and the drain before work that pods would not outlive.
+//! A machine's Node: our labels and taints on it, and its drain before work that its pods would not survive.
 
 mod attributes;
 mod drain;
@@ -13,7 +13,7 @@ pub(super) use plan::is_intact;
 
 use crate::world::World;
 
-/// A new epoch begins.
+/// Begins an epoch.
 pub(crate) fn begin_epoch(world: &mut World) {
     world.node_writes.clear();
 }

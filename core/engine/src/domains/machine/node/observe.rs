@@ -1,4 +1,4 @@
-//! A Node as it is now.
+//! Observes Nodes.
 
 use seaworthy_model::id::{MachineId, Uid};
 use seaworthy_model::node::{Health, NodeObject, NodeState};
@@ -29,7 +29,7 @@ pub(crate) fn observe(world: &mut World, id: MachineId, node: Option<NodeObject>
         if was == is {
             return;
         }
-        // A change of its health is a signal: look at the host at once, whatever the back-off says.
+        // A change of its health is a signal: read the host at once, whatever the back-off.
         machine.progress.contact.retry.look_again();
         let sick = is.is_some_and(|health| health != Health::Healthy);
         if sick || machine.host.unreachable_since.is_some() {
@@ -51,7 +51,7 @@ fn note_uid(world: &mut World, id: MachineId, node: &NodeObject) {
     world.node_uids[id.index()] = node.uid;
 }
 
-/// What is ours on a Node has changed, or what is another's in a way that a write of ours looks at.
+/// Our mark on a Node has changed, or a field that our writes test. This is the echo of a write, if one is awaited.
 fn remarked(world: &mut World, id: MachineId) {
     world.change(id, |machine| {
         if let Some(drain) = &mut machine.drain {
@@ -62,7 +62,7 @@ fn remarked(world: &mut World, id: MachineId) {
     world.touch(Subject::Machine(id), Priority::Normal);
 }
 
-/// A Node was seen, as it was before and as it is: looks again at its machine if that may have something to do there.
+/// Compares the labels and taints of a Node with the former ones, and requeues its machine if there may be work.
 fn weigh_attributes(world: &mut World, id: MachineId, before: Option<&NodeState>) {
     let machine = world.machine(id);
     let node = machine.node.as_ref();

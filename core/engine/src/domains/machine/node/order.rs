@@ -11,7 +11,7 @@ use crate::domains::draft::Draft;
 use crate::domains::machine::step::Step;
 use crate::rows::ticket::{NodeTicket, Ticket};
 
-/// What may be ordered of a Node and what runs there.
+/// An order to a Node, or to what runs there.
 #[derive(Clone, Debug)]
 pub(super) enum NodeWork {
     Cordon(Box<NodeCordon>),
@@ -23,7 +23,7 @@ pub(super) enum NodeWork {
 }
 
 impl Step<'_> {
-    /// Orders something of the Node, or of what runs there.
+    /// Orders work on the Node, or on what runs there.
     pub(super) fn order_node(self, draft: &mut Draft<'_>, work: NodeWork) {
         let Some(node) = self.world.node_uid(self.machine.id) else { return };
         let same = Fence::Incarnation(node);

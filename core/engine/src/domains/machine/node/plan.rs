@@ -1,14 +1,14 @@
-//! What has to change among the labels and taints of a Node: a merge of what is wanted, what was set, and what is there.
+//! The changes of the labels and taints of a Node: a three-way merge of what is wanted, what we set, and what is there.
 //!
 //! | wanted | set by us | there | becomes |
 //! |---|---|---|---|
 //! | yes | no | nothing | it is set, and ours from then on |
-//! | yes | no | the same | left: it is somebody else's, who wants the same |
-//! | yes | no | something else | a conflict: left, and told |
+//! | yes | no | the same | left: another agent owns it and wants the same |
+//! | yes | no | something else | a conflict: left, and reported |
 //! | yes | yes | the same | left |
 //! | yes | yes | anything else | it is set |
-//! | no | yes | what we set | taken away |
-//! | no | yes | anything else | left: it is somebody else's by now |
+//! | no | yes | what we set | removed |
+//! | no | yes | anything else | left: another agent owns it by now |
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -24,29 +24,29 @@ use seaworthy_model::node::NodeState;
 use crate::rows::machine::Machine;
 use crate::world::World;
 
-/// What has to change, and what is in the way.
+/// The needed change, and the first conflict.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// What has to be written, if anything.
+    /// The write, if one is needed.
     pub(crate) change: Option<Box<AttributesChange>>,
-    /// The first key that somebody else has set otherwise.
+    /// The first key that another agent has set to a different value.
     pub(crate) conflict: Option<(u64, Detail)>,
 }
 
-/// What becomes of one label or taint.
+/// The decision about one label or taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// Nothing changes.
     Left { is_ours: bool },
-    /// It gets the value that is wanted.
+    /// It gets the wanted value.
     Set { is_repair: bool },
-    /// It goes.
+    /// It is removed.
     Taken,
-    /// Somebody else has set it otherwise.
+    /// Another agent has set a different value.
     Conflict,
 }
 
-/// What is there, held against what is wanted and what was set.
+/// What is there, compared with what is wanted and what we set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct There {
     is_any: bool,
@@ -66,7 +66,7 @@ const fn fate(is_wanted: bool, is_set: bool, there: There) -> Fate {
     }
 }
 
-/// What has to change among the labels and taints of a machine's Node; `None` if it has none and none are wanted.
+/// The plan for the labels and taints of a machine's Node; `None` if none are wanted and none are ours.
 pub(crate) fn attributes_plan(world: &World, machine: &Machine) -> Option<Plan> {
     let node = machine.node.as_ref()?;
     let wanted = machine.spec()?.node.as_deref();
@@ -74,13 +74,13 @@ pub(crate) fn attributes_plan(world: &World, machine: &Machine) -> Option<Plan> 
     (wanted.is_some() || is_recorded).then(|| plan(world, wanted, node))
 }
 
-/// Whether nothing of ours among the labels and taints of a machine's Node has to be put right.
+/// Whether none of our labels and taints on a machine's Node needs a repair.
 pub(crate) fn is_intact(world: &World, id: MachineId) -> bool {
     let change = attributes_plan(world, world.machine(id)).and_then(|plan| plan.change);
     change.is_none_or(|change| !change.is_repair)
 }
 
-/// What has to change on a Node for what is `wanted` there.
+/// The plan that brings a Node to what is `wanted` there.
 fn plan(world: &World, wanted: Option<&NodeAttributes>, node: &NodeState) -> Plan {
     let (nothing, bare) = (NodeAttributes::default(), Carried::default());
     let carried = node.carried.as_deref().unwrap_or(&bare);
