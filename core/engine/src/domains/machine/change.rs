@@ -27,14 +27,14 @@ pub(super) enum Need {
     Nothing,
     /// This change.
     Change { change: Change, is_repair: bool },
-    /// A change that cannot be made until somebody or something else changes.
+    /// A change that cannot be made until something else changes.
     Obstacle(Blocker),
-    /// Nothing more: the release failed here.
+    /// Nothing more is tried: the release failed here.
     Failed(FailedRelease),
 }
 
 impl<'w> Step<'w> {
-    /// Makes the first change that is needed and possible; otherwise tells what stands in the way, or that all is well.
+    /// Makes the first change that is needed and possible; otherwise reports what blocks it, or that all is well.
     pub(super) fn bring_to_target(self, draft: &mut Draft<'_>) {
         let mut obstacle: Option<(Blocker, Reason, Option<Arc<Detail>>)> = None;
         let mut hindrance = None;
@@ -72,7 +72,7 @@ impl<'w> Step<'w> {
         }
         let hindered = hindrance.map(|hindrance| self.explain(hindrance));
         if let Some((blocker, ..)) = &hindered {
-            // Also when it is something else that is told: whoever waits for another component holds no slot for it.
+            // Blocked even if another reason is reported: a machine that waits for another component holds no slot.
             self.note(draft, Note::Block(*blocker));
         }
         if let Some(identity) = self.node_identity().filter(|_| !self.is_paused() && !self.is_fleet_paused())
@@ -80,7 +80,7 @@ impl<'w> Step<'w> {
         {
             return;
         }
-        // What is in the way of the other component is told first: it is the cause.
+        // An obstacle of a component is reported before a wait for that component: it is the cause.
         let Some((blocker, reason, detail)) = obstacle.or(hindered) else { return self.settle(draft) };
         if !matches!(blocker, Blocker::ReleaseFailed { .. }) {
             self.note(draft, Note::Block(blocker));
@@ -91,7 +91,7 @@ impl<'w> Step<'w> {
         self.tell(draft, &Verdict::out_of_sync(reason).with(detail), blocker);
     }
 
-    /// Which version it is about, and what that lacks.
+    /// The version that an obstacle is about, and what the machine lacks for it.
     fn obstacle_detail(self, blocker: Blocker) -> Option<Detail> {
         if let Blocker::UnknownVersion(version) | Blocker::NoArtefact(version) = blocker {
             return Some(Detail::Version(self.world.name_of_version(version)));
@@ -101,7 +101,7 @@ impl<'w> Step<'w> {
         Some(Detail::Missing { version: self.world.name_of_version(version), inputs })
     }
 
-    /// Whether anything would be changed, as far as the record tells.
+    /// Whether anything would be changed, as far as the record shows.
     pub(super) fn wants_change(self) -> bool {
         targets(self.world, self.machine).any(|target| {
             matches!(
@@ -130,7 +130,7 @@ impl<'w> Step<'w> {
         let is_there = installed.is_some_and(|installed| installed.release == release.id);
         let drifted = self.machine.reported(component).is_some_and(|reported| !reported.drift.is_none());
         match self.machine.failed_release(component) {
-            // Also when it is there: a release that cannot be taken back stays as sick as it is.
+            // Also when it is installed: a failed release that could not be rolled back is not tried again.
             Some(failed) if failed.release == release.id => Need::Failed(failed),
             Some(_) | None if is_there && !drifted => Need::Nothing,
             Some(_) | None => {
@@ -139,7 +139,7 @@ impl<'w> Step<'w> {
         }
     }
 
-    /// What is to stay as it is, but drifted, is made anew from the same recipe.
+    /// A component that should stay as it is, but has drifted, is installed again from the same recipe.
     fn need_repair(self, target: &Target<'_>) -> Need {
         let Some(reported) = self.machine.reported(target.component) else { return Need::Nothing };
         if reported.drift.is_none() {
@@ -152,8 +152,8 @@ impl<'w> Step<'w> {
         }
     }
 
-    /// The recipe that made an installed release, if the fleet's rollout still knows it or if it needs no parameters: a
-    /// release is found again by its id, so a wrong guess is impossible.
+    /// The recipe of an installed release, if the fleet's rollout still has it or if it needs no parameters. The id of
+    /// a release is a digest of its recipe, so a wrong guess is impossible.
     fn recipe_of(self, target: &Target<'_>, installed: Installed) -> Option<Arc<Release>> {
         let plain = Want::Present { version: installed.version, parameters: Parameters::default() };
         let record = match target.origin {
@@ -167,7 +167,7 @@ impl<'w> Step<'w> {
         })
     }
 
-    /// Starts a change, once everything that has to be true first is true.
+    /// Starts a change, once all its conditions hold.
     fn start(self, draft: &mut Draft<'_>, target: &Target<'_>, change: Change, is_repair: bool) {
         let meta = &self.object.meta;
         if self.is_paused() {
@@ -204,12 +204,13 @@ impl<'w> Step<'w> {
             return write_finalizers(draft, target, meta, meta.finalizers_with_ours());
         }
         if let Some(failure) = self.unrecorded() {
-            // The host tells a successor of its last operation only, and that is about to be another one.
+            // A successor learns only the last operation from the host, and the next one is about to replace it.
             let FailedRelease { version, cause, .. } = failure.release;
             let verdict = Verdict::out_of_sync(Reason::Cause(cause)).with(failure.detail.clone());
             return self.tell(draft, &verdict, Blocker::ReleaseFailed { version, cause });
         }
-        // First, since what it waits for is told in the place of what is told next, and a Node is not emptied to wait.
+        // This comes first: its report would replace the reports below, and a Node must not be drained just to wait for
+        // a certificate.
         let is_known = self.object.status.identity.is_some() && !self.machine.is_recorded_unreachable();
         if is_known && self.lacks_needed_identity(draft, &change) {
             return;
@@ -217,7 +218,7 @@ impl<'w> Step<'w> {
         if drains && !self.drain(draft, target) {
             return;
         }
-        // What a successor must know is written before the change that it would find under way.
+        // What a successor must know is recorded before the change: it may find the change in flight.
         if (is_repair || !self.is_foreseen(target)) && !self.machine.is_recorded_drifted() {
             let drifted = Verdict::out_of_sync(Reason::Drifted).unfinished();
             return self.tell(draft, &drifted, Blocker::AwaitingOwnWrite);
@@ -229,13 +230,13 @@ impl<'w> Step<'w> {
             let component = target.component;
             self.order_change(draft, component, change);
         } else {
-            // Also a mark that this change does not need: of several such machines each would wait for the others.
+            // Remove even a mark that this change does not need: several such machines would wait for each other.
             self.lift(draft);
         }
     }
 
-    /// Whether an identity is lacking without which a change must not be made, or it is not known yet whose node the host is;
-    /// the next step is taken then.
+    /// Whether the machine lacks an identity that a change needs, or it is not known yet whose node the host is. If so,
+    /// takes the next step towards it.
     fn lacks_needed_identity(self, draft: &mut Draft<'_>, change: &Change) -> bool {
         let Change::Install(release) = change else { return false };
         if self.may_be_of_others(draft) {
@@ -248,7 +249,7 @@ impl<'w> Step<'w> {
         })
     }
 
-    /// A release that failed here, of which the record does not tell yet.
+    /// A release that failed here and is not recorded yet.
     fn unrecorded(self) -> Option<&'w Failure> {
         let (meta, status) = (&self.object.meta, &self.object.status);
         let is_told = |failure: &Failure| {
@@ -258,18 +259,18 @@ impl<'w> Step<'w> {
         self.machine.failed.iter().find(|failure| !is_told(failure))
     }
 
-    /// Whether a person stopped this machine.
+    /// Whether an operator has paused this machine.
     pub(super) fn is_paused(self) -> bool {
         self.machine.spec().is_some_and(|spec| spec.paused)
     }
 
-    /// Whether a person stopped the fleet.
+    /// Whether an operator has paused the fleet.
     pub(super) fn is_fleet_paused(self) -> bool {
         self.world.fleet.is_paused()
     }
 
-    /// Empties the Node, and tells whether it is empty. Whoever catches up takes a reservation first: else all that wait would
-    /// empty theirs while there is room for one, give way to it, and begin anew with each success.
+    /// Drains the Node. True once it is empty. A late machine reserves a slot first: otherwise all late machines would
+    /// drain their Nodes while there is room for one, yield to it, and start again after each success.
     fn drain(self, draft: &mut Draft<'_>, target: &Target<'_>) -> bool {
         let catches_up = matches!(target.origin, Origin::Rollout(index) if target.aim != Aim::Keep
             && matches!(self.machine.standing(index), Standing::Parked | Standing::Excused));
@@ -282,7 +283,7 @@ impl<'w> Step<'w> {
             self.note(draft, Note::Reserve);
         }
         let is_empty = self.is_empty(draft, self.world.component_name(target.component));
-        // Who is looked at again because of its pods takes none before it is known that they may go.
+        // A drain that starts from a re-check reserves a slot only once the pods are known to be evictable.
         let cordons = matches!(draft.order, Some(Order { ticket: Ticket::Node(NodeTicket::Cordon), .. }));
         if catches_up && cordons {
             self.note(draft, Note::Reserve);
@@ -290,7 +291,7 @@ impl<'w> Step<'w> {
         is_empty
     }
 
-    /// Whether there is a slot for it. If not, it gives up its reservation and waits.
+    /// Whether there is a slot for the machine. If not, it releases its reservation and waits.
     pub(super) fn takes_slot(self, draft: &mut Draft<'_>) -> bool {
         let limit = self.world.slots();
         let others = self.world.occupied() - u32::from(self.machine.occupies());
@@ -303,7 +304,7 @@ impl<'w> Step<'w> {
         false
     }
 
-    /// Why the fleet as a whole does not allow this start.
+    /// Why the fleet as a whole does not allow a change to start.
     fn fleet_stop(self, target: &Target<'_>) -> Option<Blocker> {
         if self.is_fleet_paused() {
             return Some(Blocker::Paused);
@@ -313,7 +314,7 @@ impl<'w> Step<'w> {
         if fleet.tracked.writes.action.is_some()
             && fleet.object().is_some_and(|object| object.meta.is_terminating())
         {
-            // It is let go because nobody is at work on its behalf.
+            // A write that removes its finalizer may be in flight, because no machine is at work for it.
             return Some(Blocker::Superseding);
         }
         let counts = &self.world.fleet.rollouts[index].counts;
@@ -325,15 +326,15 @@ impl<'w> Step<'w> {
         } else if matches!(self.machine.standing(index), Standing::Parked | Standing::Excused)
             && counts.room(limit) == 0
         {
-            // Whoever catches up trusts the release no more than whoever is admitted; so does whoever was blocked until now.
+            // Late machines, and machines that were blocked until now, respect `maxFailures` like newly admitted ones.
             Some(counts.without_room(limit))
         } else {
             None
         }
     }
 
-    /// Whether more machines hold a reservation than may fail at once: while an admission was on its way, others that had
-    /// been admitted before took the room that it was made for.
+    /// Whether more machines hold a reservation than may fail at once. That happens if machines that were admitted
+    /// earlier took the room while a further admission was in flight.
     fn overcommitted(self, target: &Target<'_>) -> Option<Blocker> {
         let Origin::Rollout(index) = target.origin else { return None };
         let counts = &self.world.fleet.rollouts[index].counts;
@@ -344,8 +345,8 @@ impl<'w> Step<'w> {
         is_over.then_some(counts.without_room(failures_max))
     }
 
-    /// Whether a successor that has nothing but the record reckons with this change: a spec that was not finished, or an
-    /// admission of what is recorded as it was found.
+    /// Whether a successor that has only the record expects this change: from an unfinished spec, or from an admission,
+    /// if the record shows what is installed.
     fn is_foreseen(self, target: &Target<'_>) -> bool {
         let status = &self.object.status;
         if self.object.meta.generation != status.observed_generation {
@@ -357,7 +358,7 @@ impl<'w> Step<'w> {
     }
 }
 
-/// The reason of the condition that tells of an obstacle.
+/// The reason of the condition that reports an obstacle.
 const fn reason_of(blocker: Blocker) -> Reason {
     if matches!(blocker, Blocker::NoArtefact(_)) {
         Reason::NoArtefact

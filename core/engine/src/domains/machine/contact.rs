@@ -1,4 +1,4 @@
-//! When a host is read, and whether it is the one that it should be.
+//! When a host is read, and whether it is the expected one.
 
 use core::time::Duration;
 
@@ -13,12 +13,12 @@ use seaworthy_model::time::Timestamp;
 use super::step::Step;
 use crate::domains::draft::Draft;
 
-/// A login and an answer take no longer, most of the time; a try that does is given up, so that there is time for another.
+/// A login and a reply rarely take longer. A try that does is aborted, so that there is time for another.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
 
 impl Step<'_> {
-    /// Whether the host has to be read before anything else: something may have changed, an audit is due, or something
-    /// is to be done and nothing was learnt from it in this epoch.
+    /// Whether the host has to be read before anything else: it may have changed, an audit is due, or there is work to
+    /// do and the host was not read in this epoch.
     pub(super) fn needs_read(self, draft: &Draft<'_>) -> bool {
         let (host, contact) = (&self.machine.host, &self.machine.progress.contact);
         if contact.stale || contact.audit_at.is_some_and(|at| at <= draft.now) {
@@ -36,8 +36,9 @@ impl Step<'_> {
                 || self.has_attributes_to_tell())
     }
 
-    /// The operation that waits to be confirmed, and how long that may take. The confirmation says that the host can be reached anew, and nothing about what
-    /// is wanted there by now: a release that nobody wants any more did not fail, and is replaced sooner than it lapses.
+    /// The operation that waits for its confirmation, and how long a try may take. A confirmation proves only that a
+    /// new session reaches the host after the change, not that the release is still wanted: an unwanted release has not
+    /// failed, and is replaced sooner than its window ends.
     pub(super) fn confirmation(self, config: &Config) -> Option<(OperationId, Duration)> {
         let (operation, window) = self.world.confirmable(self.machine)?;
         let allowance = (window / 4).max(CONFIRMED_WITHIN).min(config.read_deadline);
@@ -45,11 +46,11 @@ impl Step<'_> {
     }
 
     /// The next audit: once per interval, at a random point of its second half, so that a fleet that was read at once
-    /// does not stay in step. The first one after a start falls anywhere in the interval, and those that are due because
-    /// the interval became shorter fall anywhere in its first half.
+    /// does not stay in step. The first audit after a start falls anywhere in the interval. Audits that are overdue
+    /// because the interval became shorter fall anywhere in its first half.
     pub(super) fn next_audit(self, draft: &Draft<'_>) -> Timestamp {
         let fleet = self.world.fleet.audit_interval();
-        // A host that is not this machine's is looked at more often: nothing tells when its holder gives it up.
+        // A host that is not this machine's is read more often: no event shows when its holder releases it.
         let interval = match self.machine.node {
             Some(_) if self.stranger().is_none() => fleet,
             Some(_) | None => fleet.min(draft.config.audit_without_node),
@@ -71,7 +72,7 @@ impl Step<'_> {
         regular
     }
 
-    /// Whose host it is, or who it is.
+    /// Whose host it is, or which host was found instead.
     pub(super) fn stranger_detail(self) -> Option<Stranger> {
         let facts = self.machine.host.facts.as_ref()?;
         if let Some(identity) = &self.object.status.identity
@@ -92,7 +93,7 @@ impl Step<'_> {
         }
     }
 
-    /// Why the host is not this machine's to work on.
+    /// Why this machine must not work on the host, if so.
     pub(super) fn stranger(self) -> Option<(Reason, Blocker)> {
         let facts = self.machine.host.facts.as_ref()?;
         let identity = self.object.status.identity.as_ref();

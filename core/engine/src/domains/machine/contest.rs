@@ -1,4 +1,4 @@
-//! What somebody else changes as often as it is repaired: see [`Contested`].
+//! Parts that another agent changes as often as they are repaired: see [`Contested`].
 
 use alloc::sync::Arc;
 
@@ -10,12 +10,12 @@ use super::step::Step;
 use crate::rows::repairs::{Contested, Part};
 
 impl Step<'_> {
-    /// When a component may be repaired that had to be repaired again and again; `None` if that is not so.
+    /// When a contested component may be repaired; `None` if it is not contested.
     pub(super) fn repaired_later(self, component: ComponentId) -> Option<Timestamp> {
         self.world.contested(self.machine.id, component).map(|contested| contested.not_before)
     }
 
-    /// What is changed again and again, if anything is.
+    /// The most contested part, if any is contested.
     pub(super) fn contested_detail(self) -> Option<Detail> {
         let (part, contested) = self.world.most_contested(self.machine.id)?;
         let component = match part {
@@ -26,7 +26,7 @@ impl Step<'_> {
     }
 }
 
-/// A component that is changed again and again, or what is set on the Node.
+/// The detail of a contested component, or of contested labels and taints of the Node.
 pub(super) const fn detail(component: Option<Arc<str>>, Contested { times, wait, .. }: Contested) -> Detail {
     Detail::Contested { component, times, minutes: wait.as_secs() / 60 }
 }

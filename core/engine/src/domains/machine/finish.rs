@@ -1,4 +1,4 @@
-//! How writes of a Machine and orders to its host begin and end.
+//! Starts and settles writes of a Machine and orders to its host.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -25,7 +25,7 @@ use crate::runtime::tracked::Versions;
 use crate::world::World;
 use crate::world::index::confirmation::Waiting;
 
-/// How long a running operation is left alone before it is asked for again.
+/// How long a running operation is left alone before its state is read again.
 const POLL: Duration = Duration::from_secs(5);
 
 /// An action about a machine is ordered.
@@ -74,7 +74,7 @@ fn finish_host(
 ) {
     let (now, ours) = (world.now, world.epoch());
     if in_flight.epoch != ours {
-        // It was ordered under an older fence: it says nothing about whom the host obeys now.
+        // It was ordered under an older fence: its outcome does not show which epoch the host has seen.
         return world.note(id, |progress| {
             progress.writes.action = None;
             progress.contact.stale = true;
@@ -88,7 +88,7 @@ fn finish_host(
     world.change(id, |machine| {
         machine.progress.writes.action = None;
         settle_host(machine, (in_flight, ticket), outcome, ours, now);
-        // The spec was changed meanwhile: it may have been another host that answered.
+        // If the spec has changed meanwhile, another host may have replied.
         let generation = machine.object.as_ref().map(|object| object.meta.generation);
         machine.progress.contact.stale |= generation != in_flight.generation;
         let waiting = waiting.filter(|waiting| waiting.lasts(machine, now));
@@ -101,7 +101,7 @@ fn finish_host(
                 waiting.hurry(machine, now);
             }
         }
-        // Who waits to be reached anew is at work, and puts an end to that by itself.
+        // A host that waits for its confirmation is still at work; its own timer ends the wait.
         if machine.progress.contact.failures >= terms.config.unreachable_after
             && machine.host.unreachable_since.is_none()
             && waiting.is_none()
@@ -112,8 +112,7 @@ fn finish_host(
     });
 }
 
-/// The end of a write of a Machine. There is nothing to decide about it until the watch shows what was written: that
-/// is when it is looked at again.
+/// Settles a write of a Machine. Nothing can be decided about the Machine before the echo, so the echo requeues it.
 fn finish_write(
     world: &mut World,
     id: MachineId,
@@ -137,7 +136,7 @@ fn finish_write(
     }
 }
 
-/// Takes in what a host's answer says about others than itself.
+/// Applies what a host's report means for other subjects than its own machine.
 fn learn(world: &mut World, id: MachineId, (ticket, facts): (HostTicket, &HostFacts), ours: Epoch) {
     if is_ahead(facts, ours) {
         world.leadership.ahead = world.leadership.ahead.max(Some(facts.epoch));
@@ -154,7 +153,7 @@ fn learn(world: &mut World, id: MachineId, (ticket, facts): (HostTicket, &HostFa
     }
 }
 
-/// Counts a repair that has succeeded, and forgets those that have lasted.
+/// Counts a repair that has succeeded, and forgets repairs that have lasted.
 fn note_repair(world: &mut World, id: MachineId, ticket: HostTicket, facts: &HostFacts) {
     if let HostTicket::Change(_, component, Some(installs)) = ticket
         && world.machine(id).installed(component) == Some(installs)
@@ -171,8 +170,8 @@ fn note_repair(world: &mut World, id: MachineId, ticket: HostTicket, facts: &Hos
     });
 }
 
-/// Notes whose host it is: the first Machine that reached it, unless the host itself says otherwise. A Machine that
-/// is known to have another one claims nothing.
+/// Records the owner of a host: the first Machine that reached it, unless that Machine is gone. A Machine with another
+/// recorded host claims nothing.
 fn claim(world: &mut World, id: MachineId, facts: &HostFacts) {
     if world.machine(id).owns(facts.host) {
         return;
@@ -189,12 +188,12 @@ fn claim(world: &mut World, id: MachineId, facts: &HostFacts) {
     world.note(id, |progress| progress.contact.owned = owned);
 }
 
-/// Whether the host has seen a newer operator of ours. What it has seen of another cluster's says nothing.
+/// Whether the host has seen a newer operator of this cluster. Epochs of another cluster do not count.
 const fn is_ahead(facts: &HostFacts, ours: Epoch) -> bool {
     !matches!(facts.owner, Owner::Foreign { .. }) && facts.epoch.0 > ours.0
 }
 
-/// The end of an order to a host.
+/// Settles an order to a host.
 fn settle_host(
     machine: &mut Machine,
     (in_flight, ticket): (&InFlight, HostTicket),
@@ -216,7 +215,8 @@ fn settle_host(
             machine.uncertain = None;
             machine.progress.contact.stale = true;
             match unconfirmed {
-                // It counts at once: until the host is read again somebody else could be started in its place.
+                // The failure counts at once: before the host is read again, another machine could be started in its
+                // place.
                 Some(report) if matches!(ticket, HostTicket::Confirm(_)) && cause.kind.blames_release() => {
                     machine.progress.contact.trouble = None;
                     note_failure(machine, &report, &cause);
@@ -239,7 +239,7 @@ fn settle_facts(
     ours: Epoch,
     now: Timestamp,
 ) {
-    // A read that works says nothing about the operation that failed before it: its back-off goes on growing.
+    // A successful read does not prove that a failed operation would succeed now: its back-off keeps growing.
     let is_settled = match ticket {
         HostTicket::Change(_, component, installs) => shows(&facts, component, installs),
         HostTicket::Identify | HostTicket::Certify => true,
@@ -258,11 +258,11 @@ fn settle_facts(
     machine.progress.contact.read_at = now;
     machine.uncertain = None;
     if is_ahead(&facts, ours) {
-        // The host obeys somebody newer: it was not fenced, so it counts as not read.
+        // The host has seen a newer operator, so our fence did not reach it: it counts as not read.
         machine.host.facts = None;
         return;
     }
-    // What another Machine's operation comes to is not about this one.
+    // An operation of another Machine does not concern this one.
     let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
     if let Some(report) = facts.operation.as_ref().filter(|_| is_ours) {
         match &report.state {
@@ -275,21 +275,21 @@ fn settle_facts(
         }
     }
     if matches!(ticket, HostTicket::Change(..)) && !is_settled && machine.uncertain.is_none() {
-        // Without a back-off it would be done again at once, and for ever.
+        // Without a back-off the change would be repeated at once, and forever.
         machine.progress.contact.stale = true;
         let trouble = Trouble::new(CauseKind::HostFailed, Detail::ChangeNotShown);
         machine.progress.contact.trouble = Some(Box::new(trouble));
     }
     let mut facts = *facts;
     if let Some(mut known) = machine.host.facts.take() {
-        // What it has room in goes on being used: in a large fleet, memory that is given back for long is far away.
+        // Reuses the old allocation: in a large fleet, freshly allocated memory is in no cache.
         known.components.clone_from(&facts.components);
         facts.components = known.components;
     }
     machine.host.facts = Some(facts);
 }
 
-/// Whether a report shows what a change was to bring about.
+/// Whether a report shows the result that a change should have.
 fn shows(facts: &HostFacts, component: ComponentId, installs: Option<Installed>) -> bool {
     let reported = facts.components.iter().find(|reported| reported.component == component);
     match (installs, reported) {
@@ -299,7 +299,7 @@ fn shows(facts: &HostFacts, component: ComponentId, installs: Option<Installed>)
     }
 }
 
-/// A failure that the host remembers counts like one that was answered.
+/// A failure that the host reports later counts like one in a reply.
 fn note_failure(machine: &mut Machine, report: &OperationReport, cause: &Cause) {
     let Some(release) = report.release else { return };
     if cause.kind.blames_release() && is_of_present(machine, Some(report.generation)) {
@@ -314,7 +314,7 @@ fn blame(machine: &mut Machine, component: ComponentId, release: FailedRelease, 
     machine.failed.push(Failure { component, release, detail: Detail::reported(reported) });
 }
 
-/// The host was not reached, or could not do it now.
+/// The host was not reached, or could not carry out the order now.
 fn settle_trouble(machine: &mut Machine, trouble: Trouble) {
     if trouble.kind.is_contact() {
         machine.progress.contact.failures = machine.progress.contact.failures.saturating_add(1);
@@ -323,7 +323,7 @@ fn settle_trouble(machine: &mut Machine, trouble: Trouble) {
     machine.progress.contact.trouble = Some(Box::new(trouble));
 }
 
-/// Whether something was ordered for the spec as it is now. A change of the spec asks for another try.
+/// Whether an order was for the present spec. A change of the spec asks for another try.
 fn is_of_present(machine: &Machine, generation: Option<u64>) -> bool {
     machine.object.as_ref().map(|object| object.meta.generation) == generation
 }

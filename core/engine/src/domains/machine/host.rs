@@ -18,13 +18,13 @@ use crate::rows::note::MachineNote as Note;
 use crate::rows::ticket::{HostTicket, Ticket};
 
 impl Step<'_> {
-    /// Orders something from the host, if a session is free.
+    /// Orders a command of the host, if a session is free.
     pub(super) fn order_host(self, draft: &mut Draft<'_>, command: HostCommand) {
         let allowance = allowance(&command, draft.config);
         self.order_host_within(draft, command, allowance);
     }
 
-    /// Orders a change of a component, under a name that no other operation has.
+    /// Orders a change of a component, under a unique operation id.
     pub(super) fn order_change(self, draft: &mut Draft<'_>, component: ComponentId, change: Change) {
         let sequence = self.world.leadership.sequence + 1;
         let id = OperationId { epoch: self.world.epoch(), sequence };
@@ -33,7 +33,7 @@ impl Step<'_> {
         self.order_host(draft, HostCommand::Apply(Box::new(operation)));
     }
 
-    /// Orders something from the host that may take so long, if a session is free.
+    /// Orders a command of the host with a deadline of its own, if a session is free.
     pub(super) fn order_host_within(self, draft: &mut Draft<'_>, command: HostCommand, allowance: Duration) {
         let (world, machine) = (self.world, self.machine);
         let (Some(epoch), Some(uid)) = (world.leadership.epoch, machine.uid()) else {
@@ -76,7 +76,7 @@ fn allowance(command: &HostCommand, config: &Config) -> Duration {
 /// How to reach a machine: as its spec says, with the key that was trusted on first use.
 fn connection(machine: &Machine) -> Option<Arc<Connection>> {
     let wanted = &machine.spec()?.connection;
-    // Who has no recorded key is most machines: then what the spec says of keys need not be looked at.
+    // Fast path: most machines have no key that was trusted on first use, and the spec's keys need no check.
     let recorded =
         machine.object.as_ref()?.status.identity.as_ref().and_then(|known| known.host_key.as_ref());
     let trusted = recorded

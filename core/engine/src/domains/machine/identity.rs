@@ -1,5 +1,5 @@
-//! The identity of a node: before a component that needs one is changed, the host has a certificate of that node, and it
-//! gets another one when it was not renewed in time.
+//! The identity of a node: before a component that needs one is changed, the host gets a certificate of that node. It
+//! gets another one if kubelet has not renewed it in time.
 
 use crate::world::World;
 use alloc::boxed::Box;
@@ -29,37 +29,37 @@ use crate::rows::ticket::Ticket;
 use crate::runtime::retry::{Retry, Terms};
 use crate::world::index::resolution::{Aim, Origin, targets};
 
-/// After so long without a certificate people are told.
+/// A wait for a certificate that takes longer is reported.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// After so long the request is created once more, if the watch does not show it: somebody may have deleted it.
+/// The request is created again after this time, if the watch does not show it: somebody may have deleted it.
 const ASK_AGAIN: Duration = Duration::from_secs(30);
 
-/// So long a certificate is left alone that was over, or nearly, when we asked for it: the clock here, or that of the
-/// signer, is wrong by more than the life of a certificate, and a new one would be no better.
+/// How long a certificate is left alone that had expired, or nearly, when we asked for it: our clock or the signer's is
+/// wrong by more than the life of a certificate, and a new one would be no better.
 const LEFT_ALONE: Duration = Duration::from_secs(300);
-/// Nearly: by the time it is on the host it would have to be replaced.
+/// "Nearly expired": it would have to be replaced by the time it is on the host.
 const NEARLY: Duration = Duration::from_secs(60);
 
-/// What an identity lacks.
+/// The next step towards an identity.
 enum Lack {
-    /// The host is to be read: what is known is older than the time at which it would have to be renewed.
+    /// The host has to be read: the last read is older than the time at which the certificate is due for renewal.
     Reading,
-    /// A key is to be made on the host.
+    /// A key has to be created on the host.
     Key { replaces: Option<Digest> },
-    /// The request is to become an object.
+    /// The request has to be created as an object.
     Request(PendingRequest),
-    /// The certificate is to come.
+    /// The certificate has to be issued.
     Issue,
-    /// It was denied, or could not be signed.
+    /// The request was denied, or could not be signed.
     Grant,
-    /// The certificate is to be put on the host.
+    /// The certificate has to be installed on the host.
     Installation(Arc<str>),
-    /// The host has that of another node.
+    /// The host has the identity of another node.
     Freedom(Option<Arc<Detail>>),
 }
 
 impl<'w> Step<'w> {
-    /// The identity that a machine is to have for good: that of an installed component which needs one.
+    /// The identity that a host must keep valid, once it has one: that of the first target component which needs one.
     pub(super) fn node_identity(self) -> Option<&'w NodeIdentity> {
         self.machine.host.facts.as_ref()?.identity.as_ref()?;
         targets(self.world, self.machine).find_map(|target| {
@@ -72,7 +72,7 @@ impl<'w> Step<'w> {
         })
     }
 
-    /// The identity that a machine is to have in the end, whether it may have it already or not.
+    /// The identity that a machine will need in the end, even if a rollout has not admitted it yet.
     fn identity_to_come(self) -> Option<&'w NodeIdentity> {
         targets(self.world, self.machine).find_map(|target| {
             let want = match (target.aim, target.origin) {
@@ -85,7 +85,7 @@ impl<'w> Step<'w> {
         })
     }
 
-    /// When the certificate on the host has to be renewed by us, if kubelet does not: then the host is looked at.
+    /// When we have to renew the certificate on the host, unless kubelet has done so: then the host is read.
     pub(super) fn renewal_due(self, now: Timestamp) -> Option<Timestamp> {
         let wanted = self.node_identity()?;
         let known = self.machine.host.facts.as_ref()?.identity.as_ref()?;
@@ -94,13 +94,14 @@ impl<'w> Step<'w> {
         Some(pause.map_or(due, |until| due.max(until)))
     }
 
-    /// Until when a certificate is left alone that has to be replaced at `due`: if it was hardly better when it came.
+    /// Until when a certificate that is due at `due` is left alone, if it was nearly expired when we asked for it.
     fn left_alone_until(self, due: Timestamp, now: Timestamp) -> Option<Timestamp> {
         let asked = self.world.certificates.last_asked(self.machine.id).filter(|asked| *asked <= now)?;
         Some(asked + LEFT_ALONE).filter(|until| due < asked + NEARLY && now < *until)
     }
 
-    /// Waits if the certificate on the host is over, and is left alone nevertheless: nothing that needs one is installed.
+    /// Waits if the certificate on the host has expired but is left alone: no component that needs one is installed
+    /// meanwhile.
     pub(super) fn awaits_better_identity(self, draft: &mut Draft<'_>) -> bool {
         let known = self.machine.host.facts.as_ref().and_then(|facts| facts.identity.as_ref());
         let present = known.and_then(|known| known.certificate.as_ref());
@@ -111,8 +112,8 @@ impl<'w> Step<'w> {
         is_over
     }
 
-    /// Whether the host is a node of others, or may be: what is to make it ours is found out before the first change on it,
-    /// of whichever component. The next step is taken then.
+    /// Whether the host is, or may be, a node of somebody else: that is found out before the first change of any
+    /// component. If so, takes the next step.
     pub(super) fn may_be_of_others(self, draft: &mut Draft<'_>) -> bool {
         let ours = Owner::Machine(self.object.meta.uid);
         if self.machine.host.facts.as_ref().is_none_or(|facts| facts.owner == ours) {
@@ -128,7 +129,7 @@ impl<'w> Step<'w> {
         is_open && self.lacks_identity(draft, wanted)
     }
 
-    /// Takes the next step towards an identity. False when nothing is lacking.
+    /// Takes the next step towards an identity. False when no step is left.
     pub(super) fn lacks_identity(self, draft: &mut Draft<'_>, wanted: &NodeIdentity) -> bool {
         let Some(lack) = self.lack(wanted, draft.now) else { return false };
         match lack {
@@ -191,8 +192,8 @@ impl<'w> Step<'w> {
         })
     }
 
-    /// Whose the identity on the host is, if it is not this machine's. What was there before we came is only taken for ours
-    /// if the cluster knows the node.
+    /// The owner of the identity on the host, if it is not this machine. An identity that we found there counts as ours
+    /// only if the cluster has the Node.
     fn foreign(self, present: &Certificate) -> Option<Option<Arc<Detail>>> {
         let name = self.world.machine_name(self.machine.id);
         if !present.is_of_node(name) {
@@ -202,7 +203,7 @@ impl<'w> Step<'w> {
         let is_ours = facts.owner == Owner::Machine(self.object.meta.uid);
         let is_node = self.machine.node.is_some();
         let authority = self.world.certificates.authority;
-        // Of what is ours the authority may have been replaced, or somebody may have deleted the Node; hardly both.
+        // On a host of ours, the authority may have been replaced, or the Node deleted; hardly both.
         if authority.is_some_and(|authority| authority != present.issuer) && !(is_ours && is_node) {
             return Some(flawed(present, IdentityFlaw::Authority));
         }
@@ -222,7 +223,7 @@ impl<'w> Step<'w> {
         draft.order(target, Fence::Absent, effect, Ticket::Ask);
     }
 
-    /// Waits without a slot. Who waits for long says so.
+    /// Waits without a slot. A long wait is reported.
     fn await_certificate(self, draft: &mut Draft<'_>) {
         self.note(draft, Note::Park);
         let pending =
@@ -248,14 +249,14 @@ fn flawed(present: &Certificate, flaw: IdentityFlaw) -> Option<Arc<Detail>> {
     Some(Arc::new(Detail::ForeignIdentity { common_name, flaw }))
 }
 
-/// When a certificate that nobody has renewed is replaced.
+/// When a certificate is replaced, unless kubelet has renewed it.
 fn due(wanted: &NodeIdentity, present: &Certificate) -> Timestamp {
     let life = present.not_after.since(present.not_before);
     present.not_after - wanted.renew_before.unwrap_or(life / 20).min(life)
 }
 
-/// The creation of a machine's own request has ended. Whatever came of it, the watch shows whether it is there; only
-/// what certainly did not happen is tried again before that.
+/// Settles the creation of a machine's own request. The watch will show whether the request exists; only a certain
+/// failure is retried before that.
 pub(super) fn finish_ask(world: &mut World, id: MachineId, outcome: &Outcome, terms: &Terms<'_>) {
     let now = world.now;
     let failed = matches!(outcome, Outcome::Retryable(_) | Outcome::Refused(_));

@@ -1,7 +1,7 @@
 //! The life of a machine: import, install, upgrade, repair, uninstall; unreachable and back again.
 //!
-//! One step per reconcile, and always the same questions in the same order: is something under way, may we act at all,
-//! is there something to tell, do we know the host, does it differ from what it should be, may we change it now.
+//! One step per reconcile, and always the same questions in the same order: is an action in flight, may we act at all,
+//! is there something to report, do we know the host, does it differ from what is wanted, may we change it now.
 
 mod change;
 mod contact;
@@ -35,7 +35,7 @@ use step::Step;
 pub(super) use finish::{finish, start};
 pub(super) use observe::observe;
 
-/// A new epoch begins: hosts are to be read again, and belong to those to whom the record says they do.
+/// Begins an epoch: every host has to be read again, and belongs to the Machine that has it recorded.
 pub(super) fn begin_epoch(world: &mut World) {
     world.hosts.clear();
     for id in world.machine_ids() {
@@ -46,12 +46,12 @@ pub(super) fn begin_epoch(world: &mut World) {
     }
 }
 
-/// What was listed counts no more.
+/// Forgets the awaited echoes: everything is listed again.
 pub(super) fn unsync(world: &mut World) {
     world.note_all(|progress| progress.writes.written = None);
 }
 
-/// Remembers what was decided besides the action.
+/// Applies a note of a decision.
 pub(super) fn remember(world: &mut World, id: MachineId, note: Note) {
     match note {
         Note::Park => world.change(id, |machine| machine.parked = true),
@@ -149,7 +149,7 @@ impl Step<'_> {
         self.bring_to_target(draft);
     }
 
-    /// Whether the host is in use, and somebody has removed what holds its Machine until it is not any more.
+    /// Whether the host is in use, but somebody has removed our finalizer from its Machine.
     fn has_lost_its_hold(self) -> bool {
         let ours = Owner::Machine(self.object.meta.uid);
         !self.object.meta.is_held()
@@ -161,7 +161,7 @@ impl Step<'_> {
         let until = self.machine.progress.contact.retry.not_before;
         draft.back_off(until);
         if self.machine.host.unreachable_since.is_some() {
-            // Nothing is at work there, and nothing is going to be: pods need not keep off.
+            // Nothing is at work there, and nothing will be: the Node may take pods again.
             if !self.machine.is_unresolved() && !self.machine.is_lost() && self.lift(draft) {
                 return;
             }
@@ -169,7 +169,7 @@ impl Step<'_> {
         }
     }
 
-    /// While the store is set back nothing is done, but whoever has changed something is told why.
+    /// While the store counts as regressed nothing is done, but a changed or deleted Machine reports why.
     fn tell_regressed(self, blocker: Blocker, draft: &mut Draft<'_>) {
         draft.wait(blocker);
         if !self.world.leadership.in_time {
@@ -183,14 +183,14 @@ impl Step<'_> {
         }
     }
 
-    /// Tells that the host cannot be reached or does not do what is asked, once that is certain. True if it was told
-    /// just now.
+    /// Reports that the host is unreachable or fails to carry out orders, once that is certain. True if a write is
+    /// ordered for that.
     fn tells_trouble(self, draft: &mut Draft<'_>) -> bool {
         let Some(trouble) = self.certain_trouble(draft.config) else { return false };
         let verdict = if !trouble.kind.is_contact() {
             Verdict::hindered(trouble)
         } else if self.machine.is_unresolved() {
-            // A successor must not take it for idle: an unreachable machine holds no slot.
+            // A successor must not count it as idle: a machine that is recorded as unreachable holds no slot.
             Verdict::silent(trouble)
         } else if self.machine.is_lost() {
             Verdict::lost(trouble)
@@ -202,12 +202,12 @@ impl Step<'_> {
         draft.order.is_some()
     }
 
-    /// Everything is as it should be.
+    /// Reports that everything is as wanted.
     fn settle(self, draft: &mut Draft<'_>) {
         if self.lift(draft) {
             return;
         }
-        // Who is paused stays left out of batches: the next one may be decided already, without it.
+        // A paused machine stays blocked: a batch that leaves it out may be in flight.
         if self.machine.blocked.is_some() && !self.is_paused() {
             self.note(draft, Note::Unblock);
         }

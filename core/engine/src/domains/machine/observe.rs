@@ -1,4 +1,4 @@
-//! A Machine as it is now.
+//! Observes Machines.
 
 use alloc::boxed::Box;
 
@@ -51,7 +51,7 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
     }
     let row = world.machine(id);
     if row.progress.writes.written.is_none() && object.is_some() && row.object.as_ref() == object.as_deref() {
-        // A list shows again what was seen before: nothing follows from it.
+        // A list repeats what was observed before: nothing changes.
         return;
     }
     world.change(id, |machine| {
@@ -65,21 +65,21 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
             if let Some(drain) = &mut machine.drain {
                 drain.rests_until = Timestamp::ZERO;
             }
-            // Under the new address there may be another host.
+            // The new address may be that of another host.
             machine.progress.contact.stale |= moved;
         }
-        // What is believed of a host lets its finalizer go only if it was read since: a successor may have worked there.
+        // The finalizer may be removed only if the host was read after the deletion: a successor may have worked there.
         machine.progress.contact.stale |= leaves;
         machine.progress.writes.see(newest_seen, version);
         machine.object = object.map(|object| *object);
     });
-    // While something is under way nothing is decided about it, and the end of that looks at it anyway.
+    // No requeue while an action is in flight: its end requeues the machine.
     if world.machine(id).progress.writes.action.is_none() {
         world.touch(Subject::Machine(id), Priority::Normal);
     }
 }
 
-/// Forgets whose host it was: the one that is recorded, and the one that was reached before it could be recorded.
+/// Forgets that this machine owns its hosts: the recorded one, and one that was reached before it could be recorded.
 fn give_up_host(world: &mut World, id: MachineId) {
     let machine = world.machine(id);
     let recorded = machine.recorded_host();

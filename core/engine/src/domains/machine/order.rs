@@ -1,6 +1,6 @@
-//! The order of changes on one machine: what a component depends on comes before it, and goes after it.
+//! The order of changes on one machine: what a component depends on is installed before it, and removed after it.
 //!
-//! A fleet in which no version depends on anything never comes here.
+//! A fleet without dependencies and version rules never runs this code.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -26,19 +26,19 @@ pub(super) struct Hindrance {
     state: State,
 }
 
-/// What is the matter with the other component.
+/// What the change waits for in the other component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// One of the two depends on the other.
     Dependency(DependencyState),
-    /// Its version must not meet the one that is to come: it has to change first.
+    /// Its installed version must not run with the new one: it has to change first.
     Skewed(Conflict),
-    /// The versions that are wanted cannot be reached, because of one rule or another of any of them.
+    /// No order leads to the wanted versions: a rule of one of them excludes it.
     Unreachable(Conflict),
 }
 
 impl<'w> Step<'w> {
-    /// Why a change may not be made before something else on the machine changed.
+    /// Why another component of the machine has to change first, if one has to.
     pub(super) fn hindrance(self, component: ComponentId, change: &Change) -> Option<Hindrance> {
         if let Some(found) = self.skew(component, change) {
             return Some(found);
@@ -52,8 +52,8 @@ impl<'w> Step<'w> {
         found.map(|(other, state)| Hindrance { component, other, state })
     }
 
-    /// Why rules about versions do not let a change be made now. Only what changes a version is held against them: whatever
-    /// is there may be repaired.
+    /// Why rules about versions do not allow a change now. Only a change of the version is checked: an installed
+    /// version may always be repaired.
     fn skew(self, component: ComponentId, change: &Change) -> Option<Hindrance> {
         if !self.world.is_ruled() || self.step_of(component, change).is_none() {
             return None;
@@ -65,7 +65,7 @@ impl<'w> Step<'w> {
         Some(Hindrance { component, other, state })
     }
 
-    /// The order in which the versions that are wanted here can be reached from those that are there.
+    /// The order in which the machine can change from its installed versions to the wanted ones.
     fn plan(self) -> Result<Plan, Conflict> {
         let wanted = targets(self.world, self.machine).filter_map(|target| match self.need(&target) {
             Need::Change { change, .. } => self.step_of(target.component, &change),
@@ -79,7 +79,7 @@ impl<'w> Step<'w> {
         Plan::new(self.world, steps, &fixed)
     }
 
-    /// A change of a component as one of its version, if it is one.
+    /// A change of a component as a change of its version, if it is one.
     fn step_of(self, component: ComponentId, change: &Change) -> Option<skew::Step> {
         let before = self.machine.installed(component).map(|installed| installed.version);
         let after = match change {
@@ -89,8 +89,8 @@ impl<'w> Step<'w> {
         (before != after).then(|| skew::Step { component, before: Vec::from_iter(before), after })
     }
 
-    /// The component that goes next when all of them go: the last one that no other needs, since others may need the earlier
-    /// ones without saying so. Of those that need each other in a circle, the last.
+    /// The component to remove next when all are removed: the last one that no other needs, since later components may
+    /// need earlier ones without declaring it. In a cycle of needs, the last component.
     pub(super) fn next_to_go(self) -> Option<ComponentId> {
         let installed = self.installed();
         let mut from_the_end = installed.iter().rev().map(|installed| installed.component);
@@ -102,8 +102,8 @@ impl<'w> Step<'w> {
         unneeded.or_else(|| installed.last().map(|last| last.component))
     }
 
-    /// The first component that a version depends on and that is not there as it is wanted, and what is the matter with it.
-    /// What that depends on itself counts as well; `seen` are those that were looked at.
+    /// The first component that a version depends on and that is not installed as wanted, and its state. Indirect
+    /// dependencies count as well; `seen` are the components that were checked.
     fn unready(self, version: VersionId, seen: &mut Vec<ComponentId>) -> Option<(ComponentId, State)> {
         let spec = self.world.version_spec(version)?;
         for &component in &spec.depends_on {
@@ -128,7 +128,7 @@ impl<'w> Step<'w> {
         target.map_or(Need::Nothing, |target| self.need(&target))
     }
 
-    /// What is the matter with a component; `None` when it is there as it is wanted.
+    /// What is wrong with a component; `None` when it is installed as wanted.
     fn trouble_of(self, component: ComponentId) -> Option<DependencyState> {
         match self.need_of(component) {
             Need::Nothing if self.machine.installed(component).is_some() => None,
@@ -152,8 +152,7 @@ impl<'w> Step<'w> {
         self.machine.host.facts.as_ref().map_or(&[], |facts| &facts.components)
     }
 
-    /// What a hindrance is to be told as: the last one of those that wait for each other is the cause of it all, unless it
-    /// waits for the first.
+    /// The report of a hindrance: the root cause at the end of the chain of waits, or the cycle.
     pub(super) fn explain(self, hindrance: Hindrance) -> (Blocker, Reason, Option<Arc<Detail>>) {
         let name = |component| self.world.name_of_component(component);
         let (blocker, reason, detail) = match self.cause_of(hindrance) {
@@ -175,7 +174,7 @@ impl<'w> Step<'w> {
         (blocker, reason, Some(Arc::new(detail)))
     }
 
-    /// The hindrance at the end of the way along what each change waits for; an error is a way that leads back to itself.
+    /// The hindrance at the end of the chain of waits. An error is a cycle.
     fn cause_of(self, mut hindrance: Hindrance) -> Result<Hindrance, Vec<ComponentId>> {
         let mut way = Vec::new();
         loop {

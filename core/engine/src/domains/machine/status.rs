@@ -1,5 +1,5 @@
-//! What is recorded about a machine: made from what the host reported and one verdict, and written only when it says
-//! something else than what is recorded already.
+//! The status of a machine: made from the host's report and one verdict, and written only if it differs from the
+//! recorded status.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -20,16 +20,16 @@ use super::step::Step;
 use crate::domains::draft::{Draft, write};
 use crate::rows::trouble::Trouble;
 
-/// What a step found out: whatever is `None` stays as it is recorded.
+/// The conditions that a step sets: `None` leaves a condition as recorded.
 #[derive(Clone, Debug)]
 pub(super) struct Verdict {
     reachable: Option<(Truth, Reason)>,
     in_sync: Option<(Truth, Reason)>,
-    /// The host is not this machine's: nothing that it reported is recorded.
+    /// The host is not this machine's: none of its report is recorded.
     is_stranger: bool,
-    /// The spec's present generation is not done with.
+    /// The present generation of the spec is not finished: `observedGeneration` stays.
     keeps_generation: bool,
-    /// What there is to say besides.
+    /// The detail of the conditions.
     detail: Option<Arc<Detail>>,
 }
 
@@ -48,7 +48,7 @@ impl Verdict {
         Self { reachable: None, in_sync: Some((Truth::False, reason)), ..Self::in_sync() }
     }
 
-    /// The host was reached, and nothing is done yet.
+    /// The host was reached, and nothing else is known yet.
     pub(super) const fn contact() -> Self {
         Self {
             reachable: Some((Truth::True, Reason::Connected)),
@@ -59,27 +59,27 @@ impl Verdict {
         }
     }
 
-    /// Everything is as it should be, and will hardly stay so.
+    /// Everything is as wanted, but another agent keeps changing it.
     pub(super) fn contested(detail: Detail) -> Self {
         Self { in_sync: Some((Truth::True, Reason::Contested)), ..Self::in_sync() }.because(detail)
     }
 
-    /// The same, while the present generation of the spec is not done with.
+    /// The same, while the present generation of the spec is not finished.
     pub(super) fn unfinished(self) -> Self {
         Self { keeps_generation: true, ..self }
     }
 
-    /// The same, with more to say.
+    /// The same, with a detail.
     pub(super) fn because(self, detail: Detail) -> Self {
         self.with(Some(Arc::new(detail)))
     }
 
-    /// The same, with what else there is to say.
+    /// The same, with a detail, if there is one.
     pub(super) fn with(self, detail: Option<Arc<Detail>>) -> Self {
         Self { detail, ..self }
     }
 
-    /// Something on the host that keeps it from what is wanted.
+    /// A failure on the host that keeps it from what is wanted.
     pub(super) fn hindered(trouble: &Trouble) -> Self {
         Self::out_of_sync(Reason::from(trouble.kind)).unfinished().with(trouble.detail.clone())
     }
@@ -94,12 +94,12 @@ impl Verdict {
         }
     }
 
-    /// Not reached any more, after an operation was begun or may have been. A successor must know that.
+    /// Not reachable any more, after an operation began or may have begun. A successor must know that.
     pub(super) fn lost(trouble: &Trouble) -> Self {
         Self { in_sync: Some((Truth::Unknown, Reason::OperationLost)), ..Self::unreachable(trouble) }
     }
 
-    /// Not reached, while an operation may be under way there.
+    /// Not reachable, while an operation may be in flight there.
     pub(super) fn silent(trouble: &Trouble) -> Self {
         Self { reachable: Some((Truth::Unknown, Reason::Cause(trouble.kind))), ..Self::unreachable(trouble) }
     }
@@ -118,7 +118,7 @@ impl Verdict {
 }
 
 impl Step<'_> {
-    /// Writes what is to be said about the machine, if it is not said already.
+    /// Writes a verdict if it is not recorded already; otherwise waits.
     pub(in crate::domains::machine) fn tell(
         self,
         draft: &mut Draft<'_>,
@@ -130,7 +130,7 @@ impl Step<'_> {
         }
     }
 
-    /// Writes a verdict if it is not said already. True if it was not.
+    /// Writes a verdict if it is not recorded already. True if it writes.
     pub(in crate::domains::machine) fn says(self, draft: &mut Draft<'_>, verdict: &Verdict) -> bool {
         let status = self.status(draft.now, verdict);
         let is_news = status.is_some();
@@ -141,7 +141,7 @@ impl Step<'_> {
         is_news
     }
 
-    /// The status that follows from `verdict`; `None` when it says what is recorded already.
+    /// The status that follows from `verdict`; `None` when it equals the recorded status.
     pub(super) fn status(self, now: Timestamp, verdict: &Verdict) -> Option<MachineStatus> {
         let recorded = &self.object.status;
         let is_known = self.machine.host.facts.is_some() || !self.object.meta.is_held();
@@ -163,7 +163,7 @@ impl Step<'_> {
         Some(MachineStatus { observed_generation, identity, components, conditions })
     }
 
-    /// Who the host is: as it was first seen, with what may change since.
+    /// The identity of the host: as first recorded, with the facts that may change.
     fn identity(self, verdict: &Verdict) -> Option<Identity> {
         let recorded = self.object.status.identity.as_ref();
         let facts = self.machine.host.facts.as_ref().filter(|_| !verdict.is_stranger);
@@ -212,9 +212,9 @@ impl Step<'_> {
         components.into()
     }
 
-    /// What is recorded of a component, of which the host reports this. While it changes, what is installed stays as it was
-    /// recorded: a release is in its place before it is probed, and a successor that has nothing but the record must not take
-    /// it for done.
+    /// The status of a component, given the host's report of it. While the component changes, `installed` stays as
+    /// recorded: a release is installed before it is probed, and a successor that has only the record must not count it
+    /// as done.
     fn component(self, component: ComponentId, reported: Option<&InstalledComponent>) -> ComponentStatus {
         let installed = if self.machine.is_changing(component) {
             self.object.status.component(component).and_then(|recorded| recorded.installed)
@@ -224,7 +224,7 @@ impl Step<'_> {
         ComponentStatus { component, installed, failed: self.machine.failed_release(component) }
     }
 
-    /// Whether a host reports just what is recorded of it, and nothing failed there. That is how it nearly always is.
+    /// Fast path: whether a host reports exactly what is recorded, without a failed release. That is nearly always so.
     fn says_what_is_recorded(self, reported: &[InstalledComponent]) -> bool {
         let recorded = &self.object.status.components;
         recorded.len() == reported.len()
@@ -235,7 +235,7 @@ impl Step<'_> {
             })
     }
 
-    /// What follows from a verdict for each condition.
+    /// The conditions that follow from a verdict.
     fn told(self, verdict: &Verdict) -> [Told; 3] {
         let contact = self.machine.host.facts.is_some().then_some((Truth::True, Reason::Connected));
         let reachable = verdict.reachable.or(contact);
@@ -256,7 +256,7 @@ impl Step<'_> {
         })
     }
 
-    /// The detail that goes with what is told.
+    /// The detail of a condition.
     fn detail<'v>(self, Told { kind, truth, reason }: Told, verdict: &'v Verdict) -> Option<&'v Arc<Detail>>
     where
         Self: 'v,
@@ -270,9 +270,9 @@ impl Step<'_> {
         }
     }
 
-    /// Whether the record tells the same, whatever the times, and mostly whatever the details.
+    /// Whether the record has the same condition. Times do not count, and most details do not either.
     fn is_recorded(self, told: &Told, verdict: &Verdict) -> bool {
-        // The epoch that a person has to know, and what is the matter with another component, are in the detail.
+        // These details carry news: the epoch that a person has to know, or the state of another component.
         let is_in_detail = matches!(
             told.reason,
             Reason::StoreRegressed | Reason::Dependency | Reason::VersionSkew | Reason::ApiServerUnknown
@@ -298,7 +298,7 @@ impl Step<'_> {
     }
 }
 
-/// What a condition tells, without details and times.
+/// A condition without its detail and times.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     kind: ConditionKind,
@@ -306,15 +306,15 @@ struct Told {
     reason: Reason,
 }
 
-/// Whether a list of components says what is recorded.
+/// Whether a list of components equals the recorded one.
 fn lists_the_same(new: &Arc<[ComponentStatus]>, recorded: &MachineStatus) -> bool {
     Arc::ptr_eq(new, &recorded.components)
         || (new.len() == recorded.components.len()
             && new.iter().all(|new| recorded.component(new.component) == Some(new)))
 }
 
-/// Whether two identities say the same. One that does not tell yet what no older operator recorded is completed with
-/// the next write that is due: a new operator does not write to all of a settled fleet.
+/// Whether two identities are equal. A field that older operators did not record is added with the next write that is
+/// due anyway: otherwise a new operator would write to every Machine of a settled fleet.
 fn tells_the_same(new: Option<&Identity>, old: Option<&Identity>) -> bool {
     match (new, old) {
         (Some(new), Some(old)) if old.cgroup_version.is_none() => {

@@ -1,4 +1,4 @@
-//! One step in the life of a machine, and what it looks at.
+//! One step in the life of a machine, and what it reads.
 
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::config::Config;
@@ -10,7 +10,7 @@ use crate::rows::note::{self, MachineNote};
 use crate::rows::trouble::Trouble;
 use crate::world::World;
 
-/// What one step of a machine looks at.
+/// What one step of a machine reads.
 #[derive(Clone, Copy)]
 pub(in crate::domains::machine) struct Step<'w> {
     pub(in crate::domains::machine) world: &'w World,
@@ -19,14 +19,14 @@ pub(in crate::domains::machine) struct Step<'w> {
 }
 
 impl<'w> Step<'w> {
-    /// Why the host cannot be reached or does not do what is asked, once that is certain.
+    /// Why the host is unreachable or fails to carry out orders, once that is certain.
     pub(in crate::domains::machine) fn certain_trouble(self, config: &Config) -> Option<&'w Trouble> {
         let repeated = self.machine.progress.contact.retry.failures >= config.unreachable_after;
         let trouble = self.machine.progress.contact.trouble.as_ref()?;
         ((trouble.kind.is_definite() || repeated) && trouble.kind != CauseKind::HostBusy).then_some(trouble)
     }
 
-    /// Leaves something to be remembered about the machine.
+    /// Leaves a note about the machine.
     pub(in crate::domains::machine) fn note(self, draft: &mut Draft<'_>, note: MachineNote) {
         draft.note(note::Note::Machine(self.machine.id, note));
     }

@@ -1,4 +1,5 @@
-//! The end of a machine: everything that we installed goes, the host is given up, and only then the finalizer.
+//! The deletion of a machine: everything that we installed is removed, the host is released, and only then the
+//! finalizer goes.
 
 use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Target;
@@ -12,7 +13,7 @@ use crate::domains::draft::{Draft, write_finalizers};
 use crate::rows::note::MachineNote as Note;
 
 impl Step<'_> {
-    /// One step towards an empty host: what nothing else needs goes first.
+    /// One step towards an empty host: components that no other needs are removed first.
     pub(super) fn uninstall(self, draft: &mut Draft<'_>) {
         let Some(facts) = self.machine.host.facts.as_ref() else { return };
         let meta = &self.object.meta;
@@ -31,7 +32,7 @@ impl Step<'_> {
             return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
         }
         if self.machine.is_recorded_unreachable() {
-            // A successor takes it for idle as long as that is recorded.
+            // A successor counts it as idle as long as that is recorded.
             return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
         }
         let is_ours = facts.owner == Owner::Machine(meta.uid);
@@ -53,7 +54,7 @@ impl Step<'_> {
                 if self.takes_slot(draft) {
                     self.order_change(draft, component, Change::Remove);
                 } else if !self.lift(draft) {
-                    // An empty Node takes a slot: two of them would wait for each other.
+                    // A drained Node occupies a slot: two of them would wait for each other.
                     self.tell_wait_of_leaving(draft);
                 }
             }
@@ -66,7 +67,7 @@ impl Step<'_> {
         }
     }
 
-    /// Tells people why a machine that is being deleted is still there although nothing happens to it: there is no slot.
+    /// Reports why the deletion of a machine does not go on: there is no free slot.
     pub(super) fn tell_wait_of_leaving(self, draft: &mut Draft<'_>) {
         if !self.object.meta.is_terminating() {
             return;
@@ -75,8 +76,8 @@ impl Step<'_> {
         self.says(draft, &verdict);
     }
 
-    /// The end of a machine whose host a person has declared gone: that is recorded, its Node goes, and then the finalizer.
-    /// Nobody is asked, since nobody is there.
+    /// The deletion of a machine whose host an operator has declared gone: that is recorded, its Node is deleted, and
+    /// then the finalizer goes. The host is not contacted.
     pub(super) fn release(self, draft: &mut Draft<'_>) {
         if self.is_paused() {
             let verdict = Verdict::out_of_sync(Reason::Paused).unfinished();
