@@ -258,7 +258,7 @@ impl Fleet {
         self.spec().map_or(AUDIT_INTERVAL, |spec| spec.audit_interval)
     }
 
-    /// Whether an operator has paused the fleet.
+    /// Whether a person has paused the fleet.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.spec().is_some_and(|spec| spec.paused)

@@ -19,7 +19,7 @@ const UNHURRIED: u32 = 3;
 /// keeps crashing.
 const FIRST_WAIT: Duration = Duration::from_secs(60);
 
-/// The longest wait: four repairs a day, until an operator has found the other agent. A changed spec ends every wait.
+/// The longest wait: four repairs a day, until a person has found the other agent. A changed spec ends every wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(6 * 3600);
 
 /// How long a repair has to last before the fight counts as over; two audit intervals if that is longer. If it were

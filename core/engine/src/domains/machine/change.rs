@@ -259,12 +259,12 @@ impl<'w> Step<'w> {
         self.machine.failed.iter().find(|failure| !is_told(failure))
     }
 
-    /// Whether an operator has paused this machine.
+    /// Whether a person has paused this machine.
     pub(super) fn is_paused(self) -> bool {
         self.machine.spec().is_some_and(|spec| spec.paused)
     }
 
-    /// Whether an operator has paused the fleet.
+    /// Whether a person has paused the fleet.
     pub(super) fn is_fleet_paused(self) -> bool {
         self.world.fleet.is_paused()
     }

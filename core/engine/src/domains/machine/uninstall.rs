@@ -76,7 +76,7 @@ impl Step<'_> {
         self.says(draft, &verdict);
     }
 
-    /// The deletion of a machine whose host an operator has declared gone: that is recorded, its Node is deleted, and
+    /// The deletion of a machine whose host a person has declared gone: that is recorded, its Node is deleted, and
     /// then the finalizer goes. The host is not contacted.
     pub(super) fn release(self, draft: &mut Draft<'_>) {
         if self.is_paused() {

@@ -26,7 +26,7 @@ pub(crate) enum Batch {
 }
 
 /// Slots that are free for admission. Machines that wait for nothing but a slot go first: they were admitted before, or
-/// an operator changed that very machine.
+/// a person changed that very machine.
 pub(crate) fn free_slots(world: &World) -> u32 {
     world.slots().saturating_sub(world.occupied()).saturating_sub(world.waiting())
 }

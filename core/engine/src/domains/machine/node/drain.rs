@@ -38,7 +38,7 @@ use crate::domains::machine::step::Step;
 use crate::rows::drain::{Drain, Listed};
 use crate::rows::note::MachineNote as Note;
 
-/// How long a list of pods is valid: after that, pods that tolerate the cordon may run there again.
+/// How long a list of pods is valid: after that, pods may have come that ignore the cordon.
 const FRESH: Duration = Duration::from_secs(30);
 /// When a forbidden drain is checked again. The pod may have gone, or the policy may have changed.
 const LOOK_AGAIN: Duration = Duration::from_secs(300);
