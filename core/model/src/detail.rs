@@ -1,8 +1,9 @@
-//! What a condition says besides its reason: which component, which version, how many, since when. It is data; whoever shows
-//! it to people finds the words, and reads them back from a status.
+//! The detail of a condition beyond its reason: which component, which version, how many, since when. It is data;
+//! `seaworthy-api` renders it as text, and reads it back from a status.
 //!
-//! Components, versions and machines are named here, not numbered. What a status of another process names need not exist any
-//! more, and to read it back must give out no id: the order of ids would change with the words.
+//! Components, versions and machines appear here by name, not by id. A status that another process wrote may name an
+//! object that does not exist any more. Reading it back must not assign an id: the order of ids would then depend on
+//! the text of statuses.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -15,14 +16,14 @@ use crate::lease::Epoch;
 use crate::pod::{PodLoss, PodName};
 use crate::requirement::VersionNumber;
 
-/// What a condition of a Machine says besides its reason.
+/// The detail of a condition of a Machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Detail {
-    /// Words that are not ours: those of a host, of the API server, or of another build of the operator.
+    /// Text of another party: of a host, of the API server, or of another build of the operator.
     Reported(Box<str>),
     /// The session to the host ended before it answered.
     SessionLost,
-    /// The host reported the success of a change and does not show it.
+    /// The host reported the success of a change, but its report does not show the change.
     ChangeNotShown,
     /// The API server did not answer.
     NoAnswer,
@@ -32,7 +33,7 @@ pub enum Detail {
     PodsNotListed,
     /// A machine that is being deleted waits until fewer machines are unavailable.
     AwaitsSlot,
-    /// The `MachineComponent` that it is about.
+    /// The `MachineComponent` that the reason is about.
     Version(Arc<str>),
     /// A version needs parameters or facts that the machine does not have.
     Missing {
@@ -43,24 +44,24 @@ pub enum Detail {
     },
     /// A component waits for another one.
     Dependency(Dependency),
-    /// Components that wait for each other, in this order; the last one is the first again.
+    /// Components that wait for each other, in this order; the last equals the first.
     Cycle(Box<[Arc<str>]>),
     /// A rule about versions that would be broken.
     Skew(Skew),
-    /// Why the store is taken for one that was set back.
+    /// Why the store counts as regressed.
     Regress(Regress),
-    /// What is repaired again and again.
+    /// A part that is repaired again and again.
     Contested {
-        /// The component; `None` for what is set on the Node.
+        /// The component; `None` for labels and taints of the Node.
         component: Option<Arc<str>>,
         /// Repairs in a row.
         times: u32,
-        /// So many minutes the next one waits after the last.
+        /// How many minutes the next repair waits after the last.
         minutes: u64,
     },
-    /// Who the host is, or whose.
+    /// The actual identity or owner of the host.
     Stranger(Stranger),
-    /// The node identity on the host is not to be taken for the machine's own.
+    /// The node identity on the host does not count as the machine's own.
     ForeignIdentity {
         /// The common name in its certificate.
         common_name: Arc<str>,
@@ -73,21 +74,21 @@ pub enum Detail {
         count: usize,
         /// The first of them.
         first: Box<[Pod]>,
-        /// One that may not be evicted, with what was answered.
+        /// A pod that must not be evicted, with the reply.
         refused: Option<(Pod, Box<str>)>,
     },
-    /// A pod that may not be evicted, with what was answered.
+    /// A pod that must not be evicted, with the reply.
     PodRefused(Pod, Box<str>),
     /// A pod that would be lost.
     PodLost(Pod, PodLoss),
-    /// A label of the Node that somebody else has set.
+    /// A label of the Node that another agent has set.
     ForeignLabel(Arc<str>),
-    /// A taint of the Node that somebody else has set.
+    /// A taint of the Node that another agent has set.
     ForeignTaint(Arc<str>, TaintEffect),
 }
 
 impl Detail {
-    /// What somebody else has reported; `None` when that is nothing.
+    /// The text that another party has reported; `None` when it is empty.
     #[must_use]
     pub fn reported(words: &str) -> Option<Arc<Self>> {
         (!words.is_empty()).then(|| Arc::new(Self::Reported(words.into())))
@@ -101,24 +102,24 @@ pub struct Dependency {
     pub component: Arc<str>,
     /// The component that it waits for.
     pub other: Arc<str>,
-    /// What is the matter with the other one.
+    /// The state of the other component.
     pub state: DependencyState,
 }
 
-/// What is the matter with a component that another one waits for.
+/// The state of a component that another one waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum DependencyState {
     /// It has to change first.
     Pending,
     /// Its release failed on the machine.
     Failed,
-    /// Something stands in its way.
+    /// An obstacle blocks it.
     Obstructed,
-    /// It is not there, and nobody wants it.
+    /// It is not installed, and not wanted.
     Unwanted,
     /// It is to be removed.
     Leaving,
-    /// It is there and depends on what is to be removed.
+    /// It is installed and depends on the component that is being removed.
     Depending,
 }
 
@@ -131,11 +132,11 @@ impl DependencyState {
 /// A rule of a version that would be broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skew {
-    /// The `MachineComponent` whose rule it is.
+    /// The `MachineComponent` that has the rule.
     pub version: Arc<str>,
     /// The lowest version that the rule admits; `None` for any.
     pub at_least: Option<VersionNumber>,
-    /// The lowest version that it does not admit any more; `None` for no such.
+    /// The lowest version above the range of the rule; `None` if the range is open.
     pub below: Option<VersionNumber>,
     /// What the rule does not admit.
     pub found: Found,
@@ -153,11 +154,11 @@ pub enum Found {
     },
     /// An API server of this version.
     ApiServer(VersionNumber),
-    /// An API server of a version that nobody knows.
+    /// An API server of unknown version.
     UnknownApiServer,
 }
 
-/// Why the store is taken for one that was set back.
+/// Why the store counts as regressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Regress {
     /// A host has seen an operator of this epoch, which the store does not know of.
@@ -168,7 +169,7 @@ pub enum Regress {
     NoLease,
 }
 
-/// Who a host is, or whose, if it is not the machine's.
+/// The identity or owner of a host that is not the machine's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stranger {
     /// It has another machine-id than the recorded one.
@@ -215,12 +216,12 @@ impl From<&PodName> for Pod {
     }
 }
 
-/// What a condition of the `ClusterPackageVersion` says besides its reason.
+/// The detail of a condition of the `ClusterPackageVersion`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FleetDetail {
-    /// Words that are not ours: those of another build of the operator.
+    /// Text of another build of the operator.
     Other(Box<str>),
-    /// Why the store is taken for one that was set back.
+    /// Why the store counts as regressed.
     Regress(Regress),
     /// A rule about versions that the defaults break.
     Skew(Skew),
@@ -231,9 +232,9 @@ pub enum FleetDetail {
         /// How many may.
         limit: u32,
     },
-    /// So many machines are left out.
+    /// The number of machines that are left out.
     LeftOut(u32),
-    /// Rollouts that admit nobody until another one has been through the fleet.
+    /// Rollouts that admit no machine until another one has gone through the fleet.
     Waits(Box<[Wait]>),
 }
 

@@ -1,4 +1,4 @@
-//! A machine: what people want of it, and what is recorded about it.
+//! A machine: its desired state, and what is recorded about it.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -22,16 +22,16 @@ use crate::time::Timestamp;
 pub struct MachineObject {
     /// Its metadata.
     pub meta: Meta,
-    /// What people want.
+    /// The desired state.
     pub spec: Parsed<MachineSpec>,
     /// What we recorded.
     pub status: MachineStatus,
-    /// The annotation `seaworthy.dev/release-host` names its uid: a person has recorded that the host is gone for good, and
-    /// that nothing of ours there needs to be removed.
+    /// The annotation `seaworthy.dev/release-host` names its uid: a person has declared that the host is gone for
+    /// good, and that nothing of ours there needs to be removed.
     pub is_released: bool,
 }
 
-/// What people want of a machine.
+/// The desired state of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineSpec {
     /// Where it is and how to log in. Every order to the host shares it.
@@ -40,9 +40,9 @@ pub struct MachineSpec {
     pub pins: Vec<ComponentSetting>,
     /// Parameters of the machine, for the templates of all its components.
     pub parameters: Parameters,
-    /// Labels and taints of its Node; `None` when it has none to keep there.
+    /// Labels and taints to keep on its Node; `None` without any.
     pub node: Option<Box<NodeAttributes>>,
-    /// Nothing new is started while it is set.
+    /// While it is set, nothing new is started.
     pub paused: bool,
 }
 
@@ -51,11 +51,11 @@ pub struct MachineSpec {
 pub struct ComponentSetting {
     /// Which component.
     pub component: ComponentId,
-    /// What of it.
+    /// What is wanted of it.
     pub want: Want,
 }
 
-/// What is wanted of a component on a machine. That a component is not mentioned wants nothing: it stays as it is.
+/// What is wanted of a component on a machine. A component that is not mentioned stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Want {
     /// This version, with these parameters.
@@ -65,19 +65,19 @@ pub enum Want {
         /// Parameters for its templates.
         parameters: Parameters,
     },
-    /// Not on the machine. The only word that removes software.
+    /// It must not be on the machine. Nothing else removes software.
     Absent,
 }
 
-/// What is recorded about a machine. It must suffice for a new operator to go on where the last one stopped.
+/// What is recorded about a machine. It must be enough for a new operator to continue where the last one stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineStatus {
-    /// The generation of the spec up to which everything was done or judged. While `metadata.generation` is higher,
-    /// an operation may be under way.
+    /// The generation of the spec that was last handled completely. While `metadata.generation` is higher, an operation
+    /// may be in flight.
     pub observed_generation: u64,
-    /// Who the host is. Set once, at import, and compared at every later contact.
+    /// The identity of the host. Set once, at import, and compared at every later contact.
     pub identity: Option<Identity>,
-    /// What is installed and what failed, sorted by component. Machines of one version share it.
+    /// What is installed and what failed, sorted by component. Machines with equal lists share one.
     pub components: Arc<[ComponentStatus]>,
     /// The conditions.
     pub conditions: Conditions,
@@ -97,7 +97,7 @@ impl MachineStatus {
     }
 }
 
-/// Who a host is.
+/// The identity of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Its machine-id.
@@ -106,7 +106,7 @@ pub struct Identity {
     pub host_key: Option<Arc<str>>,
     /// Its processor architecture.
     pub architecture: Architecture,
-    /// Which version of control groups it used when it was last recorded; `None` when no host ever told.
+    /// The version of control groups that it last reported; `None` if it never did.
     pub cgroup_version: Option<CgroupVersion>,
 }
 
@@ -147,9 +147,9 @@ pub struct FailedRelease {
 pub enum ConditionKind {
     /// Everything wanted is installed, runs, and the host can be reached.
     Ready,
-    /// The host answers, is who it was, and lets us work.
+    /// The host answers, has the recorded identity, and lets us work.
     Reachable,
-    /// What is on the host is what is wanted there now.
+    /// The host has what is wanted there now.
     InSync,
 }
 
@@ -167,11 +167,11 @@ pub struct Condition {
     pub truth: Truth,
     /// Why.
     pub reason: Reason,
-    /// What there is to say besides the reason.
+    /// Detail beyond the reason.
     pub detail: Option<Arc<Detail>>,
     /// When `truth` last changed, in whole seconds.
     pub since: Timestamp,
-    /// The generation of the spec that this speaks of.
+    /// The generation of the spec that this condition is about.
     pub observed_generation: u64,
 }
 
@@ -186,14 +186,14 @@ impl Conditions {
         self.0[kind as usize].as_ref()
     }
 
-    /// Those that there are.
+    /// The conditions that are set.
     pub fn iter(&self) -> impl Iterator<Item = &Condition> + Clone {
         self.0.iter().flatten()
     }
 }
 
 impl FromIterator<Condition> for Conditions {
-    /// Of several conditions of one kind the last one counts.
+    /// If there are several conditions of one kind, the last one counts.
     fn from_iter<I: IntoIterator<Item = Condition>>(conditions: I) -> Self {
         let mut all = Self::default();
         for condition in conditions {
@@ -211,24 +211,24 @@ pub enum Truth {
     True,
     /// It does not hold.
     False,
-    /// Nobody knows.
+    /// It is not known.
     Unknown,
 }
 
-/// Why a condition is as it is.
+/// The reason of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Reason {
     /// All is as wanted.
     AsDesired,
     /// The host answered.
     Connected,
-    /// Not looked at yet.
+    /// The host was not read yet.
     NotYetKnown,
-    /// The host was found different from what is recorded; it is to be repaired.
+    /// The host differs from the record; it has to be repaired.
     Drifted,
-    /// What was repaired was changed again, several times in a row: somebody else is at work on the host.
+    /// A repaired part was changed again, several times in a row: another agent is changing the machine.
     Contested,
-    /// The host was lost in the middle of an operation: what came of that is not known.
+    /// The host was lost in the middle of an operation, whose outcome is not known.
     OperationLost,
     /// The host has another machine-id than the one recorded.
     IdentityMismatch,
@@ -236,7 +236,7 @@ pub enum Reason {
     DuplicateHost,
     /// Paused by a person.
     Paused,
-    /// The spec is not acceptable.
+    /// The spec is invalid.
     InvalidSpec,
     /// A version is wanted for which there is no usable `MachineComponent`.
     UnknownVersion,
@@ -244,19 +244,19 @@ pub enum Reason {
     NoArtefact,
     /// The wanted version needs a parameter or a fact that the machine does not have.
     MissingParameter,
-    /// A component depends on another one that is not there as it is wanted, or is what another one depends on.
+    /// A component depends on another one that is not installed as wanted, or another one depends on it.
     Dependency,
-    /// Components depend on each other in a circle.
+    /// Components depend on each other in a cycle.
     DependencyCycle,
-    /// A version that is wanted must not be with another one, or with the API servers that there are.
+    /// A wanted version must not run with another one, or with the present API servers.
     VersionSkew,
-    /// A version that is wanted has a rule about the API servers, whose version is not known.
+    /// A wanted version has a rule about the API servers, whose versions are not known.
     ApiServerUnknown,
-    /// The store was set back: hosts have seen a newer operator than it knows of.
+    /// The store has regressed: hosts have seen a newer operator than it knows of.
     StoreRegressed,
     /// The software is being removed.
     Terminating,
-    /// The node's certificate was asked for and has not come.
+    /// The node's certificate was requested and is not issued yet.
     AwaitingCertificate,
     /// The node's certificate was denied.
     CertificateDenied,
@@ -264,17 +264,17 @@ pub enum Reason {
     ForeignIdentity,
     /// Pods are leaving its Node before it is worked on.
     Draining,
-    /// A pod on its Node would be lost if that was drained, and nobody has allowed it.
+    /// A drain of its Node would lose a pod, which the drain policy does not allow.
     DrainForbidden,
-    /// Its Node was not empty in time; it takes pods again, and is tried later.
+    /// Its Node was not empty in time. It takes pods again, and the drain is retried later.
     DrainOverdue,
-    /// A label or taint of its Node is set otherwise by somebody else.
+    /// Another agent has set a label or taint of its Node to a different value.
     NodeConflict,
-    /// No other Node takes pods while others are being emptied, so its own is not.
+    /// Its Node is not drained: others are being drained, and no other Node takes pods.
     LastSchedulableNode,
-    /// A person has recorded that its host is gone for good.
+    /// An operator has declared that its host is gone for good.
     HostReleased,
-    /// Something outside did not work.
+    /// Something outside the engine failed.
     Cause(CauseKind),
 }
 

@@ -21,16 +21,16 @@ pub const SINGLETON: &str = "default";
 pub struct PackageVersionObject {
     /// Its metadata.
     pub meta: Meta,
-    /// What people want.
+    /// The desired state.
     pub spec: Parsed<PackageVersionSpec>,
     /// What we recorded.
     pub status: PackageVersionStatus,
 }
 
-/// What people want of the fleet.
+/// The desired state of the fleet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageVersionSpec {
-    /// The default of each component. That one is not mentioned removes nothing.
+    /// The default of each component. A component that is not mentioned is not removed.
     pub components: Vec<ComponentSetting>,
     /// How many machines may be unavailable at once while we work.
     pub max_unavailable: CountOrPercent,
@@ -38,16 +38,16 @@ pub struct PackageVersionSpec {
     pub max_failures: CountOrPercent,
     /// How long a host may go without an audit of its digests.
     pub audit_interval: Duration,
-    /// No machine is admitted and no operation is started while it is set.
+    /// While it is set, no machine is admitted and no operation is started.
     pub paused: bool,
-    /// How pods are treated when a Node is drained.
+    /// The policy for pods when a Node is drained.
     pub drain: DrainPolicy,
 }
 
 /// What is recorded about the fleet's rollouts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageVersionStatus {
-    /// The generation of the spec that was last taken up.
+    /// The generation of the spec that was last applied.
     pub observed_generation: u64,
     /// One per component that ever had a default, sorted by component.
     pub rollouts: Vec<Rollout>,
@@ -63,15 +63,16 @@ impl PackageVersionStatus {
     }
 }
 
-/// A rollout admits machines by a threshold: a machine belongs to it if its rank is below `admitted_below`. Ranks
-/// are stable, so raising the number is the only write that a whole batch needs, and it is its durable reservation.
+/// A rollout admits machines by a threshold: a machine is admitted if its rank is below `admitted_below`. Ranks are
+/// stable, so a batch needs only one write, which raises the threshold. That write is also the durable reservation of
+/// the batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rollout {
     /// The component that changes.
     pub component: ComponentId,
-    /// The generation of the spec at which this change was first seen. Part of every machine's rank.
+    /// The generation of the spec in which this change was first observed. It is part of every machine's rank.
     pub generation: u64,
-    /// What joiners get that are not admitted: the last default that was completed and works. `None`: nothing.
+    /// What new machines get before they are admitted: the last default that was completed and works. `None`: nothing.
     pub from: Option<Want>,
     /// What admitted machines get.
     pub to: Want,
@@ -84,7 +85,7 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// The threshold that admits every machine: ranks are lower than it.
+    /// The threshold that admits every machine: all ranks are lower.
     pub const EVERYBODY: u32 = u32::MAX;
 }
 
@@ -97,11 +98,11 @@ pub struct FleetCondition {
     pub truth: Truth,
     /// Why.
     pub reason: FleetReason,
-    /// What there is to say besides the reason.
+    /// Detail beyond the reason.
     pub detail: Option<FleetDetail>,
     /// When `truth` last changed, in whole seconds.
     pub since: Timestamp,
-    /// The generation of the spec that this speaks of.
+    /// The generation of the spec that this condition is about.
     pub observed_generation: u64,
 }
 
@@ -114,7 +115,7 @@ pub enum FleetConditionKind {
     Progressing,
 }
 
-/// Why a condition of the `ClusterPackageVersion` is as it is.
+/// The reason of a condition of the `ClusterPackageVersion`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FleetReason {
     /// All machines that can be reached have the default versions.
@@ -124,19 +125,19 @@ pub enum FleetReason {
     MachinesLeftOut,
     /// Machines are being changed.
     RollingOut,
-    /// As many machines failed as may.
+    /// The number of failed machines has reached its limit.
     TooManyFailures,
-    /// The default was changed; operations of the previous one are still ending.
+    /// The default was changed; operations of the previous one have not finished yet.
     Superseding,
     /// Paused by a person.
     Paused,
-    /// The spec is not acceptable.
+    /// The spec is invalid.
     InvalidSpec,
     /// A version is wanted for which there is no usable `MachineComponent`.
     UnknownVersion,
-    /// A default must not be with another one, or with the API servers that there are; or their version is not known.
+    /// A default must not run with another one, or with the present API servers; or their versions are not known.
     VersionSkew,
-    /// The store was set back: hosts have seen a newer operator than it knows of.
+    /// The store has regressed: hosts have seen a newer operator than it knows of.
     StoreRegressed,
     /// The object is being deleted; nothing is removed from any host.
     Terminating,

@@ -1,4 +1,4 @@
-//! What one `reconcile` decided, and why it did not decide more.
+//! The result of one `reconcile`: its actions, and why it did not decide more.
 
 use alloc::vec::Vec;
 
@@ -16,36 +16,36 @@ use crate::time::Timestamp;
 #[must_use = "a dropped turn loses its actions"]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// What to do, in this order.
+    /// The actions to carry out, in this order.
     pub actions: Vec<Action>,
-    /// What was looked at and not acted on, and why.
+    /// The subjects without an action, and why.
     pub report: Report,
     /// When to call again, if nothing happens before.
     pub wake: Option<Wake>,
 }
 
-/// Why nothing (more) was done, for each subject that was looked at in a turn.
+/// Why nothing (more) was done for the subjects of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// How many subjects were looked at.
+    /// How many subjects were reconciled.
     pub reconciled: u32,
-    /// Those that wait, with what they wait for.
+    /// The subjects that wait, each with its blocker.
     pub blocked: Vec<Blocked>,
 }
 
 /// A subject that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
-    /// Who.
+    /// The subject.
     pub subject: Subject,
-    /// For what.
+    /// What it waits for.
     pub blocker: Blocker,
 }
 
-/// What a reconcile is about: the key of the work queue.
+/// The subject of a reconciliation: the key of the work queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Subject {
-    /// The operator's own standing: Lease, epoch, watches.
+    /// The operator's leadership: Lease, epoch, watches.
     Leadership,
     /// The fleet's default versions and their rollouts.
     PackageVersion,
@@ -57,74 +57,74 @@ pub enum Subject {
     CertificateRequest(CertificateRequestId),
 }
 
-/// Why a subject is not acted on.
+/// Why the engine does not act on a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Blocker {
-    /// The Lease is not ours yet, and nobody else's either as far as we know.
+    /// The Lease is not ours yet, and no other process holds it as far as we know.
     NotLeading,
-    /// Another process holds the Lease: we watch it and do nothing else. Who it is, is in the Lease.
+    /// Another process holds the Lease: we watch it and do nothing else. The Lease names the holder.
     Standby {
         /// The epoch of the holder.
         of: Epoch,
     },
-    /// The Lease is ours and could not be renewed for so long that another process may take it soon: nothing is
-    /// started until a renewal succeeds.
+    /// The Lease is ours, but no renewal has succeeded for so long that another process may take it soon: nothing is
+    /// started until one succeeds.
     RenewalOverdue {
         /// When the last renewal that is known to have succeeded was ordered.
         since: Timestamp,
     },
-    /// Another operator has taken the Lease from us. For good: this process is to end.
+    /// Another operator has taken the Lease from us. This is final: the process should exit.
     SteppedDown {
         /// The other operator's epoch.
         by: Epoch,
     },
     /// The process was asked to stop.
     Stopping,
-    /// A kind was not seen completely yet.
+    /// A kind is not listed completely yet.
     NotSynced(Kind),
-    /// Hosts, or the machines' own records, know of an operator that the store has forgotten. A person has to annotate
-    /// the Lease with the epoch up to which hosts may be taken over.
+    /// Hosts, or the statuses of Machines, show an operator that the store has lost. A person has to annotate the Lease
+    /// with the epoch up to which hosts may be taken over.
     StoreRegressed {
-        /// The highest epoch seen on a host, or our own that was lost; 0 when nobody knows.
+        /// The highest epoch that a host has seen, or our own lost one; 0 when it is not known.
         seen: Epoch,
     },
-    /// Our own write was not seen back yet.
+    /// The echo of our own write has not arrived yet.
     AwaitingOwnWrite,
-    /// An action on it is under way.
+    /// An action on it is in flight.
     InFlight,
-    /// After a failure, not before this time.
+    /// It waits out a back-off after a failure.
     BackOff {
         /// When it is tried again.
         until: Timestamp,
     },
-    /// As many sessions to hosts are open as may be.
+    /// The limit of sessions to hosts is reached.
     SessionLimit,
-    /// Starting it would exceed `maxUnavailable`.
+    /// A start would exceed `maxUnavailable`.
     MaxUnavailable {
         /// Slots that are occupied.
         occupied: u32,
-        /// Slots that there are.
+        /// The number of slots.
         limit: u32,
     },
-    /// Starting it could exceed `maxFailures`: all that are at work may fail. More may be for each one that succeeds.
+    /// A start could exceed `maxFailures`, since all machines at work may fail. Each success allows one more.
     MaxFailures {
-        /// Machines that are at work, or whose end is not known.
+        /// Machines that are at work, or whose outcome is not known.
         at_work: u32,
-        /// How many may be.
+        /// How many are allowed.
         limit: u32,
     },
-    /// The rollout has had as many failures as it may.
+    /// The failures of the rollout have reached their limit.
     TooManyFailures {
         /// Machines that failed.
         failed: u32,
-        /// How many may.
+        /// The limit.
         limit: u32,
     },
-    /// The fleet's default was changed while machines were at work on the previous one; they end first.
+    /// The fleet's default was changed while machines were at work on the previous one; they finish first.
     Superseding,
     /// Paused by a person: on the machine, or on the fleet.
     Paused,
-    /// The spec is not acceptable.
+    /// The spec is invalid.
     InvalidSpec,
     /// There is no usable `MachineComponent` for this version.
     UnknownVersion(VersionId),
@@ -132,18 +132,18 @@ pub enum Blocker {
     NoArtefact(VersionId),
     /// The version needs a parameter or a fact that the machine does not have.
     MissingParameter(VersionId),
-    /// What is to be changed depends on this component of the machine, which is not there as it is wanted; or what is to be
-    /// removed is what this one depends on.
+    /// The component to change depends on this other component, which is not installed as wanted; or the component to
+    /// remove is one that this other component depends on.
     Dependency {
         /// The other component.
         component: ComponentId,
     },
-    /// What is to be changed depends, in the end, on itself.
+    /// The component to change depends on itself, directly or not.
     DependencyCycle {
-        /// One of those that depend on each other.
+        /// A component of the cycle.
         component: ComponentId,
     },
-    /// Two versions that must not be on one machine together would be.
+    /// A change would bring two versions together on a machine that a rule excludes.
     VersionSkew {
         /// The version whose rule it is.
         version: VersionId,
@@ -152,7 +152,7 @@ pub enum Blocker {
         /// The version that the rule does not admit.
         other: VersionId,
     },
-    /// A version that must not be with an API server that there is would be.
+    /// A change would install a version that must not run with one of the API servers.
     ApiServerSkew {
         /// The version whose rule it is.
         version: VersionId,
@@ -161,12 +161,12 @@ pub enum Blocker {
         /// The version of the API server, which the rule does not admit.
         found: VersionNumber,
     },
-    /// A version has a rule about the API servers, and no API server has told its version lately.
+    /// A version has a rule about the API servers, whose versions are not known at present.
     ApiServerUnknown {
         /// The version whose rule it is.
         version: VersionId,
     },
-    /// The host cannot be reached; it is tried again at this time.
+    /// The host is unreachable; the next try is at this time.
     Unreachable {
         /// When it is tried again.
         until: Timestamp,
@@ -175,61 +175,60 @@ pub enum Blocker {
     IdentityMismatch,
     /// Another Machine manages the host.
     DuplicateHost,
-    /// This release failed here before; it is not tried again until a spec changes.
+    /// This release failed here before; it is not retried until a spec changes.
     ReleaseFailed {
         /// The version.
         version: VersionId,
         /// Why it failed.
         cause: CauseKind,
     },
-    /// Still in use by this many.
+    /// It is still in use by this many machines and defaults.
     InUse(u32),
-    /// The node's certificate was asked for and is not issued yet.
+    /// The node's certificate was requested and is not issued yet.
     AwaitingCertificate,
-    /// The node's certificate was asked for, and somebody has denied it or the signer could not sign it. It is asked for
-    /// again once the request is gone.
+    /// The request for the node's certificate was denied, or the signer could not sign it. It is created again once it
+    /// is deleted.
     CertificateDenied,
     /// The host has the identity of another node, or one of another cluster.
     ForeignIdentity,
-    /// The host whose certificate it is about was not read yet.
+    /// The host of the certificate was not read yet.
     HostNotRead,
-    /// It is not approved.
+    /// The certificate request is not approved.
     NotApproved(Refusal),
-    /// The Node of the machine is being emptied; so many pods have not left it yet.
+    /// The Node of the machine is being drained; some pods have not left it yet.
     Draining {
         /// How many.
         pods: u32,
     },
-    /// A pod cannot be evicted from the machine's Node now: a disruption budget does not allow it.
+    /// A pod cannot be evicted from the machine's Node now: a disruption budget refuses it.
     DisruptionBudget {
         /// [`word`](crate::draw::word) of `namespace/name` of the first such pod.
         pod: u64,
     },
-    /// The machine's Node is not drained: a pod would be lost with it, and nobody has allowed that.
+    /// The machine's Node is not drained: a pod would be lost, which the drain policy does not allow.
     DrainForbidden {
         /// [`word`](crate::draw::word) of `namespace/name` of the first such pod.
         pod: u64,
     },
-    /// The drain of the machine's Node took longer than it may and was given up; it is tried again at this time.
+    /// The drain of the machine's Node exceeded its timeout and was given up; it is retried at this time.
     DrainOverdue {
         /// When it is tried again.
         until: Timestamp,
     },
-    /// Labels or taints of the machine's Node are not as they are wanted: somebody else has set the same key.
+    /// Labels or taints of the machine's Node are not as wanted: another agent has set the same key.
     NodeConflict {
         /// [`word`](crate::draw::word) of the first such key.
         key: u64,
     },
-    /// The machine's Node is not drained: others are being emptied, and no other Node takes their pods.
+    /// The machine's Node is not drained: others are being drained, and no other Node takes their pods.
     LastSchedulableNode {
-        /// How many others are being emptied.
+        /// How many others are being drained.
         emptied: u32,
     },
 }
 
 impl Blocker {
-    /// Whether it is the operator's own standing that keeps it from deciding, and not what is known of a subject: see `gate`
-    /// of the engine.
+    /// Whether the cause is the operator's leadership, not the state of the subject: see `gate` of the engine.
     #[must_use]
     pub const fn is_of_operator(self) -> bool {
         matches!(
@@ -298,23 +297,23 @@ impl Blocker {
 pub struct Wake {
     /// When.
     pub at: Timestamp,
-    /// What for.
+    /// The reason.
     pub reason: WakeReason,
 }
 
 /// What a wake-up is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum WakeReason {
-    /// The turn was full: there is more to look at right away.
+    /// The turn was full: more subjects are queued.
     MoreWork,
     /// A back-off ends.
     BackOff,
-    /// The Lease is to be renewed, or another's may have run out.
+    /// The Lease is due for renewal, or another process's Lease may have expired.
     Lease,
     /// A host is due for an audit.
     Audit,
     /// An action passes its deadline.
     Deadline,
-    /// A batch is to be admitted although it is small.
+    /// A small batch has waited long enough to be admitted.
     Admission,
 }
