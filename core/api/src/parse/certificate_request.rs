@@ -1,5 +1,5 @@
-//! `CertificateSigningRequest`: who asks, what for, and how far it has come. What the request itself says is read by whoever
-//! can read X.509.
+//! `CertificateSigningRequest`: the requester, the purpose, and the state. The request itself is decoded by a function
+//! that the caller passes in, since this crate does not read X.509.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::names::Names;
 use crate::object::{CertificateSigningRequest, Resource};
 use crate::v1alpha1::APPROVED;
 
-/// Reads a PKCS#10 request in PEM, or says why it cannot.
+/// Reads a PKCS#10 request in PEM. An error says why that failed.
 pub type ReadRequest = fn(&str) -> Result<RequestContent, String>;
 
 /// The `reason` that kube-controller-manager gives when it approves by itself.
 const AUTOMATIC: &str = "AutoApproved";
-/// The longest list and the longest text of a request that are looked at; those of a node are far shorter, and what is
-/// read is kept.
+/// The longest list and the longest text of a request that are read; those of a node are far shorter, and what is read
+/// stays in memory.
 const LIST_MAX: usize = 64;
 const TEXT_MAX: usize = 1024;
 
-/// Whether an object is of any interest: certificate requests of other signers are not.
+/// Whether an object is of interest: certificate requests of other signers are not.
 #[must_use]
 pub fn is_of_interest(object: &Resource) -> bool {
     match object {
@@ -45,7 +45,7 @@ fn signer(name: &str) -> Option<Signer> {
 /// Reads a certificate request; `None` when it is not [of interest](is_of_interest).
 ///
 /// # Errors
-/// When the metadata makes no sense.
+/// When the metadata is invalid.
 pub(super) fn certificate_request(
     object: &CertificateSigningRequest,
     names: &mut Names,

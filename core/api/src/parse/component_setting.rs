@@ -62,7 +62,7 @@ fn present(field: Field<'_>, setting: &v1alpha1::ComponentSetting, faults: &mut 
     check_parameters(field.name("parameters"), &setting.parameters, faults);
 }
 
-/// Judges parameters.
+/// Validates parameters.
 pub(super) fn check_parameters(field: Field<'_>, parameters: &v1alpha1::Parameters, faults: &mut Faults) {
     faults.at_most(field, parameters.len(), 64);
     for (name, value) in parameters {

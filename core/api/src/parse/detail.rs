@@ -1,7 +1,7 @@
-//! Details of conditions, read back from the words that [`render`](crate::render) gives them.
+//! Details of conditions, read back from the text that [`render`](crate::render) gives them.
 //!
-//! What does not read as one of ours under its reason is kept as it stands: so is what another build has worded otherwise. In
-//! either case the same words are written again.
+//! A text that is not one of ours under its reason is kept as it is, for instance one of another build. In both cases
+//! rendering gives the same text again.
 
 use std::sync::Arc;
 
@@ -25,7 +25,8 @@ pub(super) fn machine_detail(reason: Reason, words: &str) -> Option<Arc<Detail>>
     if words.is_empty() {
         return None;
     }
-    // A condition that stays as it is may have got the detail of another one, so what hosts come to is read under any reason.
+    // A condition that keeps its reason may have the detail of another one, so texts about hosts are read under any
+    // reason.
     let known = FIXED.into_iter().find(|known| fixed(known) == Some(words));
     let read = known.or_else(|| typed(reason, words)).filter(|read| detail(read) == words);
     Some(Arc::new(read.unwrap_or_else(|| Detail::Reported(words.into()))))

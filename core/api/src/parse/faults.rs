@@ -111,7 +111,7 @@ impl Faults {
         self.0.len()
     }
 
-    /// `value` if it was made without a fault.
+    /// `value` if there are no faults.
     pub(super) fn result<T>(self, value: Option<T>) -> Result<T, Vec<SpecError>> {
         match value {
             Some(value) if self.0.is_empty() => Ok(value),

@@ -1,4 +1,4 @@
-//! `Lease`: who leads.
+//! `Lease`: the leader.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::object::Lease;
 use crate::rfc3339;
 use crate::v1alpha1::ADOPT_ANNOTATION;
 
-/// Reads the operator's Lease. An adoption that is not a number is none: the condition `StoreRegressed` stays, and
+/// Reads the operator's Lease. An adoption that is not a number is ignored: the condition `StoreRegressed` stays, and
 /// says what to write.
 ///
 /// # Errors
-/// When the metadata makes no sense, or the Lease counts transitions that are no number of an epoch.
+/// When the metadata is invalid, or the number of transitions is not a valid epoch.
 pub fn lease(object: &Lease) -> Result<LeaseObject, MetadataError> {
     let meta = metadata(Kind::Lease, &object.metadata)?;
     let transitions = object.spec.lease_transitions.unwrap_or(0);

@@ -18,16 +18,16 @@ use crate::v1alpha1;
 /// Reads a Machine.
 ///
 /// # Errors
-/// When the metadata makes no sense. Faults of the spec are part of the result.
+/// When the metadata is invalid. Faults of the spec are part of the result.
 pub fn machine(object: &Machine, names: &mut Names) -> Result<(MachineId, MachineObject), MetadataError> {
     machine_again(object, |_| None, names)
 }
 
-/// Reads a Machine whose spec may have been read before: `known` answers what was read. A spec that names no component
-/// means the same with any names.
+/// Reads a Machine whose spec may have been read before: `known` returns the earlier result. A spec that names no
+/// component means the same with any table of names.
 ///
 /// # Errors
-/// When the metadata makes no sense.
+/// When the metadata is invalid.
 pub fn machine_again(
     object: &Machine,
     known: impl FnOnce(MachineId) -> Option<Parsed<MachineSpec>>,
@@ -42,7 +42,8 @@ pub fn machine_again(
     Ok((id, MachineObject { meta, spec, status, is_released }))
 }
 
-/// Whether a person has recorded that the host of just this Machine is gone. A name used again is not meant.
+/// Whether a person has declared that the host of this very Machine is gone. A later Machine of the same name is not
+/// meant.
 fn is_released(object: &Machine, uid: Uid) -> bool {
     let annotations = &object.metadata.annotations;
     let named = if annotations.is_empty() { None } else { annotations.get(v1alpha1::RELEASE_ANNOTATION) };

@@ -28,7 +28,7 @@ const TEMPLATE_MAX: usize = 65_536;
 /// Reads a `MachineComponent`.
 ///
 /// # Errors
-/// When the metadata makes no sense. Faults of the spec are part of the result.
+/// When the metadata is invalid. Faults of the spec are part of the result.
 pub fn version(
     object: &MachineComponent,
     names: &mut Names,
@@ -209,7 +209,7 @@ fn files(field: Field<'_>, files: &[v1alpha1::ConfigFile], faults: &mut Faults) 
     read
 }
 
-/// No two things of a release may lie at the same path, nor one below the other: a file is not a directory.
+/// No two files of a release may have the same path, nor may one path lie below another: a file is not a directory.
 fn collisions(root: Field<'_>, spec: &MachineComponentSpec, faults: &mut Faults) {
     let mut places: BTreeMap<&str, String> = BTreeMap::new();
     for (index, artefact) in spec.artefacts.iter().enumerate() {

@@ -10,7 +10,7 @@ use super::faults::{Faults, Field};
 use crate::object::Metadata;
 use crate::scalar::Scalar;
 
-/// The metadata of an object makes no sense, so nothing can be said or done about it. No API server makes such.
+/// The metadata of an object is invalid, so nothing can be done about the object. No API server creates such objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetadataError {
     /// The kind of the object.

@@ -1,10 +1,10 @@
 //! Objects into the model: every fault of a spec, each with the path of its field.
 //!
-//! The schemas and CEL rules in the API server refuse nearly all of these faults before they are stored. Nothing
-//! here depends on that: what arrives is judged anew, and nothing that is read can make it panic.
+//! The schemas and CEL rules in the API server refuse nearly all of these faults before they are stored. Nothing here
+//! depends on that: every object is validated again, and no input can cause a panic.
 //!
 //! A spec with faults is not an error of the function: the object exists and has a uid, so it is observed with its
-//! faults, and they become the condition `InvalidSpec`. Only an object whose metadata makes no sense is refused.
+//! faults, and they become the condition `InvalidSpec`. Only an object with invalid metadata is refused.
 
 mod certificate_request;
 mod component_setting;

@@ -11,7 +11,7 @@ use crate::names::Names;
 use crate::object::Node;
 use crate::request::read_mark;
 
-/// Reads a Node. Without a condition `Ready` its health is unknown since it was created.
+/// Reads a Node. Without a condition `Ready` its health counts as unknown since its creation.
 ///
 /// # Errors
 /// When it has no name or no uid.
@@ -47,7 +47,7 @@ pub fn node(object: &Node, names: &mut Names) -> Result<(MachineId, NodeObject),
     Ok((names.machine_of(&metadata.name), NodeObject { uid, state }))
 }
 
-/// What is out of the ordinary about a Node, if anything is.
+/// What is unusual about a Node, if anything is.
 fn cordon(object: &Node) -> Option<Box<Cordon>> {
     let unschedulable = object.spec.unschedulable;
     let taint = object.spec.taints.iter().position(|taint| taint.key == DRAIN_TAINT);

@@ -1,4 +1,4 @@
-//! Objects into observations: what a driver does with every object that a list or a watch delivers.
+//! Objects into observations: for every object that a list or a watch delivers.
 
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::Kind;
@@ -10,11 +10,11 @@ use super::{lease, machine, node, package_version, version};
 use crate::names::Names;
 use crate::object::Resource;
 
-/// What it means that `object` was seen; `None` when nothing depends on it. Deliver [`Names::announce`] first. What
-/// certificate requests say is read by `read`.
+/// The observation of `object`; `None` when nothing depends on it. Deliver [`Names::announce`] first. `read` decodes
+/// certificate requests.
 ///
 /// # Errors
-/// When the metadata of the object makes no sense: nothing is known about it then.
+/// When the metadata of the object is invalid.
 pub fn observed(
     object: &Resource,
     names: &mut Names,
@@ -45,8 +45,9 @@ pub fn observed(
     }))
 }
 
-/// What it means that the object `name` of `kind` is gone. `None` when nothing depended on it: a
-/// `ClusterPackageVersion` of another name was never observed, nor was a certificate request of another signer. Deliver [`Names::announce`] first.
+/// The observation that the object `name` of `kind` is deleted. `None` when nothing depended on it: a
+/// `ClusterPackageVersion` of another name was never observed, nor was a certificate request of another signer. Deliver
+/// [`Names::announce`] first.
 #[must_use]
 pub fn gone(kind: Kind, name: &str, names: &mut Names) -> Option<Observation> {
     Some(match kind {

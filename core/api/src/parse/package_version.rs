@@ -19,8 +19,8 @@ use crate::v1alpha1::{self, IntOrString};
 /// Reads the `ClusterPackageVersion`.
 ///
 /// # Errors
-/// When the metadata makes no sense, or the object is not the one named `default`: a second one must not stand in
-/// for it. Faults of the spec are part of the result.
+/// When the metadata is invalid, or the object is not the one named `default`: a second one must not stand in for it.
+/// Faults of the spec are part of the result.
 pub fn package_version(
     object: &ClusterPackageVersion,
     names: &mut Names,
@@ -74,7 +74,7 @@ fn drain(field: Field<'_>, policy: Option<&v1alpha1::DrainPolicy>, faults: &mut 
 /// More machines than any fleet has.
 const COUNT_MAX: u32 = 1_000_000;
 
-/// Reads a limit. What is returned beside a fault is not used.
+/// Reads a limit. The result is not used if there is a fault.
 fn count_or_percent(field: Field<'_>, value: &IntOrString, faults: &mut Faults) -> CountOrPercent {
     let read = match value {
         IntOrString::Int(count) => {

@@ -6,7 +6,7 @@ use super::faults::{Faults, Field};
 use super::text;
 use crate::v1alpha1;
 
-/// Reads a probe; `None` beside at least one fault.
+/// Reads a probe; `None` with at least one fault.
 pub(super) fn probe(field: Field<'_>, probe: &v1alpha1::Probe, faults: &mut Faults) -> Option<Probe> {
     let check = check(field, probe, faults);
     let period = faults.number(field.name("periodSeconds"), probe.period_seconds, (1_u32, 3600));

@@ -8,10 +8,10 @@ use super::probe::command;
 use super::text;
 use crate::v1alpha1;
 
-/// What is said of a path that hosts do not delete.
+/// The fault of a path that hosts do not delete.
 const REMOVABLE: &str = "must be a path of at least two parts, and no directory of the system's own";
 
-/// Reads an invocation; `None` beside at least one fault.
+/// Reads an invocation; `None` with at least one fault.
 pub(super) fn invocation(
     field: Field<'_>,
     read: &v1alpha1::Invocation,

@@ -7,7 +7,7 @@ use super::text;
 use crate::names::Names;
 use crate::v1alpha1::{self, MachineComponentSpec};
 
-/// Judges the rules of a version. What is free of faults is read by [`requirement`].
+/// Validates the rules of a version. [`requirement`] reads the rules without faults.
 pub(super) fn requirements(field: Field<'_>, spec: &MachineComponentSpec, faults: &mut Faults) {
     faults.at_most(field, spec.requires.len(), 16);
     faults.unique(field, "component", spec.requires.iter().map(|rule| rule.component.as_str()));

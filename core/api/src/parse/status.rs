@@ -1,5 +1,5 @@
-//! What we recorded in a status, read back. An entry that cannot be read is taken for absent: then the engine looks
-//! at the host again, which is always safe, and writes the status anew.
+//! A status that we wrote, read back. An entry that cannot be read counts as absent: then the engine reads the host
+//! again, which is always safe, and writes the status again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,8 +29,7 @@ pub fn machine_status(status: &v1alpha1::MachineStatus, names: &mut Names) -> Ma
     }
 }
 
-/// Reads what is recorded of the components. Most machines of a fleet have the same list: what was read of the last
-/// ones is remembered.
+/// Reads the recorded components. Most machines of a fleet have the same list: the last results are cached.
 fn component_statuses(list: &Arc<[v1alpha1::ComponentStatus]>, names: &mut Names) -> Arc<[ComponentStatus]> {
     if let Some(known) = names.component_lists.get(list) {
         return known;
@@ -53,7 +52,7 @@ fn in_order<T, K: Ord>(mut list: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     list
 }
 
-/// A negative number was not written by us.
+/// We never write a negative number.
 fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
@@ -123,7 +122,7 @@ pub fn package_version_status(
     }
 }
 
-/// A rollout of which a part cannot be read is absent as a whole: half of one could admit the wrong machines.
+/// A rollout with an unreadable part counts as absent: half of one could admit the wrong machines.
 fn rollout(status: &v1alpha1::RolloutStatus, names: &mut Names) -> Option<Rollout> {
     if status.component.is_empty() {
         return None;

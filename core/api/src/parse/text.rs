@@ -1,4 +1,4 @@
-//! What a text must look like. Each function answers yes or no; the words for a person are beside it.
+//! The formats of texts. Each function answers yes or no; the message for a fault is beside it.
 
 /// Letters for `relative_path` and `absolute_path`.
 const PATH: &str = "made of letters, digits and ._@+%=,:-";

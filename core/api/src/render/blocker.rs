@@ -24,7 +24,7 @@ pub struct Explanation {
 
 const SUPERSEDING: &str = "the fleet's defaults were changed; what is under way for the previous ones ends";
 
-/// A blocker in words. An id that stands for nothing in `names` is written as a number.
+/// A blocker in words. An id that is not in `names` is written as a number.
 #[must_use]
 pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
     let version = |id| names.version_object_name(id).map_or_else(|_| format!("{id:?}"), String::from);
@@ -121,7 +121,7 @@ fn too_many(failed: u32, limit: u32) -> String {
     format!("{failed} machines failed and maxFailures is {limit}: correct the version or raise maxFailures")
 }
 
-/// What keeps a Node from being emptied. Which pod it is, and which budget, is in the conditions of the Machine.
+/// The blockers of a drain. The pod and the disruption budget are in the conditions of the Machine.
 fn drain(blocker: Blocker) -> (&'static str, String) {
     if let Blocker::Draining { pods } = blocker {
         (blocker.name(), format!("{pods} pods have not left the Node yet"))

@@ -73,7 +73,8 @@ fn event_name(note: &EventNote, name: &str) -> String {
     format!("{short}.{:x}.{}", note.uid.0 >> 64, note.reason.name().to_ascii_lowercase())
 }
 
-/// What the reason says to a person, with who asks for what; at most 1024 bytes, as the API server wants it.
+/// The message: the explanation of the reason, the requester, and the request; at most 1024 bytes, the limit of the API
+/// server.
 fn words(note: &EventNote) -> String {
     let detail = match &note.asked {
         Ok(common_name) => format!("{} asks for {common_name}", note.username),
@@ -84,7 +85,7 @@ fn words(note: &EventNote) -> String {
     format!("{}: {detail}", refusal(note.reason))
 }
 
-/// What it says to a person that a request is not approved.
+/// Why a request is not approved, as a sentence.
 pub(crate) const fn refusal(refusal: Refusal) -> &'static str {
     match refusal {
         Refusal::Unreadable => "not approved: the request cannot be read, or is not signed with its own key",

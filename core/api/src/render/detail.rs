@@ -1,5 +1,5 @@
-//! Details of conditions in words. [`parse`](crate::parse) reads them back: a text that is changed here is somebody else's
-//! words to every process that knows the old one, and is written anew once.
+//! Details of conditions in words. [`parse`](crate::parse) reads them back. If a text changes here, a new build does
+//! not recognize the old text, and each such status is written once more.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use seaworthy_model::detail::{
 use seaworthy_model::pod::PodLoss;
 use seaworthy_model::requirement::{API_SERVER, VersionNumber};
 
-/// What a condition of a Machine says besides its reason.
+/// The detail of a condition of a Machine.
 #[must_use]
 pub fn detail(detail: &Detail) -> Cow<'_, str> {
     match detail {
@@ -44,7 +44,7 @@ pub fn detail(detail: &Detail) -> Cow<'_, str> {
     }
 }
 
-/// What a condition of the `ClusterPackageVersion` says besides its reason.
+/// The detail of a condition of the `ClusterPackageVersion`.
 pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
     match detail {
         FleetDetail::Other(words) => (**words).into(),
@@ -60,10 +60,10 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
     }
 }
 
-/// What is repaired on a Node.
+/// The repaired part, if it is not a component.
 pub(crate) const ON_NODE: &str = "what is set on its Node";
 
-/// Details that are always worded alike.
+/// Details with a fixed text.
 pub(crate) const FIXED: [Detail; 6] = [
     Detail::SessionLost,
     Detail::ChangeNotShown,
@@ -73,7 +73,7 @@ pub(crate) const FIXED: [Detail; 6] = [
     Detail::AwaitsSlot,
 ];
 
-/// The words of a detail that is always worded alike.
+/// The text of a detail with a fixed text.
 pub(crate) const fn fixed(detail: &Detail) -> Option<&'static str> {
     Some(match detail {
         Detail::SessionLost => "the session was lost",
@@ -100,7 +100,7 @@ pub(crate) const fn fixed(detail: &Detail) -> Option<&'static str> {
     })
 }
 
-/// What stands between the two components of a dependency, and after them.
+/// The text between the two components of a dependency, and the text after them.
 pub(crate) const fn of_state(state: DependencyState) -> (&'static str, &'static str) {
     match state {
         DependencyState::Pending => (" needs ", ", which has to change first"),
@@ -162,7 +162,7 @@ fn stranger(stranger: &Stranger) -> String {
     }
 }
 
-/// What follows the name of an identity.
+/// The text after the name of an identity.
 pub(crate) const fn suffix(flaw: IdentityFlaw) -> &'static str {
     match flaw {
         IdentityFlaw::Authority => ", from another authority",
@@ -183,7 +183,7 @@ fn pods_left(count: usize, first: &[Pod], refused: Option<&(Pod, Box<str>)>) -> 
     words
 }
 
-/// What follows the name of a pod.
+/// The text after the name of a pod.
 pub(crate) const fn of_loss(loss: PodLoss) -> &'static str {
     match loss {
         PodLoss::Pod => " has no controller that makes another one",

@@ -41,7 +41,7 @@ pub(crate) fn reason_from(name: &str) -> Option<FleetReason> {
     FleetReason::ALL.into_iter().find(|&known| reason(known) == name)
 }
 
-/// What a reason says to a person.
+/// The explanation of a reason.
 pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
     match reason {
         FleetReason::AllUpdated => "every machine has the defaults",

@@ -1,7 +1,7 @@
 //! The model into what people read: the only code that spells the type, reason or message of a condition.
 //!
-//! The message of a condition is the explanation of its reason, which says what to do, and the words of its detail, if it has
-//! one. Parsing takes the explanation off again and reads the detail back.
+//! The message of a condition is the explanation of its reason, which says what to do, and the text of its detail, if
+//! it has one. Parsing strips the explanation and reads the detail back.
 
 mod blocker;
 mod certificate;

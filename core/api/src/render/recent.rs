@@ -1,4 +1,4 @@
-//! What the last lists of components were written as. Machines of one fleet have few different ones.
+//! A cache of rendered lists of components. Machines of one fleet have few different lists.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use seaworthy_model::machine::ComponentStatus;
 
 use crate::v1alpha1;
 
-/// So many lists are remembered: a fleet on its way from one version of a few components to the next has fewer.
+/// The size of the cache: a fleet that changes the versions of a few components has fewer lists.
 const KEPT: usize = 16;
 
-/// A list of components as it is written.
+/// A list of components as rendered.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     /// The list, in the order of names.
@@ -18,21 +18,21 @@ pub(crate) struct Written {
     pub(crate) installed: Arc<str>,
 }
 
-/// What the last lists of components were written as, with one table of names: there an id means the same for ever.
+/// The cache. It belongs to one table of names, in which an id never changes its meaning.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RecentlyWritten(Vec<(Arc<[ComponentStatus]>, Written)>);
 
 impl RecentlyWritten {
-    /// What this list was written as.
+    /// The rendered form of this list, if it is cached.
     pub(crate) fn get(&mut self, list: &Arc<[ComponentStatus]>) -> Option<Written> {
         let place = self.0.iter().position(|(known, _)| known == list)?;
-        // Who is asked for often comes to be found early.
+        // A list that is often used moves to the front.
         let ahead = place.saturating_sub(1);
         self.0.swap(place, ahead);
         Some(self.0[ahead].1.clone())
     }
 
-    /// Remembers what a list was written as, in the place of the one that is found last.
+    /// Caches the rendered form of a list, in the place of the last entry.
     pub(crate) fn put(&mut self, list: Arc<[ComponentStatus]>, written: Written) {
         self.0.truncate(KEPT - 1);
         self.0.push((list, written));

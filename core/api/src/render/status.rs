@@ -14,10 +14,10 @@ use crate::v1alpha1;
 /// Longest text of `status.installed`, in bytes.
 const INSTALLED_MAX: usize = 32_768;
 
-/// The status of a Machine as people read it.
+/// The status of a Machine as an API object.
 ///
 /// # Errors
-/// When an id stands for nothing in `names`.
+/// When an id is not in `names`.
 pub fn machine_status(
     status: &MachineStatus,
     names: &mut Names,
@@ -98,10 +98,10 @@ fn condition(condition: &Condition) -> v1alpha1::Condition {
     }
 }
 
-/// The status of the `ClusterPackageVersion` as people read it.
+/// The status of the `ClusterPackageVersion` as an API object.
 ///
 /// # Errors
-/// When an id stands for nothing in `names`.
+/// When an id is not in `names`.
 pub fn package_version_status(
     status: &PackageVersionStatus,
     names: &Names,

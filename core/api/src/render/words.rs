@@ -1,4 +1,4 @@
-//! The words of a Machine's conditions: types, reasons, and what each reason says to a person.
+//! The words of a Machine's conditions: types, reasons, and the explanation of each reason.
 
 use std::borrow::Cow;
 
@@ -31,8 +31,8 @@ pub(crate) fn kind_from(name: &str) -> Option<ConditionKind> {
     ConditionKind::ALL.into_iter().find(|&known| kind(known) == name)
 }
 
-/// The `reason` of a condition. A cause has the name of its class; two classes share theirs with a reason of our
-/// own that says the same, and are read back as that one: `Reason::from` makes it of them in the first place.
+/// The `reason` of a condition. A cause has the name of its class. Two classes share their names with reasons of our
+/// own that mean the same, and are read back as those: `Reason::from` maps them likewise.
 #[must_use]
 pub const fn reason(reason: Reason) -> &'static str {
     match reason {
@@ -74,7 +74,7 @@ pub(crate) fn reason_from(name: &str) -> Option<Reason> {
     own.or_else(|| CauseKind::from_name(name).map(Reason::Cause))
 }
 
-/// What a reason says to a person: what is the matter, and what to do about it.
+/// The explanation of a reason: what is wrong, and what to do about it.
 pub(crate) const fn explanation(reason: Reason) -> &'static str {
     match reason {
         Reason::AsDesired => "everything that is wanted is installed and runs",
@@ -148,7 +148,7 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
     }
 }
 
-/// What to do when hosts know of an operator that the store has forgotten.
+/// What to do when hosts know of an operator that the store has lost.
 pub(crate) const STORE_REGRESSED: &str = "hosts have worked for a newer operator than the API server remembers (the Lease was deleted, or etcd restored), \
      so nothing is done; make sure that no other operator runs, then adopt the hosts with kubectl --namespace \
      seaworthy-system annotate --overwrite lease seaworthy seaworthy.dev/adopt-epoch=EPOCH, where EPOCH is the \
@@ -181,7 +181,7 @@ const REMOVAL_FAILED: &str = "a command of the component's removal failed on the
 const DISRUPTION_BUDGET: &str = "a pod may not leave the Node now, because a PodDisruptionBudget does not allow it: give it more \
      replicas, or allow the disruption; it is tried again by itself";
 
-/// What a cause says to a person.
+/// The explanation of a cause.
 pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
     match cause {
         CauseKind::ConnectionFailed => {
@@ -262,7 +262,7 @@ pub(crate) fn message(explanation: &'static str, detail: &str) -> Cow<'static, s
     format!("{explanation}: {}", &detail[..end]).into()
 }
 
-/// The detail in a message. A message that another build worded otherwise is all detail.
+/// The detail in a message. A message that another build has worded differently is all detail.
 pub(crate) fn detail<'m>(explanation: &str, message: &'m str) -> &'m str {
     let rest = message.strip_prefix(explanation);
     match rest.map(|rest| rest.strip_prefix(": ").or(rest.is_empty().then_some(""))) {
