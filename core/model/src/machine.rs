@@ -272,7 +272,7 @@ pub enum Reason {
     NodeConflict,
     /// Its Node is not drained: others are being drained, and no other Node takes pods.
     LastSchedulableNode,
-    /// An operator has declared that its host is gone for good.
+    /// A person has declared that its host is gone for good.
     HostReleased,
     /// Something outside the engine failed.
     Cause(CauseKind),

@@ -5,7 +5,7 @@ use seaworthy_model::lease::LeaseRecord;
 use crate::object::LeaseSpec;
 use crate::rfc3339;
 
-/// The spec that equals `record`. A Lease without a holder has no `holderIdentity`.
+/// The spec of `record`. A Lease without a holder has no `holderIdentity`.
 #[must_use]
 pub fn lease(record: &LeaseRecord) -> LeaseSpec {
     LeaseSpec {
