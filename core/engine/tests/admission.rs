@@ -1,5 +1,5 @@
-//! Admission: whatever the fleet, the limits and the order in which things end, the budget holds, a version that never
-//! works harms few, and everybody is served in the end.
+//! Admission: for any fleet, any limits and any order of outcomes, the budget holds, a version that never works harms
+//! few machines, and every machine is served in the end.
 
 mod fixture;
 
@@ -74,7 +74,7 @@ proptest! {
         prop_assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
     }
 
-    /// What a crashed operator has ordered goes on, unheard, until the host has seen its successor. It counts.
+    /// An order of a crashed operator goes on unnoticed until the host has seen its successor. It counts.
     #[test]
     fn never_more_at_work_than_slots_whoever_crashes(
         machines in 1u32..20,
@@ -138,7 +138,8 @@ proptest! {
         prop_assert!(fixture.web().iter().all(|version| *version == Some(1)));
     }
 
-    /// The same answer, whoever joined or left before: a rank depends on the machine and the rollout alone.
+    /// The answer does not depend on which machines joined or left before: a rank depends on the machine and the
+    /// rollout alone.
     #[test]
     fn a_pin_wins_and_a_threshold_admits_by_rank_alone(
         machines in 2u32..30,
@@ -185,7 +186,7 @@ proptest! {
     }
 }
 
-/// A host that was lost in an operation may have been harmed by it: no other one takes its place, whoever leads.
+/// A host that was lost in an operation may have been harmed by it: no other machine takes its place, under any leader.
 #[test]
 fn a_host_that_is_lost_in_an_operation_counts_for_a_new_operator_as_well() {
     const HOUR: Duration = Duration::from_secs(3600);
@@ -226,7 +227,7 @@ fn a_host_that_is_lost_in_an_operation_counts_for_a_new_operator_as_well() {
     }
 }
 
-/// With slots to spare nobody waits for one: it is `maxFailures` that lets no more be at work.
+/// With spare slots no machine waits for a slot: `maxFailures` alone limits how many are at work.
 #[test]
 fn the_limit_that_leaves_no_room_is_the_one_that_is_told() {
     let limits = (CountOrPercent::Count(5), CountOrPercent::Count(1));
@@ -246,7 +247,7 @@ fn the_limit_that_leaves_no_room_is_the_one_that_is_told() {
     assert_eq!(told, Some(Blocker::MaxFailures { at_work: 1, limit: 1 }));
 }
 
-/// A record that changes with every batch must not cost a look at the whole fleet each time.
+/// A record that changes with every batch must not requeue the whole fleet each time.
 #[test]
 fn a_rollout_looks_only_at_machines_that_it_concerns() {
     const MACHINES: u32 = 200;
@@ -263,7 +264,7 @@ fn a_rollout_looks_only_at_machines_that_it_concerns() {
     };
     fixture.store.defaults(vec![want(WEB, web(2))]);
     fixture.deliver();
-    // The record begins, and nobody is admitted yet: people's edit, the write of the record, and what it shows.
+    // The rollout begins, and no machine is admitted yet: the edit of the spec, the write of the record, and its echo.
     let begun = looked_at(&mut fixture, 2);
     assert!(begun < 20, "{begun} subjects were looked at for a record that asks nothing of anybody");
     let whole = looked_at(&mut fixture, 200);
@@ -272,8 +273,8 @@ fn a_rollout_looks_only_at_machines_that_it_concerns() {
     assert!(each <= 4, "{each} looks for one upgrade: order, report, record, echo");
 }
 
-/// Whoever could not be worked on is admitted with the others and takes no place; once nothing stands in its way any more,
-/// it gets one like everybody else.
+/// A machine that cannot be worked on is admitted with the others and takes no slot. Once nothing blocks it any more,
+/// it gets one like any other.
 #[test]
 fn who_was_blocked_trusts_a_release_no_more_than_others() {
     let limits = (CountOrPercent::Percent(100), CountOrPercent::Count(1));

@@ -1,4 +1,4 @@
-//! Labels and taints that a Machine keeps on its Node: ours are kept, and nobody else's are touched.
+//! Labels and taints that a Machine keeps on its Node: ours are kept, and those of other agents stay untouched.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
@@ -44,7 +44,7 @@ fn taints(fixture: &mut Fixture) -> Vec<String> {
     taints.iter().map(|taint| format!("{}={}", taint.key, taint.value)).collect()
 }
 
-/// What others do to a label: they set it, or take it away.
+/// What other agents do to a label: they set it, or remove it.
 fn relabel(fixture: &mut Fixture, key: &str, value: Option<&str>) {
     fixture.cluster.edit(0, |attributes| {
         match value {
@@ -166,7 +166,7 @@ fn a_successor_goes_on_and_writes_nothing_twice() {
     let mut fixture = fleet(&[("pool", "gpu")], &[]);
     let turn = fixture.turn();
     assert!(matches!(turn.actions[0].effect, Effect::WriteNodeAttributes(_)));
-    // It dies before it hears of its write.
+    // The process ends before it receives the reply to its write.
     fixture.execute();
     fixture.restart();
     fixture.pass(10 * MINUTE);

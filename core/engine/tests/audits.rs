@@ -1,4 +1,4 @@
-//! When hosts are looked at that nobody complains about.
+//! Audits: when hosts are read without a cause.
 
 mod fixture;
 
@@ -14,7 +14,7 @@ use seaworthy_model::time::Timestamp;
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Machines with healthy nodes that are looked at once a day, all of them read at the start.
+/// Machines with healthy Nodes and a daily audit, all of them read at the start.
 fn settled(machines: u32) -> Fixture {
     let mut fixture = Fixture::new(machines);
     for id in 0..machines {

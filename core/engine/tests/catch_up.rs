@@ -1,4 +1,5 @@
-//! Machines that were admitted and could not be worked on catch up later: no faster than the others, and at no more cost.
+//! Late machines, which were admitted and could not be worked on, catch up: no faster than the others, and at no more
+//! cost.
 
 mod fixture;
 
@@ -11,8 +12,8 @@ use seaworthy_model::quantity::CountOrPercent;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Many wait for one room. Each success makes room for one more, and the others are left in peace meanwhile: else each Node is
-/// cordoned and uncordoned again, as often as there are others.
+/// Many machines wait for room for one. Each success makes room for one more, and the others stay untouched meanwhile:
+/// otherwise each Node would be cordoned and uncordoned as often as there are others.
 #[test]
 fn whoever_catches_up_is_drained_only_when_there_is_room_for_its_work() {
     const MACHINES: u32 = 40;
@@ -39,8 +40,8 @@ fn whoever_catches_up_is_drained_only_when_there_is_room_for_its_work() {
     }
 }
 
-/// Whoever is repaired, or goes, has no reservation of a rollout. Many wait for one slot; as long as the pods of one are listed
-/// nobody else lists theirs for it.
+/// A machine that is being repaired or deleted has no reservation of a rollout. Many wait for one slot; while the pods
+/// of one are listed, no other lists its pods for the same slot.
 #[test]
 fn pods_are_listed_only_when_there_is_a_slot_for_what_follows() {
     const MACHINES: u32 = 40;

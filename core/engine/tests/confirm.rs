@@ -1,4 +1,5 @@
-//! Releases that have to be confirmed: the host is reached anew before anything counts as done, and takes them back else.
+//! Releases that have to be confirmed: a new session reaches the host before the change counts as done; otherwise the
+//! host rolls it back.
 
 mod fixture;
 
@@ -38,7 +39,7 @@ fn to_confirm(machines: u32) -> Fixture {
     fixture
 }
 
-/// Turns and executions until a confirmation waits to be carried out, as the only order.
+/// Turns and executions until a confirmation is the only pending order.
 fn until_confirm(fixture: &mut Fixture) {
     for _ in 0..60 {
         let turn = fixture.turn();

@@ -1,4 +1,4 @@
-//! Whoever is repaired again and again is fought over: repairs become slower, and people are told.
+//! A part that is repaired again and again is contested: repairs become slower, and a condition reports it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -25,7 +25,7 @@ fn settled() -> Fixture {
     fixture
 }
 
-/// Lets somebody undo every repair within a minute, for so long. Returns how often it was repaired.
+/// Lets another agent undo every repair within a minute, for this long. Returns the number of repairs.
 fn fight(fixture: &mut Fixture, minutes: u32) -> u32 {
     let before = fixture.host(0).changes;
     for _ in 0..minutes {
@@ -79,7 +79,7 @@ fn who_audits_often_does_not_take_his_own_wait_for_peace() {
     fixture.store.edit_fleet(|spec| spec.audit_interval = MINUTE);
     fixture.deliver();
     let before = fixture.host(0).changes;
-    // Whoever it is undoes each repair once it has been found in order twice.
+    // The other agent undoes each repair after two audits have found it in order.
     for _ in 0..20 {
         fixture.host(0).drift(WEB);
         fixture.pass(3 * MINUTE);

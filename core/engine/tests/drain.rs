@@ -1,4 +1,5 @@
-//! Pods leave a Node before work that they would not outlive: in order, across restarts, and never at the cost of others.
+//! Drains: pods leave a Node before work that they would not survive, in order, across restarts, and never at the cost
+//! of other Nodes.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
@@ -226,7 +227,7 @@ fn a_cordon_of_a_person_stays() {
 
 #[test]
 fn whoever_comes_next_finds_the_mark_and_goes_on_or_takes_it_off() {
-    // Whichever order is the last one of the old process: the next one ends what it began.
+    // For any last order of the old process, the next process finishes the work.
     for crash_after in 0..16 {
         for reverts in [false, true] {
             let mut fixture = Fixture::with_pods(1, 2);
@@ -307,7 +308,7 @@ fn two_empty_nodes_do_not_wait_for_the_one_slot_of_each_other() {
     assert_eq!(fixture.store.machines.keys().copied().collect::<Vec<_>>(), [2]);
 }
 
-/// Their upgrade was taken back, and what they have now to be repaired needs no drain.
+/// Their upgrade was withdrawn, and their pending repair needs no drain.
 #[test]
 fn marks_that_a_repair_does_not_need_do_not_keep_the_one_slot_from_each_other() {
     let mut fixture = Fixture::with_pods(3, 1);
@@ -364,7 +365,7 @@ fn of_two_troubles_one_is_told_and_not_both_in_turns() {
     fixture.cluster.node(0).object.state.ready = Health::Unknown;
     fixture.cluster.tell(0);
     fixture.deliver();
-    // It is never seen that the Node was given back, so giving it back is refused from then on.
+    // The watch never shows the uncordon, so further uncordons are refused from then on.
     fixture.cluster.is_mute = true;
     fixture.pass(HOUR);
     assert!(!fixture.cluster.is_unschedulable(0), "{:?}", blocker(&fixture, 0));
@@ -389,7 +390,7 @@ fn a_pod_is_not_given_up_because_the_clocks_disagree() {
     fixture.cluster.node(0).object.state.ready = Health::Unknown;
     fixture.cluster.tell(0);
     fixture.deliver();
-    // It may take 30 s to go, whatever time the API server believes it is.
+    // The pod may take 30 s to leave, by any clock of the API server.
     fixture.pass(Duration::from_secs(45));
     assert_eq!((fixture.cluster.evicted.len(), fixture.web()), (1, vec![Some(1)]));
     fixture.pass(5 * MINUTE);

@@ -25,7 +25,7 @@ fn usual(machines: u32) -> Fixture {
     fixture
 }
 
-/// A Lease that somebody else has taken just now, by a clock that is a year ahead or forty behind.
+/// A Lease that another process has just taken, by a clock that is a year ahead or forty years behind.
 fn held_by_another(fixture: &mut Fixture, renewed: Timestamp) {
     fixture.store.revision += 1;
     let lease = fixture.store.lease.as_mut().unwrap();
@@ -260,7 +260,7 @@ fn of_two_that_miss_the_lease_one_reports() {
 fn a_lease_that_the_watch_leaves_out_is_listed() {
     for is_heard in [true, false] {
         let mut fixture = Fixture::new(1);
-        // From here on nothing but a list shows anything.
+        // From here on only a list shows changes.
         fixture.watch_hangs = true;
         fixture.lost_writes = u32::from(!is_heard);
         fixture.pass(10 * fixture.config.renew_interval());
@@ -271,7 +271,7 @@ fn a_lease_that_the_watch_leaves_out_is_listed() {
     }
 }
 
-/// Both have held the forgotten Lease, and people have let the other one go on.
+/// Both have held the lost Lease, and a person has let the other one go on.
 #[test]
 fn whoever_missed_the_lease_too_follows_the_one_that_was_let_on() {
     let mut fixture = leading(1);
@@ -290,7 +290,7 @@ fn whoever_missed_the_lease_too_follows_the_one_that_was_let_on() {
     assert_eq!(fixture.engine.world().gate(), None);
 }
 
-/// The watch may show a write of ours before its reply comes: nobody has succeeded us then.
+/// The watch may show our write before its reply arrives: that is no successor.
 #[test]
 fn our_own_writes_of_the_lease_seen_before_their_replies_are_no_successor() {
     let mut fixture = standing_by(Timestamp(5));

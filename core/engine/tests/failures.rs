@@ -1,4 +1,4 @@
-//! What is known of a release that failed, and how many machines it is let loose on before that is known.
+//! What is recorded of a failed release, and how many machines may get it before the failure is known.
 
 mod fixture;
 
@@ -28,7 +28,7 @@ fn wish(fixture: &mut Fixture, version: u32) {
     fixture.deliver();
 }
 
-/// A fleet on `web-1`, of which all may be at work and so many may fail; and on which the others do not work.
+/// A fleet on `web-1`, of which all may be at work and this many may fail; the other versions fail on it.
 fn on_web_1(machines: u32, failures: u32) -> Fixture {
     let mut fixture = Fixture::new(machines);
     limit(&mut fixture, machines, failures);
@@ -41,7 +41,7 @@ fn on_web_1(machines: u32, failures: u32) -> Fixture {
     fixture
 }
 
-/// Turns and executions until a change of a host waits to be executed, as the first of all orders.
+/// Turns and executions until a change of a host is the first pending order.
 fn until_work(fixture: &mut Fixture) -> MachineId {
     for _ in 0..40 {
         let _ = fixture.turn();
@@ -107,7 +107,7 @@ fn a_failure_that_nobody_recorded_is_read_from_the_host() {
         assert_eq!(tried(&fixture, 2), 1, "{:?}", fixture.web());
         for machine in 0..4 {
             fixture.host(machine).facts.operation = None;
-            // Whoever edits a Machine asks for another try.
+            // An edit of a Machine asks for another try.
             fixture.store.edit_machine(machine, |_| ());
         }
         fixture.deliver();
@@ -138,7 +138,7 @@ fn a_release_that_got_back_after_another_failed_proves_nothing() {
     wish(&mut fixture, 2);
     fixture.pass(HOUR);
     assert_eq!(tried(&fixture, 2), 1);
-    // As after a failure of a component that cannot go back: what failed stays.
+    // As after the failure of a component that cannot be rolled back: the failed release stays.
     let sick = (0..3)
         .find(|id| fixture.host(*id).facts.operation.as_ref().unwrap().release.unwrap().version == web(2));
     let sick = sick.unwrap();
@@ -156,7 +156,7 @@ fn a_release_that_got_back_after_another_failed_proves_nothing() {
     assert_eq!(tried(&fixture, 2), 1, "it has never worked anywhere");
 }
 
-/// A host tells only what became of its last operation.
+/// A host reports only the outcome of its last operation.
 #[test]
 fn a_failure_is_recorded_before_anything_else_is_done_there() {
     let mut fixture = on_web_1(1, 1);
@@ -178,7 +178,8 @@ fn a_failure_is_recorded_before_anything_else_is_done_there() {
     assert_eq!(fixture.host(0).changes, changes);
 }
 
-/// A fleet on nothing, whose hosts are away while it gets its first default: the rollout leaves all of them out.
+/// A fleet without components, whose hosts are unreachable while it gets its first default: the rollout leaves all of
+/// them out.
 fn left_out(machines: u32) -> Fixture {
     let mut fixture = Fixture::new(machines);
     for id in 0..machines {
@@ -209,7 +210,7 @@ fn what_did_not_work_is_nothing_to_go_back_to() {
         for id in works_on..5 {
             fixture.host(id).broken = vec![web(2)];
         }
-        // First those on which it works.
+        // First the machines on which it works.
         for id in 0..5 {
             come_back(&mut fixture, id);
             fixture.pass(HOUR);

@@ -1,4 +1,4 @@
-//! How a machine comes by the identity of its node, keeps it, and who else does not.
+//! How a machine gets and keeps the identity of its node, and how other requesters are refused.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 mod fixture;
@@ -186,7 +186,7 @@ fn a_certificate_that_nobody_renews_is_replaced_before_its_end() {
     assert_eq!(fixture.host(0).changes, 1, "nothing is installed for it");
 }
 
-/// So it is for an operator whose clock is ahead by the life of a certificate.
+/// The same for an operator whose clock is ahead by the life of a certificate.
 #[test]
 fn a_certificate_that_has_ended_when_it_comes_is_not_replaced_again_and_again() {
     let mut fixture = joined(1);
@@ -229,7 +229,7 @@ fn nothing_is_installed_under_a_certificate_that_was_over_when_it_came() {
     assert_eq!(fixture.web(), [Some(1)]);
 }
 
-/// A node was off until its certificate had ended, a few minutes after it came.
+/// A node was off until its certificate had expired, a few minutes after it was issued.
 #[test]
 fn a_certificate_that_was_good_when_it_came_is_replaced_as_soon_as_it_has_ended() {
     let mut fixture = fleet(1);
@@ -301,7 +301,7 @@ fn on_a_node_of_others_nothing_at_all_is_installed() {
     assert_eq!((&facts.owner, facts.components.len()), (&Owner::Nobody, 0));
 }
 
-/// What a request that is nearly right comes to.
+/// The result of a request that is nearly right.
 fn judged(
     username: &str,
     usages: (Signer, Usages),
@@ -479,7 +479,7 @@ fn happens(fixture: &mut Fixture, step: u8, number: u32) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever happens on the way, every machine joins with one key, and no request is approved but for it.
+    /// For any history, every machine joins with one key, and only the request for that key is approved.
     #[test]
     fn every_history_ends_with_one_key_for_each_machine(
         steps in prop::collection::vec((0u8..22, 0u32..20), 0..120),

@@ -1,4 +1,4 @@
-//! A fleet does not drain itself to a standstill: the last Node that takes pods waits for those that are being emptied.
+//! A fleet does not drain itself to a standstill: the last Node that takes pods waits for those that are being drained.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
@@ -15,7 +15,7 @@ use seaworthy_model::report::{Blocker, Subject};
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// So many machines that could all be worked on at once, and whose pods may not go yet. No drain has a time limit.
+/// Machines that could all be worked on at once, and whose pods cannot be evicted yet. Drains have no timeout.
 fn fleet(machines: u32) -> Fixture {
     let mut fixture = Fixture::with_pods(machines, 1);
     fixture.limit(machines);
@@ -31,7 +31,7 @@ fn upgrade(fixture: &mut Fixture) {
     fixture.deliver();
 }
 
-/// The machines whose Nodes are kept from taking pods.
+/// The machines whose Nodes we keep pods off.
 fn emptied(fixture: &Fixture) -> Vec<u32> {
     fixture.cluster.nodes.keys().copied().filter(|id| fixture.cluster.is_marked(*id)).collect()
 }
@@ -79,7 +79,7 @@ fn those_that_go_all_at_once_go_one_after_the_other() {
     assert!(fixture.cluster.nodes.is_empty() && fixture.store.machines.is_empty());
 }
 
-/// People may close a Node at any time, and an order of a predecessor may come late.
+/// A person may cordon a Node at any time, and an order of a predecessor may arrive late.
 #[test]
 fn when_no_node_is_left_all_the_same_they_give_way_to_one() {
     for restarts in [false, true] {

@@ -13,7 +13,7 @@ use seaworthy_model::id::MachineId;
 use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::report::{Blocker, Subject};
 
-/// Whoever deletes a machine while others take all slots sees what it waits for, and it is written once.
+/// A machine that is deleted while others take all slots reports what it waits for, once.
 #[test]
 fn a_machine_that_is_deleted_and_waits_for_a_slot_says_so() {
     let mut fixture = Fixture::new(2);
@@ -56,7 +56,7 @@ fn a_machine_that_is_deleted_and_waits_for_a_slot_says_so() {
     assert_eq!(fixture.hosts[&busy.0].version(WEB), Some(web(2)));
 }
 
-/// Whoever deletes a machine that may not be touched sees why it stays, and it is written once.
+/// A deleted machine that must not be touched reports why it stays, once.
 #[test]
 fn a_machine_that_is_deleted_while_the_fleet_or_itself_is_paused_says_so() {
     let fleet = |fixture: &mut Fixture, paused| fixture.store.edit_fleet(|spec| spec.paused = paused);

@@ -1,4 +1,4 @@
-//! Which mark on a Node is relied on, and which is taken off.
+//! Which marks on a Node the engine relies on, and which it removes.
 
 mod fixture;
 
@@ -12,7 +12,7 @@ use seaworthy_model::id::MachineId;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Goes on until such an action is ordered, which waits then.
+/// Goes on until such an action is pending.
 fn until_ordered(fixture: &mut Fixture, is_wanted: fn(&Action) -> bool) -> Action {
     for _ in 0..200 {
         let turn = fixture.turn();
@@ -31,8 +31,8 @@ fn is_uncordon(action: &Action) -> bool {
     matches!(action.effect, Effect::Uncordon(_))
 }
 
-/// That an order was turned away says nothing of the one before it, which may have been carried out and not been seen since;
-/// and of this one it says little, if something on its way has sent it twice.
+/// A refused order proves nothing about the order before it, which may have been carried out unobserved; and little
+/// about itself, if the network has delivered it twice.
 #[test]
 fn a_mark_is_relied_on_no_more_once_it_was_ordered_to_be_taken_off() {
     let turned_away = || Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, "come back later"));
@@ -44,7 +44,7 @@ fn a_mark_is_relied_on_no_more_once_it_was_ordered_to_be_taken_off() {
         if is_carried_out {
             fixture.settle();
             assert!(!fixture.cluster.is_marked(0));
-            // So long it is waited for what is to be seen of it.
+            // The engine waits this long for the echo.
             fixture.now = fixture.now + Duration::from_secs(31);
         }
         let again = until_ordered(&mut fixture, is_uncordon);
@@ -61,7 +61,7 @@ fn a_mark_is_relied_on_no_more_once_it_was_ordered_to_be_taken_off() {
                 fixture.now = wake.at.max(fixture.now + Duration::from_millis(1));
             }
         }
-        // Its copy comes at the worst moment: when the Node is taken for empty.
+        // The copy arrives at the worst moment: when the Node counts as empty.
         let _ = fixture.outcome(&again);
         let begins = fixture.pending.iter().any(is_change);
         assert_eq!((begins, fixture.cluster.is_marked(0)), (!is_carried_out, !is_carried_out));
@@ -74,8 +74,8 @@ fn a_mark_is_relied_on_no_more_once_it_was_ordered_to_be_taken_off() {
     }
 }
 
-/// A mark that was taken off comes back with a copy of its own order, when nothing is known any more of the drain that it was
-/// set for; and a copy of the order that took it off may follow.
+/// A removed mark comes back with a late copy of its order, after the engine has forgotten its drain; and a late copy
+/// of the removal may follow.
 #[test]
 fn a_mark_that_was_taken_off_is_not_relied_on_when_it_comes_back() {
     let mut fixture = Fixture::with_pods(1, 1);
@@ -105,7 +105,7 @@ fn a_mark_that_was_taken_off_is_not_relied_on_when_it_comes_back() {
 fn a_mark_of_a_machine_that_is_gone_is_taken_off_by_the_next_of_its_name() {
     let mut fixture = Fixture::held_up();
     assert!(fixture.cluster.is_marked(0));
-    // Somebody has taken its finalizer away by force, and made it anew on a default that is there already.
+    // Somebody has removed its finalizer by force, and created it again on a default that is installed already.
     fixture.store.machines.remove(&0);
     fixture.store.defaults(vec![want(WEB, web(1))]);
     fixture.store.add_machine(MachineId(0));

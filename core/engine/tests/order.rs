@@ -149,7 +149,7 @@ fn a_circle_is_named() {
     assert_eq!(waits_for(&fixture), Some(Blocker::DependencyCycle { component: WEB }));
     let circle = Detail::Cycle(["web".into(), "dns".into(), "web".into()].into());
     assert_eq!(told(&fixture), (Reason::DependencyCycle, Some(circle)));
-    // Who got into one before somebody noticed gets out of it.
+    // A machine that is already in a cycle gets out of it.
     let mut fixture = web_on_dns();
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1)), want(DNS, dns(2))]);
     changes(&mut fixture);
@@ -161,7 +161,7 @@ fn a_circle_is_named() {
     assert_eq!(changes(&mut fixture), ["no dns", "no web"]);
 }
 
-/// A fleet gets both, in whichever order people wrote them, and nobody holds a slot that he cannot use.
+/// A fleet gets both components, for either order in the spec, and no machine holds a slot that it cannot use.
 #[test]
 fn a_fleet_gets_there_in_either_order() {
     for reversed in [false, true] {
@@ -185,7 +185,7 @@ fn a_fleet_gets_there_in_either_order() {
     }
 }
 
-/// What may be wished for, and what may happen.
+/// What may be wanted, and what may happen.
 #[derive(Clone, Debug)]
 enum Wish {
     Web(Option<u32>),
@@ -210,8 +210,8 @@ fn wish() -> impl Strategy<Value = Wish> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever is wished for, `web` is never on the host without `dns`, and what can be had is had in the end. The checks after
-    /// each turn judge every order besides.
+    /// For any wanted state, `web` is never on the host without `dns`, and what is possible is installed in the end.
+    /// The checks after each turn also judge every order.
     #[test]
     fn never_without_what_it_needs(wishes in prop::collection::vec(wish(), 1..20)) {
         let mut fixture = web_on_dns();
@@ -240,7 +240,7 @@ proptest! {
             }
         }
         fixture.host(0).broken.clear();
-        // Another generation: what failed may be tried again.
+        // A new generation: failed releases may be retried.
         fixture.store.edit_machine(0, |_| {});
         fixture.deliver();
         fixture.pass(Duration::from_secs(2 * 3600));

@@ -1,5 +1,5 @@
-//! Rollouts of components that depend on each other: nobody is admitted to what cannot be started yet, and what stops a
-//! rollout is named.
+//! Rollouts of components that depend on each other: no machine is admitted to a change that cannot start yet, and the
+//! report names what stops a rollout.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 mod fixture;
@@ -59,8 +59,8 @@ fn step(fixture: &mut Fixture, turn: &Turn) {
     fixture.execute();
 }
 
-/// Rolls out, and looks after each turn at who is admitted to `component` and waits. The answer is how many writes the
-/// fleet's record took.
+/// Rolls out, and checks after each turn which machines are admitted to `component` and wait. Returns how many writes
+/// the fleet's record took.
 fn roll_out(
     fixture: &mut Fixture,
     settings: Vec<ComponentSetting>,
@@ -154,7 +154,7 @@ fn what_stops_a_rollout_that_others_wait_for_is_named() {
     }
 }
 
-/// While machines are at work on what comes first, people see what the rest waits for.
+/// While machines are at work on the first component, a condition reports what the rest waits for.
 #[test]
 fn a_rollout_that_waits_for_another_says_so() {
     let mut fixture = web_on_dns(2);
@@ -172,7 +172,7 @@ fn a_rollout_that_waits_for_another_says_so() {
     assert!(told.contains(&Blocker::Dependency { component: DNS }), "{told:?}");
 }
 
-/// A circle is for each machine to tell: nothing of it would ever be admitted otherwise, and nobody would know why.
+/// Each machine reports a cycle itself: otherwise none would ever be admitted, and nothing would show why.
 #[test]
 fn those_that_wait_for_each_other_are_admitted() {
     let mut fixture = web_on_dns(3);
@@ -188,8 +188,8 @@ fn those_that_wait_for_each_other_are_admitted() {
     assert!(rollouts.iter().all(|rollout| rollout.admitted_below == Rollout::EVERYBODY));
 }
 
-/// What half of the fleet lacks and nobody brings is for each machine to tell. Whoever cannot start leaves the slot unused,
-/// and the next batch, which may fare alike, follows at a pace that one can live with.
+/// Each machine reports a dependency itself if half of the fleet lacks it and no rollout brings it. A machine that
+/// cannot start leaves its slot unused, and the next batch, which may do the same, follows at a bearable pace.
 #[test]
 fn batches_of_which_nobody_can_start_follow_each_other_at_a_pace() {
     let mut fixture = web_on_dns(MACHINES);

@@ -24,7 +24,7 @@ enum Happening {
     Pin(u32, Option<u32>),
     PinAbsent(u32),
     Delete(u32),
-    /// Makes it again, at once if it can be.
+    /// Creates it again, at once if possible.
     Create(u32),
     Limits(u32, u32),
     Pause(bool),
@@ -40,7 +40,7 @@ enum Happening {
     Time(u64),
     Crash,
     CrashWithPending,
-    /// A new process, beside which the old one goes on.
+    /// A new process takes over while the old one goes on.
     Succeed,
     ZombieTurns(u32),
     LayZombie,
@@ -117,7 +117,7 @@ fn play(fixture: &mut Fixture, happening: &Happening) {
         Happening::Time(seconds) => fixture.pass(Duration::from_secs(seconds)),
         Happening::Crash => fixture.restart(),
         Happening::CrashWithPending => {
-            // The orders are on their way: they take effect, and nobody hears of it.
+            // The orders are in flight: they take effect, and no reply arrives.
             let _ = fixture.turn();
             for action in std::mem::take(&mut fixture.pending) {
                 fixture.outcome(&action);
@@ -144,7 +144,7 @@ fn play(fixture: &mut Fixture, happening: &Happening) {
     fixture.deliver();
 }
 
-/// Makes a machine anew under its old name. While our finalizer holds the old one, nobody can.
+/// Creates a machine again under its old name. That is impossible while our finalizer holds the old one.
 fn create(fixture: &mut Fixture, machine: u32) {
     if fixture.store.machines.get(&machine).is_none_or(|object| !object.meta.is_held()) {
         fixture.store.add_machine(MachineId(machine));
@@ -250,7 +250,7 @@ proptest! {
     }
 }
 
-/// A batch leaves out whoever is paused. That it has nothing to do just then does not bring it back in before people do.
+/// A batch leaves out a paused machine. Only an unpause brings it back, not a moment in which it has nothing to do.
 #[test]
 fn a_paused_machine_stays_out_of_the_batch_that_did_not_count_it() {
     use Happening::*;

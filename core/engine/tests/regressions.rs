@@ -1,4 +1,4 @@
-//! What once went wrong, each in the fewest steps that show it.
+//! Former bugs, each in the fewest steps that show it.
 
 mod fixture;
 
@@ -233,7 +233,7 @@ fn a_retry_is_not_forgotten_while_the_host_is_full() {
     fixture.pass(HOUR);
     fixture.host(0).broken.clear();
     let full = || Outcome::Refused(Cause::new(CauseKind::NoSpace, "full"));
-    // The host is read between two tries, and answers that.
+    // The host is read between two tries, and replies.
     fixture.store.edit_machine(0, |_| ());
     fixture.deliver();
     for _ in 0..6 {
@@ -408,7 +408,7 @@ fn a_store_that_was_set_back_is_followed_once_a_person_adopts() {
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
     fixture.deliver();
     fixture.settle();
-    // The last write of the old history is never seen back.
+    // The echo of the last write of the old history never arrives.
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(3))]);
     fixture.deliver();
     fixture.watch_hangs = true;
@@ -487,7 +487,7 @@ fn a_larger_fleet_may_have_more_failures() {
         fixture.hosts.insert(id, FakeHost::new(id));
     }
     fixture.deliver();
-    // Long before the next audit would look at them.
+    // Long before the next audit would read them.
     fixture.pass(5 * MINUTE);
     let upgraded = fixture.web().iter().filter(|version| **version == Some(2)).count();
     assert_eq!(upgraded, 39, "the one that failed needs a person");

@@ -1,4 +1,4 @@
-//! Versions that must not be together: what comes first, what waits, and for what.
+//! Versions that must not run together: what changes first, what waits, and for what.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 mod fixture;

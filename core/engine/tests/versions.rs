@@ -1,4 +1,4 @@
-//! What is in use is not thrown away, whatever the order in which things are seen.
+//! A version in use is not deleted, for any order of events.
 
 mod fixture;
 

@@ -1,4 +1,4 @@
-//! Writes to the API server whose end is not known: a back-off is for the case that the watch shows nothing new.
+//! Writes to the API server with an unknown outcome: the back-off is for the case that the watch shows nothing new.
 
 mod fixture;
 
