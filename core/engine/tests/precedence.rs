@@ -108,7 +108,7 @@ fn what_is_there_already_is_not_waited_for() {
     fixture.store.defaults(vec![want(WEB, web(1)), want(DNS, dns(1))]);
     fixture.deliver();
     fixture.pass(Duration::from_secs(3600));
-    // The new one never works: whoever has the old one can go on.
+    // The new one never works: machines with the old one can go on.
     fixture.hosts.values_mut().for_each(|host| host.broken = vec![dns(2)]);
     fixture.store.defaults(vec![want(DNS, dns(2)), want(WEB, web(2))]);
     fixture.store.edit_fleet(|spec| spec.max_unavailable = CountOrPercent::Count(3));
