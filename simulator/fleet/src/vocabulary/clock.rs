@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use seaworthy_kernel::Timestamp;
 
-/// When every run begins: 2026-01-01T00:00:00Z.
+/// The simulated time at which every run begins: 2026-01-01T00:00:00Z.
 pub const START: Timestamp = Timestamp(1_767_225_600_000);
 
-/// How long after the start `at` is, for people: `1h02m03.004s`.
+/// The time from the start of the run to `at`, for display: `1h02m03.004s`.
 #[must_use]
 pub fn since_start(at: Timestamp) -> String {
     readable(at.since(START))
 }
 
-/// A length of time for people.
+/// A length of time, for display.
 #[must_use]
 pub fn readable(length: Duration) -> String {
     let (seconds, millis) = (length.as_secs(), length.subsec_millis());
@@ -26,7 +26,7 @@ pub fn readable(length: Duration) -> String {
     }
 }
 
-/// A time as the length since the start, for plans.
+/// Serializes a time as its length since the start, for plans.
 pub(super) mod length {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
@@ -48,7 +48,7 @@ pub(super) mod length {
     }
 }
 
-/// A length of time as scenario files write it, for plans.
+/// Serializes a length of time as scenario files write it, for plans.
 pub(super) mod span {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 

@@ -1,8 +1,8 @@
-//! Drift in words.
+//! Drift, for display.
 
 use seaworthy_model::host::Drift;
 
-/// In what a release differs, in words.
+/// How a release differs from what it should be, for display.
 #[must_use]
 pub(crate) fn drift_words(drift: Drift) -> String {
     let parts = [

@@ -1,85 +1,85 @@
-//! What becomes of a message or an operation that a fault may strike.
+//! The outcome that faults choose for a request, an order, a session or an operation.
 
 use std::time::Duration;
 
 use super::Step;
 
-/// What becomes of a request to the API server.
+/// What faults do to one request to the API server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestFate {
     /// The operator crashes before the request leaves it.
     pub crashes_before: bool,
-    /// What becomes of the reply.
+    /// What happens to the reply.
     pub reply: Reply,
     /// Another writer changes the object just before the request arrives.
     pub raced: bool,
-    /// Whether it arrives.
+    /// Whether the request arrives.
     pub passage: Passage,
-    /// It arrives so much later than usual.
+    /// How much later than usual the request arrives.
     pub late: Duration,
-    /// It arrives once more, so long after it was sent.
+    /// If set, a second copy arrives this long after the message was sent.
     pub again: Option<Duration>,
 }
 
-/// What becomes of an order to a host.
+/// What faults do to one order to a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderFate {
     /// The operator crashes before the order leaves it.
     pub crashes_before: bool,
-    /// The operator crashes when the order was received.
+    /// The operator crashes after the host has received the order.
     pub crashes_after: bool,
-    /// What becomes of the session.
+    /// What happens to the session.
     pub session: SessionFate,
-    /// The host is busy with something else.
+    /// Another program holds the lock of the host.
     pub busy: bool,
-    /// It arrives once more, so long after it was sent.
+    /// If set, a second copy arrives this long after the message was sent.
     pub again: Option<Duration>,
 }
 
-/// What becomes of a session to a host.
+/// What faults do to a session to a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionFate {
-    /// It holds.
+    /// The session stays up.
     #[default]
     Holds,
-    /// It is lost before the order arrives, which therefore never does.
+    /// The session is lost before the order arrives. The order never arrives.
     LostBefore(Duration),
-    /// It is lost so long after the order was sent; the host goes on.
+    /// The session is lost this long after the order was sent. The host continues the operation.
     LostAfter(Duration),
-    /// It is lost at the first, and the order arrives nevertheless at the second time after it was sent.
+    /// The session is lost at the first time after the order was sent. The order still arrives, at the second time.
     Late(Duration, Duration),
 }
 
-/// What becomes of an operation on a host.
+/// What faults do to an operation on a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperationFate {
-    /// The host loses its power in the middle of this step, for so long.
+    /// The host loses power in the middle of this step, and stays off for this long.
     pub breaks: Option<(Step, Duration)>,
 }
 
-/// What becomes of the reply to a letter.
+/// What faults do to the reply to a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reply {
-    /// It comes.
+    /// The reply arrives.
     #[default]
     Comes,
     /// It is lost, and the sender notices nothing.
     Lost,
-    /// It comes so much later than usual.
+    /// How much later than usual the reply arrives.
     Late(Duration),
-    /// Nobody waits for it: the letter is a copy.
+    /// No sender waits for the reply: the message is a duplicate.
     Unwanted,
-    /// The sender crashes before it comes.
+    /// The sender crashes before the reply arrives.
     SenderCrashes,
 }
 
 /// Whether a request arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Passage {
-    /// It does.
+    /// The request arrives.
     #[default]
     Arrives,
-    /// It is turned away, and nothing is done.
+    /// The request is refused, and nothing is executed.
     Refused,
     /// It is lost, and the sender notices nothing.
     Lost,

@@ -1,4 +1,4 @@
-//! What may be on a host before it is ours.
+//! Software that may be on a host before the operator manages it.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! As whom somebody asks for a certificate that is not theirs.
+//! The false identities under which a workload requests certificates.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! What faults do to the world, one by one.
+//! The single changes that faults make to the world.
 
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ impl Injection {
         }
     }
 
-    /// The same on another host.
+    /// The same injection on another host.
     #[must_use]
     pub const fn on_host(mut self, number: u32) -> Self {
         if let Some(host) = self.host_mut() {
@@ -171,7 +171,7 @@ impl Injection {
         }
     }
 
-    /// The same with another end; itself if it does not end by itself.
+    /// The same injection with another end; unchanged if it does not end by itself.
     #[must_use]
     pub const fn ending(mut self, at: Timestamp) -> Self {
         if let Some(until) = self.until_mut() {
@@ -212,7 +212,7 @@ impl Injection {
         }
     }
 
-    /// In words.
+    /// The injection, for display.
     #[must_use]
     pub fn words(self) -> String {
         let until = self.until().map(since_start).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The names of invariants, and leave to break some of them.
+//! The names of invariants, and allowances for breaking some of them.
 
 use seaworthy_check::CHECKS;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! The words in which faults, plans, scenario files and the world talk to each other: plain data, and nothing that acts.
+//! The types that faults, plans, scenario files and the world share. They are plain data, without behaviour.
 
 mod clock;
 mod drift;

@@ -8,7 +8,7 @@ pub(crate) fn host_number(address: &str) -> Option<u32> {
     host_of_address(address.parse().ok()?)
 }
 
-/// The same for an address that was read.
+/// The number of the host that has this address, after parsing.
 pub(crate) fn host_of_address(address: std::net::Ipv4Addr) -> Option<u32> {
     u32::from(address).checked_sub(u32::from(FIRST_ADDRESS))
 }
@@ -21,7 +21,7 @@ pub(crate) fn address(number: u32) -> String {
 /// The name of a machine of the fleet, and of its Node.
 #[must_use]
 pub fn machine_name(number: u32) -> String {
-    // Whoever looks at all of a fleet makes all of its names: digit by digit, which is ten times as fast as the formatter.
+    // A scan of the fleet builds every name. Writing digits directly is ten times as fast as the formatter.
     let mut name = String::with_capacity(12);
     name.push_str("m-");
     let mut unit = 10_000;

@@ -1,12 +1,12 @@
-//! Points of a run at which a fault may strike, named by what happens there and not by the numbers of an engine: they
-//! mean the same after the engine was rewritten.
+//! Points of a run at which a fault may strike. They are named by what happens there and not by engine ids, so that
+//! they keep their meaning when the engine is rewritten.
 
 use seaworthy_api::request::{NodeChange, Request};
 use seaworthy_model::host::HostCommand;
 use seaworthy_model::id::Kind;
 use serde::{Deserialize, Serialize};
 
-/// A point at which a fault may strike. The same one comes again and again; the first is number 1.
+/// A point at which a fault may strike. A run may reach the same point many times; the first time is number 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Place {
@@ -53,11 +53,11 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Writes {
-    /// A Lease where there was none.
+    /// The creation of the Lease.
     NewLease,
     /// Holder and epoch of the Lease.
     Lease,
-    /// That the holder of the Lease lives.
+    /// The renewal of the Lease by its holder.
     Renewal,
     /// The status of a Machine.
     MachineStatus,
@@ -67,21 +67,21 @@ pub enum Writes {
     Finalizers,
     /// A certificate request.
     CertificateRequest,
-    /// That a certificate request is approved.
+    /// The approval of a certificate request.
     Approval,
     /// An Event.
     Event,
-    /// Our cordon of a Node.
+    /// The operator's cordon of a Node.
     Cordon,
-    /// The end of our cordon of a Node.
+    /// The operator's uncordon of a Node.
     Uncordon,
     /// Labels and taints of a Node.
     NodeAttributes,
-    /// The end of a Node.
+    /// The deletion of a Node.
     NodeDeletion,
     /// The eviction of a pod.
     Eviction,
-    /// Nothing: it lists pods.
+    /// No write: the request lists pods.
     PodList,
 }
 
@@ -89,19 +89,19 @@ pub enum Writes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Orders {
-    /// What is on it.
+    /// The facts of the host.
     Facts,
-    /// How an operation stands.
+    /// The status of an operation.
     Status,
-    /// To belong to nobody from now on.
+    /// To forget its owner.
     Disown,
     /// An operation.
     Apply,
-    /// A key that waits for a certificate.
+    /// A key and a certificate request for it.
     RequestCertificate,
-    /// To take a certificate.
+    /// To install a certificate.
     InstallCertificate,
-    /// That an operation is confirmed.
+    /// The confirmation of an operation.
     Confirm,
 }
 
@@ -155,8 +155,8 @@ impl Place {
         }
     }
 
-    /// Whether what is done here cannot be taken back by writing once more: software is replaced or removed, a host is
-    /// given up, or an object is let go.
+    /// Whether another write cannot undo what is done here: software is replaced or removed, a host is disowned, or an
+    /// object is released.
     #[must_use]
     pub const fn is_destructive(&self) -> bool {
         match self {
@@ -166,7 +166,7 @@ impl Place {
         }
     }
 
-    /// The host that it is about, if it is about one.
+    /// The host of the point, if it has one.
     #[must_use]
     pub fn host(&self) -> Option<u32> {
         match self {
@@ -177,7 +177,7 @@ impl Place {
         }
     }
 
-    /// In words.
+    /// The point, for display.
     #[must_use]
     pub fn words(&self) -> String {
         match self {

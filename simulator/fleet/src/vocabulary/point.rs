@@ -1,4 +1,4 @@
-//! What happens in the world and faults may wait for.
+//! Happenings in the world that fault triggers may wait for.
 
 use seaworthy_api::object::Resource;
 use serde::Deserialize;

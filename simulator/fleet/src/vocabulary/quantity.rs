@@ -1,4 +1,4 @@
-//! Quantities as people write them into scenario files: `1h30m`, `[10m, 2h]`, `2%`.
+//! Quantities as users write them in scenario files: `1h30m`, `[10m, 2h]`, `2%`.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct Range(pub Span);
 pub struct Portion(pub Share);
 
 impl Length {
-    /// Reads one; `None` when it is no length of time.
+    /// Parses a length of time; `None` when the text is not one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut rest = text;
@@ -50,7 +50,7 @@ impl Length {
 }
 
 impl Portion {
-    /// Reads one; `None` when it is no percentage from 0 to 100.
+    /// Parses a percentage; `None` when the text is not one from 0 to 100.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let number = text.strip_suffix('%')?;

@@ -1,4 +1,4 @@
-//! Labels and taints that others put on Nodes.
+//! Labels and taints that writers other than the operator put on Nodes.
 
 use serde::Deserialize;
 

@@ -11,6 +11,6 @@ pub struct Scheduled {
     pub at: Timestamp,
     /// What.
     pub injection: Injection,
-    /// When it is taken back, and by what.
+    /// When the injection ends, and the injection that reverts it.
     pub end: Option<(Timestamp, Injection)>,
 }

@@ -1,4 +1,4 @@
-//! Failure domains, a tree: zone, rack, host; and pools, which are kinds of hosts all over it.
+//! Failure domains form a tree of zone, rack and host. Pools are kinds of hosts; each may have hosts in every domain.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +62,7 @@ impl schemars::JsonSchema for RackName {
 }
 
 impl Scope {
-    /// The hosts in it, in order. `here` is the host at which a trigger fired, `key` that of the draws.
+    /// The hosts of the scope, in order. `here` is the host at which a trigger fired. `key` is the key of the draws.
     #[must_use]
     pub fn hosts(&self, fleet: &Fleet, draws: &Draws, key: u64, here: Option<u32>) -> Vec<u32> {
         let is_within = |host: &u32| {
@@ -90,7 +90,7 @@ impl Scope {
         hosts
     }
 
-    /// The first thing that it names and that the fleet does not have.
+    /// The first domain or pool in the scope that the fleet does not have.
     #[must_use]
     pub fn problem(&self, fleet: &Fleet) -> Option<String> {
         let Fleet { machines, zones, racks_per_zone: racks, .. } = fleet;

@@ -18,9 +18,9 @@ pub struct Skew {
     /// It shows so much less.
     #[serde(with = "span")]
     pub behind: Duration,
-    /// It gains so many millionths.
+    /// How fast the clock runs: it gains this many millionths.
     pub fast: u32,
-    /// It loses so many millionths, fewer than a million.
+    /// How slow the clock runs: it loses this many millionths, fewer than a million.
     pub slow: u32,
 }
 

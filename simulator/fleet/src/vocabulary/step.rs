@@ -119,8 +119,8 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// How long `step` takes on the host `owner` in its run number `run`. Probing is not among them: it takes what
-    /// the probe says.
+    /// How long `step` takes on the host `owner` in its run number `run`. This does not cover the probe, whose length
+    /// the release sets.
     #[must_use]
     pub fn length(&self, draws: &Draws, owner: u64, run: u32, step: Step) -> Duration {
         let span = match step {
@@ -133,7 +133,7 @@ impl Pace {
             Step::Restart | Step::Recover | Step::Stop => self.restart,
             Step::Delete => Span::millis(50, 500),
             Step::Probe => Span::millis(0, 1_000),
-            // It takes as long as the release says.
+            // The release sets how long the confirmation may take.
             Step::Confirm => Span::millis(0, 0),
             Step::Preflight => Span::millis(20, 2_000),
             Step::Clean => Span::millis(50, 10_000),

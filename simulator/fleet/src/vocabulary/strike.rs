@@ -1,4 +1,4 @@
-//! Strikes: what faults did in a run, one by one.
+//! Strikes: the single actions of faults in a run.
 
 use std::collections::BTreeMap;
 
@@ -139,7 +139,7 @@ impl Strike {
     }
 }
 
-/// A fault's name as people say it.
+/// The name of a fault, for display.
 fn spoken(fault: &str) -> String {
     fault.replace('_', " ")
 }
