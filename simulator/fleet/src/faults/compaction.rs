@@ -1,5 +1,5 @@
-//! Fault 10: the history is compacted and every watch breaks: what asks for a version that is gone gets 410 and lists again,
-//! all of them at once.
+//! Fault 10: the history is compacted and every watch breaks. A watch that asks for a compacted version gets 410 and
+//! lists again; all watches do so at once.
 
 use serde::Deserialize;
 

@@ -1,5 +1,5 @@
-//! The disk of a host is full for a while: what is fetched or unpacked finds no room. What is there goes on, and the journal is
-//! written: the host program keeps room for that.
+//! The disk of a host is full for a while: downloads and unpacking find no room. Running services continue, and the
+//! journal is written, because the host program reserves room for it.
 
 use serde::Deserialize;
 

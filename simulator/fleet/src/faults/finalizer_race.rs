@@ -1,5 +1,5 @@
-//! Fault 14: another controller puts its finalizer on a Machine and takes its time to remove it; or somebody removes ours by
-//! force.
+//! Fault 14: another controller puts its finalizer on a Machine and removes it late; or a user removes the operator's
+//! finalizer by force.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! Fault 21: somebody changes things on a host by hand: edits a config file, kills the service, replaces its binary.
+//! Fault 21: a user changes a host by hand: edits a config file, stops the service, replaces its binary.
 
 use std::time::Duration;
 

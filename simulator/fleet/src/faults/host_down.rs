@@ -48,7 +48,7 @@ pub enum Loses {
 }
 
 impl Loses {
-    /// The loss, and its end.
+    /// The injection of the loss, and the one that ends it.
     pub(super) const fn injections(self, host: u32) -> (Injection, Injection) {
         match self {
             Self::Power => (Injection::PowerOff(host), Injection::PowerOn(host)),

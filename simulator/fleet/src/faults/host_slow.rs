@@ -1,4 +1,5 @@
-//! Fault 24: a host is slow and does not fail: a dying disk, a stolen processor. Whatever it does takes so many times as long.
+//! Fault 24: a host is slow but does not fail: a dying disk, a stolen processor. Everything it does takes several times
+//! as long.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! Fault 6: a request to the API server is on its way for long, longer than the operator waits; it is executed nevertheless.
+//! Fault 6: a request to the API server is delayed for longer than the operator waits. It is executed nevertheless.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! The ledger of a run: what faults do is noted in it, or dictated by it.
+//! The ledger of a run. It records what faults do, or dictates it when a plan is replayed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,32 +7,32 @@ use seaworthy_kernel::Timestamp;
 
 use crate::vocabulary::{Drawn, End, Length, Met, Place, START, Scheduled, Strike, Timed};
 
-/// What faults do in a run: noted while their draws decide, or dictated when a plan is replayed.
+/// What faults do in a run: recorded while draws decide, or dictated when a plan is replayed.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// By fault, in the order of the scenario.
+    /// The labels of the faults, in the order of the scenario.
     faults: Vec<String>,
     strikes: Vec<Strike>,
-    /// Of a replay: by fault, point, time and chance, the strike that is due there.
+    /// In a replay: the strike that is due, by fault, point, visit number and chance number.
     due: Option<BTreeMap<(String, Place, u32, u32), usize>>,
-    /// Of a replay: the strikes that came.
+    /// In a replay: whether each strike has happened.
     came: Vec<bool>,
     seen: BTreeMap<Place, u32>,
     visit: Option<Visit>,
-    /// Every point that the run comes to, if somebody wants to know.
+    /// Every point that the run reaches, if points are recorded.
     points: Option<Vec<VisitNote>>,
 }
 
-/// A point that a run came to.
+/// A recorded visit of a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VisitNote {
     pub(crate) at: Timestamp,
     pub(crate) point: Place,
-    /// Which time.
+    /// How many times the run has now reached this point; the first is 1.
     pub(crate) nth: u32,
 }
 
-/// A point that the run has come to.
+/// The point that the run has reached last.
 #[derive(Clone, Debug)]
 struct Visit {
     point: Place,
@@ -40,14 +40,14 @@ struct Visit {
     now: Timestamp,
     fault: usize,
     chances: u32,
-    /// The strike that is being made.
+    /// The strike that takes effect now, to which further draws belong.
     open: Option<usize>,
-    /// The strike that was made here last.
+    /// The last strike at this point.
     struck: Option<usize>,
 }
 
 impl Ledger {
-    /// A ledger that notes what the faults of these labels do.
+    /// A ledger that records what the faults of these labels do.
     #[must_use]
     pub const fn recording(labels: Vec<String>) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Ledger {
         ledger
     }
 
-    /// Dictates one more strike. Those at times of their own are for whoever begins the run, who schedules them.
+    /// Dictates one more strike. The start of the run schedules strikes that have a time of their own.
     pub(crate) fn add(&mut self, strike: Strike) {
         let index = self.strikes.len();
         if let (Strike::Met(met), Some(due)) = (&strike, &mut self.due) {
@@ -88,7 +88,7 @@ impl Ledger {
         &self.strikes
     }
 
-    /// Of a replay: the strikes whose point never came.
+    /// In a replay: the strikes whose point the run never reached.
     pub fn missed(&self) -> impl Iterator<Item = &Strike> {
         let replays = self.due.is_some();
         self.strikes
@@ -98,12 +98,12 @@ impl Ledger {
             .map(|(strike, _)| strike)
     }
 
-    /// Notes every point from now on.
+    /// Records every point from now on.
     pub(crate) fn note_points(&mut self) {
         self.points = Some(Vec::new());
     }
 
-    /// The points that the run came to, in their order.
+    /// The points that the run has reached, in order.
     pub(crate) fn points(&self) -> &[VisitNote] {
         self.points.as_deref().unwrap_or_default()
     }
@@ -116,7 +116,7 @@ impl Ledger {
         })
     }
 
-    /// What struck last at the point that the run came to last, if something did.
+    /// The last strike at the point that the run has reached last, if there was one.
     pub(crate) fn last_struck(&self) -> Option<&Met> {
         match self.strikes.get(self.visit.as_ref()?.struck?)? {
             Strike::Met(met) => Some(met),
@@ -128,7 +128,7 @@ impl Ledger {
         self.due.is_some()
     }
 
-    /// Of a replay: what is to happen at times of its own, in order.
+    /// In a replay: the strikes that have a time of their own, in order.
     pub(crate) fn scheduled(&self) -> Vec<(usize, Scheduled)> {
         let timed = self.strikes.iter().filter_map(|strike| match strike {
             Strike::Timed(timed) => {
@@ -141,7 +141,7 @@ impl Ledger {
         timed.collect()
     }
 
-    /// Notes what a fault does at times of its own.
+    /// Records a strike that a fault makes at a time of its own.
     pub(crate) fn note_scheduled(&mut self, fault: usize, scheduled: &Scheduled) {
         let since = |at: Timestamp| Length(at.since(START));
         let timed = Timed {
@@ -153,7 +153,7 @@ impl Ledger {
         self.add(Strike::Timed(timed));
     }
 
-    /// The run comes to a point.
+    /// Notes that the run has reached a point.
     pub(crate) fn come_to(&mut self, point: Place, now: Timestamp) {
         let nth = self.seen.entry(point.clone()).or_default();
         *nth += 1;
@@ -164,7 +164,7 @@ impl Ledger {
         self.visit = Some(Visit { point, nth, now, fault: 0, chances: 0, open: None, struck: None });
     }
 
-    /// It is the turn of a fault, at this point.
+    /// Notes that this fault decides next at the current point.
     pub(crate) const fn turn_of(&mut self, fault: usize) {
         if let Some(visit) = &mut self.visit {
             visit.fault = fault;
@@ -173,7 +173,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the fault whose turn it is strikes: as it drew, or as is dictated.
+    /// Whether the current fault strikes: as drawn, or as the plan dictates.
     pub(crate) fn hits(&mut self, drew: bool) -> bool {
         let Some(visit) = &mut self.visit else { return drew };
         let chance = visit.chances;

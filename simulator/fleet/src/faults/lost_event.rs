@@ -1,7 +1,8 @@
-//! Fault 11: a watch leaves a change out, as faulty servers have done (etcd 17529, 18089, 19179). Nothing but a new list
-//! heals it, and the operator makes none by itself; so when it becomes quiet, every watch breaks once.
+//! Fault 11: a watch omits a change, as faulty servers have done (etcd 17529, 18089, 19179). Only a new list repairs
+//! that, and the operator makes none by itself, so every watch breaks once at the start of the quiet phase.
 //!
-//! A bug of the server, not something that an operator has to survive unharmed: in no scenario unless it is named.
+//! This is a bug of the server that an operator need not survive unharmed, so random scenarios leave it out unless they
+//! name it.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! Fault 5: a write is committed, but its reply is lost: the operator cannot know.
+//! Fault 5: a write is committed, but its reply is lost, so the operator cannot know the result.
 
 use serde::Deserialize;
 

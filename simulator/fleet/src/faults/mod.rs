@@ -1,34 +1,34 @@
 //! What may go wrong. Each fault is one file with a serde struct and a [`Model`], and one line in the registry below.
 //!
-//! Faults compose: each sees every point at which something may go wrong and adds to what happens there; none knows of
-//! another. All draws are keyed by the fault and by what it strikes, so leaving one fault out changes no other. Each
-//! strikes at random, or when its [trigger] fires.
+//! Faults compose. Each fault sees every point at which something may go wrong and adds to what happens there. No fault
+//! knows another one. All draws are keyed by the fault and by what it strikes, so leaving one fault out changes no
+//! other. Each fault strikes at random, or when its [trigger] fires.
 //!
-//! The numbers in the files are those of a list of what a controller of a fleet must survive:
+//! The fault numbers in the files refer to this list of what a fleet controller must survive:
 //!
 //! | no. | what goes wrong | here |
 //! |---|---|---|
 //! | 1 | stale watch | `staleWatch` |
 //! | 2 | time travel | `timeTravel` |
-//! | 3 | transitions that nobody saw | `unobserved` |
+//! | 3 | transitions that no watch showed | `unobserved` |
 //! | 4 | crash between two side effects | `operatorCrash` |
 //! | 5 | lost reply to a write that was executed | `lostReply` |
 //! | 6 | request delivered twice, or late | `duplicate`, `lateRequest` |
 //! | 7 | conflict | `conflict` |
 //! | 8 | own writes seen late | `outOfOrder`, `staleWatch` |
 //! | 9 | 429, 5xx, timeout | `throttle`, `apiError`, `apiDown` |
-//! | 10 | 410, everybody lists anew | `compaction` |
+//! | 10 | 410, every watch lists again | `compaction` |
 //! | 11 | lost event (a bug of the server) | `lostEvent` |
-//! | 12 | no order between kinds, nor between watch and reply | `outOfOrder`, `slowReply` |
-//! | 13 | name used again | the workload `autoscaler`, `timeline` |
-//! | 14 | finalizers of others | `finalizerRace` |
+//! | 12 | no ordering between kinds, or between a watch and a reply | `outOfOrder`, `slowReply` |
+//! | 13 | name is reused | the workload `autoscaler`, `timeline` |
+//! | 14 | finalizers of other controllers | `finalizerRace` |
 //! | 15 | two leaders | `processPause`, `staleWatch` |
 //! | 16 | clocks that differ, or run at different rates | `clockSkew` |
-//! | 17 | half an operation, foreign lock | `hostBreaks`, `hostBusy` |
+//! | 17 | operation that stops halfway, lock of another program | `hostBreaks`, `hostBusy` |
 //! | 18 | lost session | `sessionLost` |
-//! | 19 | status that is not the truth | `nodeLies` |
-//! | 20 | failure of a whole domain, of what all need | `domainDown`, `registryDown`, `hostDown` |
-//! | 21 | others act too | `handEdit`, the workloads |
+//! | 19 | wrong status | `nodeLies` |
+//! | 20 | failure of a whole domain, or of a shared service | `domainDown`, `registryDown`, `hostDown` |
+//! | 21 | other writers | `handEdit`, the workloads |
 //! | 24 | slow, not dead | `hostSlow` |
 //! | | no room on the disk | `diskFull` |
 
@@ -78,9 +78,10 @@ pub use trigger::Trigger;
 
 use crate::vocabulary::{Fleet, KindName, OperationFate, OrderFate, Portion, RequestFate, Scope};
 
-/// How a fault works. Everything is optional: a fault acts at times of its own, at points of the world, or both.
+/// The behaviour of a fault. Every method is optional: a fault acts at times of its own, at points of the world, or
+/// both.
 pub trait Model {
-    /// Plans what it does at times of its own.
+    /// Schedules what the fault does at times of its own.
     fn schedule(&self, _plan: &mut Plan<'_>) {}
 
     /// An operator sends a request to the API server.
@@ -92,26 +93,26 @@ pub trait Model {
     /// A host begins an operation.
     fn on_operation(&self, _chance: &Chance<'_>, _fate: &mut OperationFate) {}
 
-    /// A watch of a kind is about to show a change. Only asked if the fault [loses events](Self::loses_events).
+    /// A watch of a kind is about to deliver a change. Called only if the fault [loses events](Self::loses_events).
     fn on_event(&self, _chance: &Chance<'_>, _kind: KindName, _lost: &mut bool) {}
 
-    /// Whether [`on_event`](Self::on_event) does anything: asking costs something for every change that is shown.
+    /// Whether [`on_event`](Self::on_event) does anything. The call costs time for every change that is delivered.
     fn loses_events(&self) -> bool {
         false
     }
 
-    /// The first part of a fleet that it names and that the fleet does not have.
+    /// The first part of a fleet that the fault names and that the fleet does not have.
     fn out_of_range(&self, _fleet: &Fleet) -> Option<String> {
         None
     }
 }
 
-/// The share of a fault that names none: it strikes wherever it may.
+/// The default share of a fault: it strikes every time.
 const fn all() -> Portion {
     Portion(Share::ALL)
 }
 
-/// The first part of the fleet that does not exist, of a fault that names a scope or hosts.
+/// The first missing part of the fleet, for a fault that names a scope or hosts.
 fn missing_target(fleet: &Fleet, scope: Option<&Scope>, hosts: &[u32]) -> Option<String> {
     let missing = hosts.iter().find(|host| **host >= fleet.machines);
     let host = missing.map(|host| format!("there is no host {host} among {}", fleet.machines));
@@ -132,7 +133,7 @@ macro_rules! registry {
         }
 
         impl Fault {
-            /// Reads what is said of the fault that scenario files call `name`; `None` when there is no such fault.
+            /// Reads the settings of the fault that scenario files call `name`; `None` when there is no such fault.
             pub(super) fn read<'de, M: serde::de::MapAccess<'de>>(
                 name: &str,
                 map: &mut M,
@@ -166,7 +167,7 @@ macro_rules! registry {
                 }
             }
 
-            /// How it works.
+            /// The behaviour of the fault.
             #[must_use]
             pub fn model(&self) -> &dyn Model {
                 match self {

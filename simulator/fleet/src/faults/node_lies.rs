@@ -1,5 +1,5 @@
-//! Fault 19: the status of a Node is not the truth: Ready although the host is dead, not ready although it works, or frozen
-//! as it was.
+//! Fault 19: the status of a Node is wrong: Ready although the host is dead, not ready although it works, or frozen at
+//! its last value.
 
 use serde::Deserialize;
 

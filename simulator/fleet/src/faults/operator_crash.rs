@@ -1,4 +1,5 @@
-//! Fault 4: the operator process dies, and another is started in its place. What it had sent keeps its fate.
+//! Fault 4: the operator process dies, and another one starts in its place. Messages that it had sent stay on their
+//! way.
 
 use serde::Deserialize;
 
@@ -38,7 +39,7 @@ impl OperatorCrash {
 impl Model for OperatorCrash {
     fn schedule(&self, plan: &mut Plan<'_>) {
         let when = When { at: self.at.clone(), between: None };
-        // A crash at a trigger that is asked neither for times nor for write points happens at once.
+        // A crash with a trigger, but without times or a share of write points, happens when the trigger fires.
         if self.at.is_empty() && (self.share != Portion::default() || !plan.is_triggered()) {
             return;
         }

@@ -1,5 +1,5 @@
-//! Fault 12: each kind has its own watch, and each watch its own delay: what happened first may be seen last. It also delays
-//! what an operator wrote itself (fault 8).
+//! Fault 12: each kind has its own watch, and each watch its own delay, so an earlier change may be seen last. It also
+//! delays the operator's own writes (fault 8).
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! What faults are told: the fleet, the window in which they may act, and their draws.
+//! What faults get to know: the fleet, the window in which they may act, and their draws.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub struct When {
 /// When a fault begins, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// Its times are counted from here: the start of the run, or the instant at which its trigger fired.
+    /// The start of its times: the start of the run, or the instant at which its trigger fired.
     pub origin: Timestamp,
     /// Whether a trigger fired.
     pub triggered: bool,
@@ -60,7 +60,7 @@ impl<'a> Plan<'a> {
         self.moment.origin
     }
 
-    /// Whether a trigger has fired: what names no time happens at once.
+    /// Whether a trigger has fired. Then a fault without times of its own strikes at once.
     #[must_use]
     pub const fn is_triggered(&self) -> bool {
         self.moment.triggered
@@ -72,7 +72,7 @@ impl<'a> Plan<'a> {
         scope.hosts(self.fleet, self.draws, self.key, self.moment.here)
     }
 
-    /// The hosts that a fault names: those of the scope, or so many of them, and `hosts` besides.
+    /// The hosts that a fault names: those of the scope, or a share of them, and in addition `hosts`.
     #[must_use]
     pub fn targets(&self, scope: Option<&Scope>, share: Portion, hosts: &[u32]) -> Vec<u32> {
         let mut targets = hosts.to_vec();
@@ -106,7 +106,7 @@ impl<'a> Plan<'a> {
         times
     }
 
-    /// Times of the length `lasting` that follow each other at distances of `every`, for `owner`.
+    /// Windows of the length `lasting`, each `every` after the one before, for `owner`.
     #[must_use]
     pub fn windows(
         &self,
@@ -115,7 +115,7 @@ impl<'a> Plan<'a> {
         between: Window,
         owner: u64,
     ) -> Vec<(Timestamp, Timestamp)> {
-        /// What takes no time would go on for ever.
+        /// The least progress between windows. Without it, windows of no length would never reach the end.
         const LEAST: Duration = Duration::from_millis(1);
         let quiet = self.moment.quiet;
         let end = (self.moment.origin + between.0.0.most).min(quiet);
@@ -145,19 +145,20 @@ impl<'a> Plan<'a> {
         self.draws.below(self.key, owner, occurrence, bound)
     }
 
-    /// When it ends at the latest.
+    /// The latest end of the fault.
     #[must_use]
     pub const fn quiet(&self) -> Timestamp {
         self.moment.quiet
     }
 
-    /// Strikes at `from`, and takes it back after `lasting` or when it becomes quiet; never, when that is `None`.
+    /// Injects the first of the two at `from`, and the second after `lasting` or at the start of the quiet phase. When
+    /// `lasting` is `None`, the second never comes.
     pub fn strike(&mut self, from: Timestamp, lasting: Option<Duration>, (on, off): (Injection, Injection)) {
         let end = lasting.map(|lasting| ((from + lasting).min(self.moment.quiet), off));
         self.planned.push(Scheduled { at: from, injection: on, end });
     }
 
-    /// Does something once.
+    /// Schedules an injection without an end.
     pub fn at(&mut self, at: Timestamp, injection: Injection) {
         self.planned.push(Scheduled { at, injection, end: None });
     }
@@ -172,7 +173,7 @@ pub struct Chance<'a> {
     pub key: u64,
     /// What would be struck.
     pub owner: u64,
-    /// Which time, for this owner.
+    /// The number of the occurrence, for this owner.
     pub occurrence: u64,
     /// Now.
     pub now: Timestamp,
@@ -182,8 +183,8 @@ pub struct Chance<'a> {
     pub struck: &'a Cell<u64>,
     /// Where strikes are noted, or dictated.
     pub ledger: Option<&'a RefCell<Box<Ledger>>>,
-    /// Whether it is a renewal of the Lease. There are thousands a day however little is done, so they are no write
-    /// points, and nothing that a fault waits for which strikes once.
+    /// Whether this is a renewal of the Lease. A run has thousands of them a day even when idle, so they do not count
+    /// as write points, and a fault that strikes once skips them.
     pub is_renewal: bool,
 }
 
@@ -199,7 +200,7 @@ impl Chance<'_> {
         hits
     }
 
-    /// A number below `bound`. `what` tells several draws at one point apart.
+    /// A number below `bound`. `what` distinguishes several draws at one point.
     #[must_use]
     pub fn below(&self, what: &str, bound: u64) -> u64 {
         let drew = self.draws.below(self.key ^ word(what), self.owner, self.occurrence, bound);
@@ -213,7 +214,7 @@ impl Chance<'_> {
         self.ledger.map_or(drew, |ledger| ledger.borrow_mut().length(what, drew))
     }
 
-    /// An outage of that length, cut off where it becomes quiet.
+    /// An outage of that length, which ends at the start of the quiet phase at the latest.
     #[must_use]
     pub fn outage(&self, what: &str, span: Span) -> Duration {
         self.within(what, span).min(self.quiet.since(self.now))

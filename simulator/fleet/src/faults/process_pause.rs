@@ -1,5 +1,5 @@
-//! Fault 15: an operator process stands still: stopped, starved, or its virtual machine is moved. When it goes on, time
-//! has passed that it knows nothing of; another may lead by then.
+//! Fault 15: an operator process is suspended: stopped, starved, or its virtual machine is migrated. When it continues,
+//! it does not know how much time has passed; another process may lead by then.
 
 use seaworthy_kernel::word;
 use serde::Deserialize;

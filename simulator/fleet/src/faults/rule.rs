@@ -1,4 +1,4 @@
-//! A fault of a scenario with its trigger, and how far that has come.
+//! A fault of a scenario with its trigger, and the progress of the trigger.
 
 use std::cell::Cell;
 use std::fmt;
@@ -94,33 +94,33 @@ pub(crate) struct Rules {
 
 #[derive(Clone, Debug)]
 struct Armed {
-    /// The key of its draws.
+    /// The key of the fault's draws.
     key: u64,
     rule: Rule,
     progress: Progress,
     state: State,
-    /// How often it has struck.
+    /// How often the fault has struck.
     strikes: u64,
 }
 
 /// Whether a fault may strike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Always.
+    /// The fault may strike at any time.
     Free,
-    /// Not before its trigger has fired.
+    /// The fault may not strike until its trigger fires.
     Waits,
-    /// Once.
+    /// The fault may strike once.
     Once,
-    /// Until then.
+    /// The fault may strike until this time.
     Until(Timestamp),
-    /// Not any more.
+    /// The fault may not strike again.
     Spent,
 }
 
 impl Rules {
-    /// These, each with the key of its draws. When a plan dictates what they do, none waits for its trigger: what came of
-    /// that is in the plan.
+    /// These faults, each with the key of its draws. When a plan dictates the strikes, no fault waits for its trigger:
+    /// the plan already contains the result.
     pub(crate) fn new(rules: Vec<(u64, Rule)>, dictated: bool) -> Self {
         let waits = !dictated && rules.iter().any(|(_, rule)| rule.when.is_some());
         let loses_events = rules.iter().any(|(_, rule)| rule.fault.model().loses_events());
@@ -131,12 +131,12 @@ impl Rules {
         Self { rules: rules.into_iter().map(armed).collect(), waits, loses_events }
     }
 
-    /// Whether any of them waits for a trigger.
+    /// Whether any fault waits for a trigger.
     pub(crate) const fn wait(&self) -> bool {
         self.waits
     }
 
-    /// Whether any of them loses events.
+    /// Whether any fault loses events.
     pub(crate) const fn lose_events(&self) -> bool {
         self.loses_events
     }
@@ -146,18 +146,19 @@ impl Rules {
         self.rules.get(index).is_some_and(|armed| armed.rule.when.is_some())
     }
 
-    /// The times at which triggers may fire without anything happening.
+    /// The times at which triggers may fire without another event.
     pub(crate) fn times(&self) -> Vec<Timestamp> {
         self.rules.iter().filter_map(|armed| armed.rule.when.as_ref()).flat_map(Trigger::times).collect()
     }
 
-    /// What those that wait for nothing do at times of their own, each with the place of its fault.
+    /// The scheduled injections of the faults without a trigger, each with the index of its fault.
     pub(crate) fn plan(&self, draws: &Draws, fleet: &Fleet, moment: Moment) -> Vec<(usize, Scheduled)> {
         let free = self.rules.iter().enumerate().filter(|(_, armed)| armed.state == State::Free);
         free.flat_map(|(index, armed)| armed.plan(index, draws, fleet, moment)).collect()
     }
 
-    /// Something happened. What the faults do whose triggers fire by it, each with the place of its fault.
+    /// Advances the triggers by a happening. Returns the injections of the faults whose triggers fire, each with the
+    /// index of its fault.
     pub(crate) fn pass(
         &mut self,
         point: &Point<'_>,
@@ -190,7 +191,7 @@ impl Rules {
         self.rules.iter().map(|armed| armed.strikes)
     }
 
-    /// Gives every fault that may strike its chance. The answer says which have struck.
+    /// Lets every fault that may strike decide. Returns which of them have struck.
     pub(crate) fn strike(
         &mut self,
         chance: &Chance<'_>,
@@ -221,7 +222,7 @@ impl Rules {
 }
 
 impl Armed {
-    /// What it does at times of its own from this moment on, with its place.
+    /// The scheduled injections of the fault from this moment on, with its index.
     fn plan(&self, index: usize, draws: &Draws, fleet: &Fleet, moment: Moment) -> Vec<(usize, Scheduled)> {
         let mut planned = Vec::new();
         self.rule.fault.model().schedule(&mut Plan::new(draws, self.key, fleet, moment, &mut planned));
@@ -240,7 +241,7 @@ impl State {
 }
 
 impl Rule {
-    /// What is wrong with it in such a fleet, and in which field.
+    /// The first problem of the rule in this fleet, and its field.
     pub(crate) fn problem(&self, fleet: &Fleet) -> Option<String> {
         let name = spelling(self.fault.spelled());
         let fault = self.fault.model().out_of_range(fleet).map(|problem| format!("{name}: {problem}"));

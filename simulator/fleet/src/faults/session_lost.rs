@@ -1,5 +1,5 @@
-//! Fault 18: the SSH session to a host breaks: before the order arrived, after it (and the command goes on), or such that the order
-//! arrives when nobody waits for it any more.
+//! Fault 18: the SSH session to a host breaks: before the order arrives, after it (and the command continues), or such
+//! that the order arrives after the operator has stopped waiting.
 
 use std::time::Duration;
 
@@ -22,9 +22,9 @@ pub struct SessionLost {
     pub between: Window,
 }
 
-/// How long after the order was sent the loss is noticed: from at once to the end of TCP's patience with keep-alives.
+/// The time from the sending of the order to the detection of the loss: from at once to the end of TCP keep-alives.
 const NOTICED: Span = Span::millis(500, 45_000);
-/// How much later than that a late order arrives: a stalled connection that comes to life again.
+/// How much later than that a late order arrives: a stalled connection recovers.
 const LATE: Span = Span::millis(10, 60_000);
 
 impl Model for SessionLost {

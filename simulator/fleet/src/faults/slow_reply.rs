@@ -1,5 +1,5 @@
-//! Fault 12: the reply to a write comes after the watch has shown it, as the real API server does: the two ways are
-//! independent.
+//! Fault 12: the reply to a write arrives after the watch has shown the change, as with the real API server: the two
+//! channels are independent.
 
 use serde::Deserialize;
 

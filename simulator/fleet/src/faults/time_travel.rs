@@ -1,6 +1,7 @@
-//! Fault 2: a watch is bound anew to a replica of the API server whose cache is older, and is served from it (kubernetes
-//! 59848). Whoever has seen less than the cache lists what it holds; whoever has seen more asks for what came after that, and
-//! hears nothing until the cache has caught up: no list of an operator is answered from a cache.
+//! Fault 2: a watch connects again, to a replica of the API server whose cache is older, and is served from it
+//! (kubernetes 59848). A process that has seen less than the cache lists what the cache holds. A process that has seen
+//! more asks for later changes, and gets nothing until the cache has caught up: no list of an operator is answered from
+//! a cache.
 
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! Exact moments at which a fault strikes: at the n-th change of an object that matches, before or after the k-th write of
 //! an operator, at a step of an operation on a host, and combinations of them.
 //!
-//! A trigger fires once, at the instant at which it has become true. What it is made of is counted from the start of the run.
+//! A trigger fires once, at the instant at which it becomes true. Its parts are counted from the start of the run.
 
 use std::collections::BTreeMap;
 
@@ -95,21 +95,21 @@ const fn first() -> u32 {
     1
 }
 
-/// How far a trigger has come: for each of its parts, how often it has happened.
+/// The progress of a trigger: how often each of its parts has happened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     counts: Vec<u32>,
 }
 
 impl Progress {
-    /// Takes in what happened. True when all that the trigger waits for has happened.
+    /// Applies a happening. True when the trigger has just become true.
     pub(crate) fn advance(&mut self, trigger: &Trigger, point: &Point<'_>, now: Timestamp) -> bool {
         self.part(trigger, point, now, &mut 0)
     }
 
     fn part(&mut self, trigger: &Trigger, point: &Point<'_>, now: Timestamp, place: &mut usize) -> bool {
         let (nth, hit) = match trigger {
-            // Every part counts, whatever the others say.
+            // Every part must count, so do not stop at the first one that has not fired.
             Trigger::All(parts) => {
                 return parts.iter().filter(|part| !self.part(part, point, now, place)).count() == 0;
             }
@@ -132,7 +132,7 @@ impl Progress {
 }
 
 impl Trigger {
-    /// The times at which it may become true without anything happening.
+    /// The times at which the trigger may become true without another event.
     pub(crate) fn times(&self) -> Vec<Timestamp> {
         match self {
             Self::After(length) => vec![START + length.0],
@@ -141,7 +141,7 @@ impl Trigger {
         }
     }
 
-    /// What is wrong with it in a fleet of so many hosts, and in which field.
+    /// The first problem of the trigger in a fleet of so many hosts, and its field.
     pub(crate) fn problem(&self, hosts: u32) -> Option<String> {
         let counted = |nth: u32| (nth == 0).then(|| "nth: is counted from one".to_owned());
         match self {
@@ -195,7 +195,7 @@ impl AtStep {
     }
 }
 
-/// An object as people see it.
+/// An object as the API shows it.
 fn tree(object: &Resource) -> Value {
     let tree = match object {
         Resource::Machine(object) => serde_json::to_value(object),
@@ -224,7 +224,7 @@ fn field<'a>(tree: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Whether `text` is as `pattern` says, in which `*` stands for anything.
+/// Whether `text` matches `pattern`, in which `*` stands for anything.
 fn is_like(text: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => text == pattern,

@@ -1,5 +1,5 @@
-//! Fault 3: a watch breaks, and when it is back it lists: of all that happened meanwhile only the last state is seen. What
-//! was deleted and created anew is just another object.
+//! Fault 3: a watch breaks, and lists when it is back. Of everything that happened in between, only the last state is
+//! seen. An object that was deleted and created again is simply another object.
 
 use serde::Deserialize;
 
