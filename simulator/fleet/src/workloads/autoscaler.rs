@@ -1,5 +1,5 @@
-//! Fault 13 and 21: machines leave the fleet and come back under the same names, as new incarnations. What ran on a host is
-//! removed before it is given away, and the successor begins with nothing.
+//! Faults 13 and 21: machines leave the fleet and return under the same names, as new incarnations. The software on a
+//! host is removed before the host is released, and the next Machine starts with nothing.
 
 use serde::Deserialize;
 
@@ -57,7 +57,7 @@ impl Model for Autoscaler {
         }
     }
 
-    /// All come back. Those that are still being deleted do not: their names are taken.
+    /// Creates every missing machine again, except those that are still being deleted: their names are taken.
     fn finish(&self, hands: &mut Hands<'_>) {
         for number in hands.machines(self.scope.as_ref()) {
             hands.join(number);

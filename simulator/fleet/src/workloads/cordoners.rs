@@ -1,5 +1,5 @@
-//! People who cordon Nodes for reasons of their own, and lift that later: `kubectl cordon`, and `kubectl uncordon` of what they
-//! cordoned themselves.
+//! Users who cordon Nodes for their own reasons and uncordon them later: `kubectl cordon`, and `kubectl uncordon` of
+//! the Nodes that they cordoned.
 
 use serde::Deserialize;
 
@@ -37,7 +37,7 @@ impl Model for Cordoners {
         hands.cordon(number, !is_theirs);
     }
 
-    /// Somebody lifts what they forgot.
+    /// Uncordons the Nodes that users left cordoned.
     fn finish(&self, hands: &mut Hands<'_>) {
         for number in hands.machines(self.scope.as_ref()) {
             if hands.is_cordoned_by_people(number) {

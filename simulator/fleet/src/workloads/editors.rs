@@ -1,4 +1,4 @@
-//! Fault 21: people edit single Machines: they pause and pin, and forget about it.
+//! Fault 21: users edit single Machines: they pause and pin them, and forget about it.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ impl Model for Editors {
         }
     }
 
-    /// Somebody cleans up.
+    /// Reverts the edits.
     fn finish(&self, hands: &mut Hands<'_>) {
         for number in hands.machines(self.scope.as_ref()) {
             hands.restore(number);

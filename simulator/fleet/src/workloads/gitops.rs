@@ -1,5 +1,5 @@
-//! Fault 21: a GitOps tool makes the API server again what its repository says: specs as people applied them last, and
-//! Machines that are gone.
+//! Fault 21: a GitOps tool restores what its repository contains: the specs that users applied last, and Machines that
+//! are gone.
 
 use serde::Deserialize;
 

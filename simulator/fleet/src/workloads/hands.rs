@@ -1,4 +1,4 @@
-//! What somebody who acts on the fleet can do: what `kubectl` can, with no right to more.
+//! The operations that a workload can make on the fleet: what `kubectl` can do, with no further rights.
 
 use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
 use seaworthy_kernel::{Draws, word};
@@ -7,15 +7,15 @@ use crate::vocabulary::{Fleet, Occasion, Relabel, Scope};
 
 use crate::vocabulary::Guise;
 
-/// What somebody outside can do to a world, and see of it.
+/// What a workload can do to a world, and observe of it.
 pub(crate) trait Reach: std::fmt::Debug {
     /// The draws of the run.
     fn draws(&self) -> &Draws;
     /// The shape of the fleet.
     fn fleet(&self) -> &Fleet;
-    /// Whether a Machine is there, being deleted or not.
+    /// Whether a Machine exists, whether or not it is being deleted.
     fn has_machine(&self, number: u32) -> bool;
-    /// Whether a Machine is there and is to stay.
+    /// Whether a Machine exists and is not being deleted.
     fn is_machine_wanted(&self, number: u32) -> bool;
     /// Deletes a Machine. True if that changed anything.
     fn delete_machine(&mut self, number: u32) -> bool;
@@ -25,27 +25,27 @@ pub(crate) trait Reach: std::fmt::Debug {
     fn edit_machine(&mut self, number: u32, change: &mut dyn FnMut(&mut MachineSpec)) -> bool;
     /// Gives a Machine the spec that it had at the beginning. True if that changed it.
     fn restore_machine(&mut self, number: u32) -> bool;
-    /// Cordons a Node, or lifts that.
+    /// Cordons or uncordons a Node.
     fn people_cordon(&mut self, number: u32, unschedulable: bool);
-    /// Whether people have cordoned a Node.
+    /// Whether users have cordoned a Node.
     fn is_cordoned_by_people(&self, number: u32) -> bool;
-    /// Labels and taints a Node, or takes that away.
+    /// Sets or removes labels and taints of a Node.
     fn people_relabel(&mut self, number: u32, change: &Relabel);
-    /// Whether a Node has this label, and no operator has put it there.
+    /// Whether a Node has this label, and no operator has set it.
     fn is_others_label(&self, number: u32, key: &str, value: &str) -> bool;
-    /// Whether a Node has this taint, and no operator has put it there.
+    /// Whether a Node has this taint, and no operator has set it.
     fn is_others_taint(&self, number: u32, key: &str, value: &str) -> bool;
     /// Edits the fleet's defaults. True if that changed them.
     fn edit_defaults(&mut self, change: &mut dyn FnMut(&mut ClusterPackageVersionSpec)) -> bool;
-    /// Applies again what people applied last, but the machines. True if that changed anything.
+    /// Applies again what users applied last, except the machines. True if that changed anything.
     fn apply_again(&mut self) -> bool;
-    /// Asks for a certificate of the node of this machine, in some guise.
+    /// Requests a certificate of this machine's node under a false identity.
     fn impersonate(&mut self, guise: Guise, number: u32, draw: u64);
-    /// Something that is counted happened once more.
+    /// Counts one more occurrence.
     fn note_occasion(&mut self, occasion: Occasion);
 }
 
-/// The world in the hands of somebody, at one of the times at which they act.
+/// The world as a workload sees it, at one of the times at which it acts.
 #[derive(Debug)]
 pub struct Hands<'a> {
     world: &'a mut dyn Reach,
@@ -58,7 +58,7 @@ impl<'a> Hands<'a> {
         Self { world, key, occurrence }
     }
 
-    /// A number below `bound`. `what` tells several draws at one time apart.
+    /// A number below `bound`. `what` distinguishes several draws at one time.
     #[must_use]
     pub fn below(&self, what: &str, bound: usize) -> usize {
         let drawn = self.world.draws().below(self.key ^ word(what), self.occurrence, 0, bound as u64);
@@ -71,7 +71,7 @@ impl<'a> Hands<'a> {
         all.get(self.below(what, all.len()))
     }
 
-    /// The machines of a part of the fleet, by number; of the whole when it is left out.
+    /// The machines of a part of the fleet, by number; of the whole fleet when the part is left out.
     #[must_use]
     pub fn machines(&self, scope: Option<&Scope>) -> Vec<u32> {
         let fleet = self.world.fleet();
@@ -81,13 +81,13 @@ impl<'a> Hands<'a> {
         )
     }
 
-    /// Whether a Machine is there, being deleted or not.
+    /// Whether a Machine exists, whether or not it is being deleted.
     #[must_use]
     pub fn exists(&self, number: u32) -> bool {
         self.world.has_machine(number)
     }
 
-    /// Whether a Machine is there and is to stay.
+    /// Whether a Machine exists and is not being deleted.
     #[must_use]
     pub fn is_wanted(&self, number: u32) -> bool {
         self.world.is_machine_wanted(number)
@@ -122,29 +122,29 @@ impl<'a> Hands<'a> {
         self.world.restore_machine(number)
     }
 
-    /// Cordons a Node, or lifts that, if it has to be done.
+    /// Cordons or uncordons a Node, if that changes it.
     pub fn cordon(&mut self, number: u32, unschedulable: bool) {
         self.world.people_cordon(number, unschedulable);
     }
 
-    /// Whether people have cordoned a Node.
+    /// Whether users have cordoned a Node.
     #[must_use]
     pub fn is_cordoned_by_people(&self, number: u32) -> bool {
         self.world.is_cordoned_by_people(number)
     }
 
-    /// Labels and taints a Node, or takes that away, if it has to be done.
+    /// Sets or removes labels and taints of a Node, if that changes it.
     pub fn relabel(&mut self, number: u32, change: &Relabel) {
         self.world.people_relabel(number, change);
     }
 
-    /// Whether a Node has this label, and no operator has put it there.
+    /// Whether a Node has this label, and no operator has set it.
     #[must_use]
     pub fn is_their_label(&self, number: u32, key: &str, value: &str) -> bool {
         self.world.is_others_label(number, key, value)
     }
 
-    /// Whether a Node has this taint, of the effect `NoSchedule`, and no operator has put it there.
+    /// Whether a Node has this taint, with the effect `NoSchedule`, and no operator has set it.
     #[must_use]
     pub fn is_their_taint(&self, number: u32, key: &str, value: &str) -> bool {
         self.world.is_others_taint(number, key, value)
@@ -160,18 +160,18 @@ impl<'a> Hands<'a> {
         })
     }
 
-    /// Applies again what people applied last, but the machines. True if that changed anything.
+    /// Applies again what users applied last, except the machines. True if that changed anything.
     pub fn apply_again(&mut self) -> bool {
         self.world.apply_again()
     }
 
-    /// Asks for a certificate of the node of this machine, in some guise.
+    /// Requests a certificate of this machine's node under a false identity.
     pub fn impersonate(&mut self, guise: Guise, number: u32) {
         let draw = self.world.draws().bits(self.key ^ word("impostor"), self.occurrence, 0);
         self.world.impersonate(guise, number, draw);
     }
 
-    /// Something happened once more.
+    /// Counts one more occurrence.
     pub fn note(&mut self, occasion: Occasion) {
         self.world.note_occasion(occasion);
     }

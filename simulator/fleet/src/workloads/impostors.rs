@@ -1,4 +1,4 @@
-//! Somebody asks for certificates of nodes who is none, or is another one.
+//! A client requests certificates of nodes although it is not a node, or is another one.
 
 use serde::Deserialize;
 

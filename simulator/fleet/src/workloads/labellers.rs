@@ -1,5 +1,5 @@
-//! Others who label and taint Nodes: `kubectl label` and `kubectl taint` of keys of their own, and of those that Machines want
-//! there, before and after the operator has set them.
+//! Other writers who label and taint Nodes: `kubectl label` and `kubectl taint` of their own keys, and of keys that
+//! Machines set, before and after the operator has set them.
 
 use serde::Deserialize;
 
@@ -23,7 +23,7 @@ pub struct Labellers {
     pub keys: Vec<String>,
 }
 
-/// The value by which they know what is theirs.
+/// The value that marks labels and taints of this workload.
 const THEIRS: &str = "theirs";
 
 impl Model for Labellers {
@@ -46,7 +46,7 @@ impl Model for Labellers {
         hands.relabel(number, &change);
     }
 
-    /// They take away what is in the way of others.
+    /// Removes the labels and taints of this workload.
     fn finish(&self, hands: &mut Hands<'_>) {
         for number in hands.machines(self.scope.as_ref()) {
             let mut change = Relabel::default();

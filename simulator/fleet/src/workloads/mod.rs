@@ -1,7 +1,7 @@
-//! Others who act on the fleet all the time, each for reasons of its own: people, an autoscaler, a GitOps tool, a publisher of
-//! versions. Each is one file with a serde struct and a [`Model`], and one line in the registry below.
+//! Other actors on the fleet, each for its own reasons: users, an autoscaler, a GitOps tool, a publisher of versions.
+//! Each is one file with a serde struct and a [`Model`], and one line in the registry below.
 //!
-//! They act at times that are drawn, until it becomes quiet; then each leaves the fleet as it wants it in the end.
+//! They act at random times until the quiet phase starts. Then each leaves the fleet in its final state.
 
 pub mod autoscaler;
 pub mod cordoners;
@@ -19,7 +19,7 @@ pub(crate) use hands::Reach;
 
 use crate::vocabulary::{Fleet, Range, Window};
 
-/// How somebody acts.
+/// The behaviour of a workload.
 pub trait Model {
     /// From one act to the next.
     fn every(&self) -> Range;
@@ -27,13 +27,13 @@ pub trait Model {
     /// When.
     fn between(&self) -> Window;
 
-    /// Acts once.
+    /// Acts once on the fleet.
     fn act(&self, hands: &mut Hands<'_>);
 
-    /// It becomes quiet: leaves everything as it is to be in the end.
+    /// The quiet phase starts: leaves everything in its final state.
     fn finish(&self, _hands: &mut Hands<'_>) {}
 
-    /// The first part of a fleet that it names and that the fleet does not have, after its field.
+    /// The first part of a fleet that the workload names and that the fleet does not have.
     fn out_of_range(&self, _fleet: &Fleet) -> Option<String> {
         None
     }
@@ -61,7 +61,7 @@ macro_rules! registry {
                 }
             }
 
-            /// How it acts.
+            /// The behaviour of the workload.
             #[must_use]
             pub fn model(&self) -> &dyn Model {
                 match self {

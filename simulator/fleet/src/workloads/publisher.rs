@@ -1,4 +1,4 @@
-//! Fault 21: somebody publishes one version of a component after the other, forwards and back. Two of them are a conflict.
+//! Fault 21: a publisher sets one version of a component after another, forwards and back. Two publishers conflict.
 
 use serde::Deserialize;
 
