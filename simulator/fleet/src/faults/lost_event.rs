@@ -1,8 +1,8 @@
 //! Fault 11: a watch omits a change, as faulty servers have done (etcd 17529, 18089, 19179). Only a new list repairs
 //! that, and the operator makes none by itself, so every watch breaks once at the start of the quiet phase.
 //!
-//! This is a bug of the server that an operator need not survive unharmed, so random scenarios leave it out unless they
-//! name it.
+//! This is a bug of the server that an operator need not survive unharmed, so it strikes only in scenarios that name
+//! it.
 
 use serde::Deserialize;
 
