@@ -13,9 +13,9 @@ use seaworthy_model::report::Turn;
 use crate::vocabulary::since_start;
 use crate::world::{Happening, World};
 
-/// Who the API server notes as the owner of fields.
+/// The field manager that the API server records.
 const MANAGER: &str = "seaworthy";
-/// The cluster that host frames name.
+/// The cluster name in host frames.
 const CLUSTER: &str = "simulated";
 
 /// A digest of everything that operator processes sent, and on request the text of it.
@@ -27,7 +27,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// The same, and the text of every message is kept.
+    /// The same digest, with the text of every message kept.
     #[must_use]
     pub const fn logged() -> Self {
         Self { hash: TraceHash::EMPTY, messages: 0, log: Some(Vec::new()) }
@@ -51,7 +51,7 @@ impl Contents {
         self.log.as_deref().unwrap_or_default()
     }
 
-    /// Notes what operators decide and send.
+    /// Adds what operators decide and send.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most of what happens does not concern it")]
     pub(crate) fn observe(&mut self, world: &World, happening: &Happening<'_>) {
         let now = world.now();
@@ -63,7 +63,7 @@ impl Contents {
         }
     }
 
-    /// A turn that orders something, or names a time to look again.
+    /// Adds a turn that orders something or sets a time to wake up.
     fn turn(&mut self, at: Timestamp, process: u32, turn: &Turn) {
         let wake = turn.wake.as_ref().map_or(0, |wake| wake.at.0);
         let (actions, blocked) = (turn.actions.len() as u64, turn.report.blocked.len() as u64);
@@ -76,14 +76,14 @@ impl Contents {
         }
     }
 
-    /// A request to the API server.
+    /// Adds a request to the API server.
     fn request(&mut self, at: Timestamp, process: u32, action: &Action, request: &Request) {
         let http = request.http(MANAGER);
         let head = format!("{} {} {}", http.method, http.path, http.content_type);
         self.message((at, process), action, (&head, &http.body.to_string()));
     }
 
-    /// An order to a host. One that cannot be rendered is noted with the reason.
+    /// Adds an order to a host. An order that cannot be rendered is added with the reason.
     fn order(&mut self, at: Timestamp, process: u32, action: &Action, names: &Names) {
         let body = match translate::request(action, names, CLUSTER) {
             Ok(request) => serde_json::to_string(&request).unwrap_or_else(|error| error.to_string()),

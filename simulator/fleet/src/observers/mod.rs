@@ -1,4 +1,4 @@
-//! Those who look on while a world runs: they judge, record and count, and change nothing.
+//! Observers of a running world: they judge, record and count, and change nothing.
 
 pub mod contents;
 pub mod history;

@@ -1,4 +1,4 @@
-//! The record of a run, event by event: two runs that should be the same are compared, and the first difference is named.
+//! The record of a run, event by event. It compares two runs that should be the same and names the first difference.
 
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
@@ -20,7 +20,7 @@ struct Entry {
     hash: u64,
 }
 
-/// Where two runs that should be the same went different ways.
+/// The first difference between two runs that should be the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
     /// The number of the event, from 0.
@@ -32,7 +32,7 @@ pub struct Divergence {
 }
 
 impl Record {
-    /// Notes an event that is over, and what was committed, but for renewals of the Lease.
+    /// Records a finished event, and what was committed, except renewals of the Lease.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most of what happens does not concern it")]
     pub(crate) fn observe(&mut self, world: &World, happening: &Happening<'_>) {
         let at = world.now();
@@ -63,7 +63,7 @@ impl Record {
         self.changes.iter().map(|(at, kind, name)| (*at, *kind, name.as_str()))
     }
 
-    /// Where another run first differs; none when it is the same.
+    /// The first difference from another run; none when both are the same.
     #[must_use]
     pub fn divergence(&self, other: &Self) -> Option<Divergence> {
         let same = self.events.iter().zip(&other.events).take_while(|(first, second)| first == second);

@@ -1,4 +1,4 @@
-//! All who look on while a scenario is played: one after the other is told what happens.
+//! All observers of a scenario. Each observes every happening, one after the other.
 
 use std::any::Any;
 
@@ -10,23 +10,23 @@ use super::tally::Tally;
 use crate::scenario::{Check, Scenario};
 use crate::world::{Ahead, Happening, Observer, Turned, World};
 
-/// All who look on while a scenario is played.
+/// All observers of a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct Observers {
-    /// Judges.
+    /// Judges the run.
     pub(crate) oracle: Oracle,
-    /// Counts.
+    /// Counts what happens.
     pub(crate) tally: Tally,
-    /// Records what happens for people, if it was asked to.
+    /// Records the history for users, if requested.
     pub(crate) recorder: Recorder,
-    /// Records every event, if somebody wants to compare.
+    /// Records every event, if runs are compared.
     pub(crate) record: Option<Box<Record>>,
-    /// Digests what operators send, if somebody wants to compare.
+    /// Digests what operators send, if builds are compared.
     pub(crate) contents: Option<Box<Contents>>,
 }
 
 impl Observers {
-    /// Those who look on at a scenario from its beginning. Nothing is recorded yet.
+    /// The observers of a scenario from its start. Nothing is recorded yet.
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let fleet = &scenario.fleet;
         Self {
@@ -38,16 +38,16 @@ impl Observers {
         }
     }
 
-    /// Those who look on at a world.
+    /// The observers of a world.
     ///
     /// # Panics
-    /// When others do, or nobody does: such a world was not made for a run.
+    /// When the world has no observer or another one: such a world was not made for a run.
     pub(crate) fn of(world: &World) -> &Self {
         let observer: Option<&dyn Any> = world.observer().map(|observer| observer as &dyn Any);
         observer.and_then(|any| any.downcast_ref()).expect("a run has its observers")
     }
 
-    /// The same, to be changed.
+    /// The observers of a world, mutable.
     ///
     /// # Panics
     /// As [`Self::of`].
@@ -56,12 +56,12 @@ impl Observers {
         observer.and_then(|any| any.downcast_mut()).expect("a run has its observers")
     }
 
-    /// What speaks against an expectation. Empty when it holds.
+    /// The objections to an expectation. Empty when it holds.
     pub(crate) fn judge(&self, world: &World, check: &Check) -> Vec<String> {
         judge(world, (&self.oracle, &self.tally), check)
     }
 
-    /// People look whether things are as they expect, before they act.
+    /// Checks the expectations of a moment of the timeline before users act.
     fn look(&mut self, world: &World, expected: &[Check]) {
         for problem in expected.iter().flat_map(|check| self.judge(world, check)).collect::<Vec<_>>() {
             self.oracle.breach("expected", world.now(), problem);

@@ -16,17 +16,17 @@ pub(crate) struct Tally {
     pub turns: u64,
     /// Mutations of operator processes that were committed.
     pub api_writes: u64,
-    /// Those of them that renewed the Lease.
+    /// The writes that renewed the Lease.
     pub lease_renewals: u64,
-    /// Those of them that changed a Machine.
+    /// The writes that changed a Machine.
     pub machine_writes: u64,
     /// Renewals of Node leases that were events of their own.
     pub node_renewals: u64,
-    /// Those that did not get through.
+    /// The renewals that failed.
     pub node_renewals_failed: u64,
     /// Operations that were begun on hosts.
     pub operations: u64,
-    /// How many hosts had which version when people first acted.
+    /// The number of hosts per version when users first acted.
     pub versions_before: BTreeMap<String, u32>,
     occasions: BTreeMap<Occasion, u64>,
 }
@@ -86,18 +86,18 @@ impl Tally {
         }
     }
 
-    /// Something happened once more.
+    /// Counts one more occurrence.
     pub(crate) fn note(&mut self, occasion: Occasion) {
         *self.occasions.entry(occasion).or_default() += 1;
     }
 
-    /// How often something happened.
+    /// The number of occurrences.
     #[must_use]
     pub(crate) fn count(&self, occasion: Occasion) -> u64 {
         self.occasions.get(&occasion).copied().unwrap_or_default()
     }
 
-    /// All that happened, and how often.
+    /// Everything that happened, with the number of occurrences.
     #[must_use]
     pub(crate) const fn occasions(&self) -> &BTreeMap<Occasion, u64> {
         &self.occasions

@@ -1,4 +1,4 @@
-//! Faults as times: from when until when each acted, and on what.
+//! Faults as bands of time: when each acted, and on what.
 
 use crate::faults::Fault;
 
@@ -11,33 +11,33 @@ pub struct Band {
     pub kind: FaultKind,
     /// Since when.
     pub from: Millis,
-    /// Until when; `from` for a moment, the end of the run for what was never taken back.
+    /// The end; `from` for a moment, the end of the run if the fault was never reverted.
     pub until: Millis,
-    /// How many machines it hit; how many times it struck, if it hits none or strikes for a moment.
+    /// How many machines the fault hit; or how many times it struck, if it hits no machine or strikes for a moment.
     pub times: u32,
-    /// Where, for people: a zone, machines, a seat, a kind of object. Empty when it is everywhere.
+    /// Where, for display: a zone, machines, a seat, a kind of object. Empty for the whole fleet.
     pub scope: String,
-    /// How, for people: how slow, how late, by how much. Empty when there is nothing to say.
+    /// Details for display: how slow, how late, by how much. May be empty.
     pub detail: String,
-    /// The machine, if it hit one alone.
+    /// The machine, if the fault hit only one.
     pub host: Option<u32>,
 }
 
-/// To what a fault happens.
+/// What a fault acts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Realm {
-    /// To machines, one by one or as a failure domain.
+    /// Machines, one by one or as a failure domain.
     Machines,
-    /// To the API server and to what goes there.
+    /// The API server and the messages to it.
     ApiServer,
-    /// To what operators see.
+    /// The watches of operators.
     Watches,
-    /// To operators.
+    /// Operator processes.
     Operator,
 }
 
 impl Realm {
-    /// Its name, for people.
+    /// Its name, for display.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,17 +51,17 @@ impl Realm {
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $realm:ident, $name:literal;)*) => {
-        /// What goes wrong, as one sees it from outside: several faults may bring the same about.
+        /// What goes wrong, as seen from outside. Several faults may have the same effect.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum FaultKind {
             $($(#[$doc])* $kind,)*
         }
 
         impl FaultKind {
-            /// Every kind, in the order in which people are shown them.
+            /// Every kind, in display order.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            /// Its name, for people.
+            /// Its name, for display.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -69,7 +69,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// To what it happens.
+            /// What the kind acts on.
             #[must_use]
             pub const fn realm(self) -> Realm {
                 match self {
@@ -85,19 +85,19 @@ kinds! {
     DomainLost: Machines, "zone/rack lost";
     /// Hosts have no power.
     PowerLost: Machines, "power lost";
-    /// The network does not lead to hosts.
+    /// Hosts are cut off from the network.
     CutOff: Machines, "SSH unreachable";
     /// Everything on hosts takes longer.
     HostSlow: Machines, "host slow";
-    /// There is no room on the disk of a host.
+    /// The disk of a host is full.
     DiskFull: Machines, "disk full";
-    /// Something else holds the lock of a host.
+    /// Another program holds the lock of a host.
     HostBusy: Machines, "host busy";
     /// A session to a host breaks.
     SessionLost: Machines, "SSH session lost";
-    /// Somebody changes something on a host.
+    /// A user changes something on a host by hand.
     HandEdit: Machines, "changed by hand";
-    /// A Node says what is not true.
+    /// A Node reports a wrong condition.
     NodeLies: Machines, "Node lies";
     /// Other controllers change finalizers of Machines.
     Finalizers: Machines, "foreign finalizers";
@@ -109,7 +109,7 @@ kinds! {
     ApiThrottled: ApiServer, "API server throttled";
     /// A request fails.
     ApiError: ApiServer, "API error";
-    /// Another writer is faster.
+    /// Another writer changes the object first.
     Conflict: ApiServer, "conflict";
     /// The reply to a request that was executed is lost.
     LostReply: ApiServer, "reply lost";
@@ -125,23 +125,23 @@ kinds! {
     WatchLate: Watches, "watch late";
     /// Watches are served from an old cache.
     TimeTravel: Watches, "time travel";
-    /// A watch breaks and lists anew.
+    /// A watch breaks and lists again.
     Relist: Watches, "watch breaks";
     /// The history is compacted, and every watch breaks.
     Compaction: Watches, "history compacted";
-    /// A watch leaves a change out.
+    /// A watch omits a change.
     LostEvent: Watches, "event left out";
     /// An operator process dies.
     Crash: Operator, "operator crash";
-    /// An operator process stands still.
+    /// An operator process is suspended.
     Pause: Operator, "operator paused";
     /// The clock of an operator is wrong.
     ClockSkew: Operator, "clock skew";
 }
 
 impl FaultKind {
-    /// What a fault brings about at the very point at which it strikes. Nothing, if it acts at times of its own alone
-    /// or what it brings about comes later.
+    /// The effect of a fault at the very point at which it strikes. `None` if the fault acts only at times of its own,
+    /// or if its effect comes later.
     pub(super) const fn at_a_point(fault: &Fault) -> Option<Self> {
         Some(match fault {
             Fault::ApiError(_) => Self::ApiError,

@@ -1,4 +1,4 @@
-//! Faults while they are recorded: what is open, what is over; and at the end the bands that people see.
+//! Records faults, open and finished, and turns them into bands at the end.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::{Millis, scope};
 use crate::faults::Fault;
 use crate::vocabulary::{Fleet, Injection, Place, drift_words, readable};
 
-/// More moments of one kind than this are put together with their neighbours.
+/// Above this number, moments of one kind are merged with their neighbours.
 const MOMENTS_MAX: usize = 4_000;
 
-/// What faults did so far.
+/// The faults recorded so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
     strikes: Vec<Strike>,
-    /// What goes on until it is taken back: the places in `strikes`, and for how many causes each goes on.
+    /// The strikes that last until they are reverted: their indices in `strikes`, and the number of causes of each.
     open: BTreeMap<(FaultKind, Target), (usize, u32)>,
 }
 
@@ -42,17 +42,17 @@ enum Target {
     All,
 }
 
-/// What an injection means.
+/// What an injection means for bands.
 enum Meaning {
-    /// Something goes on until it is taken back.
+    /// A condition begins and lasts until it is reverted.
     Begins(FaultKind, Target, String),
-    /// It is taken back.
+    /// The condition is reverted.
     Ends(FaultKind, Target),
-    /// Something goes on until a time that is known.
+    /// A condition lasts until a known time.
     Lasts(FaultKind, Target, String),
-    /// Something happens at once.
+    /// A moment without duration.
     Strikes(FaultKind, Target, String),
-    /// Nothing that people could see.
+    /// Nothing visible.
     Nothing,
 }
 
@@ -82,7 +82,8 @@ impl Faults {
         self.strikes.push(Strike { kind, from: at, until: Some(Millis::MAX), target, detail });
     }
 
-    /// A host that was lost for several causes is back when the last of them is gone; all else ends with the first end.
+    /// Ends a condition. A host that was lost for several causes is back when the last cause is gone; everything else
+    /// ends with the first end.
     fn end(&mut self, at: Millis, kind: FaultKind, target: Target) {
         let adds_up = is_loss(kind);
         let Some((strike, causes)) = self.open.get_mut(&(kind, target.clone())) else { return };
@@ -93,7 +94,7 @@ impl Faults {
         }
     }
 
-    /// A fault strikes at a point to which the world comes.
+    /// A fault strikes at a point that the world reaches.
     pub(super) fn met(&mut self, at: Millis, fault: &Fault, place: &Place) {
         let Some(kind) = FaultKind::at_a_point(fault) else { return };
         let target = match (kind, place) {
@@ -128,7 +129,7 @@ impl Faults {
     }
 }
 
-/// When hosts were lost, each at what times.
+/// The times at which each host was lost.
 struct Losses(BTreeMap<u32, Vec<(Millis, Millis)>>);
 
 impl Losses {
@@ -185,7 +186,7 @@ fn band(strikes: &[Strike], losses: &Losses, fleet: &Fleet, end: Millis) -> Band
     }
 }
 
-/// Puts moments of one kind together until they are few enough; what lasts stays as it is.
+/// Merges moments of one kind until they are few enough. Conditions with a duration stay as they are.
 fn thin(bands: &[Band]) -> Vec<Band> {
     let mut width = 1;
     let spans = |width: Millis| {

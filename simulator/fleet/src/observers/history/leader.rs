@@ -1,4 +1,4 @@
-//! What was seen last of the operator that leads.
+//! The last observed state of the leading operator.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use super::machine::{Phase, WaitsFor};
 use super::{Millis, Reason};
 use crate::vocabulary::Occasion;
 
-/// What is needed to see that something is different.
+/// The state that is needed to detect changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Operator {
     pub(super) epoch: u32,
     pub(super) process: Option<u32>,
     pub(super) phases: Vec<(Phase, WaitsFor)>,
     pub(super) conditions: Vec<[Option<(Truth, Reason)>; ConditionKind::ALL.len()]>,
-    /// Which machine of the process that leads is which host.
+    /// The host of each machine of the leading process.
     pub(super) hosts: Vec<Option<u32>>,
     pub(super) fleet: FleetState,
-    /// When every machine was last looked at, and whether that is due again.
+    /// When every machine was last scanned, and whether a new scan is due.
     pub(super) scanned: Millis,
     pub(super) scan_due: bool,
     pub(super) reasons: BTreeMap<&'static str, u16>,
     pub(super) occasions: BTreeMap<Occasion, u64>,
 }
 
-/// What of the fleet's rollouts moves machines that nobody has looked at.
+/// The parts of the fleet's rollouts whose change moves machines that the operator has not looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FleetState {
     pub(super) rollouts: Vec<(ComponentId, u64, bool)>,

@@ -1,19 +1,19 @@
-//! A machine in the eyes of the operator that leads: where it stands, and what it waits for.
+//! A machine as the leading operator sees it: its phase, and what it waits for.
 
 use seaworthy_engine::{Machine, Standing, World};
 use seaworthy_model::report::{Blocker, Subject};
 
-/// Where a machine stands, as the operator that leads sees it.
+/// The phase of a machine, as the leading operator sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// No operator has seen it yet.
     #[default]
     Unseen,
-    /// It has what is wanted.
+    /// It has reached the desired state.
     Done,
     /// It is not admitted yet.
     Waiting,
-    /// It is admitted, but has to get a slot of the budget first.
+    /// It is admitted, but has no slot of the budget yet.
     Parked,
     /// It is admitted and has a slot.
     Reserved,
@@ -58,12 +58,12 @@ impl Phase {
     }
 }
 
-/// What a machine waits for: the name of a [`Blocker`], if there is one that people should know of.
+/// What a machine waits for: the name of a [`Blocker`], if it waits for one that is worth showing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitsFor(u8);
 
 impl WaitsFor {
-    /// For nothing.
+    /// The machine waits for nothing.
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
@@ -140,13 +140,13 @@ impl WaitsFor {
         })
     }
 
-    /// Whether nothing is done there before somebody or something else changes.
+    /// Whether nothing happens on the machine until a user or another program changes something.
     const fn is_stuck(self) -> bool {
         matches!(self.0, 1 | 7..=11)
     }
 }
 
-/// Where a machine stands, and what it waits for.
+/// The phase of a machine, and what it waits for.
 pub(super) fn judge(world: &World, machine: &Machine) -> (Phase, WaitsFor) {
     if !machine.is_live() {
         return (if is_at_work(world, machine) { Phase::AtWork } else { Phase::Gone }, WaitsFor::NOTHING);
@@ -170,7 +170,7 @@ pub(super) fn judge(world: &World, machine: &Machine) -> (Phase, WaitsFor) {
     (phase, if says_it_all { WaitsFor::NOTHING } else { waits })
 }
 
-/// A machine with which the rollouts are done may still wait for something of its own.
+/// The phase of a machine for which no rollout has work left. It may still wait for a reason of its own.
 const fn settled(blocker: Option<Blocker>) -> Phase {
     match blocker {
         Some(Blocker::ReleaseFailed { .. }) => Phase::Failed,

@@ -1,8 +1,8 @@
-//! What happened in a run, for people to look at: every machine, every rollout, the budget, operator processes, faults and
-//! what people did, with simulated times.
+//! What happened in a run, for display: every machine, every rollout, the budget, operator processes, faults and user
+//! actions, with simulated times.
 //!
-//! A run records nothing unless it was asked to ([`crate::run_recorded`]). Recording only reads: the trace hash is the same
-//! with it and without.
+//! A run records nothing unless requested ([`crate::run_recorded`]). Recording only reads, so the trace hash is the
+//! same with and without it.
 
 mod band;
 mod faults;
@@ -32,10 +32,10 @@ pub use series::{Sample, Series};
 
 pub use crate::world::End;
 
-/// Milliseconds since the start of the run; what is later than 49 days counts as that.
+/// Milliseconds since the start of the run. Times after 49 days are cut to that.
 pub type Millis = u32;
 
-/// Since the start.
+/// A time as milliseconds since the start.
 fn millis(at: Timestamp) -> Millis {
     Millis::try_from(at.since(START).as_millis()).unwrap_or(Millis::MAX)
 }
@@ -57,15 +57,15 @@ pub struct History {
     pub budget: Series<Budget>,
     /// Operator processes, in the order in which they started.
     pub processes: Vec<Process>,
-    /// Times at which processes stood still.
+    /// Times during which processes were suspended.
     pub pauses: Vec<Pause>,
     /// Calls of `reconcile`.
     pub turns: Vec<Turn>,
     /// What faults did, by their kind and then by time.
     pub bands: Vec<Band>,
-    /// What people did.
+    /// What users did.
     pub acts: Vec<Act>,
-    /// What else happened, and how often since the turn before.
+    /// Other occasions, and how often each happened since the turn before.
     pub occurrences: Vec<Occurrence>,
     /// What must never happen, and did.
     pub violations: Vec<Violation>,
@@ -87,27 +87,27 @@ pub struct Event {
 /// What can happen to a machine or its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The operator that leads sees it differently.
+    /// The leading operator sees the machine in another phase.
     Phase(Phase, WaitsFor),
     /// The operator read a condition that differs from the one before.
     Condition(ConditionKind, Truth, Reason),
     /// An operation began.
     Began(Component, Version),
-    /// It, or its continuation, went on to this step.
+    /// The operation, or its continuation, reached this step.
     Step(Step),
-    /// The host itself resumed it after it had been down.
+    /// The host resumed the operation by itself after it had been down.
     Resumed,
-    /// It ended.
+    /// The operation ended.
     Ended(Ended),
-    /// Another version of a component is installed, or none any more.
+    /// Another version of a component is installed, or it is removed.
     Installed(Component, Version),
-    /// Somebody changed something on the host by hand.
+    /// A user changed something on the host by hand.
     Spoiled(Drift),
-    /// The host has power from now on, or has not.
+    /// The host has gained or lost power.
     Power(bool),
-    /// The network leads to the host from now on, or does not.
+    /// The host has been connected or cut off.
     Network(bool),
-    /// What its Node says.
+    /// The condition that its Node reports.
     Node(Health),
 }
 
@@ -128,7 +128,7 @@ impl Version {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reason(pub u16);
 
-/// A rollout of the fleet, as the operator that leads counts it.
+/// A rollout of the fleet, as the leading operator counts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollout {
     /// The name of the component.
@@ -143,22 +143,22 @@ pub struct Rollout {
     pub since: Millis,
     /// When it was complete.
     pub completed: Option<Millis>,
-    /// How many machines stood where.
+    /// The number of machines in each state.
     pub counts: Series<Counts>,
     /// When machines were admitted, and how many.
     pub batches: Vec<(Millis, u32)>,
 }
 
-/// How many machines stand where in a rollout.
+/// The number of machines in each state of a rollout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Not admitted.
     pub waiting: u32,
-    /// Admitted, with a reservation, and nothing was started.
+    /// Admitted, with a reservation, but not started.
     pub reserved: u32,
     /// Admitted, without a reservation.
     pub parked: u32,
-    /// Admitted, but they cannot be worked on.
+    /// Admitted, but blocked.
     pub blocked: u32,
     /// An operation is or may be under way.
     pub at_work: u32,
@@ -166,20 +166,20 @@ pub struct Counts {
     pub done: u32,
     /// Failed.
     pub failed: u32,
-    /// How many may fail.
+    /// The limit of failures.
     pub failures_max: u32,
 }
 
-/// How much of the budget is used.
+/// The use of the budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Slots that are occupied, as the operator that leads counts them.
+    /// Slots that are occupied, as the leading operator counts them.
     pub occupied: u32,
-    /// Slots that there are: `maxUnavailable`.
+    /// All slots: `maxUnavailable`.
     pub limit: u32,
-    /// Hosts that are at work, in truth.
+    /// Hosts that are at work, in the true state.
     pub at_work: u32,
-    /// Hosts that are at work or count as unavailable, in truth.
+    /// Hosts that are at work or count as unavailable, in the true state.
     pub used: u32,
 }
 
@@ -196,7 +196,7 @@ pub struct Process {
     pub ended: Option<(Millis, End)>,
 }
 
-/// A time at which a process stood still.
+/// A time during which a process was suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// Which process, by its number in [`History::processes`].
@@ -222,7 +222,7 @@ pub struct Turn {
     pub orders: u16,
 }
 
-/// Something that people did.
+/// An action of users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Act {
     /// When.
@@ -231,18 +231,18 @@ pub struct Act {
     pub what: String,
 }
 
-/// Something that is counted, and happened.
+/// An occasion that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurrence {
     /// When it was noticed.
     pub at: Millis,
     /// What.
     pub what: Occasion,
-    /// How often since it was noticed last.
+    /// How often it happened since it was last noticed.
     pub times: u32,
 }
 
-/// Something that must never happen, and did.
+/// A breach of an invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// When.

@@ -15,7 +15,7 @@ use super::{Budget, Counts, Event, Millis, Occurrence, Reason, Rollout, Series, 
 use crate::observers::tally::Tally;
 use crate::vocabulary::host_number;
 
-/// What a process did in a turn.
+/// The result of a turn of a process.
 #[derive(Debug)]
 pub(crate) struct Seen<'a> {
     /// Which process.
@@ -24,20 +24,20 @@ pub(crate) struct Seen<'a> {
     pub world: &'a World,
     /// What it decided.
     pub turn: &'a report::Turn,
-    /// Machines of which it learnt something since its last turn as a leader.
+    /// Machines about which it received news since its last turn as a leader.
     pub touched: &'a [MachineId],
-    /// Hosts at work, and hosts that count against the budget, in truth.
+    /// The true numbers of hosts at work, and of hosts that count against the budget.
     pub truth: (u32, u32),
 }
 
-/// A batch that is admitted moves few machines, most of which the operator looks at right away. For the others every
-/// machine is looked at, no more often than this: a rollout has thousands of batches.
+/// The least time between two scans of every machine. A batch that is admitted moves few machines, and the operator
+/// looks at most of them right away. Only a scan finds the others, and a rollout has thousands of batches.
 const SCAN_EVERY: Millis = 10_000;
-/// In large fleets less often: so long for each machine.
+/// In large fleets, scans are rarer: the least time grows by this much for each machine.
 const SCAN_EVERY_PER_MACHINE: Millis = 1;
 
 impl Operator {
-    /// Whether every machine has to be looked at, since the fleet's rollouts have changed.
+    /// Whether every machine has to be scanned because the fleet's rollouts have changed.
     fn is_scan_due(&mut self, at: Millis, world: &World) -> bool {
         let state = |rollout: &RolloutState| {
             (rollout.record.component, rollout.record.generation, rollout.superseded)
@@ -60,12 +60,12 @@ impl Operator {
         scans
     }
 
-    /// The host of a machine, as it was when something was learnt of it last.
+    /// The host of a machine at the last news about it.
     fn known_host(&mut self, world: &World, id: MachineId) -> Option<u32> {
         self.hosts.get(id.index()).copied().flatten().or_else(|| self.host_of(world, id))
     }
 
-    /// The host of a machine. It is remembered, since the object may be gone.
+    /// The host of a machine. It is remembered, because the object may be gone.
     fn host_of(&mut self, world: &World, id: MachineId) -> Option<u32> {
         if self.hosts.len() <= id.index() {
             self.hosts.resize(id.index() + 1, None);
@@ -244,7 +244,7 @@ impl Recording {
     }
 }
 
-/// The name of the version that is wanted; empty when none is.
+/// The name of the desired version; empty when there is none.
 fn wanted<'a>(world: &'a World, want: &Want) -> &'a str {
     match want {
         Want::Present { version, .. } => world.version_name(*version),

@@ -1,4 +1,4 @@
-//! Where the world says what happens. Each call costs one comparison when nothing is recorded.
+//! Receives what happens in the world. Each call costs one comparison when nothing is recorded.
 
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::host::Drift;
@@ -15,17 +15,17 @@ use crate::vocabulary::{Fleet, Injection, Place};
 use crate::world::host::{Change, Ended, Host, Work};
 use crate::world::{Catalogue, Happening, World};
 
-/// Records what happens, if it was asked to.
+/// Records what happens, if requested.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder(Option<Box<Recording>>);
 
 impl Recorder {
-    /// One that records.
+    /// A recorder that is switched on.
     pub(crate) fn on() -> Self {
         Self(Some(Box::default()))
     }
 
-    /// Whether it records.
+    /// Whether the recorder is switched on.
     pub(crate) const fn is_on(&self) -> bool {
         self.0.is_some()
     }
@@ -69,7 +69,7 @@ impl Recorder {
         }
     }
 
-    /// A host gets or loses its power.
+    /// A host gains or loses power.
     fn power(&mut self, now: Timestamp, host: u32, is_on: bool) {
         self.event(now, host, What::Power(is_on));
     }
@@ -79,7 +79,7 @@ impl Recorder {
         self.event(now, host, What::Network(is_connected));
     }
 
-    /// The Node of a host says something else.
+    /// The Node of a host reports another condition.
     fn node(&mut self, now: Timestamp, host: u32, health: Health) {
         self.event(now, host, What::Node(health));
     }
@@ -131,7 +131,7 @@ impl Recorder {
         }
     }
 
-    /// An operator process stands still until then.
+    /// An operator process is suspended until then.
     fn paused(&mut self, now: Timestamp, until: Timestamp, process: u32) {
         let Some(recording) = &mut self.0 else { return };
         recording.history.pauses.push(Pause { process, from: millis(now), until: millis(until) });
@@ -144,20 +144,20 @@ impl Recorder {
         }
     }
 
-    /// A fault strikes at a point to which the world comes.
+    /// A fault strikes at a point that the world reaches.
     fn met(&mut self, now: Timestamp, fault: &Fault, place: &Place) {
         if let Some(recording) = &mut self.0 {
             recording.faults.met(millis(now), fault, place);
         }
     }
 
-    /// People do the next thing on their list.
+    /// Users act on the next moment of the timeline.
     fn acted(&mut self, now: Timestamp, moment: &Moment) {
         let Some(recording) = &mut self.0 else { return };
         recording.history.acts.push(Act { at: millis(now), what: describe(moment) });
     }
 
-    /// The run is over: what was recorded.
+    /// Ends the recording and returns it.
     pub(crate) fn finish(
         self,
         now: Timestamp,
@@ -182,7 +182,7 @@ impl Recorder {
     }
 }
 
-/// What people do at one time, in one line.
+/// What users do at one time, in one line.
 fn describe(moment: &Moment) -> String {
     let mut parts = Vec::new();
     for object in moment.apply.iter().filter_map(|manifest| manifest.object()) {

@@ -1,4 +1,4 @@
-//! What was recorded so far.
+//! The recording so far.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use super::leader::Operator;
 use super::{Component, Event, History, Millis, Version, What};
 use crate::world::host::{ComponentNumber, Host};
 
-/// What was recorded so far, and what is needed to see differences.
+/// The recording so far, and the state that is needed to detect changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recording {
     pub(super) history: History,
     pub(super) operator: Operator,
     pub(super) faults: Faults,
     pub(super) installed: BTreeMap<(u32, ComponentNumber), Version>,
-    /// Which run of a host was noted as resumed.
+    /// The run of each host that was recorded as resumed.
     pub(super) resumed: BTreeMap<u32, u32>,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn small(number: u32) -> u16 {
 }
 
 impl Recording {
-    /// Notes what is installed of a component, if that is not what was there before.
+    /// Records the installed version of a component, if it has changed.
     pub(super) fn compare(&mut self, at: Millis, number: u32, host: &Host, component: ComponentNumber) {
         let installed = host.installed_of(component);
         let version = installed.map_or(Version::NONE, |installed| Version(small(installed.version.0)));

@@ -1,13 +1,13 @@
-//! Which part of the fleet some hosts are, in a few words.
+//! Describes which part of the fleet some hosts are, in a few words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::vocabulary::{Fleet, machine_name};
 
-/// So many are named one by one.
+/// Up to this number, hosts are named one by one.
 const NAMED_MAX: usize = 3;
-/// The failure domains that some hosts are, if they are whole domains of more than one host, but for those that were
-/// lost anyway.
+/// The failure domains that some hosts fill, if they are whole domains of more than one host, apart from hosts that
+/// were lost anyway.
 pub(super) fn domain(hosts: &[u32], is_lost: impl Fn(u32) -> bool, fleet: &Fleet) -> Option<String> {
     if hosts.len() < 2 {
         return None;
@@ -27,7 +27,7 @@ pub(super) fn domain(hosts: &[u32], is_lost: impl Fn(u32) -> bool, fleet: &Fleet
     Some(words("rack", racks.iter().map(|(zone, rack)| format!("{zone}/{rack}")).collect()))
 }
 
-/// The domains of some hosts, if with those that were lost anyway they are all of each.
+/// The domains of some hosts, if these hosts and those that were lost anyway fill each of them.
 fn whole(
     hosts: &[u32],
     is_lost: impl Fn(u32) -> bool,
@@ -47,7 +47,7 @@ fn whole(
     sizes.values().all(|size| *size > 1).then(|| sizes.into_keys().collect())
 }
 
-/// Some hosts: their names, or how many they are and where.
+/// Describes some hosts: their names, or their number and place.
 pub(super) fn machines(hosts: &[u32], fleet: &Fleet) -> String {
     if hosts.len() <= NAMED_MAX {
         return hosts.iter().map(|host| machine_name(*host)).collect::<Vec<_>>().join(", ");

@@ -1,15 +1,15 @@
-//! A value over time in bounded memory: where too much happens at once, the worst and the last value of a short time stay.
+//! A value over time in bounded memory: of many changes in a short time, only the worst and the last value stay.
 
 use super::{Budget, Counts, Millis};
 
-/// More points than this, and the time that two of them stand for is doubled.
+/// Above this number of points, the span of time that two points stand for is doubled.
 const POINTS_MAX: usize = 6_000;
-/// What cannot be told apart at first.
+/// The first span of time within which values are merged.
 const WIDTH: Millis = 100;
 
 /// A value of a [`Series`].
 pub trait Sample: Copy + PartialEq {
-    /// Which of two values is kept when only one can be: the one that people should see.
+    /// The rank of a value: when only one of two can be kept, the higher one stays.
     fn gravity(&self) -> i64;
 }
 
@@ -59,7 +59,7 @@ impl<T: Sample> Series<T> {
         }
     }
 
-    /// Of each span of time, two values stay: the gravest, and the last.
+    /// Keeps two values of each span of time: the worst, and the last.
     fn place(&mut self, at: Millis, value: T) {
         let span = at / self.width;
         if let [.., (grave_at, grave), last] = self.points.as_mut_slice()

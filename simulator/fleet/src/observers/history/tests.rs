@@ -14,7 +14,7 @@ fn recorded() -> (crate::Summary, History) {
     (summary, history)
 }
 
-/// Where each machine stood at the end, as the operator saw it.
+/// The phase of each machine at the end, as the operator saw it.
 fn phases_at_the_end(history: &History, machines: u32) -> Vec<Phase> {
     let mut phases = vec![Phase::Unseen; machines as usize];
     for event in &history.events {
@@ -39,7 +39,7 @@ fn recording_changes_no_run_and_ends_as_it_does() {
         assert!(history.events.is_sorted_by_key(|event| event.at), "{name}");
         assert!(summary.converged, "{name}");
         let phases = phases_at_the_end(&history, summary.machines);
-        // A rollout that has stopped admits nobody any more.
+        // A rollout that has stopped admits no further machine.
         let stops = scenario.eventually.iter().any(|check| matches!(check, Check::Stopped(_)));
         let under_way = |phase: &Phase| match phase {
             Phase::Done | Phase::Blocked | Phase::Failed | Phase::Gone => false,

@@ -1,9 +1,9 @@
-//! How long it may take until everything has converged once nothing goes wrong any more: derived from what there is to do,
-//! not a number that was enough once.
+//! The time that convergence may take after the last fault. It is derived from the work to do, not a fixed number that
+//! once sufficed.
 //!
-//! Everybody is worked on once for every component, as many at a time as may be unavailable; a version that is not
-//! trusted yet begins with few, and doubles. Before that, what is left of the chaos has to pass: an operation that nobody
-//! answers for, the longest back-off, the audit that finds what was changed by hand. All of it twice, as slack.
+//! Every machine has one operation for each component, at most `maxUnavailable` at a time; a version that is not
+//! trusted yet starts with few machines and doubles. Before that, earlier faults must wear off: an operation without an
+//! answer, the longest back-off, the audit that finds changes by hand. The sum is doubled as slack.
 
 use std::time::Duration;
 
@@ -16,22 +16,22 @@ use seaworthy_model::package_version::{PackageVersionSpec, SINGLETON};
 
 use crate::world::{GRACE, World};
 
-/// What there is to do.
+/// The work to do.
 #[derive(Clone, Copy, Debug)]
 struct Work {
     machines: u32,
-    /// So many at a time.
+    /// How many machines may be worked on at a time.
     slots: u32,
     components: u32,
-    /// One operation at its slowest, with all around it.
+    /// The longest time of one operation, with connecting and reporting.
     operation: Duration,
-    /// From one look at a host to the next.
+    /// The time between two audits of a host.
     audit: Duration,
 }
 
-/// `auditInterval` when nobody set one.
+/// The default of `auditInterval`.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(24 * 3600);
-/// Connecting, watching, deciding, writing down what came of it: all around an operation.
+/// The time around an operation: connecting, watching, deciding, writing the result.
 const AROUND: Duration = Duration::from_secs(30);
 
 impl Work {
@@ -48,15 +48,15 @@ impl Work {
         Self {
             machines,
             slots: spec.map(|spec| spec.max_unavailable).unwrap_or_default().of(machines).max(1),
-            // A pin may name one that the fleet does not.
+            // A pin may name a component that the fleet does not.
             components: components + 1,
             operation: steps + probe(world) + AROUND,
             audit: spec.map_or(AUDIT_INTERVAL, |spec| spec.audit_interval),
         }
     }
 
-    /// Waves of operations: as many as it takes to go through the fleet, and those of a beginning in which each success
-    /// allows one more.
+    /// Waves of operations: those that the fleet needs at full width, and those of the start, in which the number of
+    /// machines doubles.
     const fn waves(&self) -> u32 {
         let doublings = u32::BITS - self.machines.leading_zeros();
         self.components * (self.machines.div_ceil(self.slots) + doublings)
@@ -70,7 +70,7 @@ impl Work {
     }
 }
 
-/// How long the slowest version is probed.
+/// The longest probe of any version.
 fn probe(world: &World) -> Duration {
     let versions = world.api.collection(Kind::MachineComponent).objects();
     let deadlines = versions.into_iter().filter_map(|object| {
@@ -81,7 +81,7 @@ fn probe(world: &World) -> Duration {
     Duration::from_secs(deadlines.max().unwrap_or_default())
 }
 
-/// After this time without faults everything must have converged.
+/// The time without faults after which everything must have converged.
 pub(crate) fn convergence_bound(world: &World) -> Duration {
     Work::of(world).bound()
 }

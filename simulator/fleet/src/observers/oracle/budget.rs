@@ -1,10 +1,11 @@
-//! `maxUnavailable`, in truth: whenever one of our operations starts, the hosts at work and those that are unavailable
-//! together may not exceed it.
+//! Judges `maxUnavailable` on the true state: whenever an operation of the operator starts, the hosts at work and the
+//! unavailable hosts together must not exceed the limit.
 //!
-//! Unavailable counts, among machines that are not being deleted, who was lost after the start of the latest rollout that is under way, and so long ago that the
-//! operator could know when it gave the order: the grace of the Node's lease, the lag of watches, and the way of the
-//! order. Without a rollout only hosts at work count. A limit that people lower counts after the same time. A host that resumes an operation by itself after a loss of power counts as
-//! unavailable until its kubelet is ready, not as at work: nobody started that operation.
+//! A machine counts as unavailable if it is not being deleted and if its host was lost after the start of the latest
+//! active rollout, and so long ago that the operator could know when it gave the order: the grace of the Node's lease,
+//! the lag of watches, and the way of the order. Without a rollout only hosts at work count. When users lower the
+//! limit, the lower limit applies after the same time. A host that resumes an operation by itself after a loss of power
+//! counts as unavailable until its kubelet is ready, and not as at work: no order started that operation.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -18,45 +19,46 @@ use crate::vocabulary::host_of_address;
 use crate::world::GRACE;
 use crate::world::api_server::{Stored, Written};
 
-/// The time an observation takes through watch, decision, connection and login, with no fault at work.
+/// The time from a change to the arrival of an order based on it, without faults: watch, decision, connection and
+/// login.
 const WAY: Duration = Duration::from_secs(10);
-/// An order that took longer than this to arrive was given in another situation than it arrives in.
+/// An order that took longer than this arrives in a situation that the operator could not foresee.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(2);
 
 /// The most of the budget that was ever used when one of our operations started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peak {
-    /// So many machines at work or unavailable.
+    /// The number of machines at work or unavailable.
     pub used: u32,
-    /// Of so many that may be, at that moment.
+    /// The limit at that moment.
     pub limit: u32,
-    /// So many hosts at work at once, ever.
+    /// The largest number of hosts at work at once.
     pub at_work: u32,
 }
 
-/// What became of a start.
+/// The judgement of the start of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Judged {
     /// What is wrong, if the budget was overdrawn.
     pub overdrawn: Option<String>,
-    /// Whether it took the last free place.
+    /// Whether the operation took the last free slot.
     pub exhausted: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// So many Machines that are not being deleted stand for it; more than one is a mistake that people make.
+    /// The number of Machines for this host that are not being deleted. More than one is a mistake of users.
     machines: u16,
     at_work: bool,
-    /// Lost, and known for long enough to count.
+    /// The host was lost, and long enough ago to count.
     counted: bool,
     lost: Option<Timestamp>,
-    /// It has no Node: nothing tells that it is lost.
+    /// The host has no Node, so the operator cannot see that it is lost.
     nodeless: bool,
 }
 
 impl Place {
-    /// Whether it takes a slot.
+    /// Whether the host takes a slot.
     const fn is_used(self) -> bool {
         self.at_work || (self.counted && self.machines > 0 && !self.nodeless)
     }
@@ -70,11 +72,12 @@ pub(super) struct Budget {
     at_work: u32,
     /// Hosts that are at work, or counted as unavailable, or both.
     used: u32,
-    /// Hosts that were lost, in that order, and do not count yet.
+    /// Lost hosts that do not count yet, in the order of their loss.
     lost: VecDeque<(Timestamp, u32)>,
     counted: BTreeSet<u32>,
-    /// When the latest rollout that is under way was started, as its record says and in truth: an operator whose clock is
-    /// behind says that it was long before it was recorded, and knows nothing of that before it has seen its own write.
+    /// The start of the latest active rollout: as its record has it, and in truth. They differ when the operator's
+    /// clock is behind: then the record is older than the write, and the operator does not know the record before it
+    /// has seen its own write.
     rollout_started: Option<(Timestamp, Timestamp)>,
     max_unavailable: Recent<CountOrPercent>,
     machines: Recent<u32>,
@@ -106,7 +109,7 @@ impl Budget {
         self.detection
     }
 
-    /// So long after something was written the operator knows of it.
+    /// The time after a write at which the operator knows of it.
     pub(super) fn knowledge(&self) -> Duration {
         self.detection - GRACE
     }
@@ -141,7 +144,8 @@ impl Budget {
         }
     }
 
-    /// `cordoned` are the other hosts whose Nodes we keep pods off, and that could be known: each takes a slot.
+    /// Judges a start. `cordoned` are the other hosts whose Nodes the operator has cordoned, as far as it could know:
+    /// each takes a slot.
     pub(super) fn began(
         &mut self,
         host: u32,
@@ -195,7 +199,7 @@ impl Budget {
         });
     }
 
-    /// Lets those count who were lost long enough ago, unless they were lost before the rollout.
+    /// Counts the hosts that were lost long enough ago, unless they were lost before the rollout.
     fn mature(&mut self, now: Timestamp) {
         while let Some(&(lost, host)) = self.lost.front() {
             if lost + self.detection > now {
@@ -208,7 +212,7 @@ impl Budget {
         }
     }
 
-    /// How many of those that count could not be known when an order was sent.
+    /// The number of counted hosts that the operator could not know to be lost when it sent an order.
     fn counted_after(&self, sent: Timestamp) -> u32 {
         let unknown = |host: &&u32| {
             let place = self.places[**host as usize];
@@ -258,7 +262,7 @@ impl Budget {
         }
     }
 
-    /// Counts again what is counted on the way.
+    /// Recounts the counters from the true state.
     pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
         let live = || truth.machines.iter().filter(|machine| !machine.is_terminating);
         found.compare("Machines that stay", self.machines.value as usize, live().count());
@@ -269,7 +273,7 @@ impl Budget {
             }
         }
         for (number, (place, host)) in self.places.iter().zip(truth.hosts).enumerate() {
-            // What a host resumes by itself nobody has started anew.
+            // `is_at_work` excludes operations that a host resumes by itself: no order started them.
             let is_at_work = host.is_at_work();
             found.compare_at(number, "at work", place.at_work, is_at_work);
             found.compare_at(number, "Machines", place.machines, of_host[number]);
@@ -287,30 +291,30 @@ impl Budget {
         found.compare("maxUnavailable", self.max_unavailable.value, wanted);
     }
 
-    /// Whether a host that was lost then counts in the rollout that is under way. What it says about its start is cut to
-    /// whole seconds.
+    /// Whether a host that was lost at this time counts in the active rollout. The recorded start of the rollout is cut
+    /// to whole seconds.
     fn counts(&self, lost: Option<Timestamp>) -> bool {
         self.rollout_started.zip(lost).is_some_and(|((_, truly), lost)| lost > truly + Duration::from_secs(1))
     }
 
-    /// What was before that is known to everybody.
+    /// Every operator knows all changes before this time.
     fn horizon(&self, now: Timestamp) -> Timestamp {
         now - self.detection * 4
     }
 
-    /// The highest limit that an operator may believe in which knows all that was until then: an object may be as old as
-    /// that while another is new.
+    /// The highest limit that an operator may assume if it knows everything until `since`: one object in its cache may
+    /// be that old while another is new.
     fn limit_since(&self, since: Timestamp) -> u32 {
         let machines = self.machines.since(since).max().unwrap_or_default();
         self.max_unavailable.since(since).map(|wanted| wanted.of(machines)).max().unwrap_or_default()
     }
 }
 
-/// A value, and what it was in the recent past.
+/// A value and its recent past values.
 #[derive(Clone, Debug, Default)]
 struct Recent<T> {
     value: T,
-    /// Each with the time until which it held.
+    /// Each past value with the time until which it held.
     past: VecDeque<(Timestamp, T)>,
 }
 
@@ -319,7 +323,7 @@ impl<T: Copy + PartialEq> Recent<T> {
         if value == self.value {
             return;
         }
-        // What did not hold for any time was not.
+        // A value that was replaced at the same instant never held.
         if self.past.back().is_none_or(|(until, _)| *until < now) {
             self.past.push_back((now, self.value));
         }
@@ -329,19 +333,19 @@ impl<T: Copy + PartialEq> Recent<T> {
         }
     }
 
-    /// What it was at any time since then.
+    /// All values since this time.
     fn since(&self, since: Timestamp) -> impl Iterator<Item = T> {
         let recent = self.past.iter().rev().take_while(move |(until, _)| *until >= since);
         recent.map(|(_, value)| *value).chain([self.value])
     }
 }
 
-/// What the spec says; what makes no sense counts as the default.
+/// The limit in the spec; the default if it is invalid.
 fn max_unavailable(spec: &ClusterPackageVersionSpec) -> CountOrPercent {
     count_or_percent(&spec.max_unavailable)
 }
 
-/// A quantity as the model has it.
+/// The model's form of a quantity.
 pub(super) fn count_or_percent(value: &IntOrString) -> CountOrPercent {
     match value {
         IntOrString::Int(count) => {

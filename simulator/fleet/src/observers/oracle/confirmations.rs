@@ -1,5 +1,5 @@
-//! What has to be confirmed is done only once it was, by an order that got into the host after the change (`confirmed`). That no
-//! host goes on letting nobody in is judged at the end.
+//! An operation that needs a confirmation succeeds only after one: by an order that reached the host after the change
+//! (`confirmed`). The judgement at the end checks that no host keeps refusing connections.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Confirmations {
 }
 
 impl Oracle {
-    /// A confirmation got into a host whose operation waits for it.
+    /// A confirmation reached a host whose operation waits for it.
     pub fn confirmed(&mut self, host: u32, id: OperationId) {
         self.confirmations.confirmed(host, id);
     }

@@ -1,5 +1,5 @@
-//! The judgement at the end: every machine that can be reached has exactly what is wanted, nothing differs from it on the
-//! host, and the status says just that.
+//! The judgement at the end: every reachable machine has exactly what the specs ask for, nothing on its host has
+//! drifted, and the status says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use crate::vocabulary::host_number;
 use crate::world::World;
 use crate::world::host::{CGROUP_VERSION, Host};
 
-/// What differs from what is wanted. Empty when the world has converged.
+/// The differences from the desired state. Empty when the world has converged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Findings {
-    /// The first few, for people.
+    /// The first few, for display.
     pub examples: Vec<String>,
-    /// How many there are.
+    /// The number of findings.
     pub count: u32,
 }
 
-/// So many examples are enough.
+/// The number of examples to keep.
 const EXAMPLES_MAX: usize = 8;
 
 impl Findings {
@@ -38,7 +38,7 @@ impl Findings {
     }
 }
 
-/// Compares truth, wish and status.
+/// Compares the true state, the desired state and the status.
 #[must_use]
 pub(super) fn findings(world: &World) -> Findings {
     let mut findings = Findings::default();
@@ -65,19 +65,19 @@ pub(super) fn findings(world: &World) -> Findings {
     findings
 }
 
-/// A Machine that is not as it should be, for whatever reason.
+/// A Machine that has not converged, for whatever reason.
 #[derive(Clone, Debug)]
 pub(super) struct Stray {
     /// The Machine.
     pub machine: Box<Machine>,
     /// The number of its host, if it has one.
     pub host: Option<u32>,
-    /// What is not as it should be.
+    /// What has not converged.
     pub finding: String,
 }
 
-/// All Machines that are not as they should be. Of those whose hosts cannot be reached only what is installed counts: nobody
-/// can say more of them. `are_reachable_well` when it was found already that all others are.
+/// All Machines that have not converged. Of those whose hosts cannot be reached, only the installed software counts:
+/// the operator cannot report more. `are_reachable_well` when all others are already known to be converged.
 #[must_use]
 pub(super) fn strays(world: &World, are_reachable_well: bool) -> Vec<Stray> {
     let fleet = world.api.get(Kind::ClusterPackageVersion, SINGLETON);
@@ -112,7 +112,7 @@ pub(super) fn strays(world: &World, are_reachable_well: bool) -> Vec<Stray> {
     strays
 }
 
-/// The hosts of all Machines that are not as they should be.
+/// The hosts of all Machines that have not converged.
 #[must_use]
 pub(crate) fn stray_hosts(world: &World) -> BTreeSet<u32> {
     strays(world, false).iter().filter_map(|stray| stray.host).collect()
@@ -143,7 +143,7 @@ fn judge_machine(
     judge_status(machine, host, releases.world, findings);
 }
 
-/// Compares what is installed with what is wanted.
+/// Compares the installed software with the desired state.
 fn judge_host(
     machine: &Machine,
     host: &Host,
@@ -211,7 +211,7 @@ fn judge_status(machine: &Machine, host: &Host, world: &World, findings: &mut Fi
     }
 }
 
-/// `is_over` when every Machine is as it should be.
+/// Judges the fleet's status. `is_over` when every Machine has converged.
 fn judge_fleet(fleet: &ClusterPackageVersion, is_over: bool, findings: &mut Findings) {
     let Some(status) = &fleet.status else {
         return findings.add(|| "the ClusterPackageVersion has no status".to_owned());
@@ -228,7 +228,7 @@ fn judge_fleet(fleet: &ClusterPackageVersion, is_over: bool, findings: &mut Find
     }
 }
 
-/// Every component that is mentioned for a machine: its own pins, and the fleet's defaults that are not pinned.
+/// Every component that a machine's own pins or the fleet's defaults name. A pin replaces the default.
 pub(crate) fn wanted<'a>(
     machine: &'a Machine,
     fleet: Option<&'a ClusterPackageVersion>,
@@ -243,22 +243,22 @@ fn version_of(setting: &ComponentSetting) -> String {
     format!("{}-{}", setting.name, setting.version.as_deref().unwrap_or_default())
 }
 
-/// The condition of that type, or nothing.
+/// The status of the condition of that type, or an empty string.
 fn truth<'a>(machine: &'a Machine, kind: &str) -> &'a str {
     let conditions: &[Condition] = machine.status.as_ref().map_or(&[], |status| &status.conditions);
     conditions.iter().find(|condition| condition.r#type == kind).map_or("", |condition| &condition.status)
 }
 
-/// Computes releases anew out of the manifests, as a judge that does not ask the accused.
+/// Computes releases from the manifests again, so that the judge does not rely on the code it judges.
 struct Releases<'a> {
     world: &'a World,
     names: Names,
     specs: BTreeMap<String, Option<Arc<VersionSpec>>>,
-    /// The first few of those that depend on no fact of a machine. A fleet has few defaults.
+    /// The first few releases that depend on no fact of a machine. A fleet has few defaults.
     known: Vec<(ComponentSetting, Architecture, ReleaseId)>,
 }
 
-/// So many releases are looked through sooner than one is computed.
+/// The size up to which a linear search is faster than computing a release again.
 const KNOWN_MAX: usize = 32;
 
 impl<'a> Releases<'a> {

@@ -1,6 +1,6 @@
-//! What was done to each host, and what it is accounted for by: every operation by a change of what was wished for, or by
-//! something that went wrong there (`effects`). A host that goes to and fro between versions more often than people
-//! changed their minds is fought over (`oscillation`).
+//! Counts the operations on each host. Each one needs a cause: a change of the desired state, or something that went
+//! wrong on the host (`effects`). A host that switches back between versions more often than users changed the desired
+//! state is fought over (`oscillation`).
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use super::Over;
 use super::recount::{Miscounts, Truth};
 use crate::world::host::{Change, ComponentNumber, Ended, Host, Operation, VersionNumber};
 
-/// What was done to a host.
+/// The operations on a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deeds {
-    /// Operations that were begun.
+    /// Operations that began.
     pub operations: u16,
-    /// Those of them that changed something: a service was stopped or restarted.
+    /// The operations that changed something: a service was stopped or restarted.
     pub disruptions: u16,
-    /// Operations that something which went wrong accounts for.
+    /// Operations that a failure or drift explains.
     pub excused_operations: u16,
-    /// Changes that something which went wrong accounts for.
+    /// Disruptions that a failure or drift explains.
     pub excused_disruptions: u16,
-    /// How often it went back to the version before the last.
+    /// How often the host went back to the version before the last one.
     reversals: u16,
-    /// Whether the operation under way has something to change.
+    /// Whether the operation in flight changes anything.
     touches: bool,
 }
 
-/// The deeds of a run, by host.
+/// The operations of a run, by host.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     hosts: Vec<Deeds>,
-    /// What was installed of each component, by host.
+    /// The installed versions of each component, by host.
     versions: BTreeMap<ComponentNumber, Vec<Past>>,
 }
 
@@ -55,7 +55,7 @@ impl Ledger {
         self.hosts[host as usize]
     }
 
-    /// Reads what was installed of a component, to have it near.
+    /// Prefetches the installed versions of a component.
     pub(super) fn warm(&self, host: u32, component: ComponentNumber) -> u64 {
         let past = self.versions.get(&component).and_then(|hosts| hosts[host as usize].last);
         past.map_or(0, |version| u64::from(version.0))
@@ -67,14 +67,15 @@ impl Ledger {
         deeds.touches = touches;
     }
 
-    /// Something on the host changed by itself: it is repaired.
+    /// Something on the host drifted: a repair is expected.
     pub(super) fn spoiled(&mut self, host: u32) {
         let deeds = &mut self.hosts[host as usize];
         deeds.excused_operations = deeds.excused_operations.saturating_add(1);
         deeds.excused_disruptions = deeds.excused_disruptions.saturating_add(1);
     }
 
-    /// An operation ended. The answer is how often the host has gone back, if it did just now.
+    /// Counts the end of an operation. If the host has just gone back to an earlier version, returns how often it has
+    /// done so.
     pub(super) fn ended(&mut self, over: &Over<'_>) -> Option<u16> {
         let hosts = self.hosts.len();
         let deeds = &mut self.hosts[over.host as usize];
@@ -102,7 +103,7 @@ impl Ledger {
         Some(deeds.reversals)
     }
 
-    /// Counts again what the journals of hosts still tell: they forget what is long ago.
+    /// Recounts from the journals of hosts, as far as they still hold all entries.
     pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
         for (number, (deeds, host)) in self.hosts.iter().zip(truth.hosts).enumerate() {
             if host.is_journal_whole() {
@@ -112,7 +113,7 @@ impl Ledger {
                 };
                 let operations = count(&|_| true) + u16::from(host.running().is_some());
                 found.compare_at(number, "operations", deeds.operations, operations);
-                // A change by hand excuses one of both.
+                // A change by hand excuses one operation and one disruption.
                 let again = deeds.excused_operations - deeds.excused_disruptions;
                 found.compare_at(number, "operations that did not end", again, count(&is_tried_again));
                 let changes = deeds.disruptions <= count(&is_swapped);
@@ -122,7 +123,7 @@ impl Ledger {
         }
     }
 
-    /// Where a version came last, it is what is there.
+    /// The last version that was recorded as installed is the one that is there.
     fn recount_versions(&self, number: usize, host: &Host, found: &mut Miscounts) {
         if host.running().is_some() {
             return;
@@ -138,7 +139,7 @@ impl Ledger {
     }
 }
 
-/// Whether something which went wrong makes another operation necessary.
+/// Whether the operation has to be tried again because something went wrong.
 const fn is_tried_again(ended: Ended) -> bool {
     match ended {
         Ended::Succeeded => false,
@@ -147,7 +148,7 @@ const fn is_tried_again(ended: Ended) -> bool {
     }
 }
 
-/// Whether what was there was changed, for good or for a while.
+/// Whether the installed software changed, for good or for a while.
 const fn is_swapped(ended: Ended) -> bool {
     match ended {
         Ended::Succeeded => true,

@@ -1,5 +1,5 @@
-//! Drains, in truth: no work that pods would not outlive begins under pods that could have left, or on a Node that takes
-//! more; no Node is uncordoned that people have cordoned.
+//! Judges drains on the true state. Work that disrupts pods begins only on a cordoned Node, and not while pods that
+//! could have left are on it. The operator never uncordons a Node that users have cordoned.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,13 @@ use crate::vocabulary::machine_name;
 use crate::world::host::{Change, Work};
 use crate::world::{NodeWrite, World};
 
-/// What is true of cordons.
+/// The true state of cordons.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Drains {
-    /// Hosts whose Nodes carry our taint, and since when.
+    /// Hosts whose Nodes carry the operator's taint, and since when.
     cordoned: BTreeMap<u32, Timestamp>,
-    /// Hosts on whose Nodes a disruption budget has ever kept a pod, or that people have kept as they were.
+    /// Hosts whose Nodes a disruption budget has kept from draining at least once, or that users have kept as they
+    /// were.
     held_up: BTreeSet<u32>,
 }
 
@@ -41,7 +42,7 @@ impl Drains {
         self.held_up.contains(&host)
     }
 
-    /// Hosts whose Nodes carried our taint already then.
+    /// Hosts whose Nodes already carried the operator's taint at that time.
     pub(super) fn cordoned_until(&self, known: Timestamp) -> impl Iterator<Item = u32> {
         self.cordoned.iter().filter(move |(_, since)| **since <= known).map(|(host, _)| *host)
     }
@@ -60,7 +61,7 @@ impl Oracle {
         self.budget.node_there(host, is_there);
     }
 
-    /// Work begins on a host that pods would not outlive: they have left, and no others come.
+    /// Judges work that disrupts pods: the Node must be cordoned, and the pods must have left.
     pub(super) fn judge_drain(&mut self, world: &World, number: u32, work: &Work, sent: Timestamp) {
         let comes = match work.change {
             Change::Install(install) => Some(install.version),
@@ -80,7 +81,7 @@ impl Oracle {
             self.breach("drained", now, detail);
         }
         let (left, _) = world.pods_on(number);
-        // Of a Node that was not ready a moment ago nobody could know better.
+        // The operator cannot know the pods of a Node that has only just become ready.
         let known = self.known_at(sent);
         if left > 0
             && world.is_node_ready(number)

@@ -1,5 +1,5 @@
-//! Effects besides operations, for the comparison with the twin: how often operators created and deleted each object, how
-//! often people deleted it, and how often each host lost its power, and how often an operation started it anew.
+//! Counts effects other than operations, for the comparison with the twin: how often operators created and deleted each
+//! object, how often users deleted it, how often each host lost power, and how often an operation rebooted it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use seaworthy_model::id::Kind;
 
 use crate::world::api_server::Written;
 
-/// What was done to the objects of one name.
+/// What happened to the objects of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lives {
-    /// Operators created one.
+    /// How many operators created.
     pub created: u32,
-    /// Operators deleted one.
+    /// How many operators deleted.
     pub deleted: u32,
-    /// One was deleted, by whomever. One that is deleted may be there still.
+    /// How many were deleted by any writer. A deleted object may still exist.
     pub ended: u32,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Lives {
 pub(super) struct Effects {
     objects: BTreeMap<(Kind, Arc<str>), Lives>,
     outages: Vec<u32>,
-    /// Hosts that operations started anew, and how often.
+    /// The number of reboots by operations, by host.
     reboots: BTreeMap<u32, u32>,
 }
 
@@ -33,17 +33,17 @@ impl Effects {
         Self { objects: BTreeMap::new(), outages: vec![0; hosts as usize], reboots: BTreeMap::new() }
     }
 
-    /// Something was committed, by whomever.
+    /// Counts a committed write by any writer.
     pub(super) fn committed(&mut self, written: &Written) {
         if is_deleted(written) {
             self.lives(written).ended += 1;
         }
     }
 
-    /// An operator has written something.
+    /// Counts a write of an operator.
     pub(super) fn operator_wrote(&mut self, written: &Written) {
         if matches!(written.object.kind(), Kind::CertificateSigningRequest | Kind::Event) {
-            // They are named after keys and uids, which the twin does not share. `identity` judges them.
+            // Their names contain keys and uids, which differ in the twin. `identities` judges them.
             return;
         }
         if written.committed && written.before.is_none() {
@@ -59,13 +59,13 @@ impl Effects {
         self.objects.entry((object.kind(), Arc::clone(object.name()))).or_default()
     }
 
-    /// A host has got its power back.
+    /// The power of a host has come back.
     pub(super) fn powered_on(&mut self, host: u32) {
         let outages = &mut self.outages[host as usize];
         *outages = outages.saturating_add(1);
     }
 
-    /// An operation starts a host anew.
+    /// An operation reboots a host.
     pub(super) fn rebooted(&mut self, host: u32) {
         *self.reboots.entry(host).or_default() += 1;
     }
@@ -78,7 +78,7 @@ impl Effects {
         self.outages[host as usize]
     }
 
-    /// The objects to which something was done, and what.
+    /// The objects that were created or deleted, and how often.
     pub(super) fn objects(&self) -> impl Iterator<Item = ((Kind, &Arc<str>), Lives)> {
         self.objects.iter().map(|((kind, name), lives)| ((*kind, name), *lives))
     }
@@ -88,7 +88,7 @@ impl Effects {
     }
 }
 
-/// Whether an object was deleted just now: at once, or, if something holds it, as soon as that lets go.
+/// Whether an object was deleted just now: either removed at once, or marked as terminating because finalizers hold it.
 fn is_deleted(written: &Written) -> bool {
     let was_there = written.before.as_ref().is_some_and(|before| !before.is_terminating());
     was_there && (written.removed || written.object.is_terminating())

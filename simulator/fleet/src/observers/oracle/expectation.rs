@@ -1,4 +1,4 @@
-//! What scenarios expect, looked up in the true state.
+//! Checks the expectations of scenarios against the true state.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::scenario::{Check, ExpectedCondition};
 use crate::vocabulary::Occasion;
 use crate::world::World;
 
-/// What speaks against an expectation. Empty when it holds.
+/// The objections to an expectation. Empty when it holds.
 #[must_use]
 pub(crate) fn judge(world: &World, (oracle, tally): (&Oracle, &Tally), check: &Check) -> Vec<String> {
     match check {
@@ -60,7 +60,7 @@ pub(crate) fn judge(world: &World, (oracle, tally): (&Oracle, &Tally), check: &C
     }
 }
 
-/// What is not as it should be, for no reason that holds. Not what was judged already.
+/// The machines that have not converged for no valid reason, except those that were judged already.
 #[must_use]
 pub(crate) fn doubts(world: &World) -> Vec<String> {
     let is_judged = world.scenario.eventually.iter().any(|check| matches!(check, Check::Converged));
@@ -112,7 +112,7 @@ fn judge_installed(
         let Some(host) = world.hosts.get(number as usize).filter(|host| host.is_reachable()) else {
             continue;
         };
-        // Nothing is wanted of a host that no Machine stands for.
+        // A host without a Machine has no desired state.
         if world.machine_stored(number).is_none() {
             continue;
         }

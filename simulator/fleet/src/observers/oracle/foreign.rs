@@ -1,11 +1,12 @@
-//! Hosts that are nodes of others: nothing takes that from them, and nothing makes them nodes of this cluster.
+//! Judges hosts that are nodes of another cluster, or another node: no order takes that identity away, and no order
+//! makes them nodes of this cluster.
 
 use super::Oracle;
 use crate::world::World;
 use crate::world::host::{Change, Command, Work};
 
 impl Oracle {
-    /// An order is about to be carried out on a host. If it is a node of others, nothing takes that from it.
+    /// Judges an order that a host is about to carry out: a foreign node keeps its identity.
     pub(super) fn judge_takeover(&mut self, world: &World, number: u32, command: &Command) {
         let takes = match command {
             Command::RequestCertificate(wanted) => wanted.replaces.is_some(),
@@ -23,7 +24,7 @@ impl Oracle {
         }
     }
 
-    /// Work begins on a host. What makes it a node does not come to the nodes of others.
+    /// Judges work that begins on a host: a version that makes its host a node must not be installed on a foreign node.
     pub(super) fn judge_foreign_work(&mut self, world: &World, number: u32, work: &Work) {
         let Change::Install(install) = work.change else { return };
         if world.is_foreign(number) && world.makes_node(world.catalogue.version_name(install.version)) {

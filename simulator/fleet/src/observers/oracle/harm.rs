@@ -1,10 +1,10 @@
-//! `maxFailures`, in truth: how many machines a release that does not work has harmed.
+//! Judges `maxFailures` on the true state: how many machines a broken release has harmed.
 //!
-//! A release may harm as many machines as `maxFailures` says, and one more for each machine on which it worked: a
-//! release that never works is stopped at the limit. Machines whose own spec asks for the release do not count, nor do
-//! those whose spec was changed, or that were to be deleted, after the operation was ordered by somebody who could know
-//! better: that allows another try, and the record of what was before goes with it. So does a new wish for what was given
-//! up before; what worked is known for all that.
+//! A release may harm `maxFailures` machines, and one more for each machine on which it worked. So a release that never
+//! works stops at the limit. Three kinds of machines do not count: those whose own spec asks for the release, and those
+//! whose spec was changed or that were deleted after the latest state that the ordering operator could know. Such an
+//! edit allows another try and drops the record of earlier failures. So does setting a default again that was dropped
+//! before; successes still count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,35 +23,35 @@ use crate::world::host::{Change, Ended, ReleaseNumber};
 
 #[derive(Clone, Debug)]
 pub(super) struct Harm {
-    /// Machines that are not being deleted: of them percentages are taken.
+    /// The number of Machines that are not being deleted, on which percentages are based.
     machines: u32,
     limit: CountOrPercent,
     /// All hosts on which any release ever failed.
     harmed: BTreeSet<u32>,
     generation: i64,
-    /// The highest that it ever was: what is lowered later was allowed before.
+    /// The highest limit so far: failures before the limit was lowered were allowed.
     max_failures: u32,
-    /// What the fleet wishes for, and the generations of the `ClusterPackageVersion` since which it does.
+    /// The defaults of the fleet, each with the generation of the `ClusterPackageVersion` since which it holds.
     wishes: Vec<(ComponentSetting, i64)>,
-    /// By host at work. Never walked through.
+    /// The operation in flight, by host. Never iterated, so its order does not matter.
     begun: HashMap<u32, Begun, FxBuildHasher>,
-    /// By host: when people last changed what they want of its Machine.
+    /// When users last changed the Machine's spec, by host.
     asked: BTreeMap<u32, Timestamp>,
     releases: BTreeMap<ReleaseNumber, Record>,
 }
 
-/// What was wanted when an operation began. People may have changed their minds when it ends.
+/// The desired state when an operation began. It may differ when the operation ends.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
-    /// The generation since which the component's wish was the same.
+    /// The generation since which the component's default has been the same.
     since: i64,
-    /// Whoever ordered it knew what people wanted of the Machine until then.
+    /// The operator that ordered the operation knew all changes of the Machine until this time.
     known: Timestamp,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Record {
-    /// The generation since which the release was wished for, and the host.
+    /// The generation since which the default asked for the release, and the host.
     failed: BTreeSet<(i64, u32)>,
     succeeded: u32,
 }
@@ -94,7 +94,7 @@ impl Harm {
         self.max_failures = self.max_failures.max(self.limit.of(self.machines));
     }
 
-    /// People may have changed what they want of a machine, or do not want it any more: a failure from before does not count.
+    /// A Machine was written. If its spec changed or it was deleted, earlier failures on its host no longer count.
     pub(super) fn machine_written(&mut self, written: &Written, now: Timestamp) {
         let counts = |object: &Stored| u32::from(!object.is_terminating());
         let before = written.before.as_ref();
@@ -115,18 +115,19 @@ impl Harm {
         }
     }
 
-    /// An operation has begun, as was ordered by somebody who knew what people wanted until `known`.
+    /// An operation has begun. The operator that ordered it knew the desired state until `known`.
     pub(super) fn began(&mut self, host: u32, component: &str, known: Timestamp) {
         self.begun.insert(host, Begun { since: self.wished_since(component), known });
     }
 
-    /// The generation since which the fleet wishes for the same of a component; without a wish, that of now.
+    /// The generation since which the default of a component has been the same; the current generation if there is no
+    /// default.
     fn wished_since(&self, component: &str) -> i64 {
         let wish = self.wishes.iter().find(|(setting, _)| setting.name == component);
         wish.map_or(self.generation, |(_, since)| *since)
     }
 
-    /// An operation has ended. The answer says what is wrong with that.
+    /// An operation has ended. Returns the breach, if any.
     pub(super) fn ended(&mut self, over: &Over<'_>, api: &ApiServer) -> Option<String> {
         let (host, component) = (over.host, over.component);
         let begun = self.begun.remove(&host);

@@ -1,5 +1,5 @@
-//! Who becomes a node. The truth is who has made which key, and in whose name; whatever the operator approves has to be
-//! backed by that.
+//! Judges which hosts become nodes. The truth is which host made which key, and for which node. Every approval of the
+//! operator must match it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use crate::world::api_server::Written;
 use crate::world::host::KeyNumber;
 use crate::world::pki;
 
-/// What is known of keys and approvals.
+/// The known keys and approvals.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Identities {
-    /// By key: the host that it was made on, and the node that it was made for.
+    /// The host that made each key, and the node that it is for.
     keys: BTreeMap<KeyNumber, (u32, String)>,
     /// The requests that were approved.
     approved: BTreeSet<Uid>,
@@ -28,7 +28,7 @@ impl Identities {
         self.keys.entry(key).or_insert_with(|| (host, node.to_owned()));
     }
 
-    /// A certificate request was written. Gives what is wrong with it.
+    /// A certificate request was written. Returns the breach, if any.
     pub(super) fn written(&mut self, written: &Written) -> Option<String> {
         let request = written.object.certificate_request().filter(|request| is_approved(request))?;
         let before = written.before.as_ref().and_then(|before| before.certificate_request());

@@ -1,5 +1,5 @@
-//! One leader at a time: an epoch of a Lease has one holder, and no host begins an operation under an epoch older than
-//! one that it has heard of.
+//! One leader at a time: each epoch of a Lease has one holder, and no host begins an operation of an epoch older than
+//! one that it has seen.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use seaworthy_model::lease::Epoch;
 use super::recount::{Miscounts, Truth};
 use crate::world::api_server::Written;
 
-/// Who has led, and what hosts have heard.
+/// The leaders so far, and the epochs that hosts have seen.
 #[derive(Clone, Debug)]
 pub(super) struct Leadership {
-    /// By incarnation of the Lease and epoch: who holds it.
+    /// The holder, by incarnation of the Lease and epoch.
     holders: BTreeMap<(Uid, i64), String>,
-    /// The highest epoch of which each host has heard.
+    /// The highest epoch that each host has seen.
     heard: Vec<Epoch>,
 }
 
@@ -23,7 +23,7 @@ impl Leadership {
         Self { holders: BTreeMap::new(), heard: vec![Epoch::VACANT; hosts as usize] }
     }
 
-    /// The Lease was written. Says what is wrong with it.
+    /// The Lease was written. Returns the breach, if any.
     pub(super) fn written(&mut self, written: &Written) -> Option<String> {
         let spec = &written.object.lease()?.spec;
         let (epoch, holder) =
@@ -32,25 +32,25 @@ impl Leadership {
         (first != holder).then(|| format!("epoch {epoch} is that of {first} and of {holder}"))
     }
 
-    /// The highest epoch of which a host has heard.
+    /// The highest epoch that a host has seen.
     pub(super) fn epoch_heard(&self, host: u32) -> Epoch {
         self.heard[host as usize]
     }
 
-    /// A host has taken in an order, and has now seen this epoch.
+    /// A host has accepted an order, and has now seen this epoch.
     pub(super) fn heard(&mut self, host: u32, epoch: Epoch) {
         let heard = &mut self.heard[host as usize];
         *heard = epoch.max(*heard);
     }
 
-    /// Compares what hosts have heard of with what they know.
+    /// Compares the recorded epochs with those in the fences of hosts.
     pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
         for (number, (heard, host)) in self.heard.iter().zip(truth.hosts).enumerate() {
             found.compare_at(number, "epoch", *heard, host.epoch());
         }
     }
 
-    /// A host begins an operation of an epoch. Says what is wrong with it.
+    /// A host begins an operation of an epoch. Returns the breach, if any.
     pub(super) fn began(&mut self, host: u32, epoch: Epoch) -> Option<String> {
         let heard = self.heard[host as usize];
         self.heard(host, epoch);

@@ -1,7 +1,7 @@
-//! The oracle: judges the true state of the world. It alone sees harm that was done in good faith, on stale knowledge.
+//! The oracle judges the true state of the world. It alone sees harm that an operator does with stale knowledge.
 //!
 //! Everything is incremental: an event costs the oracle the same in a fleet of ten and of a hundred thousand. Only the
-//! judgement at the end, `convergence`, and the `recount` of what was counted on the way look at every machine.
+//! judgement at the end (`convergence`) and the `recount` of its counters look at every machine.
 
 mod bound;
 mod budget;
@@ -66,7 +66,7 @@ pub(crate) use expectation::{doubts, judge};
 pub(crate) use recount::{NAME as RECOUNT, recount, recount_after};
 pub use start::Began;
 
-/// Something that must never happen, and did.
+/// A breach of an invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The invariant's name.
@@ -82,7 +82,7 @@ pub struct Violation {
 pub(crate) struct Over<'a> {
     /// The host.
     pub host: u32,
-    /// What was done.
+    /// The work of the operation.
     pub work: &'a Work,
     /// How it ended.
     pub ended: Ended,
@@ -90,13 +90,13 @@ pub(crate) struct Over<'a> {
     pub component: &'a str,
 }
 
-/// After so many violations the rest is not worth writing down.
+/// The number of violations to keep.
 const VIOLATIONS_MAX: usize = 100;
 
-/// The judge of a run.
+/// The oracle of a run.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    /// By invariant: how often it may be broken still, and how often it was by leave.
+    /// By invariant: how many more breaches are allowed, and how many were allowed so far.
     allowed: BTreeMap<&'static str, (u32, u32)>,
     violations: Vec<Violation>,
     budget: Budget,
@@ -114,15 +114,15 @@ pub struct Oracle {
     identities: Identities,
     drains: Drains,
     confirmations: Confirmations,
-    /// The operation that a step of is about to take effect, and the version that is there of what it changes.
+    /// The operation whose step is about to take effect, and the version of its component before that.
     changing: Option<(Work, Option<VersionNumber>)>,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
 
 impl Oracle {
-    /// A judge over so many hosts. Without Nodes, nothing tells the operator that a host is down but its own contacts, so
-    /// the budget counts only work.
+    /// An oracle over so many hosts. Without Nodes, only the operator's own connections show it that a host is down, so
+    /// the budget counts only hosts at work.
     #[must_use]
     pub fn new(hosts: u32, nodes: bool) -> Self {
         Self {
@@ -148,19 +148,19 @@ impl Oracle {
         }
     }
 
-    /// What went wrong so far.
+    /// The violations so far.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }
 
-    /// How much of the budget was used at worst.
+    /// The highest use of the budget.
     #[must_use]
     pub const fn peak(&self) -> Peak {
         self.budget.peak()
     }
 
-    /// How many hosts are at work, and how many count against the budget.
+    /// The number of hosts at work, and the number that count against the budget.
     #[must_use]
     pub const fn in_use(&self) -> (u32, u32) {
         self.budget.in_use()
@@ -172,7 +172,7 @@ impl Oracle {
         self.harm.harmed()
     }
 
-    /// The same, with leave to break some invariants.
+    /// The same oracle, with allowances for some invariants.
     #[must_use]
     pub fn allowing(mut self, allowances: &[Allowance]) -> Self {
         let known = |allowance: &Allowance| INVARIANTS.iter().find(|name| **name == allowance.invariant);
@@ -181,7 +181,7 @@ impl Oracle {
         self
     }
 
-    /// The invariants that were broken by leave, and how often.
+    /// The invariants whose breaches were allowed, and how often.
     pub fn tolerated(&self) -> impl Iterator<Item = (&'static str, u32)> {
         self.allowed.iter().filter(|(_, (_, used))| *used > 0).map(|(name, (_, used))| (*name, *used))
     }
@@ -198,7 +198,7 @@ impl Oracle {
         }
     }
 
-    /// Watches may lag so far behind.
+    /// Watches may lag this far behind.
     pub fn watches_lag(&mut self, lag: Duration) {
         self.budget.watches_lag(lag);
     }
@@ -280,12 +280,12 @@ impl Oracle {
         }
     }
 
-    /// Something was committed that may name a version or be one, and after which these objects exist.
+    /// A commit may name a version or be one. `api` holds the objects after it.
     pub(crate) fn users_written(&mut self, written: &Written, api: &ApiServer) {
         self.versions.written(written, api);
     }
 
-    /// An operator has let a version go, which hosts know by this number.
+    /// An operator has released a deleted version. Hosts know it by this number.
     pub(crate) fn version_gone(
         &mut self,
         version: &Stored,
@@ -303,17 +303,17 @@ impl Oracle {
         self.identities.key_made(key, host, node);
     }
 
-    /// A host has taken in an order that began nothing, and has now seen this epoch.
+    /// A host has accepted an order that started no operation, and has now seen this epoch.
     pub fn heard(&mut self, host: u32, epoch: Epoch) {
         self.leadership.heard(host, epoch);
     }
 
-    /// What was so until then, an operator can know that sends something at `sent`.
+    /// The time until which an operator knows all changes when it sends something at `sent`.
     pub(crate) fn known_at(&self, sent: Timestamp) -> Timestamp {
         sent - self.budget.knowledge()
     }
 
-    /// A process has decided. `subjects` is how many things there are to look at.
+    /// A process has decided. `subjects` is the number of objects that its queue may contain.
     pub(crate) fn turned(
         &mut self,
         process: u32,
@@ -321,7 +321,7 @@ impl Oracle {
         turn: &Turn,
         now: Timestamp,
     ) {
-        // Who does not lead starts nobody, and lets nobody wait.
+        // A process that does not lead starts no operation and blocks no machine.
         let leads = engine.world().gate().is_none();
         if leads && let Some((id, starts)) = self.starvation.turn((process, subjects), engine.world(), turn) {
             let detail = format!("process {process}: {id:?} waits while others were started {starts} times");
@@ -334,8 +334,7 @@ impl Oracle {
         }
     }
 
-    /// Reads a word of each part that the start of an operation on a host is judged by, to have it near. The sum means
-    /// nothing.
+    /// Prefetches what the start of an operation on a host is judged by. The returned sum has no meaning.
     #[must_use]
     pub(crate) fn warm(&self, host: u32) -> u64 {
         let deeds = u64::from(self.deeds(host).operations);
@@ -343,38 +342,38 @@ impl Oracle {
         deeds ^ at_work ^ u64::from(self.leadership.epoch_heard(host).0) ^ self.restraint.warm(host)
     }
 
-    /// The same for the end of an operation.
+    /// Prefetches what the end of an operation is judged by.
     #[must_use]
     pub(crate) fn warm_end(&self, host: u32, component: ComponentNumber) -> u64 {
         let at_work = u64::from(self.budget.is_at_work(host));
         at_work ^ u64::from(self.deeds(host).operations) ^ self.deeds.warm(host, component)
     }
 
-    /// The same for what a process orders next for a machine.
+    /// Prefetches what the next order of a process for a machine is judged by.
     #[must_use]
     pub(crate) fn warm_orders(&self, process: u32, id: MachineId) -> u64 {
         self.restraint.warm_orders(process, id) ^ self.starvation.warm(id)
     }
 
-    /// Somebody wants to create the Machine of a host, whose name is taken, or is not.
+    /// A client creates the Machine of a host. `is_taken` when its name was taken.
     pub(crate) fn joins(&mut self, host: u32, is_taken: bool) {
         self.wishes.joins(host, is_taken);
     }
 
-    /// Whether the Machine of a host is missing because its name was taken when it was to be created again.
+    /// Whether the Machine of a host is missing because its name was taken when a client created it again.
     #[must_use]
     pub(crate) fn was_turned_away(&self, host: u32) -> bool {
         self.wishes.was_turned_away(host)
     }
 
-    /// Lets a host be worked on once more than it was, for tests.
+    /// Counts one operation too many on a host, for tests.
     #[cfg(test)]
     pub(crate) fn overdo(&mut self, host: u32) {
         self.deeds.began(host, true);
     }
 
-    /// Adds up what was done: every operation was worth a wish, or was made necessary by what went wrong. Looks at every
-    /// host: for the end.
+    /// Checks at the end that every operation has a cause: a change of the desired state, or something that went wrong.
+    /// Looks at every host.
     pub fn account(&mut self, now: Timestamp) {
         for host in 0..self.deeds.hosts() {
             let (deeds, wishes) = (self.deeds(host), self.wishes(host));
@@ -387,48 +386,48 @@ impl Oracle {
         }
     }
 
-    /// Whether a Node carries our taint.
+    /// Whether a Node carries the operator's taint.
     #[must_use]
     pub(crate) fn is_cordoned(&self, host: u32) -> bool {
         self.drains.is_cordoned(host)
     }
 
-    /// A disruption budget keeps a pod on the Node of a host, or people have kept the host as it was.
+    /// A disruption budget keeps a pod on the Node of a host, or users have kept the host as it was.
     pub(crate) fn holds_up(&mut self, host: u32) {
         self.drains.holds_up(host);
     }
 
-    /// Whether a disruption budget has ever kept a pod on the Node of a host, or people the host as it was: when its turn came
-    /// was up to them then.
+    /// Whether a disruption budget has ever kept a pod on the Node of a host, or users have kept the host as it was.
+    /// Then the twin may have another order of operations.
     #[must_use]
     pub(crate) fn was_held_up(&self, host: u32) -> bool {
         self.drains.was_held_up(host)
     }
 
-    /// Whether a host has a Node: without one nothing tells that it is lost.
+    /// Records whether a host has a Node. Without one, the operator cannot see that it is lost.
     pub(crate) fn node_there(&mut self, host: u32, is: bool) {
         self.budget.node_there(host, is);
     }
 
-    /// Something on a host has changed by itself.
+    /// Something on a host has drifted.
     pub fn spoiled(&mut self, host: u32) {
         self.deeds.spoiled(host);
     }
 
-    /// What was done to a host.
+    /// The operations on a host.
     #[must_use]
     pub(crate) fn deeds(&self, host: u32) -> Deeds {
         self.deeds.of(host)
     }
 
-    /// How many operations on a host the changes of what people wished for account for.
+    /// The number of operations on a host that changes of the desired state explain.
     #[must_use]
     pub(crate) fn wishes(&self, host: u32) -> u16 {
         self.wishes.changes(host)
     }
 
-    /// Whether people changed their minds before everybody had what they wished for: then the order of things may
-    /// decide what was done at all.
+    /// Whether users changed the desired state before every machine had reached it. Then timing may decide which
+    /// operations happen at all.
     #[must_use]
     pub(crate) const fn is_hasty(&self) -> bool {
         self.wishes.is_hasty()
@@ -463,22 +462,22 @@ impl Oracle {
         }
     }
 
-    /// A host has lost its power: what it was at is not under way any more.
+    /// A host has lost power, which ends the operation in flight.
     pub fn powered_off(&mut self, host: u32) {
         self.budget.ended(host);
     }
 
-    /// A host has got its power back, and starts.
+    /// The power of a host has come back, and the host starts.
     pub fn powered_on(&mut self, host: u32) {
         self.effects.powered_on(host);
     }
 
-    /// A host goes down since an operation starts it anew. The operation is under way all the while.
+    /// An operation reboots the host. The operation stays in flight meanwhile.
     pub fn rebooted(&mut self, host: u32) {
         self.effects.rebooted(host);
     }
 
-    /// How often operations started a host anew.
+    /// How often operations rebooted a host.
     #[must_use]
     pub(crate) fn reboots(&self, host: u32) -> u32 {
         self.effects.reboots(host)
@@ -490,12 +489,12 @@ impl Oracle {
         self.effects.outages(host)
     }
 
-    /// The objects that somebody deleted or an operator created, and how often.
+    /// The objects that a client deleted or an operator created, and how often.
     pub(crate) fn objects(&self) -> impl Iterator<Item = ((Kind, &Arc<str>), Lives)> {
         self.effects.objects()
     }
 
-    /// The same of the objects of one name.
+    /// The same counts for the objects of one name.
     #[must_use]
     pub(crate) fn lives(&self, kind: Kind, name: &Arc<str>) -> Lives {
         self.effects.of(kind, name)
@@ -511,7 +510,8 @@ impl Oracle {
         self.budget.back(host);
     }
 
-    /// A Machine is gone from the API server. Its software must be gone from its host, unless that cannot be reached.
+    /// A Machine is gone from the API server. Its software must be gone from its host, unless the host cannot be
+    /// reached.
     fn machine_removed(&mut self, machine: &Stored, hosts: &[Host], now: Timestamp) {
         let number = machine.address().and_then(host_of_address);
         let host = number.and_then(|number| hosts.get(number as usize));
@@ -525,7 +525,7 @@ impl Oracle {
     }
 }
 
-/// Whether people have changed what an object asks for.
+/// Whether users have changed the spec of an object.
 fn respecified(written: &Written) -> bool {
     let before = written.before.as_ref().filter(|_| !written.removed);
     before.map(|before| before.generation()) != Some(written.object.generation())

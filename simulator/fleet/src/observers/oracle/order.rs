@@ -1,4 +1,4 @@
-//! What a version depends on is on the host before it is, and is not taken away from under it.
+//! A version is installed only after the components that it depends on, and those are not removed before it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::world::Catalogue;
 use crate::world::api_server::Written;
 use crate::world::host::{Change, ComponentNumber, Host, Work};
 
-/// What versions depend on, by the names of their objects; only those that depend on anything.
+/// The dependencies of versions, by object name; only versions that have any.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Precedence {
     needs: BTreeMap<String, Vec<String>>,
@@ -26,12 +26,12 @@ impl Precedence {
         }
     }
 
-    /// Whether nothing depends on anything.
+    /// Whether no version has a dependency.
     pub(super) fn is_empty(&self) -> bool {
         self.needs.is_empty()
     }
 
-    /// What is wrong with beginning this work on a host, as the host is.
+    /// The breach, if any, of beginning this work in the present state of the host.
     pub(super) fn objection(&self, host: &Host, work: &Work, catalogue: &Catalogue) -> Option<String> {
         match work.change {
             Change::Install(install) => {
@@ -59,7 +59,7 @@ impl Precedence {
         self.needs.get(by).is_some_and(|needs| needs.iter().any(|needed| needed == component))
     }
 
-    /// Whether what is installed of a component needs, in the end, the component of this name.
+    /// Whether the installed version of a component depends, directly or through others, on the component of this name.
     fn leads(&self, host: &Host, catalogue: &Catalogue, from: ComponentNumber, to: &str) -> bool {
         let mut ahead = vec![from];
         let mut seen = Vec::new();

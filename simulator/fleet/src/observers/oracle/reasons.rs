@@ -1,25 +1,26 @@
-//! At the end every machine that is not as it should be is explained: the operator says what it waits for, and the truth
-//! confirms that (`explained`). A reason that does not hold, and a wait that no reason is given for, are both broken.
+//! At the end of a run, the operator must give a true reason for every machine that has not converged (`explained`).
+//! Both a false reason and a missing reason are breaches. Broken hosts explain a full budget only when there are at
+//! least as many of them as the limit.
 //!
-//! | what the operator says | what confirms it |
+//! | reason of the operator | what confirms it |
 //! |---|---|
 //! | `Unreachable`, `BackOff` | the host has no power, or no network |
-//! | `ReleaseFailed` | the host's journal says that just this version failed |
-//! | `MaxUnavailable`, `MaxFailures` | so many hosts are away or hold a failed release as may be: f broken hosts block nobody while more than f may be away |
-//! | `TooManyFailures` | as many hosts as may have failed releases |
-//! | `Paused` | somebody paused the Machine or the fleet |
+//! | `ReleaseFailed` | the host's journal: exactly this version failed |
+//! | `MaxUnavailable`, `MaxFailures` | at least `limit` hosts are unreachable or have a failed release |
+//! | `TooManyFailures` | at least `limit` hosts have a failed release |
+//! | `Paused` | the Machine or the fleet is paused |
 //! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter`, `DependencyCycle` | the objects, read again |
 //! | `VersionSkew`, `ApiServerSkew` | the rule, read again, and the versions of the API servers |
-//! | `ApiServerUnknown` | no API server tells its version |
+//! | `ApiServerUnknown` | no API server reports its version |
 //! | `DuplicateHost`, `IdentityMismatch` | the host's owner, its machine-id |
-//! | `ForeignIdentity` | whose node the certificate on the host makes it |
+//! | `ForeignIdentity` | the node that the certificate on the host names |
 //! | `Draining`, `DrainOverdue` | pods on the Node |
 //! | `DisruptionBudget` | pods on the Node, and budgets that allow nothing |
-//! | `DrainForbidden` | a pod on the Node that nobody makes again |
-//! | `NodeConflict` | a label or taint on the Node that others have set otherwise |
-//! | `LastSchedulableNode` | another Node that we keep pods off, and none besides that takes pods |
-//! | `StoreRegressed` | the host has seen a higher epoch than the Lease has |
-//! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: these pass, and nothing passes any more |
+//! | `DrainForbidden` | a pod on the Node that no controller would replace |
+//! | `NodeConflict` | a label or taint on the Node to which another writer gave another value |
+//! | `LastSchedulableNode` | the operator has cordoned another Node, and no other Node takes pods |
+//! | `StoreRegressed` | a host has seen a higher epoch than that of the Lease |
+//! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: they have passed by the end |
 
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ use super::convergence::Stray;
 use crate::world::World;
 use crate::world::host::{Ended, Host};
 
-/// The machines that are not as they should be for no reason that holds. `strays` are those that are not.
+/// The machines that have not converged without a true reason. `strays` are all that have not converged.
 pub(super) fn unexplained(world: &World, strays: &[Stray]) -> Vec<String> {
     if strays.is_empty() {
         return Vec::new();
@@ -60,11 +61,11 @@ pub(super) fn unexplained(world: &World, strays: &[Stray]) -> Vec<String> {
     doubts.collect()
 }
 
-/// What is true of the fleet, and what reasons are held against.
+/// The true state of the fleet, against which reasons are checked.
 struct Truth<'a> {
     world: &'a World,
     names: &'a Names,
-    /// Hosts that are away, or have a release that failed and so hold a slot.
+    /// Hosts that are unreachable, or have a failed release and therefore hold a slot.
     broken: u32,
     failed: u32,
     epoch: u32,
@@ -90,7 +91,7 @@ impl<'a> Truth<'a> {
         }
     }
 
-    /// Whether a reason holds.
+    /// Whether the true state confirms a reason.
     fn confirms(&self, said: Blocker, stray: &Stray) -> bool {
         let (machine, host) = (&*stray.machine, stray.host.and_then(|host| self.world.host(host)));
         let of_host = |holds: &dyn Fn(&Host) -> bool| host.is_some_and(holds);
@@ -163,19 +164,19 @@ impl<'a> Truth<'a> {
         }
     }
 
-    /// Whether others have set a label or taint of a Node otherwise.
+    /// Whether another writer gave a label or taint of the Node another value.
     fn is_conflicted(&self, stray: &Stray) -> bool {
         stray.host.is_some_and(|host| self.world.has_attribute_conflict(host))
     }
 
-    /// Whether we keep pods off other Nodes, and none besides takes any.
+    /// Whether the operator has cordoned another Node, and no other Node takes pods.
     fn is_last_node(&self, stray: &Stray) -> bool {
         let others = || (0..self.world.scenario.fleet.machines).filter(|host| Some(*host) != stray.host);
         others().any(|host| self.world.has_our_taint(host))
             && !others().any(|host| self.world.takes_pods(host))
     }
 
-    /// Whether there are pods on the Node of a machine, or some that nobody makes again.
+    /// Whether pods are on the Node of a machine; with `bare`, pods that no controller would replace.
     fn has_pods(&self, stray: &Stray, bare: bool) -> bool {
         let (all, lost) = stray.host.map_or((0, 0), |host| self.world.pods_on(host));
         if bare { lost > 0 } else { all > 0 }
@@ -186,7 +187,7 @@ impl<'a> Truth<'a> {
         fleet.and_then(|fleet| fleet.package_version()).is_some_and(|fleet| fleet.spec.paused)
     }
 
-    /// Whether the specs of a Machine and of the fleet make sense.
+    /// Whether the specs of a Machine and of the fleet are valid.
     fn is_acceptable(&self, machine: &Machine) -> bool {
         let mut names = Names::new();
         let fleet = self.world.api.get(Kind::ClusterPackageVersion, SINGLETON);
@@ -197,9 +198,8 @@ impl<'a> Truth<'a> {
         is_fleet_well && parse::machine(machine, &mut names).is_ok_and(|(_, object)| object.spec.is_ok())
     }
 
-    /// What a version says, if it exists and makes sense.
-    /// Whether another component has a reason to wait for this one: it is not there, it is damaged, it failed, or it depends on
-    /// others itself.
+    /// Whether another component has a reason to wait for this one: it is missing, drifted or failed, or it has
+    /// dependencies itself.
     fn is_entangled(&self, host: &Host, component: ComponentId) -> bool {
         let name = self.names.component_name(component).unwrap_or_default();
         let Some(number) = self.world.catalogue.find_component(name) else { return true };
@@ -212,7 +212,7 @@ impl<'a> Truth<'a> {
         })
     }
 
-    /// Whether a version of the component depends, through versions of others, on the component.
+    /// Whether a version of the component depends on the component itself, through versions of others.
     fn is_in_circle(&self, component: ComponentId) -> bool {
         let own = self.names.component_name(component).unwrap_or_default();
         let mut ahead = vec![own.to_owned()];
@@ -231,14 +231,14 @@ impl<'a> Truth<'a> {
         seen.iter().any(|name| name == own)
     }
 
-    /// What a version depends on, by name.
+    /// The components that a version depends on, by name.
     fn needs_of(&self, version: &str) -> Vec<String> {
         let version = self.world.api.get(Kind::MachineComponent, version).map(|object| object.resource());
         let Some(Resource::MachineComponent(object)) = version else { return Vec::new() };
         object.spec.depends_on.clone()
     }
 
-    /// Whether a rule about versions is as it is told.
+    /// Whether a version rule is broken as the reason claims.
     fn is_skewed(&self, said: Blocker) -> bool {
         let now = self.world.now();
         let mut servers = self.world.api_servers.there(now, now);
@@ -256,7 +256,7 @@ impl<'a> Truth<'a> {
         servers.next().is_none() && self.version(version).is_some_and(has_rule)
     }
 
-    /// A rule of a version.
+    /// The rule of a version with this index.
     fn rule(&self, version: VersionId, rule: u8) -> Option<Requirement> {
         self.version(version)?.requires.get(usize::from(rule)).copied()
     }

@@ -1,5 +1,5 @@
-//! The slow recount: what the oracle counts as it goes is counted again from the true state of the world (`recount`). A
-//! counter that has gone astray would let an invariant pass what it must not.
+//! The slow recount: computes the oracle's incremental counters again from the true state of the world (`recount`). A
+//! wrong counter could hide a breach.
 //!
 //! | counters | counted again from |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | `leadership.rs` | the fences of hosts |
 //! | the engines' own, [`seaworthy_check::recount`] | the rows of their caches |
 //!
-//! `bound.rs`, `convergence.rs` and `reasons.rs` keep no counters: they look at the true state whenever they are asked.
-//! It looks at every machine, so it is done at random points, seldom enough to cost next to nothing, and at the end.
+//! `bound.rs`, `convergence.rs` and `reasons.rs` keep no counters: they read the true state on every call. The recount
+//! looks at every machine. So it runs at the end and at random points, rarely enough to cost next to nothing.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -30,24 +30,24 @@ use crate::world::World;
 use crate::world::api_server::{ApiServer, Stored};
 use crate::world::host::Host;
 
-/// The invariant that counts are right.
+/// The invariant that counters match the true state.
 pub(crate) const NAME: &str = "recount";
 
-/// On average, so many events pass between two recounts, and so many more for every machine.
+/// The average number of events between two recounts. Each machine of the fleet adds to it.
 const EVENTS: u64 = 4_096;
 const EVENTS_PER_MACHINE: u64 = 64;
 
 /// The true state of the world.
 pub(super) struct Truth<'a> {
-    /// What the API server has.
+    /// The API server with its objects.
     pub api: &'a ApiServer,
     /// All Machines.
     pub machines: Vec<Machine<'a>>,
     /// The hosts, by number.
     pub hosts: &'a [Host],
-    /// So many operator processes were ever started.
+    /// The number of operator processes that were ever started.
     pub processes: u32,
-    /// The process that leads, and what it knows.
+    /// The leading process and its cache.
     pub leader: Option<(u32, &'a Cache)>,
 }
 
@@ -63,24 +63,24 @@ impl<'a> Truth<'a> {
         }
     }
 
-    /// What the fleet is to have.
+    /// The fleet's defaults.
     pub(super) fn fleet(&self) -> Option<&'a ClusterPackageVersion> {
         self.api.get(Kind::ClusterPackageVersion, SINGLETON)?.package_version()
     }
 }
 
-/// What is counted of a Machine. It is taken from the object once: of a large fleet, to fetch that from memory is what a
-/// count costs.
+/// What counters need of a Machine. It is read from the object once, because in a large fleet the fetch from memory is
+/// the main cost.
 pub(super) struct Machine<'a> {
     /// Its incarnation.
     pub uid: Uid,
     /// Its name.
     pub name: &'a Arc<str>,
-    /// The number of the host at its address, if there may be one.
+    /// The number of the host at its address, if the address belongs to the fleet.
     pub host: Option<u32>,
     /// Its deletion was asked for.
     pub is_terminating: bool,
-    /// People have stopped it.
+    /// Whether users have paused it.
     pub is_paused: bool,
 }
 
@@ -96,12 +96,12 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Counters that are not as they should be.
+/// Wrong counters.
 #[derive(Debug, Default)]
 pub(super) struct Miscounts(Vec<String>);
 
 impl Miscounts {
-    /// Compares what was counted with what is true.
+    /// Compares a counter with the true value.
     pub(super) fn compare<T: PartialEq + Debug>(&mut self, what: &str, counted: T, truth: T) {
         if counted != truth {
             self.0.push(format!("{what}: {counted:?} were counted, and it is {truth:?}"));
@@ -131,7 +131,7 @@ impl Oracle {
     }
 }
 
-/// Counts everything again. What differs is wrong.
+/// Recounts everything and returns the differences.
 pub(crate) fn recount(world: &World, oracle: &Oracle) -> Vec<String> {
     let mut details = oracle.recount(&Truth::of(world));
     for (number, cache) in world.caches() {
@@ -141,7 +141,7 @@ pub(crate) fn recount(world: &World, oracle: &Oracle) -> Vec<String> {
     details
 }
 
-/// After how many events the recount of this number follows the one before.
+/// The number of events between the recount before and the recount of this number.
 pub(crate) fn recount_after(world: &World, number: u64) -> u64 {
     let mean = EVENTS + EVENTS_PER_MACHINE * world.hosts.len() as u64;
     1 + world.draws.below(word(NAME), 0, number, 2 * mean)

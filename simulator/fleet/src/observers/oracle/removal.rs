@@ -1,4 +1,5 @@
-//! Nothing is removed because it is absent from somewhere: only `state: Absent`, or the deletion of the Machine, removes.
+//! Software is removed only because of `state: Absent` or the deletion of the Machine, never because an object omits
+//! it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,10 +12,10 @@ use seaworthy_model::package_version::SINGLETON;
 
 use crate::world::api_server::{ApiServer, Stored, Written};
 
-/// What was to be removed until lately. The operator may not know yet that it is not any more.
+/// Components whose removal was asked for until lately. The operator may not know yet that users changed that.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Removal {
-    /// By name of the Machine, empty for the fleet, and component: until when.
+    /// By name of the Machine (empty for the fleet) and component: until when a removal is excused.
     lately: BTreeMap<(String, String), Timestamp>,
 }
 
@@ -34,7 +35,7 @@ impl Removal {
         }
     }
 
-    /// Whether somebody wants the component gone from the Machine of that name, or did until lately.
+    /// Whether a spec asks for the removal of the component from the Machine of that name, or did until lately.
     pub(super) fn is_wanted(
         &self,
         machine: Option<&str>,
@@ -42,7 +43,8 @@ impl Removal {
         api: &ApiServer,
         now: Timestamp,
     ) -> bool {
-        // A Machine that is gone had its finalizer removed by people; removing its software is what they asked for.
+        // Only users remove the finalizer of a Machine that still has software. They accept that the software is
+        // removed.
         let Some(name) = machine else { return true };
         let Some(object) = api.get(Kind::Machine, name) else { return true };
         let lately = |owner: &str| {

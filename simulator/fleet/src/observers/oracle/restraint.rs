@@ -1,4 +1,5 @@
-//! What an operator does without need: again and again, or to no effect. The end of a run does not show it.
+//! Finds needless work of an operator: repeated too often, or without effect. The state at the end of a run does not
+//! show it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,8 +13,8 @@ use crate::world::api_server::Written;
 use crate::world::host::ReleaseNumber;
 use crate::world::pods::PODS_MAX;
 
-/// A process orders so much of one target within a minute at most; of the fleet's defaults, one more for each operation that
-/// has ended. The whole life of a machine takes a dozen orders, and what fails is tried again after seconds.
+/// The most orders of a process for one target within a minute. For the fleet's defaults, each finished operation
+/// allows one more. The whole life of a machine takes a dozen orders, and failures are retried after seconds.
 const ORDERS_MAX: u32 = 60;
 const MINUTE_MILLISECONDS: u64 = 60_000;
 
@@ -21,12 +22,12 @@ fn minute_of(now: Timestamp) -> u32 {
     u32::try_from(now.0 / MINUTE_MILLISECONDS).unwrap_or(u32::MAX)
 }
 
-/// A process repairs a release on one host so often within an hour at most, while somebody undoes it and nobody asks for
-/// anything: three times at once, and then after 1, 2, 4, 8, 16 and 32 minutes.
+/// The most repairs of a release on one host within an hour, while another program undoes them and users change
+/// nothing: three at once, and then after 1, 2, 4, 8, 16 and 32 minutes.
 const REPAIRS_MAX: u32 = 9;
 const HOUR_MILLISECONDS: u64 = 60 * MINUTE_MILLISECONDS;
 
-/// An attempt to install a release: on which host, and since when people want of it what they want.
+/// An attempt to install a release: the host, the release, and the time of the last change of the desired state.
 type Try = (u32, ReleaseNumber, Timestamp);
 
 /// Orders of one target within a minute.
@@ -36,11 +37,11 @@ struct Orders {
     count: u32,
 }
 
-/// What one process has ordered, by target. Each order of a run comes by here: so there is a place for every id, and
-/// nothing is looked for.
+/// The orders of one process, by target. Every order of a run passes here, so each id has a fixed place and no search
+/// is needed.
 #[derive(Clone, Debug, Default)]
 struct Ordered {
-    /// By machine: of its object, and of its host.
+    /// By machine: orders for its object, and orders for its host.
     machines: Vec<[Orders; 2]>,
     /// By Node: evictions from it, and everything else.
     nodes: Vec<[Orders; 2]>,
@@ -96,16 +97,17 @@ impl Over {
 /// Repairs of one release on one host.
 #[derive(Clone, Debug, Default)]
 struct Repaired {
-    /// When each of the last hour ended and how many processes had been started, the oldest first.
+    /// The end of each repair in the last hour, with the number of processes started until then, oldest first.
     last: VecDeque<(Timestamp, u32)>,
 }
 
-/// What people want of one host.
+/// Changes of the desired state of one host.
 #[derive(Clone, Copy, Debug, Default)]
 struct Asked {
-    /// When they changed it last.
+    /// The last change.
     at: Timestamp,
-    /// Since when they want what it has begun last, unless that may be what was wanted before.
+    /// The last change before the release that is being installed was ordered. `None` if the operator may not have
+    /// known it.
     begun: Option<Timestamp>,
     /// The release that is being repaired there.
     repairing: Option<ReleaseNumber>,
@@ -113,17 +115,17 @@ struct Asked {
 
 #[derive(Clone, Debug)]
 pub(super) struct Restraint {
-    /// By process: what it has ordered; none when it has ended.
+    /// The orders by process; none when it has ended.
     ordered: Vec<Option<Box<Ordered>>>,
     over: Over,
     /// Operator processes that were started.
     processes: u32,
     /// How often a release failed, and how many processes had been started when it first did.
     failed: BTreeMap<Try, (u32, u32)>,
-    /// By host and release, for which people ask since then: its repairs of late.
+    /// The recent repairs, by host, release and last change of the desired state.
     repaired: BTreeMap<Try, Repaired>,
     hosts: Vec<Asked>,
-    /// When they changed what they want of all.
+    /// The last change of the fleet's defaults.
     all_asked: Timestamp,
 }
 
@@ -144,24 +146,24 @@ impl Restraint {
         self.processes += 1;
     }
 
-    /// Counts again the processes that may have forgotten what they knew.
+    /// Recounts the processes. Each new process starts without memory of failures.
     pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
         found.compare("operator processes", self.processes, truth.processes);
     }
 
-    /// A process orders nothing any more.
+    /// A process has ended and orders nothing more.
     pub(super) fn process_ended(&mut self, process: u32) {
         if let Some(ordered) = self.ordered.get_mut(process as usize) {
             *ordered = None;
         }
     }
 
-    /// An operation has ended: whoever it made room for may be admitted, and that is one write of the fleet's defaults.
+    /// An operation has ended. The next machine may be admitted, which takes one write of the fleet's defaults.
     pub(super) fn operation_ended(&mut self, now: Timestamp) {
         self.over.at(minute_of(now)).now += 1;
     }
 
-    /// A process orders something. The answer says what is wrong with that.
+    /// A process orders something. Returns the breach, if any.
     pub(super) fn ordered(&mut self, process: u32, action: &Action, now: Timestamp) -> Option<String> {
         let target = action.target;
         let is_eviction = matches!(action.effect, Effect::Evict(_));
@@ -182,7 +184,7 @@ impl Restraint {
         let over = self.over.at(minute);
         let worth = match target {
             Target::PackageVersion => over.now + over.before,
-            // Each pod there is asked to leave, and those that may not are asked again a few times in the first minute.
+            // Each pod on the Node is evicted, and a refused eviction is retried a few times in the first minute.
             Target::Node(_) if is_eviction => 4 * PODS_MAX,
             Target::Driver
             | Target::Lease
@@ -197,42 +199,42 @@ impl Restraint {
             .then(|| format!("process {process} has ordered {count} times within a minute of {target:?}"))
     }
 
-    /// Reads what there is of a host, to have it near.
+    /// Prefetches the entry of a host.
     pub(super) fn warm(&self, host: u32) -> u64 {
         self.hosts[host as usize].at.0
     }
 
-    /// Reads what there is of a machine for which a process orders something next, to have it near.
+    /// Prefetches the orders of a process for a machine.
     pub(super) fn warm_orders(&self, process: u32, id: MachineId) -> u64 {
         let Some(Some(ordered)) = self.ordered.get(process as usize) else { return 0 };
         ordered.machines.get(id.index()).map_or(0, |[object, _]| u64::from(object.minute))
     }
 
-    /// People have changed what they want of a machine.
+    /// Users have changed the spec of a machine.
     pub(super) fn asked(&mut self, host: u32, now: Timestamp) {
         if let Some(asked) = self.hosts.get_mut(host as usize) {
             asked.at = now;
         }
     }
 
-    /// People have changed what they want of all.
+    /// Users have changed the fleet's defaults.
     pub(super) const fn all_asked(&mut self, now: Timestamp) {
         self.all_asked = now;
     }
 
-    /// A host begins to install a release, as was ordered by somebody who knew what people wanted until `known`.
+    /// A host begins to install a release. The operator that ordered it knew the desired state until `known`.
     pub(super) fn begun(&mut self, host: u32, known: Timestamp) {
         let of_host = &mut self.hosts[host as usize];
         let asked = of_host.at.max(self.all_asked);
         of_host.begun = (asked < known).then_some(asked);
     }
 
-    /// A host begins to repair a release, or something else.
+    /// A host begins an operation: the repair of a release, or none.
     pub(super) fn repairs(&mut self, host: u32, release: Option<ReleaseNumber>) {
         self.hosts[host as usize].repairing = release;
     }
 
-    /// What a host was at has succeeded. The answer says what is wrong with that.
+    /// The operation on a host has succeeded. Returns the breach, if any.
     pub(super) fn repaired(&mut self, host: u32, now: Timestamp) -> Option<String> {
         let of_host = &mut self.hosts[host as usize];
         let release = of_host.repairing.take()?;
@@ -243,7 +245,7 @@ impl Restraint {
             last.pop_front();
         }
         let restarts = self.processes - last.front().map_or(self.processes, |(_, processes)| *processes);
-        // Who has just started knows of no repair yet.
+        // A process that has just started knows of no repair yet.
         let most = REPAIRS_MAX * (1 + restarts);
         (last.len() > most as usize).then(|| {
             format!(
@@ -254,8 +256,8 @@ impl Restraint {
         })
     }
 
-    /// A release has failed. Once is what it takes to know, and once more for each process that may have taken with it
-    /// what it knew. What was ordered while people changed their minds does not count.
+    /// A release has failed. One failure is allowed, and one more for each process started since the first, because a
+    /// crash loses what the process knew. Orders given while users changed the desired state do not count.
     pub(super) fn failed(&mut self, host: u32, release: ReleaseNumber) -> Option<String> {
         let attempt: Try = (host, release, self.hosts[host as usize].begun.take()?);
         let (count, began) = self.failed.entry(attempt).or_insert((0, self.processes));
@@ -270,7 +272,7 @@ impl Restraint {
     }
 }
 
-/// What is wrong with a write of an operator: that it changes nothing, or finalizers of others.
+/// The breach of a write of an operator: it changes nothing, or it changes finalizers of others.
 pub(super) fn misuse(written: &Written) -> Option<(&'static str, String)> {
     let (kind, name) = (written.object.kind().name(), written.object.name());
     if !written.committed {

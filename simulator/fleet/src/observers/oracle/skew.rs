@@ -1,6 +1,6 @@
-//! No host ever runs versions together of which a rule forbids just that: judged in truth whenever another version is put
-//! in its place, also on the way back. And none is begun of which a rule forbids to be with API servers that there are and
-//! that the operator could know of.
+//! No host ever runs two versions together that a rule forbids. This is judged on the true state whenever a version is
+//! replaced, also on a rollback. And no operation begins for a version that a rule forbids with an API server that the
+//! operator could know of.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::world::api_server::Written;
 use crate::world::host::{Change, Host, Work};
 use crate::world::{ApiServers, Catalogue, World};
 
-/// The rules of versions, by the names of their objects; only of those that have any.
+/// The rules of versions, by object name; only versions that have any.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     rules: BTreeMap<String, Vec<Requirement>>,
@@ -26,18 +26,18 @@ impl Rules {
     pub(super) fn written(&mut self, written: &Written) {
         let name = written.object.name().to_string();
         let Resource::MachineComponent(version) = written.object.resource() else { return };
-        // What is removed while a host has it keeps its rules for whoever still has it.
+        // A removed version keeps its rules for the hosts that still run it.
         if !written.removed && !version.spec.requires.is_empty() {
             self.rules.insert(name, version.spec.requires.clone());
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no rules.
     pub(super) fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// What is wrong with beginning this work, ordered at `sent`, while these API servers are there.
+    /// The breach, if any, of beginning this work, ordered at `sent`, with these API servers.
     pub(super) fn objection(
         &self,
         host: &Host,
@@ -55,7 +55,7 @@ impl Rules {
         Some(format!("to install {version}, which must not be with {API_SERVER} {other}"))
     }
 
-    /// What is wrong with what is on a host, of which a component has just changed.
+    /// The breach, if any, between the component that has just changed and the others on the host.
     pub(super) fn clash(&self, host: &Host, work: &Work, catalogue: &Catalogue) -> Option<String> {
         let changed = host.installed_of(work.component)?;
         let name = |version| catalogue.version_name(version);
@@ -68,7 +68,7 @@ impl Rules {
         })
     }
 
-    /// Whether a version, of one component, has a rule that another breaks.
+    /// Whether another version breaks a rule of this version.
     fn breaks(&self, (_, version): (&str, &str), (component, other): (&str, &str)) -> bool {
         let rules = self.rules.get(version).into_iter();
         let number = other.strip_prefix(component).and_then(|rest| rest.strip_prefix('-'));
@@ -78,7 +78,7 @@ impl Rules {
 }
 
 impl Oracle {
-    /// Work begins, ordered at `sent`, on a host that is as it is here.
+    /// Work that was ordered at `sent` begins on a host in this state.
     pub(crate) fn begins(
         &mut self,
         (number, host): (u32, &Host),
@@ -99,14 +99,14 @@ impl Oracle {
         }
     }
 
-    /// A step of an operation on a host is about to take its effect: what is there of what it changes is kept in mind, if
-    /// versions have rules.
+    /// A step of an operation on a host is about to take effect. If versions have rules, the present version of the
+    /// component is remembered.
     pub(super) fn step_ends(&mut self, world: &World, number: u32) {
         let has_rules = !self.rules.is_empty();
         self.changing = has_rules.then(|| world.hosts[number as usize].at_work_on()).flatten();
     }
 
-    /// It has taken its effect: another version may be there.
+    /// The step has taken effect: another version may be installed now.
     pub(super) fn step_ended(&mut self, world: &World, number: u32) {
         let Some((work, before)) = self.changing.take() else { return };
         let host = &world.hosts[number as usize];
@@ -119,7 +119,7 @@ impl Oracle {
     }
 }
 
-/// Whether a rule, as people wrote it, lets a version be.
+/// Whether a rule of the API allows a version.
 fn admits(rule: &Requirement, version: Option<VersionNumber>) -> bool {
     let bound = |written: &Option<String>| written.as_deref().and_then(VersionNumber::parse);
     version.is_some_and(|version| {

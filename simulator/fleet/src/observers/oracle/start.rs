@@ -1,4 +1,4 @@
-//! The start of an operation on a host, judged by everything that it must not break.
+//! Judges the start of an operation on a host against every invariant that it could break.
 
 use seaworthy_kernel::Timestamp;
 
@@ -20,14 +20,14 @@ pub struct Began<'a> {
     pub component: &'a str,
     /// When the order was sent.
     pub sent: Timestamp,
-    /// Whether there is something to change on the host.
+    /// Whether the operation changes anything on the host.
     pub touches: bool,
-    /// The version that is there, and the one that is to come; `None` when one of them is none.
+    /// The installed version and the new one; `None` when one of them is missing.
     pub step: Option<(&'a str, &'a str)>,
 }
 
 impl Oracle {
-    /// An operation begins on a host. True when it took the last free place of the budget.
+    /// An operation begins on a host. True when it took the last free slot of the budget.
     pub(super) fn operation_began(&mut self, world: &World, began: &world::Began<'_>) -> bool {
         let world::Began { host: number, order, work, sent } = *began;
         let host = &world.hosts[number as usize];
@@ -46,7 +46,7 @@ impl Oracle {
         self.began(&began, &world.api, world.now())
     }
 
-    /// An operation has begun on a host. True when it took the last free place of the budget.
+    /// An operation has begun on a host. True when it took the last free slot of the budget.
     pub fn began(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) -> bool {
         let Command::Apply(work) = began.order.command else { return false };
         self.confirmations.began(began.host, &work, began.touches);
@@ -83,8 +83,8 @@ impl Oracle {
         judged.exhausted
     }
 
-    /// Whether somebody wants just this now: a version may go back, and a pause may be broken, only as long as the operator
-    /// could not know better.
+    /// Judges the operation against the desired state: a version may go back, and a paused machine may be worked on,
+    /// only while the operator could not know better.
     fn judge_wishes(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) {
         let known = began.sent - self.budget.knowledge();
         let uid = began.order.fence.machine;
@@ -109,7 +109,7 @@ impl Oracle {
     }
 }
 
-/// The version that is there and the one that is to come, if there are both.
+/// The installed version and the new one, if there are both.
 fn step_between<'a>(
     catalogue: &'a Catalogue,
     present: Option<&Installed>,

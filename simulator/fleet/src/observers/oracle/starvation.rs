@@ -1,9 +1,9 @@
-//! Nobody starves: a machine that waits for a slot or a session is not overtaken for ever (`starvation`). And no work queue
-//! is longer than there are things to look at (`queueLength`).
+//! No machine starves: one that waits for a slot or a session is not overtaken forever (`starvation`). And no work
+//! queue is longer than the number of objects (`queueLength`).
 //!
-//! In the time in which everybody else was started twice, and twice more for every component, it must have had its turn.
-//! Counted in starts and not in time, this holds whatever goes wrong. Who tries again has kept its slot, and overtakes
-//! nobody.
+//! A waiting machine must be started before all other machines together have been started twice, and twice more for
+//! every component. Counting starts instead of time makes the bound independent of faults. A retry keeps its slot and
+//! overtakes no machine.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,27 +13,27 @@ use seaworthy_model::effect::Target;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::report::{Blocker, Subject, Turn};
 
-/// The machines that wait in one operator process.
+/// The waiting machines of one operator process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Starvation {
     process: u32,
     starts: u64,
-    /// By machine: the number of starts when it began to wait, and [`WAITS_NOT`].
+    /// By machine: the number of starts when it began to wait; [`WAITS_NOT`] if it does not wait.
     since: Vec<u64>,
-    /// So many wait.
+    /// The number of waiting machines.
     waiting: usize,
-    /// Who began to wait and at how many starts, longest first. Who has left since is still there, until there are more of
-    /// those than of the others.
+    /// The machines with the number of starts when they began to wait, longest wait first. A machine that stops waiting
+    /// stays here until such entries outnumber the others.
     order: VecDeque<(u64, MachineId)>,
 }
 
-/// No run sees so many starts.
+/// Marks a machine that does not wait. No run has so many starts.
 const WAITS_NOT: u64 = u64::MAX;
-/// So few that are in the order for nothing are no trouble.
+/// Up to this length, the order is not cleaned of machines that have stopped waiting.
 const ORDER_MIN: usize = 64;
 
 impl Starvation {
-    /// Follows a turn. The answer is who has waited too long: the machine, and so many starts of others.
+    /// Applies a turn. Returns a machine that has waited too long, with the number of starts of others meanwhile.
     pub(super) fn turn(
         &mut self,
         (process, subjects): (u32, usize),
@@ -70,7 +70,7 @@ impl Starvation {
         }
     }
 
-    /// Reads what there is of a machine, to have it near.
+    /// Prefetches the entry of a machine.
     pub(super) fn warm(&self, id: MachineId) -> u64 {
         self.since.get(id.index()).copied().unwrap_or_default()
     }
@@ -105,8 +105,8 @@ impl Starvation {
         }
     }
 
-    /// Counts again who waits, if the process that was followed last leads: whoever waits is followed. Others may have
-    /// left without a word.
+    /// Recounts the waiting machines, if the process that was followed last leads: every waiting machine must be
+    /// recorded. Recorded machines may have stopped waiting without a report.
     pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
         let follows = |(since, id): &(u64, MachineId)| self.since.get(id.0 as usize) == Some(since);
         let order: BTreeSet<(u64, MachineId)> = self.order.iter().copied().filter(follows).collect();
@@ -120,14 +120,14 @@ impl Starvation {
         found.compare("machines that wait and are not followed", missing, 0);
     }
 
-    /// Loses the order of who waits.
+    /// Loses the order of the waiting machines, for tests.
     #[cfg(test)]
     pub(super) fn muddle(&mut self) {
         self.join(MachineId(0));
         self.order.clear();
     }
 
-    /// Who has waited longest, if others were started more often than `most` meanwhile, and if it still waits.
+    /// The machine that has waited longest, if it still waits and others were started more than `most` times meanwhile.
     fn longest(&mut self, most: u64, waits: impl Fn(MachineId) -> bool) -> Option<(MachineId, u64)> {
         loop {
             let &(since, id) = self.order.front()?;
@@ -140,7 +140,7 @@ impl Starvation {
                 continue;
             }
             self.leave(id);
-            // Who does not wait any more may have left without a word.
+            // A machine may have stopped waiting without a report.
             if waits(id) {
                 return Some((id, overtaken));
             }
@@ -148,7 +148,7 @@ impl Starvation {
     }
 }
 
-/// Whether it waits for something that others have.
+/// Whether the machine waits for a slot or a session that others hold.
 const fn is_turn_awaited(blocker: Blocker) -> bool {
     matches!(blocker, Blocker::MaxUnavailable { .. } | Blocker::MaxFailures { .. } | Blocker::SessionLimit)
 }
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(starvation.waiting, 0);
     }
 
-    /// A turn in which these machines wait for a slot.
+    /// A turn that reports these machines as waiting for a slot.
     fn waiting(machines: &[u32]) -> Turn {
         let blocker = Blocker::MaxUnavailable { occupied: 1, limit: 1 };
         let blocked = |id: &u32| Blocked { subject: Subject::Machine(MachineId(*id)), blocker };

@@ -1,4 +1,4 @@
-//! Invariants of the oracle bite: what must not happen is reported, and what looks like it is not.
+//! Tests of the oracle's invariants: each reports a breach, and accepts what only looks like one.
 
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ fn a_step_back_that_nobody_asked_for_is_found() {
         let (mut oracle, api) = judged(wanted, false);
         let written = api.get(Kind::ClusterPackageVersion, "default").unwrap();
         assert_eq!(written.package_version().unwrap().spec.components.len(), 1);
-        // The machine of this order is not known by name: what it may have been pinned to lately is not either.
+        // The oracle does not know the name of this order's machine, so it does not know its recent pins either.
         oracle.machines.insert(Uid(7), "m-00000".into());
         begin(&mut oracle, &api, work(1, 1), Some(("webd-1.1.0", "webd-1.0.0")), at(1000));
         assert_eq!(broken(&oracle), expected, "{wanted}");

@@ -1,5 +1,5 @@
-//! A version goes last: an operator lets a `MachineComponent` go only when nobody uses it any more who did at its deletion,
-//! and no host has it. Who pins one that was deleted already may be too late.
+//! An operator releases a deleted `MachineComponent` only when no object that named it at its deletion still names it,
+//! and no host has it. An object that names it only after its deletion may be too late.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use seaworthy_model::package_version::SINGLETON;
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Host, VersionNumber};
 
-/// The versions that are being deleted, and who named each without a break since then.
+/// The versions that are being deleted, each with the objects that have named it ever since.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Versions {
     leaving: BTreeMap<Arc<str>, BTreeSet<Uid>>,
@@ -37,7 +37,7 @@ impl Versions {
         }
     }
 
-    /// An operator has let a version go: who is left without it.
+    /// An operator has released a version. Returns the object or host that still needs it, if any.
     pub(super) fn gone(
         &mut self,
         version: &Stored,
@@ -60,7 +60,7 @@ impl Versions {
     }
 }
 
-/// Whoever may name a version: the Machines, and the fleet's defaults.
+/// The objects that may name a version: the Machines, and the fleet's defaults.
 fn candidates(api: &ApiServer) -> impl Iterator<Item = &Arc<Stored>> {
     let machines = api.collection(Kind::Machine).objects();
     machines.into_iter().chain(api.get(Kind::ClusterPackageVersion, SINGLETON))
@@ -109,8 +109,8 @@ mod tests {
         versions.written(&edited.unwrap(), api);
     }
 
-    /// What is said of a version that was deleted when `before` was pinned, and is gone after the pin was set to each of
-    /// `after` in turn.
+    /// The judgement of a version that was deleted when `before` was pinned, and is gone after the pin was set to each
+    /// of `after` in turn.
     fn judged(before: Option<&str>, after: &[Option<&str>]) -> Option<String> {
         let mut api = ApiServer::new(Draws::new(Seed(1)));
         let mut versions = Versions::default();

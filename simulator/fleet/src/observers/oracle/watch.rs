@@ -1,4 +1,4 @@
-//! What the oracle makes of each thing that happens in the world.
+//! How the oracle judges each happening in the world.
 
 use seaworthy_check::check;
 use seaworthy_model::id::Kind;
@@ -9,7 +9,7 @@ use crate::world::host::{Ended, Work};
 use crate::world::{Ahead, Commit, Happening, Turned, World};
 
 impl Oracle {
-    /// Judges what happens. The answer is something to be counted that nobody else sees.
+    /// Judges a happening. Returns an occasion to count that only the oracle can see.
     pub(crate) fn observe(&mut self, world: &World, happening: &Happening<'_>) -> Option<Occasion> {
         let now = world.now();
         match happening {
@@ -45,7 +45,7 @@ impl Oracle {
             Happening::HostLost(host) => self.host_lost(*host, now),
             Happening::HostBack(host) => self.host_back(*host),
             Happening::NodeMissing(host) => self.node_there(*host, false),
-            // Expectations need what was counted, too.
+            // The observer set checks expectations, because they also need the tally.
             Happening::PeopleAct(..)
             | Happening::Occasion(_)
             | Happening::Event(_)
@@ -63,7 +63,7 @@ impl Oracle {
         None
     }
 
-    /// Reads what it needs next, to have it in the processor's cache. The sum means nothing.
+    /// Prefetches what the oracle needs next. The returned sum has no meaning.
     #[must_use]
     pub(crate) fn prefetch(&self, ahead: Ahead) -> u64 {
         match ahead {

@@ -1,8 +1,8 @@
-//! What people wish of the fleet and its machines, and what they wished until lately.
+//! The desired state: what users ask of the fleet and its machines ("wishes"), now and until lately.
 //!
-//! Two invariants rest on it. A host's version goes back only when somebody wishes for the lower one, or did so until the
-//! operator could know better (`versionOrder`). And nothing is started on a machine or fleet that is paused, once the
-//! operator could know that (`pause`).
+//! Two invariants rest on it. A host's version goes back only when the desired state names the lower version, or did so
+//! until lately, so that the operator could not know better (`versionOrder`). And no operation starts on a paused
+//! machine or fleet, once the operator could know of the pause (`pause`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,40 +15,42 @@ use super::recount::{Miscounts, Truth};
 use crate::vocabulary::host_number;
 use crate::world::api_server::{ApiServer, Stored, Written};
 
-/// The start of an installation that may be a step back.
+/// The start of an installation that may go back to a lower version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'a> {
-    /// The Machine in whose name it is done; `None` when there is no such Machine any more.
+    /// The Machine that the operation is for; `None` when that Machine is gone.
     pub machine: Option<&'a str>,
     pub component: &'a str,
-    /// The names of the `MachineComponent`s: what is there, and what is to come.
+    /// The name of the `MachineComponent` that is installed, and of the new one.
     pub from: &'a str,
     pub to: &'a str,
 }
 
-/// A version that was wished for, and until when; none for no pin at all.
+/// A version that the desired state named, and until when; `None` stands for no pin.
 type Dropped = (Option<String>, Timestamp);
 
-/// Wishes, and how often they changed.
+/// The desired state, and how often it changed.
 #[derive(Clone, Debug)]
 pub(super) struct Wishes {
     fleet_paused: Option<Timestamp>,
     paused: BTreeMap<Uid, Timestamp>,
-    /// By name of the Machine, empty for the fleet, and component.
+    /// Dropped versions, by name of the Machine (empty for the fleet) and component.
     dropped: BTreeMap<(String, String), Vec<Dropped>>,
-    /// What the fleet wishes for: so many components.
+    /// The number of components in the fleet's defaults.
     components: u16,
-    /// What the fleet ever wished for. What it does not mention any more stays, and has to go with the Machine.
+    /// All components that the fleet's defaults ever named. A component that they no longer name stays installed, and
+    /// is removed with the Machine.
     mentioned: BTreeSet<String>,
     fleet_changes: u16,
-    /// By host: changes that concern it alone.
+    /// By host: changes of its own Machine.
     changes: Vec<u16>,
-    /// Whether the fleet ever wished for something else. A Machine that joins then gets what the fleet had before first,
-    /// until its turn comes.
+    /// Whether the fleet's defaults ever changed. Then a new Machine first gets the earlier defaults, until the rollout
+    /// reaches it.
     has_history: bool,
-    /// Whether somebody changed their mind before everybody had what was wished for.
+    /// Whether users changed the desired state before every machine had reached it.
     hasty: bool,
-    /// Machines that were to be created again while their predecessors were still being deleted: their names were taken.
+    /// Machines that a client tried to create again while their predecessors were still being deleted, so that their
+    /// names were taken.
     turned_away: BTreeSet<u32>,
 }
 
@@ -68,7 +70,7 @@ impl Wishes {
         }
     }
 
-    /// Somebody wants to create a Machine, and its name is taken, or is not.
+    /// A client creates a Machine. `is_taken` when its name was taken.
     pub(super) fn joins(&mut self, host: u32, is_taken: bool) {
         if is_taken {
             self.turned_away.insert(host);
@@ -77,17 +79,18 @@ impl Wishes {
         }
     }
 
-    /// Whether a Machine is missing because its name was taken when it was to be created again.
+    /// Whether a Machine is missing because its name was taken when a client created it again.
     pub(super) fn was_turned_away(&self, host: u32) -> bool {
         self.turned_away.contains(&host)
     }
 
-    /// How often what is wished of a host has changed, component by component: so many operations it may have been worth.
+    /// How often the desired state of a host has changed, component by component. Each change may cause one operation.
     pub(super) fn changes(&self, host: u32) -> u16 {
         self.fleet_changes.saturating_add(self.changes[host as usize])
     }
 
-    /// Whether the order of things may have decided what was done at all: somebody changed their mind in the middle.
+    /// Whether timing may have decided which operations happened at all: users changed the desired state before it was
+    /// reached.
     pub(super) const fn is_hasty(&self) -> bool {
         self.hasty
     }
@@ -132,12 +135,12 @@ impl Wishes {
         }
     }
 
-    /// A Machine was edited: what that may be worth.
+    /// A Machine was edited. Returns the number of operations that this may cause.
     fn edited(&mut self, before: &MachineSpec, after: &MachineSpec, name: &str, now: Timestamp) -> u16 {
         self.drop_wishes(name, &before.components, &after.components, now);
         let changed = differing(&before.components, &after.components)
             .saturating_add(differing(&after.components, &before.components));
-        // Where it is goes into what is installed; and any other edit allows what failed another try.
+        // The address is an input of every release. Any other edit allows another try of a failed operation.
         let all = self.components.saturating_add(count(&after.components));
         if before.address == after.address { changed.max(1) } else { all.saturating_add(changed) }
     }
@@ -171,13 +174,13 @@ impl Wishes {
         self.hasty |= before.is_some() && is_edited && (is_open || is_unseen);
     }
 
-    /// A `MachineComponent` is gone: one of the same name may have another content.
+    /// A `MachineComponent` is gone. A new one of the same name may have other contents.
     pub(super) const fn version_removed(&mut self) {
         self.fleet_changes = self.fleet_changes.saturating_add(1);
         self.hasty = true;
     }
 
-    /// Counts again what people wish for now.
+    /// Recounts the present desired state.
     pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
         let fleet = truth.fleet();
         let components = fleet.map_or(&[][..], |fleet| &fleet.spec.components);
@@ -212,7 +215,7 @@ impl Wishes {
         }
     }
 
-    /// What speaks against a step, if it leads to a lower version. The operator knows what was wished for at `known`.
+    /// The breach, if any, of a step to a lower version. The operator knew the desired state at `known`.
     pub(super) fn objection(&self, step: &Step<'_>, api: &ApiServer, known: Timestamp) -> Option<String> {
         if !goes_back(step.component, step.from, step.to) || self.is_wished_for(step, api, known) {
             return None;
@@ -249,17 +252,17 @@ fn count(settings: &[ComponentSetting]) -> u16 {
     u16::try_from(settings.len()).unwrap_or(u16::MAX)
 }
 
-/// How many of `these` are not among `those`.
+/// The number of `these` that are not among `those`.
 fn differing(these: &[ComponentSetting], those: &[ComponentSetting]) -> u16 {
     let others = these.iter().filter(|setting| !those.contains(setting)).count();
     u16::try_from(others).unwrap_or(u16::MAX)
 }
 
-/// Whether it is a step to a lower version. A version is a list of numbers; what has other parts has no order.
+/// Whether the step leads to a lower version. Only versions that consist of numbers are ordered.
 pub(super) fn goes_back(component: &str, from: &str, to: &str) -> bool {
     let numbers = |name| Some(version(component, name)?.split('.').map(|part| part.parse::<u64>().ok()));
     let (Some(from), Some(to)) = (numbers(from), numbers(to)) else { return false };
-    // Nearly no step goes back: then the rest of the numbers need not be read.
+    // Check the order first: it is rarely a step back, and then the other parts need not be parsed.
     to.clone().lt(from.clone()) && from.chain(to).all(|number| number.is_some())
 }
 

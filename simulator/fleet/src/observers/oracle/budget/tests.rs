@@ -1,4 +1,4 @@
-//! The oracle's own counting.
+//! Tests of the oracle's own counting.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,8 +116,8 @@ fn who_was_lost_before_the_rollout_or_without_one_does_not_count() {
     }
 }
 
-/// Its Node has been Unknown since before the rollout, and whoever starts anew cannot know that it was up in between.
-/// An operator whose clock is an hour behind says that its rollout began before a host was lost.
+/// Its Node has been Unknown since before the rollout. An operator that has just started cannot know that the Node was
+/// ready in between.
 #[test]
 fn who_was_lost_before_the_rollout_was_recorded_was_lost_before_it() {
     for (recorded, overdrawn) in [(at(3600), false), (at(10), true)] {

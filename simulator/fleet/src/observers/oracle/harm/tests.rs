@@ -1,5 +1,5 @@
-//! A wish that changes in the middle of the work changes the count of nothing that was begun before; of a Machine that is
-//! to be deleted nothing counts.
+//! A default that changes during an operation does not change how that operation counts. A Machine that is being
+//! deleted does not count.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,8 @@ use crate::world::host::{ComponentNumber, Install, ReleaseNumber, VersionNumber,
 const KNOWN: Timestamp = Timestamp(1_000);
 const FAILED: Ended = Ended::Failed(CauseKind::ProbeFailed);
 
-/// A judge, the generation of the fleet's defaults, and an API server without Machines: nobody is pinned.
+/// The judge of `maxFailures`, the generation of the fleet's defaults, and an API server without Machines, so without
+/// pins.
 struct Fleet {
     harm: Harm,
     generation: i64,
@@ -32,7 +33,7 @@ impl Fleet {
         fleet
     }
 
-    /// People apply the fleet's defaults.
+    /// Users apply the fleet's defaults.
     fn wish(&mut self, version: &str, audit: &str) {
         self.limit("2", version, audit);
     }
@@ -55,7 +56,7 @@ impl Fleet {
         }
     }
 
-    /// People create the Machine of a host, or change it: to this generation.
+    /// Users create the Machine of a host, or change it to this generation.
     fn machine(&mut self, host: u32, generation: i64, is_deleted: bool, at: Timestamp) {
         let object = |generation: i64, is_deleted: bool| {
             let deleted = if is_deleted { r#","deletionTimestamp":"2026-01-01T00:00:00Z""# } else { "" };
@@ -72,7 +73,7 @@ impl Fleet {
         self.harm.machine_written(&Written { object, before, committed: true, removed: false }, at);
     }
 
-    /// How the one release ends on each of these hosts; whether that is too much anywhere.
+    /// Ends the release in this way on each of these hosts. True if that exceeds the limit anywhere.
     fn end(&mut self, hosts: std::ops::Range<u32>, ended: Ended) -> bool {
         let install = Install {
             version: VersionNumber(0),

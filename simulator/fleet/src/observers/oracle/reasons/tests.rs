@@ -1,4 +1,4 @@
-//! Reasons that hold, and reasons that do not.
+//! Tests of true and false reasons.
 
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::time::Timestamp;
@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 
 const LEFT: &str = include_str!("../../../../../../scenarios/fast/left_undone.yaml");
 
-/// The end of a run in which the operator does not crash: it has seen itself what it gives as a reason.
+/// The end of a run without a crash of the operator, which has therefore seen the cause of its reasons itself.
 fn ended() -> World {
     let mut scenario = Scenario::read("left_undone.yaml", LEFT).unwrap();
     scenario.faults.retain(|rule| rule.fault.name() == "host_down");
@@ -21,7 +21,7 @@ fn ended() -> World {
     world
 }
 
-/// Whether a reason is confirmed for a machine that is not as it should be.
+/// Whether the true state confirms a reason for a machine that has not converged.
 fn confirms(world: &World, said: Blocker, host: u32) -> bool {
     let strays = strays(world, false);
     let stray = strays.iter().find(|stray| stray.host == Some(host)).unwrap();
@@ -76,7 +76,7 @@ fn reasons_are_held_against_the_truth() {
     }
 }
 
-/// A host that came back, and that nobody has noticed, is no reason any more.
+/// A host that is back is no true reason, even if the operator has not noticed it.
 #[test]
 fn a_reason_that_has_passed_is_none() {
     let mut world = ended();

@@ -1,4 +1,4 @@
-//! The recount bites: whatever is counted wrong is named, and a whole storm counts right.
+//! Tests of the recount: it names every wrong counter, and finds none after a storm.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn storm() -> World {
     begin(Arc::new(Scenario::read("storm.yaml", STORM).unwrap()), Options::default())
 }
 
-/// A storm in the middle of its second rollout: somebody is at work.
+/// A storm in the middle of its second rollout, with at least one host at work.
 fn half_way() -> World {
     let mut world = storm();
     while world.step_until(START + Duration::from_secs(3_600)) {}

@@ -1,4 +1,4 @@
-//! What was wished for, and what was not.
+//! Tests of the desired state, now and until lately.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn written(before: Option<&Arc<Stored>>, after: &Arc<Stored>) -> Written {
     Written { object: Arc::clone(after), before: before.cloned(), committed: true, removed: false }
 }
 
-/// An API server in which the fleet wishes for this version.
+/// An API server whose defaults name this version.
 fn store(version: &str) -> ApiServer {
     let mut api = ApiServer::new(Draws::new(Seed(1)));
     api.create(fleet(version, false).resource(), START).unwrap();
@@ -108,7 +108,7 @@ fn changes_of_wish_are_counted_by_component() {
     assert_eq!(wishes.changes(0), 4, "a status changes no wish");
 }
 
-/// Nothing is removed because it is not mentioned; but with the Machine it goes.
+/// A component that the defaults no longer name stays; it is removed with the Machine.
 #[test]
 fn what_is_not_mentioned_any_more_goes_with_the_machine() {
     let mut wishes = Wishes::new(1);
