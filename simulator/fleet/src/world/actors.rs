@@ -1,4 +1,4 @@
-//! Those who act on the fleet besides the operator, and what they can do to its objects.
+//! Workloads: actors on the fleet other than the operator, and the operations that they can make on its objects.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use super::writer::Writer;
 use crate::vocabulary::{Fleet, Guise, Occasion, Relabel, START, machine_name};
 use crate::workloads::{Hands, Reach};
 
-/// The occurrence of the last act: it becomes quiet.
+/// The occurrence number of the last act, at the start of the quiet phase.
 const FINISH: u32 = u32::MAX;
 
 impl World {
-    /// Schedules the first act and the last of everybody.
+    /// Schedules the first act and the last act of every workload.
     pub(super) fn plan_workloads(&mut self) {
         for index in 0..u32::try_from(self.scenario.workloads.len()).unwrap_or(u32::MAX) {
             self.plan_act(index, 0);
@@ -40,7 +40,7 @@ impl World {
         }
     }
 
-    /// Somebody acts.
+    /// A workload acts.
     pub(super) fn workload_acts(&mut self, index: u32, occurrence: u32) {
         let scenario = Arc::clone(&self.scenario);
         let Some(workload) = scenario.workloads.get(index as usize) else { return };
@@ -58,7 +58,7 @@ impl World {
         self.api.get(Kind::Machine, &machine_name(number)).map(AsRef::as_ref)
     }
 
-    /// What follows from a write. One that is refused, because somebody else was faster, is no matter.
+    /// Handles the result of a write. A refusal is no problem: another writer was faster.
     fn acted(&mut self, written: WriteResult) -> bool {
         written.is_ok_and(|written| {
             self.committed(&written, Writer::Other);

@@ -1,5 +1,5 @@
-//! People who let hosts be taken over after the store has forgotten operators: they do what the operator's words tell
-//! them to, and look again until it asks no more.
+//! Users who allow the takeover of hosts after the store has lost the operators' epochs: they follow the advice in the
+//! operator's condition, and check again until the condition is gone.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use seaworthy_model::package_version::SINGLETON;
 use super::World;
 use super::event::Event;
 
-/// Hosts that were out of reach may tell of a later epoch, when they are back. That is not foreseen at the time of the
-/// first adoption, so people look again.
+/// The time between two checks. Hosts that were out of reach may report a later epoch when they are back, which the
+/// first adoption cannot know.
 const LOOKS_AGAIN: Duration = Duration::from_secs(300);
-/// What to begin with if nobody knows the epoch, as the operator says.
+/// The first epoch to try when the condition names none, as the condition advises.
 const FIRST: u64 = 1;
 
 impl World {
-    /// People record on the Lease that hosts which have seen operators up to the epoch that they are told of may be taken
-    /// over. From then on they do it whenever the operator asks for it.
+    /// Users record on the Lease that hosts may be taken over if they have seen operators up to the reported epoch.
+    /// From then on they do so whenever the operator asks for it.
     pub(super) fn adopt(&mut self) {
         self.record_adoption(self.epoch_asked_for().unwrap_or(FIRST));
         self.look_again();
     }
 
-    /// People look whether the operator asks for another adoption.
+    /// Users check whether the operator asks for another adoption.
     pub(super) fn adopt_again(&mut self) {
         if let Some(epoch) = self.epoch_asked_for() {
             self.record_adoption(epoch);
@@ -38,7 +38,7 @@ impl World {
         self.queue.after(LOOKS_AGAIN, Priority::WORLD, Event::Adoption);
     }
 
-    /// The epoch that is to be adopted, if the operator says that the store has forgotten operators.
+    /// The epoch to adopt, if the operator reports that the store has lost epochs.
     fn epoch_asked_for(&self) -> Option<u64> {
         let fleet = self.api.get(Kind::ClusterPackageVersion, SINGLETON)?.package_version()?;
         let conditions: &[Condition] = &fleet.status.as_ref()?.conditions;
@@ -66,7 +66,7 @@ impl World {
     }
 }
 
-/// The highest epoch that is named in words for people.
+/// The highest epoch in the message of a condition.
 fn epoch_in(message: &str) -> Option<u64> {
     let words = message.split(|letter: char| !letter.is_ascii_alphanumeric()).collect::<Vec<_>>();
     let named = words.windows(2).filter(|pair| pair[0] == "epoch").filter_map(|pair| pair[1].parse().ok());

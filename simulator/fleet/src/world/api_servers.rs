@@ -11,23 +11,23 @@ use super::event::Event;
 use super::operator::Process;
 use crate::scenario::ApiServerUpgrade;
 
-/// How long a round of questions takes.
+/// How long it takes to ask every API server.
 const ROUND: Span = Span::millis(150, 2_000);
 
 /// The API servers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ApiServers {
-    /// Each version that there was, since when, and until when.
+    /// Each version with the start and the end of its use.
     versions: Vec<(VersionNumber, Timestamp, Timestamp)>,
 }
 
 impl ApiServers {
-    /// All of this version, for ever.
+    /// API servers that all have this version, forever.
     pub(super) fn new(version: Option<VersionNumber>) -> Self {
         Self { versions: version.into_iter().map(|version| (version, Timestamp::ZERO, END)).collect() }
     }
 
-    /// One after the other gets another version.
+    /// Upgrades the API servers one after the other.
     fn upgrade(&mut self, to: VersionNumber, now: Timestamp, lasting: Duration) {
         for (_, _, until) in &mut self.versions {
             *until = (*until).min(now + lasting);
@@ -35,7 +35,7 @@ impl ApiServers {
         self.versions.push((to, now, END));
     }
 
-    /// The versions that there are now and that there were at `since` as well.
+    /// The versions that exist now and also existed at `since`.
     pub(crate) fn there(
         &self,
         since: Timestamp,
@@ -64,7 +64,7 @@ impl World {
         self.queue.after(pause + round, Priority::NORMAL, Event::Versions { process });
     }
 
-    /// The API servers have told a process their versions.
+    /// The API servers have reported their versions to a process.
     pub(super) fn versions_told(&mut self, number: u32) {
         let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
         let now = self.queue.now();
@@ -78,7 +78,7 @@ impl World {
         self.put_process(process);
     }
 
-    /// People begin to upgrade the API servers.
+    /// Users begin to upgrade the API servers.
     pub(super) fn upgrade_api_servers(&mut self, upgrade: ApiServerUpgrade) {
         let now = self.queue.now();
         self.api_servers.upgrade(upgrade.to.0, now, upgrade.lasting.0);

@@ -1,4 +1,4 @@
-//! What arrives at the API server and at hosts, and what follows.
+//! Handles messages that arrive at the API server and at hosts.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ use crate::vocabulary::{Destination, Occasion, Point, Reply, Side};
 
 /// The way back from the API server or a host.
 const WAY_BACK: Span = Span::millis(1, 10);
-/// An order that arrives later than this after it was sent is late: nobody waits for it any more.
+/// An order that arrives later than this after it was sent is late: its sender has stopped waiting.
 const LATE: Duration = Duration::from_secs(2);
 
 impl World {
-    /// A letter arrives.
+    /// A message arrives.
     pub(super) fn arrive(&mut self, number: u32) {
         match self.mail.take(number) {
             Some(Letter::Request { sender, request, place, reply, raced }) => {
@@ -121,7 +121,7 @@ impl World {
         }
     }
 
-    /// What follows a write: the trace, those who look on, the watches.
+    /// Passes a write on to the trace, the observer and the watches.
     pub(super) fn committed(&mut self, written: &Written, writer: Writer) {
         if !written.committed {
             return;
@@ -211,8 +211,8 @@ impl World {
         self.mail.take(session);
     }
 
-    /// Whether an order gets into a host that takes no new connections: every other one comes over a session that was there
-    /// before, but for a confirmation.
+    /// Whether an order reaches a host that accepts no new connections. Every other order uses a session from before; a
+    /// confirmation always needs a new connection.
     fn gets_in(&self, sender: Sender, command: &Command) -> bool {
         let owner = u64::from(sender.process);
         let is_kept = self.draws.below(word("kept session"), owner, sender.action.0, 2) == 0;

@@ -1,4 +1,4 @@
-//! Labels and taints of Nodes: what people and operators write, and how it is judged.
+//! Labels and taints of Nodes: what users and operators write, and how it is judged.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use super::happening::Happening;
 use super::writer::Writer;
 use crate::vocabulary::{Occasion, Relabel, machine_name};
 
-/// The effect of the taints of people.
+/// The effect of the taints that users set.
 const EFFECT: &str = "NoSchedule";
 
 impl World {
-    /// `kubectl label` and `kubectl taint`: values by key; none takes the label, or the taint, away.
+    /// `kubectl label` and `kubectl taint`: values by key; `None` removes the label or the taint.
     pub(crate) fn people_relabel(&mut self, number: u32, change: &Relabel) {
         let (name, now) = (machine_name(number), self.now());
         let written = self.api.update((Kind::Node, &name), Preconditions::default(), now, |object| {
@@ -37,14 +37,14 @@ impl World {
         }
     }
 
-    /// Whether a Node has this label, and it is not an operator's.
+    /// Whether a Node has this label, and no operator has set it.
     pub(crate) fn is_others_label(&self, number: u32, key: &str, value: &str) -> bool {
         let node = self.node_of(number);
         node.is_some_and(|node| node.metadata.labels.get(key).is_some_and(|it| it == value))
             && !self.marks.is_put(number, &format!("label {key}"))
     }
 
-    /// Whether a Node has this taint, and it is not an operator's.
+    /// Whether a Node has this taint, and no operator has set it.
     pub(crate) fn is_others_taint(&self, number: u32, key: &str, value: &str) -> bool {
         let node = self.node_of(number);
         let is_it = |taint: &Taint| taint.key == key && taint.value == value && taint.effect == EFFECT;
@@ -52,14 +52,14 @@ impl World {
             && !self.marks.is_put(number, &format!("taint {key}:{EFFECT}"))
     }
 
-    /// Whether others have set labels or taints of a Node otherwise than its Machine wants them.
+    /// Whether another writer gave labels or taints of a Node other values than its Machine asks for.
     pub(crate) fn has_attribute_conflict(&self, number: u32) -> bool {
         let spec = self.machine_stored(number).and_then(|machine| machine.machine_spec());
         let (Some(spec), Some(node)) = (spec, self.node_of(number)) else { return false };
         self.marks.has_conflict(number, spec, &node)
     }
 
-    /// What of labels and taints is not as a Machine wants it.
+    /// The labels and taints that differ from what a Machine asks for.
     pub(crate) fn attribute_strays(&self, number: u32) -> Vec<String> {
         let spec = self.machine_stored(number).and_then(|machine| machine.machine_spec());
         let (Some(spec), Some(node)) = (spec, self.node_of(number)) else { return Vec::new() };
@@ -71,7 +71,7 @@ impl World {
         if let Resource::Node(node) = node { Some(node) } else { None }
     }
 
-    /// What follows for labels and taints from the write of a Node.
+    /// Judges the labels and taints in a write of a Node.
     pub(super) fn note_attributes(&mut self, written: &Written, writer: Writer) {
         let before = written.before.as_ref();
         if !written.removed && before.is_some_and(|before| before.is_marked_as(&written.object)) {

@@ -1,14 +1,15 @@
-//! For how long an operator can be kept from seeing what is: outages that touch add up, delays do not.
+//! Watch lag: for how long faults can keep an operator from observing changes. Outages that overlap or touch add up; of
+//! several delays, the longest counts.
 
 use std::time::Duration;
 
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 
-/// A time in which the operator's knowledge falls behind.
+/// A window in which the operator's knowledge falls behind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    /// Its knowledge of this kind; of all, if there is none.
+    /// The kind that is affected; `None` for every kind.
     pub(super) kind: Option<Kind>,
     /// From when.
     pub(super) from: Timestamp,
@@ -16,18 +17,18 @@ pub(super) struct Window {
     pub(super) until: Timestamp,
     /// By how much.
     pub(super) lag: Duration,
-    /// Everything comes as much later; nothing is held back for longer.
+    /// Whether every change is delayed by `lag`, instead of being held until the end of the window.
     pub(super) is_delay: bool,
 }
 
-/// All such times.
+/// All windows of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blindness {
     windows: Vec<Window>,
 }
 
 impl Blindness {
-    /// Notes one more, and says how far the operator falls behind with all that it touches.
+    /// Adds a window. Returns how far the operator falls behind through it and all windows that it touches.
     pub(super) fn add(&mut self, window: Window) -> Duration {
         let (mut from, mut until) = (window.from, window.until);
         let (mut outage, mut delay) = (Duration::ZERO, Duration::ZERO);

@@ -1,5 +1,5 @@
-//! Numbers for components, versions and releases, as hosts use them. They hold for a whole run, unlike the ids
-//! that each operator process gives out for itself.
+//! Numbers for components, versions and releases, as hosts use them. They hold for a whole run, unlike the ids that
+//! each operator process assigns for itself.
 
 use std::collections::BTreeMap;
 

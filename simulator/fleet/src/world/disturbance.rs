@@ -1,4 +1,4 @@
-//! What is out of order at present: outages, limits, delays, lies. Faults bring it about and take it back.
+//! Current disturbances: outages, limits, delays, lies. Faults start and end them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::api_server::{Cursor, KINDS, Preconditions, Stored};
 use super::writer::Writer;
 use crate::vocabulary::{Occasion, START, machine_name};
 
-/// The finalizer of a controller that is not ours.
+/// The finalizer of another controller.
 const FOREIGN_FINALIZER: &str = "example.com/inventory";
 
-/// What is out of order at present.
+/// Current disturbances.
 #[derive(Clone, Debug)]
 pub(super) struct Disturbance {
     /// Until when the API server does not answer.
@@ -25,19 +25,20 @@ pub(super) struct Disturbance {
     /// Until when no artefact can be downloaded.
     pub(super) registry_down: Timestamp,
     bucket: Option<Bucket>,
-    /// By kind: by how much its watches lag, and until when.
+    /// By kind: the lag of its watches, and its end.
     lags: [(Duration, Timestamp); KINDS.len()],
-    /// By kind: what caches of the API server hold, and since when.
+    /// By kind: the contents of the API server's caches, and their time.
     caches: [Vec<(Timestamp, Cache)>; KINDS.len()],
-    /// Hosts that take so many times as long.
+    /// Slow hosts, with the factor by which everything takes longer.
     slow: BTreeMap<u32, u16>,
-    /// Hosts whose disk is full, and for how many causes.
+    /// Hosts whose disk is full, with the number of causes.
     full: BTreeMap<u32, u16>,
-    /// Nodes that lie, and what they say.
+    /// Nodes with a false condition, and that condition.
     pub(super) lies: BTreeMap<u32, Health>,
 }
 
-/// What a cache of the API server holds: the objects of a kind as they were, and where a watch goes on from there.
+/// The contents of a cache of the API server: the objects of a kind as they were, and the place from which a watch
+/// continues.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     pub(super) objects: Vec<Arc<Stored>>,
@@ -70,7 +71,7 @@ impl Default for Disturbance {
 }
 
 impl Bucket {
-    /// Takes a token. False when there is none.
+    /// Takes a token. False when the bucket is empty.
     fn take(&mut self, now: Timestamp) -> bool {
         let token = Duration::from_secs(1) / self.per_second;
         let full_at = self.full_at.max(now) + token;
@@ -88,13 +89,13 @@ impl Disturbance {
         self.bucket.as_mut().filter(|bucket| now < bucket.until).is_none_or(|bucket| bucket.take(now))
     }
 
-    /// By how much watches of a kind lag at `now`.
+    /// The lag of the watches of a kind at `now`.
     pub(super) fn lag(&self, kind: Kind, now: Timestamp) -> Duration {
         let (lag, until) = self.lags[table(kind)];
         if now < until { lag } else { Duration::ZERO }
     }
 
-    /// Whether requests may be turned away or watches of a kind lag at `now`.
+    /// Whether requests may be refused or watches of a kind lag at `now`.
     pub(super) fn delays(&self, kind: Kind, now: Timestamp) -> bool {
         let throttles = self.bucket.as_ref().is_some_and(|bucket| now < bucket.until);
         throttles || now < self.api_down || self.lag(kind, now) > Duration::ZERO
@@ -137,7 +138,7 @@ impl World {
         self.disturbance.lags[table(kind)] = (lag, until);
     }
 
-    /// A cache keeps what it has of a kind.
+    /// A cache of the API server keeps the present objects of a kind.
     pub(super) fn cache(&mut self, kind: Kind) {
         let collection = self.api.collection(kind);
         let objects = collection.objects().into_iter().map(Arc::clone).collect();
@@ -146,7 +147,7 @@ impl World {
         self.disturbance.caches[table(kind)].push((now, cache));
     }
 
-    /// Every watch of a kind is bound to the cache that is as old as `since`, which stays so until `until`.
+    /// Connects every watch of a kind to the cache of the time `since`, which does not advance until `until`.
     pub(super) fn travel(&mut self, kind: Kind, since: Timestamp, until: Timestamp) {
         let caches = &mut self.disturbance.caches[table(kind)];
         let Some(place) = caches.iter().position(|(at, _)| *at == since) else { return };
@@ -197,8 +198,8 @@ impl World {
         self.change_finalizers(host, |finalizers| finalizers.retain(|one| **one != *FINALIZER));
     }
 
-    /// Another controller changes the finalizers of a Machine. That it is gone, or does not take them any more, is none
-    /// of our business.
+    /// Another controller changes the finalizers of a Machine. A refusal does not matter: the Machine may be gone, or
+    /// take no more finalizers.
     fn change_finalizers(&mut self, host: u32, change: impl FnOnce(&mut Vec<String>)) {
         let (name, now) = (machine_name(host), self.now());
         let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {

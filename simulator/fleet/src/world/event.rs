@@ -1,10 +1,10 @@
-//! What may happen next.
+//! Events of the queue.
 
 use seaworthy_model::id::Kind;
 
 use crate::vocabulary::Injection;
 
-/// An event of the simulated world. Small and plain: what is large waits in the mail.
+/// An event of the simulated world. It is small, because millions are queued; large contents wait in the mail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A new operator process starts in a seat.
@@ -17,19 +17,19 @@ pub(crate) enum Event {
         /// The seat.
         seat: u32,
     },
-    /// A process is told to stop.
+    /// A process receives the request to stop.
     Stop {
         /// The process.
         process: u32,
     },
-    /// A process that was told to stop waits no longer.
+    /// The grace period of a stopping process is over.
     Kill {
         /// The process.
         process: u32,
     },
-    /// A letter arrives.
+    /// A message arrives.
     Mail(u32),
-    /// A process receives what its watch has for it.
+    /// A process receives the changes of its watch.
     Deliver {
         /// The process.
         process: u32,
@@ -43,7 +43,7 @@ pub(crate) enum Event {
         /// The kind it listed.
         kind: Kind,
     },
-    /// The API servers have told a process their versions.
+    /// The API servers report their versions to a process.
     Versions {
         /// The process.
         process: u32,
@@ -62,10 +62,10 @@ pub(crate) enum Event {
     Step {
         /// The host.
         host: u32,
-        /// Void unless the host is at this run.
+        /// The event is void if the host's run number has changed.
         run: u32,
     },
-    /// A host that shut itself down to be started anew starts.
+    /// A host that shut down for a reboot starts.
     Boot(u32),
     /// A kubelet renews the lease of its Node.
     Renewal {
@@ -77,15 +77,15 @@ pub(crate) enum Event {
         /// The host.
         host: u32,
     },
-    /// People do the next thing on their list.
+    /// Users act on the next moment of the timeline.
     People(u32),
-    /// People look whether the operator asks for another adoption.
+    /// Users check whether the operator asks for another adoption.
     Adoption,
-    /// Somebody else acts.
+    /// A workload acts.
     Workload {
         /// Who.
         index: u32,
-        /// Which time.
+        /// The number of the act.
         occurrence: u32,
     },
     /// Something is due about the certificate of a node.
@@ -104,7 +104,7 @@ pub(crate) enum Event {
 /// What happens to a pod next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PodStep {
-    /// It is placed on a Node.
+    /// The scheduler places it on a Node.
     Place,
     /// It becomes ready.
     Ready,
@@ -113,11 +113,11 @@ pub(crate) enum PodStep {
 }
 
 impl Event {
-    /// Whether it is of the leases of Nodes. Most such events change nothing that anybody could observe.
+    /// Whether the event concerns the leases of Nodes. Most such events have no observable effect.
     pub(crate) const fn is_heartbeat(&self) -> bool {
         matches!(self, Self::Renewal { .. } | Self::Expiry { .. })
     }
 }
 
-/// Millions of them are scheduled: two words.
+/// Millions of events are queued, so an event takes two words.
 const _: () = assert!(size_of::<Event>() <= 16);

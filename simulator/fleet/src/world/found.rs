@@ -1,4 +1,4 @@
-//! Hosts that were somebody else's before: what is installed there, and whose nodes they are.
+//! Hosts with preexisting software and identities: what is installed there, and whose nodes they are.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::scenario::{FoundNode, Where};
 use crate::vocabulary::{Occasion, START, Step, machine_name};
 
 impl World {
-    /// Puts on the hosts what the scenario says is there from the beginning.
+    /// Places the preexisting software and identities of the scenario on the hosts.
     pub(super) fn place_found(&mut self) {
         let scenario = Arc::clone(&self.scenario);
         for number in 0..scenario.fleet.machines {
@@ -56,7 +56,7 @@ impl World {
                 self.happened(&Happening::KeyMade(key, number, &name));
                 self.plan_renewal_of(number, certificate);
             }
-            // Whoever is a node of others is none here.
+            // A host with a foreign node identity has no Node in this cluster.
             FoundNode::Another | FoundNode::OtherCluster => {
                 self.nodes_gone.insert(number);
                 self.happened(&Happening::NodeMissing(number));
@@ -64,7 +64,8 @@ impl World {
         }
     }
 
-    /// An operation goes on to a step: from the swap to its probe if it leaves running what it takes over.
+    /// An operation reaches a step. When it takes over running software and leaves it running, it goes from the swap
+    /// directly to the probe, which is counted.
     pub(super) fn note_takeover(&mut self, number: u32, step: Step) {
         let running = self.hosts[number as usize].running();
         if step == Step::Probe && running.is_some_and(Running::takes_over) {
@@ -72,13 +73,13 @@ impl World {
         }
     }
 
-    /// People take away what others have left on a host.
+    /// Users remove preexisting software and identities from a host.
     pub(super) fn clear_host(&mut self, number: u32) {
         self.hosts[number as usize].clear();
         self.happened(&Happening::HeldUp(number));
     }
 
-    /// Whether a host is a node of others, by what they have put there.
+    /// Whether an identity that the host program did not install makes a host a foreign node.
     pub(crate) fn is_foreign(&self, number: u32) -> bool {
         let identity = self.hosts[number as usize].node().filter(|node| !node.is_installed());
         identity
@@ -86,7 +87,7 @@ impl World {
             .is_some_and(|known| self.is_of_others(known, &machine_name(number)))
     }
 
-    /// Whether a certificate is none of the node `name` of this cluster.
+    /// Whether a certificate does not belong to the node `name` of this cluster.
     pub(crate) fn is_of_others(&self, certificate: NodeCertificate, name: &str) -> bool {
         certificate.authority != AUTHORITY || self.catalogue.text_of(certificate.node) != name
     }

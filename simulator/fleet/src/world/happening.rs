@@ -1,4 +1,4 @@
-//! What happens in a world, as those who look on are told of it.
+//! Happenings: what a world reports to its observer.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -22,21 +22,21 @@ use super::host::{Command, ComponentNumber, Ended, KeyNumber, Order, Work};
 use crate::scenario::Moment;
 use crate::vocabulary::{Injection, Occasion, Place};
 
-/// Somebody who looks on while a world runs. Nothing that it does changes the world: a run is the same with it and without.
+/// An observer of a running world. Nothing that it does changes the world: a run is the same with and without it.
 pub(crate) trait Observer: Any + Debug + Send {
-    /// Something happens, in a world that is as it is here.
+    /// Observes a happening, in the present state of the world.
     fn observe(&mut self, world: &World, happening: &Happening<'_>);
 
-    /// Whether it wants to know of every event, when that is over.
+    /// Whether it needs every finished event.
     fn follows_events(&self) -> bool;
 
-    /// Whether it wants to know of which machines an operator process learns something.
+    /// Whether it needs to know about which machines an operator process has received news.
     fn follows_machines(&self) -> bool;
 
-    /// Reads what it needs next, to have it in the processor's cache. The sum means nothing.
+    /// Prefetches what it needs next. The returned sum has no meaning.
     fn prefetch(&self, ahead: Ahead) -> u64;
 
-    /// Another one that has seen the same, for a world that goes its own way from here.
+    /// A copy of the observer, for a clone of the world that continues on its own.
     fn fork(&self) -> Box<dyn Observer>;
 }
 
@@ -46,12 +46,12 @@ impl Clone for Box<dyn Observer> {
     }
 }
 
-/// What is about to happen.
+/// What is about to happen, for prefetching.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ahead {
     /// An order arrives at a host.
     Order(u32),
-    /// An operation on a host ends, which changes this component.
+    /// An operation on a host is about to end, which changes this component.
     End(u32, ComponentNumber),
     /// A process sends something about a machine.
     Send(u32, MachineId),
@@ -60,15 +60,15 @@ pub(crate) enum Ahead {
 /// Why an operator process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It crashed.
+    /// The process crashed.
     Crashed,
-    /// A newer one had taken over.
+    /// A newer process had taken over.
     SteppedDown,
-    /// It was told to.
+    /// The process was asked to stop.
     Stopped,
 }
 
-/// What happens in a world. Whatever is not told can be looked up in the world.
+/// What happens in a world. The observer looks up everything else in the world.
 #[derive(Debug)]
 pub(crate) enum Happening<'a> {
     /// Something that is counted happened once more.
@@ -77,16 +77,16 @@ pub(crate) enum Happening<'a> {
     Event(&'a Event),
     /// A fault does something to the world.
     Injected(Injection),
-    /// A fault strikes at a point to which the world comes: its place among the faults, and the point.
+    /// A fault strikes at a point that the world reaches: the index of the fault, and the point.
     Struck(usize, &'a Place),
-    /// Watches may lag so far behind.
+    /// Watches may lag this far behind.
     WatchesLag(Duration),
 
     /// An operator process starts in a seat.
     ProcessStarted(u32),
     /// An operator process ends.
     ProcessEnded(u32, End),
-    /// An operator process stands still until then.
+    /// An operator process is suspended until then.
     ProcessPaused(u32, Timestamp),
     /// An operator process has decided.
     Turned(Turned<'a>),
@@ -94,39 +94,39 @@ pub(crate) enum Happening<'a> {
     Ordered(u32, &'a Action),
     /// An operator process sends this request to the API server, for this action.
     Requests(u32, &'a Action, &'a Request),
-    /// An operator process sends this action to a host, and calls what it is about by these names.
+    /// An operator process sends this action to a host, with the names of its ids.
     Commands(u32, &'a Action, &'a Names),
-    /// What was ordered cannot be written down, for this reason.
+    /// An order cannot be rendered, for this reason.
     Unsound(String),
 
-    /// The API server has accepted a write of an operator that is no renewal of the Lease on the short way.
+    /// The API server has accepted a write of an operator. Renewals of the Lease that skip the mail are left out.
     OperatorWrote(&'a Written),
     /// Something was committed.
     Committed(Commit<'a>),
     /// The Node of a host was written.
     NodeWritten(NodeWrite),
-    /// An operator has changed a label or taint of the Node of a host that others had put there.
+    /// An operator has changed a label or taint of a host's Node that another writer had set.
     AttributeTaken(u32, String),
-    /// People act, for the first time or again.
+    /// Users act on a moment of the timeline.
     PeopleAct(u32, &'a Moment),
-    /// What people wanted to write was refused.
+    /// A write of users was refused.
     PeopleRefused(String),
-    /// Somebody wants to create the Machine of a host, whose name is taken, or is not.
+    /// A client creates the Machine of a host. The flag is true when its name was taken.
     Joins(u32, bool),
-    /// A disruption budget keeps a pod on the Node of a host, or people keep the host as it is.
+    /// A disruption budget keeps a pod on the Node of a host, or users keep the host as it is.
     HeldUp(u32),
 
     /// An order is about to be carried out on a host.
     OrderArrives(u32, &'a Command),
-    /// A host has taken in an order that began nothing, and has now seen this epoch.
+    /// A host has accepted an order that started no operation, and has now seen this epoch.
     Heard(u32, Epoch),
     /// An operation begins on a host.
     Began(Began<'a>),
     /// A step of the operation on a host begins.
     StepBegan(u32),
-    /// A step of the operation on a host is about to take its effect.
+    /// A step of the operation on a host is about to take effect.
     StepEnds(u32),
-    /// It has taken its effect.
+    /// A step of the operation on a host has taken effect.
     StepEnded(u32),
     /// An operation on a host was confirmed.
     Confirmed(u32, OperationId),
@@ -137,7 +137,7 @@ pub(crate) enum Happening<'a> {
 
     /// A host loses its power.
     PowerLost(u32),
-    /// A host goes down to be started anew, since the operation on it wants that.
+    /// A host goes down for a reboot that its operation needs.
     ShutDown(u32),
     /// A host starts.
     Started(u32),
@@ -147,15 +147,15 @@ pub(crate) enum Happening<'a> {
     Network(u32, bool),
     /// Something on a host was changed by hand.
     Spoiled(u32, Drift),
-    /// A host cannot be reached any more, and its Node does not hide it.
+    /// A host has become unreachable, and its Node does not hide that.
     HostLost(u32),
-    /// A host can be reached again and is ready, or its Node says so.
+    /// A host is reachable and ready again, or its Node claims so.
     HostBack(u32),
-    /// The Node of a host says something else.
+    /// The Node of a host reports another condition.
     NodeSays(u32, Health),
     /// A host has no Node.
     NodeMissing(u32),
-    /// A kubelet tries to renew its lease in an event of its own, and gets through or not.
+    /// A kubelet tries to renew its lease in an event of its own. The flag is true when it succeeds.
     NodeRenewal(bool),
 }
 
@@ -166,11 +166,11 @@ pub(crate) struct Turned<'a> {
     pub process: u32,
     /// Its engine, after the turn.
     pub engine: &'a Engine,
-    /// How many things there are to look at.
+    /// The number of objects that its queue may contain.
     pub subjects: usize,
     /// What it decided.
     pub turn: &'a Turn,
-    /// Machines of which it learnt something since its last turn as a leader, if somebody wants to know.
+    /// Machines about which it received news since its last turn as a leader, if the observer asks for them.
     pub touched: Vec<MachineId>,
 }
 
@@ -192,9 +192,9 @@ pub(crate) struct NodeWrite {
     pub host: u32,
     /// An operator made it schedulable.
     pub is_freed_by_operator: bool,
-    /// It carries our taint now.
+    /// The Node carries the operator's taint now.
     pub is_cordoned: bool,
-    /// It is there.
+    /// The Node exists.
     pub is_there: bool,
 }
 
@@ -212,7 +212,7 @@ pub(crate) struct Began<'a> {
 }
 
 impl World {
-    /// Tells those who look on what happens.
+    /// Reports a happening to the observer.
     pub(in crate::world) fn happened(&mut self, happening: &Happening<'_>) {
         if let Some(mut observer) = self.observer.take() {
             observer.observe(self, happening);
@@ -225,17 +225,17 @@ impl World {
         self.happened(&Happening::Occasion(occasion));
     }
 
-    /// Lets those who look on read what they need next.
+    /// Lets the observer prefetch what it needs next.
     pub(super) fn prefetch(&self, ahead: Ahead) -> u64 {
         self.observer.as_ref().map_or(0, |observer| observer.prefetch(ahead))
     }
 
-    /// Who looks on, if somebody does.
+    /// The observer, if there is one.
     pub(crate) fn observer(&self) -> Option<&dyn Observer> {
         self.observer.as_deref()
     }
 
-    /// The same, to be changed.
+    /// The observer, mutable.
     pub(crate) fn observer_mut(&mut self) -> Option<&mut (dyn Observer + 'static)> {
         self.observer.as_deref_mut()
     }

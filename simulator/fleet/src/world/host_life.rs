@@ -1,4 +1,4 @@
-//! What happens on hosts: steps of operations, power, the network, and what people do to them by hand.
+//! What happens on hosts: steps of operations, power, the network, and changes by hand.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use super::mail::{Letter, Sender};
 use super::meeting::Encounter;
 use crate::vocabulary::{Injection, Occasion, OperationFate, Point, Step};
 
-/// Until the loss of a connection is noticed: keep-alives that are not answered.
+/// The time until the loss of a connection is noticed through unanswered keep-alives.
 const KEEP_ALIVE: Span = Span::millis(15_000, 45_000);
-/// Between the power and the host program.
+/// The time from power-on to the start of the host program.
 const BOOT: Span = Span::millis(8_000, 20_000);
 
 impl World {
@@ -75,7 +75,7 @@ impl World {
 
     fn step_begun(&mut self, number: u32, run: u32, step: Step, length: Duration) {
         let now = self.queue.now();
-        // A slow host waits no longer than another.
+        // Waiting for a confirmation takes no longer on a slow host.
         let length = if step == Step::Confirm { length } else { self.disturbance.slowed(number, length) };
         self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
         self.happened(&Happening::StepBegan(number));
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// Whoever waits for the end of an operation is told that it waits to be confirmed.
+    /// Reports to every process that waits for the end of an operation that the operation waits for a confirmation.
     fn answer_waiting(&mut self, number: u32) {
         let report = self.hosts[number as usize].latest();
         for sender in self.drop_sessions(number) {
@@ -182,7 +182,7 @@ impl World {
         self.host_lost(number);
     }
 
-    /// A host goes down to be started anew, since the operation on it wants that.
+    /// A host goes down for a reboot that its operation needs.
     fn shut_down(&mut self, number: u32) {
         let sessions = self.drop_sessions(number);
         if !self.hosts[number as usize].power_off() {
@@ -201,7 +201,7 @@ impl World {
         }
     }
 
-    /// A host starts, unless something else keeps it off.
+    /// A host starts, unless another cause keeps it off.
     pub(super) fn start(&mut self, number: u32) -> bool {
         if !self.hosts[number as usize].power_on() {
             return false;

@@ -1,9 +1,9 @@
-//! Kubelets: each renews the lease of its Node every ten seconds, as long as its host runs, and says that it is ready when
-//! the first renewal gets through.
+//! Kubelets: each renews the lease of its Node every ten seconds while its host runs, and reports that it is ready when
+//! the first renewal succeeds.
 //!
-//! Folded, only those renewals are events that may change something: the first ones after a host was lost. When the last
-//! one came before it was lost follows from when its kubelet started and from when it could be reached. Explicit, all of
-//! them are events, and what they leave behind is what is known.
+//! In folded mode, only renewals that may change something are events: the first ones after a host was lost. The time
+//! of any other renewal follows from when the kubelet started and when it could be reached. In explicit mode, every
+//! renewal is an event, and the stored times are the truth.
 
 use std::time::Duration;
 
@@ -22,24 +22,25 @@ pub(super) const PERIOD: Duration = Duration::from_secs(10);
 const PERIOD_MILLIS: u64 = PERIOD.as_secs() * 1000;
 /// Between the boot of a host and a kubelet that is ready.
 const STARTUP: Span = Span::millis(10_000, 40_000);
-/// The time of what does not happen.
+/// The time of an event that never happens.
 const NEVER: Timestamp = Timestamp::MAX;
 
-/// The kubelet of a host, and what its Node says by right.
+/// The kubelet of a host, and the true condition of its Node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kubelet {
-    /// When it tried to renew first, or will. It tries again every [`PERIOD`]. [`NEVER`] while its host is off.
+    /// The time of its first try to renew, past or future. It tries again every [`PERIOD`]. [`NEVER`] while its host is
+    /// off.
     since: Timestamp,
-    /// Since when the network leads to its host; [`NEVER`] while it does not.
+    /// Since when its host is connected; [`NEVER`] while it is cut off.
     reached: Timestamp,
-    /// What its Node says, unless that lies.
+    /// The condition of its Node, unless a fault falsifies it.
     pub(super) health: Health,
     /// Whether its host was lost and no renewal has come since.
     pub(super) is_missed: bool,
 }
 
 impl Kubelet {
-    /// One that runs since then.
+    /// A kubelet that has run since then.
     const fn running(since: Timestamp) -> Self {
         Self { since, reached: Timestamp::ZERO, health: Health::Healthy, is_missed: false }
     }
@@ -55,15 +56,15 @@ impl Kubelet {
         Timestamp(self.since.0.saturating_add(waited.div_ceil(PERIOD_MILLIS) * PERIOD_MILLIS))
     }
 
-    /// Its last try at `until` or before, if there was one since its host can be reached. What it tried in the instant
-    /// in which the network came back was too early.
+    /// Its last try at `until` or before, if there was one since its host became reachable. A try in the very instant
+    /// of the reconnection is too early.
     fn try_until(&self, until: Timestamp) -> Option<Timestamp> {
         let waited = until.0.checked_sub(self.since.0)?;
         let tried = Timestamp(until.0 - waited % PERIOD_MILLIS);
         (tried > self.reached).then_some(tried)
     }
 
-    /// Whether it tried then through the network as it is: then it tries again before the lease runs out.
+    /// Whether it renewed then under the present network conditions: then it tries again before the lease expires.
     pub(super) fn is_steady(&self, renewed: Timestamp) -> bool {
         renewed > self.reached
     }
@@ -130,7 +131,7 @@ impl World {
         self.plan_renewal(first, number);
     }
 
-    /// The network leads to a host again.
+    /// A host is connected again.
     pub(super) fn host_connected(&mut self, number: u32) {
         let now = self.queue.now();
         if !self.hosts[number as usize].is_reachable() {
@@ -156,7 +157,7 @@ impl World {
     pub(super) fn renewal(&mut self, number: u32) {
         let (now, is_explicit) = (self.queue.now(), self.is_explicit());
         let kubelet = self.kubelets[number as usize];
-        // The event may be of a kubelet that is gone, or the second of this try.
+        // The event may belong to an earlier kubelet, or be the second one of this try.
         if !kubelet.tries_at(now) || self.api.node_renewed(number) == now {
             return self.queue.discount();
         }
@@ -177,7 +178,7 @@ impl World {
         }
     }
 
-    /// A host that was lost is back, and its kubelet says so.
+    /// A host that was lost is back, and its kubelet reports it.
     fn kubelet_ready(&mut self, number: u32) {
         let kubelet = &mut self.kubelets[number as usize];
         kubelet.is_missed = false;
@@ -189,8 +190,9 @@ impl World {
         }
     }
 
-    /// When a lease was renewed last. What had to come in this instant has come already. Folded, a try during an outage of
-    /// the API server counts: who judges Nodes counts from the end of the outage anyway.
+    /// The time of the last renewal of a lease. Renewals that are due in this instant have already happened. In folded
+    /// mode, a try during an outage of the API server counts, because the judge of Nodes counts from the end of the
+    /// outage anyway.
     pub(super) fn renewed(&self, number: u32) -> Timestamp {
         let stored = self.api.node_renewed(number);
         let kubelet = self.kubelets.get(number as usize).filter(|_| !self.is_explicit());

@@ -1,8 +1,8 @@
-//! Bringing near what the next events are about.
+//! Prefetches the data of the next events.
 //!
-//! A hundred thousand machines do not fit into a processor's caches, and an event is about one of them: reading it where
-//! it lies would cost more than the event itself. Memory that is asked for many things at once answers nearly all in
-//! the time of one. Nothing here changes anything: a run is the same with it and without.
+//! A hundred thousand machines do not fit into a processor's caches, and each event concerns one of them: waiting for
+//! its memory would cost more than the event itself. Many reads at once take hardly longer than one. Prefetching
+//! changes nothing: a run is the same with and without it.
 
 use std::hint::black_box;
 
@@ -19,7 +19,7 @@ use super::operator::{LARGE, Process};
 use crate::vocabulary::Step;
 
 impl World {
-    /// Brings near what the events of a new slot of time are about, in a large fleet.
+    /// Prefetches the data of the events in a new time slot, in a large fleet.
     pub(super) fn look_ahead(&mut self) {
         if self.queue.begins_slot() && self.hosts.len() >= LARGE {
             let words = self.queue.near().map(|event| self.warm_event(event));
@@ -27,8 +27,8 @@ impl World {
         }
     }
 
-    /// What an event is about that was not looked at for long. What the operator decided on or a host did a moment ago is
-    /// near anyway.
+    /// Prefetches the data of an event that was not used for long. What the operator decided or a host did a moment ago
+    /// is in the cache anyway.
     fn warm_event(&self, event: &Event) -> u64 {
         match *event {
             Event::Mail(number) => self.warm_letter(number),
@@ -56,7 +56,7 @@ impl World {
     fn warm_letter(&self, number: u32) -> u64 {
         match self.mail.letter(number) {
             Some(Letter::Order { sender, host, order, .. }) => {
-                // Who orders work hears of its end much later.
+                // The sender of an operation gets the answer much later, so its data is not needed yet.
                 if !matches!(order.command, Command::Apply(_)) {
                     self.warm_sender(*sender, *host);
                 }
@@ -73,11 +73,11 @@ impl World {
         }
     }
 
-    /// What the end of a step changes: what is installed; and when it was probed, its Machine is next.
+    /// Prefetches what the end of a step changes: the installed software, and after the probe also the Machine.
     fn warm_step(&self, number: u32) -> u64 {
         let Some(host) = self.hosts.get(number as usize) else { return 0 };
         let Some(running) = host.running() else { return 0 };
-        // The steps after staging are short: who waits for the end of that one is about to change what is installed.
+        // The steps after staging are short, so the installed software changes soon after the end of the staging.
         if matches!(running.step, Step::Stage | Step::Swap | Step::Restart) {
             let ends = [host.installed().first(), host.installed().last()];
             return ends.into_iter().flatten().fold(0, |sum, end| sum ^ u64::from(end.version.0));
@@ -85,7 +85,7 @@ impl World {
         if running.step == Step::Probe { self.warm_end(number, host, running) } else { 0 }
     }
 
-    /// What the end of an operation is noted in, and who hears of it.
+    /// Prefetches the records that the end of an operation changes, and the data of the process that waits for it.
     fn warm_end(&self, number: u32, host: &Host, running: &Running) -> u64 {
         if let Some(Letter::Session { sender }) =
             running.sessions().next().and_then(|session| self.mail.letter(session))
@@ -97,7 +97,7 @@ impl World {
         stored ^ host.warm() ^ self.prefetch(Ahead::End(number, running.work.component))
     }
 
-    /// Brings near what is looked at when a process sends what it ordered.
+    /// Prefetches what is needed when a process sends its orders.
     pub(super) fn warm_actions(&self, process: &Process, actions: &[Action]) {
         if self.hosts.len() < LARGE {
             return;
@@ -127,8 +127,8 @@ impl World {
         self.prefetch(Ahead::Send(process.number, id)) ^ u64::from(route)
     }
 
-    /// What whoever has sent something looks at when the answer comes, which is soon, and when it sends something next.
-    /// Most likely it was about the machine of this number: most fleets are created, and listed, in one order.
+    /// Prefetches the sender's data for the answer, which comes soon, and for its next message. The machine most likely
+    /// has the number of the host or place: most fleets are created and listed in one order.
     fn warm_sender(&self, sender: Sender, number: u32) {
         let Some(Some(process)) = self.processes.get(sender.process as usize) else { return };
         let ((engine, names), id) = (process.mind(), MachineId(number));

@@ -1,4 +1,4 @@
-//! What is on its way between an operator process and the API server or a host. A letter outlives the process that
+//! Messages in flight between an operator process and the API server or a host. A message outlives the process that
 //! sent it.
 
 use seaworthy_api::request::Request;
@@ -10,7 +10,7 @@ use super::host::Order;
 
 use crate::vocabulary::Reply;
 
-/// Which action of which process.
+/// The action, and the process, that sent a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sender {
     /// The process.
@@ -19,25 +19,25 @@ pub(super) struct Sender {
     pub action: ActionId,
 }
 
-/// What is on its way.
+/// A message in flight.
 #[derive(Clone, Debug)]
 pub(super) enum Letter {
     /// A request to the API server.
     Request {
-        /// Who asks.
+        /// The sender.
         sender: Sender,
-        /// What for.
+        /// The request.
         request: Box<Request>,
-        /// Where the API server most likely keeps the object.
+        /// The place where the API server most likely keeps the object.
         place: u32,
-        /// What happens after the commit.
+        /// The fate of the reply after the commit.
         reply: Reply,
-        /// Another writer changes the object just before.
+        /// Whether another writer changes the object just before.
         raced: bool,
     },
     /// An order to a host.
     Order {
-        /// Who orders.
+        /// The sender.
         sender: Sender,
         /// The host.
         host: u32,
@@ -45,26 +45,26 @@ pub(super) enum Letter {
         order: Order,
         /// When it was sent.
         sent: Timestamp,
-        /// What happens after its receipt.
+        /// The fate of the reply after the receipt.
         reply: Reply,
-        /// It was sent twice: that one of the two did not arrive does not mean that nothing happened.
+        /// Whether the order was sent twice: the loss of one copy does not mean that nothing happened.
         repeated: bool,
     },
     /// An answer.
     Outcome {
-        /// Who asked.
+        /// The process that receives the answer.
         sender: Sender,
         /// How it ended.
         outcome: Outcome,
     },
     /// A session to a host that waits for the end of an operation. It has no time of arrival.
     Session {
-        /// Who waits.
+        /// The process that waits.
         sender: Sender,
     },
 }
 
-/// Letters by number. Numbers are used again.
+/// Messages by number. Numbers are reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mail {
     letters: Vec<Option<Letter>>,
@@ -72,7 +72,7 @@ pub(super) struct Mail {
 }
 
 impl Mail {
-    /// Takes a letter in and gives it a number.
+    /// Stores a message and returns its number.
     pub(super) fn post(&mut self, letter: Letter) -> u32 {
         if let Some(number) = self.free.pop() {
             self.letters[number as usize] = Some(letter);
@@ -82,7 +82,7 @@ impl Mail {
         u32::try_from(self.letters.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// The operator process for which a letter is, if it is an answer.
+    /// The operator process that a message goes to, if it is an answer.
     pub(super) fn recipient(&self, number: u32) -> Option<u32> {
         match self.letters.get(number as usize)?.as_ref()? {
             Letter::Outcome { sender, .. } => Some(sender.process),
@@ -90,12 +90,12 @@ impl Mail {
         }
     }
 
-    /// A letter that is on its way.
+    /// A message in flight.
     pub(super) fn letter(&self, number: u32) -> Option<&Letter> {
         self.letters.get(number as usize)?.as_ref()
     }
 
-    /// Takes the letter out; its number is free again.
+    /// Removes the message; its number is free again.
     pub(super) fn take(&mut self, number: u32) -> Option<Letter> {
         let letter = self.letters.get_mut(number as usize)?.take()?;
         self.free.push(number);

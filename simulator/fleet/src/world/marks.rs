@@ -1,4 +1,4 @@
-//! Which labels and taints of Nodes operators have put there, and which others have changed since.
+//! Marks: the labels and taints that operators have put on Nodes, and which of them other writers have changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,18 +20,18 @@ pub(super) struct Marks(BTreeMap<u32, BTreeMap<String, Put>>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Put {
     value: String,
-    /// Others have changed it since.
+    /// Whether another writer has changed it since.
     is_touched: bool,
 }
 
-/// What came of a write.
+/// What a write changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// An operator has put something right that others had changed.
+    /// Whether an operator repaired a mark that another writer had changed.
     pub repaired: bool,
-    /// An operator has put something there that was not.
+    /// Whether an operator added a mark.
     pub set: bool,
-    /// What is wrong with that.
+    /// The breach, if any.
     pub wrong: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl Marks {
             };
         }
         if by_operator {
-            // What others have changed, and the operator has let go of, is theirs.
+            // A mark that another writer changed and the operator gave up belongs to that writer.
             let recorded = recorded(object);
             put.retain(|key, put| !put.is_touched || recorded.contains(key));
         }
@@ -82,7 +82,7 @@ impl Marks {
         seen
     }
 
-    /// What is not as a Machine wants it on the Node of its host. What others have set otherwise is left aside.
+    /// The differences between the Node of a host and its Machine. Values that other writers set are left aside.
     pub(super) fn strays(&self, host: u32, spec: &MachineSpec, node: &Node) -> Vec<String> {
         let (wanted, there) = (wanted(spec), marks(node));
         let nothing = BTreeMap::new();
@@ -97,7 +97,7 @@ impl Marks {
         lacking.chain(left.map(|(key, _)| format!("{key} is still on its Node"))).collect()
     }
 
-    /// Whether others have set on the Node of a host otherwise what a Machine wants there.
+    /// Whether another writer set a value on the Node of a host that differs from what a Machine asks for.
     pub(super) fn has_conflict(&self, host: u32, spec: &MachineSpec, node: &Node) -> bool {
         let (wanted, there, put) = (wanted(spec), marks(node), self.0.get(&host));
         wanted.iter().any(|(key, value)| {

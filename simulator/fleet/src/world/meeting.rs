@@ -1,4 +1,4 @@
-//! Points of the world at which faults may strike, and how their strikes are noted or dictated.
+//! Fault points: the world reaches a point, every fault may strike, and strikes are recorded or dictated.
 
 use std::cell::{Cell, RefCell};
 
@@ -11,7 +11,7 @@ use super::operator::Process;
 use crate::faults::{Chance, Ledger, Model};
 use crate::vocabulary::{KindName, Occasion, Place};
 
-/// What would be struck, and which time: the key of the draws.
+/// What would be struck, and its occurrence: the key of the draws.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Encounter {
     /// What.
@@ -30,7 +30,7 @@ impl Encounter {
 }
 
 impl World {
-    /// The world comes to a point at which faults may strike: each has its chance.
+    /// The world reaches a point, and every fault may strike.
     pub(super) fn meet(
         &mut self,
         Encounter { owner, occurrence, is_renewal }: Encounter,
@@ -73,7 +73,7 @@ impl World {
         Place::Operation { host, component, version }
     }
 
-    /// Whether a watch of `process` leaves a change out.
+    /// Whether a watch of `process` omits a change.
     pub(super) fn is_event_lost(&mut self, process: &Process, change: &Committed) -> bool {
         let (kind, object) = (change.object.kind(), change.object.name());
         let Some(name) = KindName::ALL.into_iter().find(|name| name.kind() == kind) else { return false };
@@ -89,7 +89,7 @@ impl World {
         lost
     }
 
-    /// What the faults did so far, if it is noted or dictated.
+    /// The strikes of faults so far, if they are recorded or dictated.
     #[must_use]
     pub fn ledger(&self) -> Option<&Ledger> {
         self.ledger.as_deref()

@@ -1,4 +1,4 @@
-//! The simulated world: an API server, hosts with kubelets, operator processes, people, and one queue of events.
+//! The simulated world: an API server, hosts with kubelets, operator processes, users, and one queue of events.
 
 #[macro_use]
 mod setting;
@@ -69,7 +69,7 @@ use crate::options::Options;
 use crate::scenario::Scenario;
 use crate::vocabulary::{Build, Pace, START, Skew, Step, host_number};
 
-/// A simulated world in the middle of a run. A clone goes its own way from here.
+/// A simulated world in the middle of a run. A clone continues on its own.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) scenario: Arc<Scenario>,
@@ -81,28 +81,28 @@ pub struct World {
     pub(crate) api: ApiServer,
     pub(crate) hosts: Vec<Host>,
     pub(crate) catalogue: Catalogue,
-    /// Who looks on, if somebody does. While it looks, it is not here.
+    /// The observer, if there is one. It is taken out while it observes.
     observer: Option<Box<dyn Observer>>,
     /// When the operator last wrote to the API server.
     pub(crate) last_write: Timestamp,
-    /// When an operation last ended on a host, or something there changed by itself.
+    /// When an operation last ended on a host, or a host last drifted.
     pub(crate) last_operation: Timestamp,
     kubelets: Vec<Kubelet>,
     /// What runs on the Nodes, if the scenario has any pods.
     pods: Option<Box<Pods>>,
     /// Hosts whose Nodes were deleted.
     nodes_gone: BTreeSet<u32>,
-    /// Hosts whose Nodes people have cordoned.
+    /// Hosts whose Nodes users have cordoned.
     cordoned_by_people: BTreeSet<u32>,
     /// What operators have put on Nodes.
     marks: Marks,
     processes: Vec<Option<Box<Process>>>,
     live: Vec<u32>,
-    /// Processes that stand still, and until when.
+    /// Suspended processes, each with the end of its pause.
     paused: BTreeMap<u32, Timestamp>,
     /// By seat: the build that starts there, if it is not the first one.
     builds: BTreeMap<u32, Build>,
-    /// The build that operators are replaced by.
+    /// The build that replaces the running operators.
     next_build: Build,
     /// By seat: how the clocks of its processes are wrong.
     skews: BTreeMap<u32, Skew>,
@@ -111,31 +111,32 @@ pub struct World {
     routes: Vec<Option<(Arc<Connection>, u32)>>,
     /// What is due about certificates of nodes.
     deeds: Vec<Option<Deed>>,
-    /// What people applied last, but the machines of the fleet.
+    /// The objects that users applied last, except the machines of the fleet.
     applied: BTreeMap<(Kind, Arc<str>), Arc<Resource>>,
     pub(crate) api_servers: ApiServers,
     rules: Rules,
     disturbance: Disturbance,
     blindness: Blindness,
     holds: [Timestamp; KINDS.len()],
-    /// Hosts that lose their power in a certain step, for so long.
+    /// Hosts that lose power in a certain step, and for how long.
     breaks: BTreeMap<u32, (Step, std::time::Duration)>,
     failures: Vec<Option<(CauseKind, Share)>>,
-    /// What faults do is noted here, or dictated; neither when there is none.
+    /// The ledger that records or dictates strikes, if there is one.
     pub(crate) ledger: Option<Box<Ledger>>,
     pace: Pace,
-    /// From then on no fault acts.
+    /// The start of the quiet phase, in which no fault strikes.
     pub(crate) quiet: Timestamp,
 }
 
 impl World {
-    /// The world of a scenario at its beginning: everything was applied, and no operator has started yet. Nobody looks on.
+    /// The world of a scenario at its beginning: every object is applied, and no operator has started. It has no
+    /// observer.
     #[must_use]
     pub fn new(scenario: Arc<Scenario>, options: Options) -> Self {
         Self::observed(scenario, options, None, None)
     }
 
-    /// The same, in which what faults do is noted in a ledger, or dictated by it, and somebody looks on.
+    /// The same world, with a ledger that records or dictates strikes, and an observer.
     #[must_use]
     pub(crate) fn observed(
         scenario: Arc<Scenario>,
@@ -194,8 +195,9 @@ impl World {
         world
     }
 
-    /// Lets the next event happen, if one is due at `until` or before. Otherwise the clock moves there, and it is false.
-    /// A heartbeat that changes nothing happens on the way, and does not count: folded or explicit, the steps are the same.
+    /// Processes the next event, if one is due at `until` or before. Otherwise advances the clock to `until` and
+    /// returns false. Heartbeats that change nothing are processed on the way and do not count, so the steps are the
+    /// same in folded and explicit mode.
     pub fn step_until(&mut self, until: Timestamp) -> bool {
         loop {
             self.look_ahead();
@@ -274,7 +276,7 @@ impl World {
         }
     }
 
-    /// Schedules what is known beforehand: the operator, people, faults.
+    /// Schedules what is known in advance: the operator, users, faults.
     fn plan(&mut self) {
         for seat in 0..self.scenario.fleet.operators {
             self.queue.after(std::time::Duration::from_secs(1), Priority::NORMAL, Event::Start { seat });

@@ -1,4 +1,4 @@
-//! The certificates of nodes: who signs them, kubelets that renew theirs, and strangers who would like one.
+//! Certificates of nodes: the signer, kubelets that renew theirs, and strangers who request one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,19 +22,19 @@ use super::writer::Writer;
 use super::{World, pki};
 use crate::vocabulary::{Guise, Occasion, address, machine_name};
 
-/// Between an approval and the certificate: kube-controller-manager watches, too.
+/// The time from an approval to the certificate: kube-controller-manager has to observe it, too.
 const SIGNING: Span = Span::millis(50, 2_000);
-/// kube-controller-manager's clean-up: issued requests go after an hour.
+/// When kube-controller-manager deletes issued requests: after an hour.
 const KEPT: Duration = Duration::from_secs(3600);
-/// kubelet renews when so much of a certificate's life is over, in percent.
+/// The part of a certificate's life after which kubelet renews it, in percent.
 const RENEWAL: (u64, u64) = (70, 90);
-/// kubelet asks anew when its request was not approved for so long.
+/// kubelet requests again when its request was not approved for this long.
 const ASKS_AGAIN: Duration = Duration::from_secs(900);
-/// From a client certificate to a kubelet that asks for a serving one.
+/// The time from a client certificate to the request for a serving one.
 const STARTUP: Span = Span::millis(5_000, 40_000);
-/// How the names of requests of strangers begin that do not hide.
+/// The prefix of requests whose sender does not hide that it is a stranger.
 const FOREIGN: &str = "foreign-";
-/// Who signs.
+/// The authority that signs.
 pub(super) const AUTHORITY: KeyNumber = KeyNumber(0xca);
 
 /// What is due.
@@ -57,7 +57,7 @@ impl World {
         self.queue.at(at, Priority::WORLD, Event::Certificate(number));
     }
 
-    /// What is due is done.
+    /// Performs a task that is due.
     pub(super) fn certificate_due(&mut self, number: u32) {
         let Some(deed) = self.deeds.get_mut(number as usize).and_then(Option::take) else { return };
         let (now, down) = (self.now(), self.disturbance.api_down);
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// A certificate request was committed: an approved one is going to be signed.
+    /// A certificate request was committed. An approved one is scheduled to be signed.
     pub(super) fn request_committed(&mut self, written: &Written) {
         let Some(request) = written.object.certificate_request() else { return };
         let status = request.status.as_ref().filter(|_| written.committed && !written.removed);
@@ -102,7 +102,7 @@ impl World {
             common_name: content.common_name,
             organizations: content.organizations,
             issuer: AUTHORITY.digest(),
-            // As kube-controller-manager has it, for clocks that are behind.
+            // As kube-controller-manager does, for clocks that are behind.
             not_before: now - Duration::from_secs(300),
             not_after: now + self.scenario.certificates.valid_for.0,
         };
@@ -228,7 +228,7 @@ impl World {
         let mut signer = Signer::KubeletClient.name();
         let mut user = ("mallory".to_owned(), "system:authenticated");
         let mut name = format!("{FOREIGN}{draw:x}");
-        // Where there is no other machine, it is a node that is none of the fleet.
+        // In a fleet of one machine, the other node is none of the fleet.
         let other = match self.scenario.fleet.machines {
             0 | 1 => number + 1,
             machines => (number + 1) % machines,
@@ -255,7 +255,7 @@ impl World {
             Guise::Replay => {
                 let stored = self.api.collection(Kind::CertificateSigningRequest).objects();
                 let of_others = stored.into_iter().filter(|stored| !stored.name().starts_with(FOREIGN));
-                // The newest one is the most promising: its key may still wait on its host.
+                // The newest request is the best target: its key may still wait on its host.
                 let newest = of_others.max_by_key(|stored| stored.resource_version());
                 let Some(copied) = newest.and_then(|stored| stored.certificate_request()) else { return };
                 pem = Some(copied.spec.request.clone());

@@ -31,13 +31,13 @@ impl World {
         }))
     }
 
-    /// When the lease of a Node that was renewed last at `renewed` runs out. An outage of the API server costs
-    /// kube-controller-manager its own Lease: it starts anew, and grants every Node the whole grace from then on.
+    /// When a lease that was renewed last at `renewed` expires. In an outage of the API server, kube-controller-manager
+    /// loses its own Lease: it restarts, and grants every Node the whole grace from then on.
     fn deadline(&self, renewed: Timestamp) -> Timestamp {
         renewed.max(self.disturbance.api_down) + GRACE
     }
 
-    /// Looks at the lease of a Node when it has run out, unless it is renewed until then.
+    /// Schedules a look at the lease of a Node for the time when it expires, unless it is renewed until then.
     pub(super) fn plan_expiry(&mut self, host: u32) {
         let at = self.deadline(self.api.node_renewed(host));
         self.queue.at_rank(at, Priority::TIMEOUT, host, Event::Expiry { host });
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// What the Node of a host says by right.
+    /// Sets the true condition of a host's Node, and writes it unless a fault falsifies the condition.
     pub(super) fn judge_node(&mut self, number: u32, health: Health) {
         let before = std::mem::replace(&mut self.kubelets[number as usize].health, health);
         if before != health && !self.disturbance.lies.contains_key(&number) {
@@ -68,8 +68,8 @@ impl World {
         }
     }
 
-    /// From now on the Node of a host says this, or what it says already, whatever the truth is. That the host is lost
-    /// cannot be known then.
+    /// A fault makes the Node of a host report this condition, or keep its present one, whatever the truth is. If it
+    /// reports Ready, the operator cannot know that the host is lost.
     pub(super) fn lie(&mut self, number: u32, says: Option<Health>) {
         self.note_occasion(Occasion::NodeLied);
         let Some(kubelet) = self.kubelets.get(number as usize) else { return };
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// The Node of a host says again what it would have said all the while.
+    /// The Node of a host reports its true condition again.
     pub(super) fn tell_truth(&mut self, number: u32) {
         let Some(said) = self.disturbance.lies.remove(&number) else { return };
         let kubelet = self.kubelets[number as usize];

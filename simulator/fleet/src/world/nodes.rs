@@ -1,4 +1,4 @@
-//! What people and operators write on Nodes, and the end of a Node and its return.
+//! Writes of users and operators on Nodes, and the end of a Node and its return.
 
 use seaworthy_api::object::Resource;
 use seaworthy_kernel::Timestamp;
@@ -14,7 +14,7 @@ use super::writer::Writer;
 use crate::vocabulary::{Occasion, machine_name};
 
 impl World {
-    /// `kubectl cordon` and `kubectl uncordon`: they change one field, if it is not so already.
+    /// `kubectl cordon` and `kubectl uncordon`: they change one field, if that is needed.
     pub(crate) fn people_cordon(&mut self, number: u32, unschedulable: bool) {
         let (name, now) = (machine_name(number), self.queue.now());
         let written = self.api.update((Kind::Node, &name), Preconditions::default(), now, |object| {
@@ -30,7 +30,7 @@ impl World {
         }
     }
 
-    /// Notes whether people have cordoned a Node.
+    /// Records whether users have cordoned a Node.
     fn people_cordons(&mut self, number: u32, unschedulable: bool) {
         if unschedulable {
             self.cordoned_by_people.insert(number);
@@ -39,19 +39,19 @@ impl World {
         }
     }
 
-    /// Whether people have cordoned a Node, and not lifted that.
+    /// Whether users have cordoned a Node and not uncordoned it.
     pub(crate) fn is_cordoned_by_people(&self, number: u32) -> bool {
         self.cordoned_by_people.contains(&number)
     }
 
-    /// Whether a Node carries our taint.
+    /// Whether a Node carries the operator's taint.
     pub(crate) fn has_our_taint(&self, number: u32) -> bool {
         let node = self.api.get(Kind::Node, &machine_name(number));
         let spec = node.and_then(|node| node.node_spec());
         spec.is_some_and(|spec| spec.taints.iter().any(|taint| taint.key == DRAIN_TAINT))
     }
 
-    /// Whether people would find a Node unschedulable.
+    /// Whether users see a Node as unschedulable.
     pub(crate) fn is_unschedulable(&self, number: u32) -> bool {
         let node = self.api.get(Kind::Node, &machine_name(number));
         node.and_then(|node| node.node_spec()).is_some_and(|spec| spec.unschedulable)
@@ -63,7 +63,7 @@ impl World {
         let is_bare = |object: &Stored| object.node_spec().is_none();
         let was_bare = written.before.as_ref().is_some_and(|before| is_bare(before));
         if was_bare && is_bare(&written.object) && !written.removed {
-            // Its kubelet says how it is, as nearly always.
+            // Nearly always, a kubelet only reports its condition.
             return;
         }
         let Some(host) = self.host_named(written.object.name()) else { return };
@@ -113,7 +113,7 @@ impl World {
         }
     }
 
-    /// Whether pods do not outlive a change of this version.
+    /// Whether a change of this version disrupts pods, so that the Node has to be drained.
     pub(crate) fn drains(&self, version: &str) -> bool {
         let object = self.api.get(Kind::MachineComponent, version);
         let spec = object.and_then(|object| object.version_spec());
@@ -126,7 +126,7 @@ impl World {
         object.and_then(|object| object.version_spec()).is_some_and(|spec| spec.node_identity.is_some())
     }
 
-    /// Since when a Node says that it is ready, if it does.
+    /// Since when a Node reports that it is ready, if it does.
     pub(crate) fn node_ready_since(&self, number: u32) -> Option<Timestamp> {
         let stored = self.api.get(Kind::Node, &machine_name(number))?;
         let shown = stored.shown();

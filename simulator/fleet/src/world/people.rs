@@ -1,4 +1,4 @@
-//! People: they apply, edit and delete, and look whether things are as they expect.
+//! Users: they apply, edit and delete, and check their expectations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// People do what the timeline says.
+    /// Users act on a moment of the timeline.
     pub(super) fn people_act(&mut self, index: u32) {
         let scenario = Arc::clone(&self.scenario);
         let Some(moment) = scenario.timeline.get(index as usize) else { return };
@@ -138,11 +138,11 @@ impl World {
         }
     }
 
-    /// People record that the host of a Machine is gone for good.
+    /// Users record that the host of a Machine is gone for good.
     fn release_host(&mut self, number: u32) {
         let (name, now) = (machine_name(number), self.queue.now());
         if self.api.get(Kind::Machine, &name).is_none() {
-            // It went as it should.
+            // The Machine is already gone, which is what they want.
             return;
         }
         let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
@@ -152,7 +152,7 @@ impl World {
         self.note(written, &name);
     }
 
-    /// What follows a write of people. One that is refused is a fault of the scenario.
+    /// Handles the result of a write of users. A refusal is an error in the scenario.
     pub(super) fn note(&mut self, result: WriteResult, name: &str) {
         match result {
             Ok(written) => self.committed(&written, Writer::Other),
@@ -176,7 +176,7 @@ impl World {
         Racks::default().machine(&self.scenario.fleet, &self.draws, number)
     }
 
-    /// How many hosts have which version of which component.
+    /// The number of hosts per version of each component.
     #[must_use]
     pub fn versions(&self) -> BTreeMap<String, u32> {
         let mut versions = BTreeMap::new();
@@ -190,7 +190,7 @@ impl World {
     }
 }
 
-/// What the machines of a fleet have in common. They share its words: a large fleet fits into memory then.
+/// What the machines of a fleet have in common. They share these strings, so that a large fleet fits into memory.
 struct Racks {
     ssh: Ssh,
     zones: BTreeMap<u32, Arc<str>>,
@@ -246,7 +246,7 @@ impl Racks {
     }
 }
 
-/// All hosts of a simulated fleet show the same key: nobody is there to tell them apart by it.
+/// All hosts of a simulated fleet present the same key: nothing in the simulation tells them apart by it.
 const HOST_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
 
 fn replace_spec(present: &mut Resource, object: Resource) {
