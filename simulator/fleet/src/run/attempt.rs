@@ -1,4 +1,4 @@
-//! A run that may fail in any way, also by a panic: swarm, shrinker and enumeration go on after it.
+//! A run that may fail in any way, including a panic: swarm, shrinker and enumeration continue after it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use crate::world::World;
 /// A run that has ended, in whatever way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// What came of it; none after a panic.
+    /// The summary; `None` after a panic.
     pub summary: Option<Summary>,
-    /// What was wrong first; none when the run was good.
+    /// The first failure; `None` when the run succeeded.
     pub failure: Option<Failure>,
 }
 
-/// What was wrong with a run.
+/// The failure of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The invariant that was broken; `converged` when the run did not, `panic` after a panic.
+    /// The invariant that was broken; `converged` when the run did not converge, `panic` after a panic.
     pub invariant: String,
     /// What happened.
     pub detail: String,
 }
 
 impl Failure {
-    /// What was wrong with a run that ended; none when it was good.
+    /// The failure of a finished run; `None` when it succeeded.
     #[must_use]
     pub fn of(summary: &Summary) -> Option<Self> {
         if let Some(breach) = summary.violations.first() {
@@ -42,7 +42,7 @@ impl Failure {
     }
 }
 
-/// Lets a world run to its end. After a panic it stands where it broke.
+/// Lets a world run to its end. After a panic the world keeps the state of that moment.
 pub fn attempt(world: &mut World) -> Attempt {
     match catch_unwind(AssertUnwindSafe(|| conclude(world, &mut |_| {}))) {
         Ok(summary) => Attempt { failure: Failure::of(&summary), summary: Some(summary) },

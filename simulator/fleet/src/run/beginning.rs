@@ -1,4 +1,4 @@
-//! The beginning of a run: a world, and all who look on.
+//! The beginning of a run: a world and its observers.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use crate::run::label::fault_labels;
 use crate::scenario::Scenario;
 use crate::world::World;
 
-/// The world of a scenario at its beginning, with all who look on.
+/// The world of a scenario at its beginning, with its observers.
 #[must_use]
 pub fn begin(scenario: Arc<Scenario>, options: Options) -> World {
     begin_with(scenario, options, None)
 }
 
-/// The same, in which what faults do is noted.
+/// The same world, with a ledger that records strikes.
 #[must_use]
 pub fn begin_noted(scenario: Arc<Scenario>, options: Options) -> World {
     let ledger = Ledger::recording(fault_labels(&scenario));
     begin_with(scenario, options, Some(ledger))
 }
 
-/// The same, in which what faults do is noted in a ledger, or dictated by it.
+/// The same world, with a ledger that records or dictates strikes.
 pub(crate) fn begin_with(scenario: Arc<Scenario>, options: Options, ledger: Option<Ledger>) -> World {
     let observers = Observers::new(&scenario);
     World::observed(scenario, options, ledger, Some(Box::new(observers)))
@@ -37,7 +37,7 @@ mod tests {
 
     const STORM: &str = include_str!("../../../../scenarios/fast/storm.yaml");
 
-    /// A rehearsal runs worlds that nobody looks at: they can be made, forked and run, and behave as all others do.
+    /// A rehearsal runs worlds without observers: they can be built, cloned and run, and behave as all others do.
     #[test]
     fn a_world_that_nobody_looks_at_is_the_same() {
         let scenario = Arc::new(Scenario::read("storm.yaml", STORM).unwrap());

@@ -1,4 +1,5 @@
-//! A run: chaos, then quiet, in which everything has to converge, then stability, in which nothing is written any more.
+//! A run has three phases: chaos; quiet, in which everything has to converge; and stability, in which nothing is
+//! written any more.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,13 +21,14 @@ use crate::scenario::Scenario;
 use crate::vocabulary::{START, readable, since_start};
 use crate::world::World;
 
-/// Between two reports of progress there are so many events.
+/// The number of events between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
-/// And between two looks at what must always hold: counts that only grow, so that nothing is missed.
+/// The number of events between two checks of what must always hold. These checks read counts that only grow, so
+/// nothing is missed in between.
 const LOOK_EVERY: u64 = 1 << 8;
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Events so far.
@@ -39,7 +41,7 @@ pub struct Progress {
     pub operations: u64,
 }
 
-/// What came of a run.
+/// The summary of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
@@ -49,36 +51,36 @@ pub struct Summary {
     pub seed: u64,
     /// How many machines the fleet had at the beginning.
     pub machines: u32,
-    /// Whether all that the scenario expects at its end held, and went on to hold without another write.
+    /// Whether all expectations at the end of the scenario held, and continued to hold without another write.
     pub converged: bool,
     /// What was still missing, if not.
     pub missing: Vec<String>,
-    /// What the scenario means to show and this history did not contain. With the scenario's own seed and fleet it
-    /// makes the scenario worthless; another history may well do without.
+    /// What the scenario is meant to show but this history did not contain. With the scenario's own seed and fleet,
+    /// this makes the scenario worthless; another history may do without it.
     pub unseen: Vec<&'static str>,
     /// Invariants that were broken.
     pub violations: Vec<Breach>,
-    /// Invariants that were broken by leave of the scenario, and how often.
+    /// Invariants whose breaches the scenario allowed, and how often.
     pub tolerated: BTreeMap<&'static str, u32>,
     /// Events that were dispatched.
     pub events: u64,
-    /// How much time passed in the simulation.
+    /// The simulated time that passed.
     pub simulated_seconds: u64,
     /// Writes of operators that the API server committed.
     pub api_writes: u64,
-    /// Those that renewed the Lease.
+    /// The writes that renewed the Lease.
     pub lease_renewals: u64,
-    /// Those that changed a Machine, per machine, in hundredths.
+    /// The writes that changed a Machine, per machine, in hundredths.
     pub machine_writes: u64,
     /// How renewals of Node leases were simulated.
     pub heartbeats: Heartbeats,
-    /// Those that were events of their own and got through.
+    /// The renewals that were events of their own and succeeded.
     pub node_renewals: u64,
-    /// And those that did not get through.
+    /// The renewals that were events of their own and failed.
     pub node_renewals_failed: u64,
     /// Calls of `reconcile`.
     pub turns: u64,
-    /// Operations that were begun on hosts.
+    /// Operations that began on hosts.
     pub operations: u64,
     /// Hosts that were ever harmed by a release that failed.
     pub harmed: u32,
@@ -86,15 +88,15 @@ pub struct Summary {
     pub reachable: u32,
     /// The most of the budget that was used when one of our operations started.
     pub budget: Budget,
-    /// How many hosts had which version when people first acted.
+    /// The number of hosts per version when users first acted.
     pub versions_before: BTreeMap<String, u32>,
-    /// And at the end.
+    /// The number of hosts per version at the end.
     pub versions_after: BTreeMap<String, u32>,
     /// How often each fault struck.
     pub strikes: BTreeMap<String, u64>,
     /// What happened, and how often.
     pub occasions: BTreeMap<&'static str, u64>,
-    /// The hash of all that could be observed: two runs that did the same have the same, with heartbeats folded or
+    /// The hash of everything observable: two runs that did the same have the same hash, with heartbeats folded or
     /// explicit.
     pub trace_hash: String,
 }
@@ -116,21 +118,21 @@ pub struct Breach {
 pub struct Budget {
     /// Machines at work or unavailable.
     pub peak: u32,
-    /// Of so many that might be, then.
+    /// The limit at that moment.
     pub limit: u32,
     /// Machines at work at once, at most.
     pub at_work: u32,
 }
 
 impl Summary {
-    /// The same without what depends on how heartbeats are simulated: how many events they are.
+    /// The same summary without the values that depend on how heartbeats are simulated, that is, the number of events.
     #[must_use]
     pub fn observable(self) -> Self {
         let heartbeats = Heartbeats::Folded;
         Self { events: 0, heartbeats, node_renewals: 0, node_renewals_failed: 0, ..self }
     }
 
-    /// Whether the run was good.
+    /// Whether the run succeeded.
     #[must_use]
     pub const fn is_good(&self) -> bool {
         self.converged && self.violations.is_empty()
@@ -143,13 +145,13 @@ pub fn run(scenario: &Arc<Scenario>, options: Options, mut progress: impl FnMut(
     conclude(&mut world, &mut progress)
 }
 
-/// Lets a world run to its end. It may have begun to run before.
+/// Lets a world run to its end. The world may have run before.
 pub fn conclude(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Summary {
     let missing = drive(world, progress);
     summarise(world, missing)
 }
 
-/// Runs a scenario to its end, and keeps what happened on the way. The run is the same as without that.
+/// Runs a scenario to its end and records its history. The recording does not change the run.
 pub fn run_recorded(
     scenario: &Arc<Scenario>,
     options: Options,
@@ -158,7 +160,7 @@ pub fn run_recorded(
     conclude_recorded(&mut begin(Arc::clone(scenario), options), &mut progress)
 }
 
-/// Lets a world run to its end, and keeps what happens from now on.
+/// Lets a world run to its end, and records what happens from now on.
 pub fn conclude_recorded(world: &mut World, progress: &mut impl FnMut(&Progress)) -> (Summary, History) {
     Observers::of_mut(world).recorder = Recorder::on();
     let missing = drive(world, progress);
@@ -168,7 +170,7 @@ pub fn conclude_recorded(world: &mut World, progress: &mut impl FnMut(&Progress)
     (summarise(world, missing), history)
 }
 
-/// Lets time pass until the run is over. What is then still missing is the answer.
+/// Lets time pass until the run is over. Returns what is still missing then.
 fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String> {
     let quiet = world.quiet;
     let stable = world.scenario.quiet.stable.0;
@@ -242,7 +244,7 @@ fn breach(world: &mut World, invariant: &'static str, detail: String) {
     Observers::of_mut(world).oracle.breach(invariant, now, detail);
 }
 
-/// Notes what is not as it must be at every moment.
+/// Records breaches of what must always hold.
 fn look_always(world: &mut World) {
     let observers = Observers::of(world);
     let checks = &world.scenario.always;
@@ -252,14 +254,15 @@ fn look_always(world: &mut World) {
     }
 }
 
-/// Counts everything again. What differs breaks an invariant.
+/// Recounts everything. Each difference breaks an invariant.
 pub(crate) fn count_again(world: &mut World) {
     for detail in recount(world, oracle(world)) {
         breach(world, RECOUNT, detail);
     }
 }
 
-/// How long it may take from the moment when it becomes quiet: as the scenario says, or as there is to do.
+/// The time that convergence may take from the start of the quiet phase: as the scenario says, or as derived from the
+/// work to do.
 fn time_to_converge(world: &World) -> Duration {
     world.scenario.quiet.limit.map_or_else(|| convergence_bound(world), |limit| limit.0)
 }
@@ -269,7 +272,7 @@ fn judge(world: &World) -> Vec<String> {
     world.scenario.eventually.iter().flat_map(|check| observers.judge(world, check)).collect()
 }
 
-/// What was to happen at least once, and did not.
+/// What should have happened at least once, but did not.
 fn unseen(world: &World) -> Vec<&'static str> {
     let unseen = world.scenario.sometimes.iter().filter(|occasion| tally(world).count(**occasion) == 0);
     unseen.map(|occasion| occasion.name()).collect()

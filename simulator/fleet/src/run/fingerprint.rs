@@ -1,5 +1,5 @@
-//! The fingerprint of a run: what a build of the engine did and said in it. Two builds that behave alike have the same
-//! fingerprints, and so a refactoring can be held against the build before it.
+//! The fingerprint of a run: everything that a build of the engine did and sent in it. Two builds that behave alike
+//! have the same fingerprints, so a refactoring can be compared with the build before it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::scenario::Scenario;
 pub struct Fingerprint {
     /// Which run: file, seed and number of machines.
     pub case: String,
-    /// What came of it: hashes, counts, and the failure if there was one.
+    /// The outcome: hashes, counts, and the failure if there was one.
     pub outcome: String,
 }
 

@@ -1,10 +1,10 @@
-//! What faults are called in plans.
+//! The labels of faults in plans.
 
 use std::collections::BTreeMap;
 
 use crate::scenario::Scenario;
 
-/// What the faults of a scenario are called in plans.
+/// The labels of a scenario's faults in plans.
 #[must_use]
 pub fn fault_labels(scenario: &Scenario) -> Vec<String> {
     labels(scenario.faults.iter().map(|rule| rule.fault.name().to_owned()))

@@ -1,4 +1,4 @@
-//! Runs: a world, those who look on, and what is made of it: its end, its twin, swarms, plans and explanations.
+//! Runs: a world, its observers, and what is made of them: results, twins, swarms, plans and explanations.
 
 pub mod attempt;
 pub mod beginning;

@@ -1,8 +1,9 @@
-//! Every single fault at every point, instead of random ones at some: from one run without faults, a crash of the operator
-//! at every write, every stale read before every destructive write, every transition hidden.
+//! Enumerates single faults at every point, instead of random faults at some points. From one run without faults, it
+//! tries a crash of the operator at every write, every stale read before every destructive write, and hides every
+//! transition.
 //!
-//! The three rules are those of Sieve (Sun et al., OSDI 2022), which needs a cluster and minutes for each plan. Here the
-//! world is cloned at the point, and the clone goes its own way.
+//! The three rules come from Sieve (Sun et al., OSDI 2022), which needs a cluster and minutes for each plan. Here the
+//! world is cloned at the point, and the clone continues on its own.
 
 mod point;
 
@@ -27,7 +28,7 @@ use crate::world::World;
 pub struct Enumeration {
     /// The reference run as a plan without strikes.
     reference: ResolvedPlan,
-    /// The reference run, as far as the points that were handed out.
+    /// The reference run, up to the last point that was returned.
     world: World,
     points: std::vec::IntoIter<ForkPoint>,
     /// How many points there are.
@@ -45,16 +46,16 @@ pub struct Fork {
     world: World,
 }
 
-/// What came of a fork.
+/// The result of a fork.
 #[derive(Clone, Debug)]
 pub struct Forked {
     /// By which rule.
     pub rule: Rule,
     /// What went wrong on purpose.
     pub strike: Strike,
-    /// Whether it came to pass.
+    /// Whether the strike happened.
     pub came: bool,
-    /// What came of it.
+    /// The result of the run.
     pub attempt: Attempt,
 }
 
@@ -81,7 +82,8 @@ impl std::fmt::Display for EnumerationError {
 impl std::error::Error for EnumerationError {}
 
 impl Enumeration {
-    /// The forks of a scenario. Its own faults, and what it expects of its own history alone, are left out.
+    /// The forks of a scenario. Its own faults are left out, and so are expectations that hold only for its own
+    /// history.
     ///
     /// # Errors
     /// When the scenario is not acceptable then, or its run fails although nothing goes wrong.

@@ -1,4 +1,5 @@
-//! What happened, in order, in words: read off the world after every event, so that nothing in the world has to know of it.
+//! A chronicle: what happened, in order, for display. It compares the world after every event, so that the world need
+//! not know of it.
 
 use seaworthy_api::object::Resource;
 use seaworthy_api::v1alpha1::{ADOPT_ANNOTATION, LEASE};
@@ -196,7 +197,7 @@ impl Chronicle {
             let word = if running.resumed { "goes on to" } else { "begins to" };
             note(format!("{name} {word} {work}"));
         }
-        // In the middle of an operation a release differs from itself.
+        // During an operation, drift is expected.
         let works = before.running.is_some() || after.running.is_some();
         if !works && !before.drift.contains(after.drift) {
             note(format!("{name} is changed by hand: {}", drift_words(after.drift)));
@@ -224,7 +225,7 @@ fn end_of(ended: Ended) -> String {
     }
 }
 
-/// What people do at a moment.
+/// What users do at a moment.
 fn deeds(moment: &Moment) -> Vec<String> {
     let objects = moment.apply.iter().filter_map(|manifest| manifest.object());
     let mut deeds: Vec<String> = objects

@@ -17,7 +17,7 @@ pub use version::explain_version;
 use crate::vocabulary::{drift_words, since_start};
 use crate::world::World;
 
-/// An explanation: what is said, under headings.
+/// An explanation: headings with their lines.
 pub type Explanation = Vec<(&'static str, Vec<String>)>;
 
 /// Why a machine is as it is. `None` when no operator is alive, or it knows no such machine.
@@ -83,7 +83,7 @@ impl Teller<'_> {
         if lines.is_empty() { vec!["nothing".into()] } else { lines }
     }
 
-    /// Why a rollout says what it says.
+    /// The rule behind the state of a rollout.
     fn rule_of(&self, index: usize) -> String {
         let Some(rollout) = self.engine.world().fleet.rollouts.get(index) else { return String::new() };
         let (Some(uid), record) = (self.machine.uid(), &rollout.record) else { return String::new() };

@@ -1,4 +1,4 @@
-//! Why a version that was deleted is still there: who uses it, and what its going waits for.
+//! Why a deleted version still exists: which objects and hosts use it, and what its removal waits for.
 
 use seaworthy_api::names::Names;
 use seaworthy_api::render;
@@ -8,7 +8,7 @@ use seaworthy_model::report::Subject;
 use super::{Explanation, leading};
 use crate::world::World;
 
-/// So many users are named.
+/// The number of users to name.
 const USERS_MAX: usize = 20;
 
 /// Why a `MachineComponent` is as it is. `None` when no operator is alive, or it knows none of that name.

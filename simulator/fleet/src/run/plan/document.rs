@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::scenario::{Scenario, ScenarioError};
 
-/// A scenario as data. What it contains is judged when it is made a [`Scenario`].
+/// A scenario as data. It is validated when it becomes a [`Scenario`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document(pub(crate) Value);
 
@@ -14,7 +14,7 @@ impl Document {
     /// # Errors
     /// When the file is no scenario.
     pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
-        // The text as it stands gives the better message.
+        // Validate the original text first: it gives better messages.
         Scenario::read(file, text)?;
         let value = serde_saphyr::from_str(text).map_err(|error| ScenarioError::malformed(file, &error))?;
         let document = Self(value);
@@ -45,7 +45,7 @@ impl Document {
         u32::try_from(number).unwrap_or(u32::MAX)
     }
 
-    /// Another fleet. What the timeline does to machines that are not there any more goes.
+    /// Changes the size of the fleet. Actions of the timeline on machines that no longer exist are dropped.
     pub fn set_machines(&mut self, machines: u32) {
         self.set_fleet("machines", machines);
         let exists = |number: &Value| number.as_u64().is_none_or(|number| number < u64::from(machines));
@@ -104,8 +104,8 @@ impl Document {
         }
     }
 
-    /// Leaves out what holds only for the very history that the file describes: what people look at on the way, what
-    /// must have happened, and counts. What must hold at the end of any history stays.
+    /// Drops what holds only for the history that the file describes: expectations on the way, required occasions, and
+    /// counts. What must hold at the end of any history stays.
     pub fn relax(&mut self) {
         const ALWAYS: [&str; 5] = ["converged", "installed", "installedOn", "nothingRemoved", "gone"];
         for moment in self.list_mut("timeline") {
@@ -147,7 +147,7 @@ impl Document {
     }
 }
 
-/// What stands beside a fault in its map: its trigger, and for how long that holds.
+/// The fields beside a fault in its map: its trigger, and for how long that holds.
 const TRIGGER_FIELDS: [&str; 2] = ["when", "during"];
 
 /// The name of a fault as a scenario file writes it; empty when it has none.
@@ -156,7 +156,7 @@ pub(crate) fn fault_name(fault: &Value) -> &str {
     names.map(String::as_str).find(|name| !TRIGGER_FIELDS.contains(name)).unwrap_or_default()
 }
 
-/// What is said of a fault.
+/// The settings of a fault.
 pub(crate) fn fault_mut(fault: &mut Value) -> Option<&mut Value> {
     let fields = fault.as_object_mut()?.iter_mut();
     let mut faults = fields.filter(|(name, _)| !TRIGGER_FIELDS.contains(&name.as_str()));

@@ -58,7 +58,8 @@ impl ResolvedPlan {
     /// # Errors
     /// What is wrong with it, with file, line and field where there is one.
     pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
-        // What keeps a small file from becoming a large one stays as it is; a plan is as long as its run had strikes.
+        // The limits on expansion stay as they are. The length of the file is not limited, because a plan has one entry
+        // for each strike of its run.
         let limits = serde_saphyr::options! {
             budget: serde_saphyr::budget! {
                 max_events: text.len(),

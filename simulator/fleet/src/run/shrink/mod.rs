@@ -1,5 +1,5 @@
-//! From a run that fails to the smallest one that fails alike: fewer strikes, machines, manifests and moments, shorter
-//! outages. Delta debugging (Zeller and Hildebrandt, 2002) over the resolved plan.
+//! Shrinks a failing run to the smallest one that fails in the same way: fewer strikes, machines, manifests and
+//! moments, shorter outages. Uses delta debugging (Zeller and Hildebrandt, 2002) on the resolved plan.
 
 mod candidate;
 
@@ -16,18 +16,18 @@ use crate::run::twin::compare_with_twin;
 use crate::vocabulary::Strike;
 use crate::world::World;
 
-/// What became of a plan that was made smaller.
+/// The result of shrinking.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
     /// The smallest plan that was found.
     pub plan: ResolvedPlan,
     /// How it fails.
     pub failure: Failure,
-    /// So many plans were tried.
+    /// The number of plans that were tried.
     pub tried: u32,
 }
 
-/// How far it is.
+/// The progress of shrinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shrinking {
     /// Plans that were tried.
@@ -42,7 +42,7 @@ struct Shrinker<'a> {
     best: ResolvedPlan,
     failure: Failure,
     kind: String,
-    /// Without faults everything converges, thanks to what people do.
+    /// Whether everything converges without faults, thanks to the actions of users.
     people_suffice: bool,
     options: Options,
     tried: u32,
@@ -53,17 +53,17 @@ struct Shrinker<'a> {
 /// A run that failed.
 struct Broken {
     failure: Failure,
-    /// What it has in common with failures that mean the same.
+    /// The kind of the failure. Failures with the same meaning have the same kind.
     kind: String,
-    /// The strikes that came to pass until then.
+    /// The strikes that happened until then.
     came: Vec<Strike>,
 }
 
-/// Rounds after which what is left is left.
+/// The largest number of rounds.
 const ROUNDS_MAX: u32 = 6;
 
-/// Makes a plan smaller as long as it fails in the same way. What people do that the fleet needs to converge even without
-/// faults stays: otherwise the smallest plan is one in which nobody does it. `None` when the plan does not fail.
+/// Makes a plan smaller as long as it fails in the same way. User actions that the fleet needs to converge even without
+/// faults stay: otherwise the smallest plan would be one without them. `None` when the plan does not fail.
 pub fn shrink(plan: ResolvedPlan, options: Options, progress: &mut dyn FnMut(Shrinking)) -> Option<Shrunk> {
     let Broken { failure, kind, .. } = outcome(&plan.to_string(), options, true)?;
     let people_suffice = converges_without_faults(&plan, options);
@@ -95,8 +95,8 @@ pub fn failure(plan: &ResolvedPlan, options: Options) -> Option<Failure> {
     outcome(&plan.to_string(), options, true).map(|broken| broken.failure)
 }
 
-/// How a plan fails, as its file has it: what counts is what is read back. One that is good in itself may differ from its
-/// fault-free twin.
+/// How a plan fails when it is read back from its text, as a user would replay it. A plan that succeeds may still
+/// differ from its fault-free twin.
 fn outcome(text: &str, options: Options, by_twin: bool) -> Option<Broken> {
     let plan = ResolvedPlan::read("plan", text).ok()?;
     let mut world = plan.world("plan", options).ok()?;
@@ -108,13 +108,13 @@ fn outcome(text: &str, options: Options, by_twin: bool) -> Option<Broken> {
     let missed: Vec<&Strike> = world.ledger().into_iter().flat_map(|ledger| ledger.missed()).collect();
     let now = world.now();
     let came = plan.strikes.iter().filter(|strike| {
-        // What was to come after the failure is no part of it.
+        // Strikes that would come after the failure are no part of it.
         !missed.contains(strike) && crate::vocabulary::START + strike.at().0 <= now
     });
     Some(Broken { kind: kind(&failure, &world), came: came.cloned().collect(), failure })
 }
 
-/// Whether everything is as wanted in the end when no fault strikes.
+/// Whether everything converges when no fault strikes.
 fn converges_without_faults(plan: &ResolvedPlan, options: Options) -> bool {
     let mut plan = candidate::without_strikes(plan);
     plan.scenario.relax();
@@ -124,8 +124,8 @@ fn converges_without_faults(plan: &ResolvedPlan, options: Options) -> bool {
     world.is_ok_and(|mut world| attempt(&mut world).failure.is_none())
 }
 
-/// What failures have in common that mean the same: the invariant; of what has not converged the first words without
-/// numbers, and what the operator waits for.
+/// The kind of a failure: the invariant; and if the run has not converged, the first words without numbers, and what
+/// the operator waits for.
 fn kind(failure: &Failure, world: &World) -> String {
     let broken = failure.invariant != "converged" && failure.invariant != "expected";
     if broken {
@@ -144,12 +144,12 @@ impl Shrinker<'_> {
     /// Tries a smaller plan, and keeps it if it fails in the same way.
     fn take(&mut self, candidate: ResolvedPlan) -> bool {
         let Some(came) = self.keep(candidate) else { return false };
-        // What did not come to pass goes too, unless something depended on its being foreseen.
+        // Strikes that did not happen are dropped too, unless the failure depends on their being in the plan.
         self.keep(ResolvedPlan { strikes: came, ..self.best.clone() });
         true
     }
 
-    /// The same, and says which strikes came to pass.
+    /// Tries a smaller plan as `take` does, and returns the strikes that happened.
     fn keep(&mut self, candidate: ResolvedPlan) -> Option<Vec<Strike>> {
         let text = candidate.to_string();
         if candidate == self.best || !self.seen.insert(word(&text)) {

@@ -1,5 +1,5 @@
-//! What people do besides in a member of the swarm, and take back after a while: they publish a version that does not
-//! work, they pause the fleet, or leave everything out of its defaults. In the end everything is as the scenario wants it.
+//! Additional user actions in a member of the swarm, which users revert after a while: they publish a broken version,
+//! pause the fleet, or empty its defaults. At the end everything is as the scenario asks.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::weather::{Climate, Lots};
 use crate::run::plan::Document;
 use crate::vocabulary::Length;
 
-/// The version that does not work.
+/// The broken version.
 const BAD: &str = "9.9.9";
 const KIND: &str = "ClusterPackageVersion";
 
-/// Draws what people do besides.
+/// Draws additional user actions.
 pub(super) fn draw(document: &mut Document, lots: Lots, climate: Climate) {
     if lots.below("drawn", "bad version", 4) > 0 {
         publish(document, lots, climate);
@@ -30,9 +30,9 @@ pub(super) fn draw(document: &mut Document, lots: Lots, climate: Climate) {
     }
 }
 
-/// Somebody publishes a version that does not work on some hosts or on all.
+/// A user publishes a version that fails on some hosts or on all.
 fn publish(document: &mut Document, lots: Lots, climate: Climate) -> Option<()> {
-    // Only what the defaults still mention in the end is replaced everywhere in the end.
+    // Only components that the final defaults name are replaced on every machine at the end.
     let defaults = in_force(document, u64::MAX)?;
     let (component, version) =
         defaults.pointer("/spec/components")?.as_array()?.iter().find_map(version_of)?;
@@ -41,7 +41,7 @@ fn publish(document: &mut Document, lots: Lots, climate: Climate) -> Option<()> 
     *bad.pointer_mut("/spec/version")? = json!(BAD);
     let hasty = lots.one("hasty", "bad version", &["34%", "100%"]);
     let played = play(document, lots, climate, "bad version", |spec| {
-        // Nothing but `maxFailures` shall stand in its way.
+        // Only `maxFailures` should limit it.
         spec.insert("maxUnavailable".into(), json!(hasty));
         for setting in spec.get_mut("components").and_then(Value::as_array_mut).into_iter().flatten() {
             if version_of(setting).is_some_and(|(name, _)| name == component) {
@@ -58,7 +58,7 @@ fn publish(document: &mut Document, lots: Lots, climate: Climate) -> Option<()> 
     Some(())
 }
 
-/// People change the fleet's defaults at some time, and some time later make them what they would be otherwise.
+/// Users change the fleet's defaults at some time, and later restore what they would be otherwise.
 fn play(
     document: &mut Document,
     lots: Lots,
@@ -77,8 +77,7 @@ fn play(
     Some(())
 }
 
-/// What the fleet's defaults are after so many seconds, if nobody but the timeline changes them, and nobody deletes
-/// them ever.
+/// The fleet's defaults after so many seconds, if only the timeline changes them and never deletes them.
 fn in_force(document: &Document, seconds: u64) -> Option<Value> {
     let is_defaults = |object: &&Value| object.get("kind").and_then(Value::as_str) == Some(KIND);
     let mut defaults = document.list("manifests").iter().rfind(is_defaults);
@@ -94,7 +93,7 @@ fn in_force(document: &Document, seconds: u64) -> Option<Value> {
     defaults.cloned()
 }
 
-/// Inserts a moment at which people apply an object: after what they do then already.
+/// Inserts a moment at which users apply an object, after what they already do then.
 fn insert(document: &mut Document, seconds: u64, object: &Value) {
     let timeline = document.list_mut("timeline");
     let place = timeline.partition_point(|moment| at(moment).is_some_and(|at| at <= seconds));

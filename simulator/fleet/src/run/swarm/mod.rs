@@ -1,5 +1,5 @@
-//! The swarm: each seed is another fleet, another budget, another mixture of faults, on one of several scenarios. What
-//! the scenarios' authors did not think of is met here.
+//! The swarm: each seed draws another fleet, another budget and another mix of faults for one of several scenarios. It
+//! finds cases that the authors of scenarios did not think of.
 //!
 //! Groce et al., "Swarm testing" (ISSTA 2012): random subsets of features find more than all features together.
 
@@ -34,7 +34,7 @@ pub struct Swarm {
     is_exact: bool,
 }
 
-/// What one seed makes of the swarm.
+/// The member of the swarm for one seed.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// The file of its scenario.
@@ -46,7 +46,7 @@ pub struct Member {
     scenario: Arc<Scenario>,
 }
 
-/// A fleet that runs pods has so many machines at least.
+/// The least number of machines of a fleet with pods.
 const PODS_NEED: u32 = 4;
 
 impl Swarm {
@@ -60,14 +60,14 @@ impl Swarm {
         Self { files: files.collect(), machines_max, is_exact: false }
     }
 
-    /// The same, and every fleet is as large as may be: to compare speeds.
+    /// The same swarm with every fleet at its largest size, to compare speeds.
     #[must_use]
     pub fn exactly(self) -> Self {
         Self { is_exact: true, ..self }
     }
 
-    /// What a seed makes of it. The choice of the scenario depends on its name, not on its place among the files: with
-    /// its file alone the same seed is the same member.
+    /// The member for a seed. The choice of the scenario depends on its name, not on its index among the files: with
+    /// its file alone, the same seed gives the same member.
     ///
     /// # Errors
     /// When what was drawn makes no scenario, which is a fault of the swarm, or when there is no file.
@@ -89,7 +89,7 @@ impl Swarm {
         Ok(Member { file: file.clone(), seed, document, scenario })
     }
 
-    /// Half of the fleets have a dozen machines at most: that is where most errors are near.
+    /// Half of the fleets have at most a dozen machines, because most errors show in small fleets.
     fn draw_fleet(&self, document: &mut Document, lots: Lots) -> Climate {
         let written = document.machines().max(1);
         let largest = self.machines_max.unwrap_or(written).max(1);
@@ -98,7 +98,7 @@ impl Swarm {
         let number = |what, most: u64| u32::try_from(1 + lots.below(what, "fleet", most)).unwrap_or(1);
         let machines = number("machines", most);
         let machines = if self.is_exact { largest } else { machines };
-        // Pods that leave a Node have to go somewhere.
+        // Evicted pods need another Node.
         let least = if document.has_pods() { PODS_NEED.min(largest) } else { 1 };
         let machines = machines.max(least);
         document.set_machines(machines);
@@ -119,13 +119,13 @@ impl Member {
         self.scenario.fleet.machines
     }
 
-    /// What its faults are called.
+    /// The labels of its faults.
     #[must_use]
     pub fn scenario(&self) -> &Arc<Scenario> {
         &self.scenario
     }
 
-    /// Its run. `options` may break something; their seed does not count.
+    /// Runs the member with these options; their seed is ignored.
     #[must_use]
     pub fn run(&self, options: Options) -> Attempt {
         attempt(&mut begin(Arc::clone(&self.scenario), self.options(options)))
@@ -168,7 +168,8 @@ impl Member {
     }
 }
 
-/// Another `maxUnavailable` wherever the scenario has one, and audits that are frequent enough. Not so small that the run is nothing but waiting.
+/// Draws another `maxUnavailable` wherever the scenario has one, and audits that are frequent enough. The limit is not
+/// so small that the run mostly waits.
 fn draw_budgets(document: &mut Document, lots: Lots, machines: u32) {
     let manifests = document.list_mut("manifests").iter_mut().collect::<Vec<_>>();
     draw_budget_of(manifests, lots, machines, 0);
@@ -186,7 +187,7 @@ fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, machines: u32, place: 
         }
         let Some(spec) = manifest.get_mut("spec").and_then(Value::as_object_mut) else { continue };
         let of = format!("budget {place}");
-        // What is changed by hand is found by an audit, and has to be found within the scenario's limit.
+        // Only an audit finds changes by hand, and it has to do so within the scenario's time limit.
         let audits = lots.one("audit", &of, &["20m", "1h", "2h"]);
         spec.entry("auditInterval").or_insert(json!(audits));
         let least = u64::from(machines.div_ceil(64));
@@ -207,7 +208,7 @@ fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, machines: u32, place: 
     }
 }
 
-/// Most of the scenario's own faults, weaker or stronger, and some others.
+/// Draws most of the scenario's own faults, weaker or stronger, and some others.
 fn draw_faults(document: &mut Document, lots: Lots, climate: Climate) {
     let mut own = std::mem::take(document.list_mut("faults"));
     for (place, fault) in own.iter_mut().enumerate() {
@@ -224,8 +225,8 @@ fn draw_faults(document: &mut Document, lots: Lots, climate: Climate) {
     *document.list_mut("faults") = own;
 }
 
-/// Multiplies a fault's share by a quarter to two. The operator of a fleet that is larger than the file's has as many more
-/// write points; it crashes about as often as in the file's fleet, or it would not get anywhere.
+/// Multiplies a fault's share by a quarter to two. In a larger fleet than the file's, the operator has proportionally
+/// more write points. Its crash share shrinks accordingly, or it would make no progress.
 fn weigh(fault: &mut Value, lots: Lots, of: &str, climate: Climate) {
     let is_crash = fault_name(fault) == "operator_crash" && fault.get("when").is_none();
     let Some(fault) = fault_mut(fault) else { return };
@@ -240,7 +241,7 @@ fn weigh(fault: &mut Value, lots: Lots, of: &str, climate: Climate) {
     }
 }
 
-/// Leaves out the faults and workloads that name a part of the fleet that this one does not have.
+/// Drops the faults and workloads that name a part of the fleet that this one does not have.
 fn leave_out_what_is_not_there(document: &mut Document) {
     let fleet =
         document.0.get("fleet").cloned().and_then(|fleet| serde_json::from_value::<Fleet>(fleet).ok());

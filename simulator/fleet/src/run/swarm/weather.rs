@@ -1,5 +1,5 @@
-//! The faults that a member of the swarm gets besides those of its scenario: drawn from the registry, each within a
-//! range that a fleet can live through.
+//! The faults that a member of the swarm gets in addition to those of its scenario: drawn from the registry, each
+//! within a range that a fleet can survive.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(super) struct Lots {
 }
 
 impl Lots {
-    /// A number below `bound`. `what` tells draws apart.
+    /// A number below `bound`. `what` distinguishes the draws.
     pub(super) fn below(self, what: &str, of: &str, bound: u64) -> u64 {
         self.draws.below(word("swarm"), word(what), word(of), bound)
     }
@@ -31,7 +31,7 @@ impl Lots {
         Length(Duration::from_secs(seconds)).to_string()
     }
 
-    /// A range of lengths in seconds: from something to something longer.
+    /// A range of lengths in seconds, between these bounds.
     fn range(self, what: &str, of: &str, (least, most): (u64, u64)) -> Value {
         let from = least + self.below(&format!("{what} from"), of, most - least + 1);
         let to = from + self.below(&format!("{what} to"), of, most - from + 1);
@@ -40,14 +40,14 @@ impl Lots {
     }
 }
 
-/// What the weather has to know of the fleet that it is made for.
+/// Properties of the fleet that the draws depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Climate {
     pub(super) machines: u32,
-    /// How many the scenario's file has.
+    /// The number of machines in the scenario's file.
     pub(super) written: u32,
     pub(super) zones: u32,
-    /// When it becomes quiet, in seconds since the start.
+    /// The start of the quiet phase, in seconds since the start.
     pub(super) quiet: u64,
 }
 
@@ -59,7 +59,8 @@ pub(super) fn fault(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
         .or_else(|| on_operators(name, lots))
 }
 
-/// Faults that strike operator processes. Clocks that are wrong by hours are no worse than such by minutes.
+/// Faults that strike operator processes. A clock that is wrong by hours has no worse effect than one that is wrong by
+/// minutes.
 fn on_operators(name: &str, lots: Lots) -> Option<Value> {
     let seat = || lots.below("seat", name, 3);
     Some(match name {
@@ -72,7 +73,7 @@ fn on_operators(name: &str, lots: Lots) -> Option<Value> {
             json!({"clockSkew": {"seat": seat(), "at": at, side: wrong, pace: rate}})
         }
         "process_pause" => {
-            // Longer than the Lease lasts, or not.
+            // Some pauses outlast the Lease, and some do not.
             let most = lots.one("most", name, &[9, 20, 120, 600]).unwrap_or(20);
             let lasting = lots.range("lasting", name, (1, most));
             let every = lots.range("every", name, (20, 1_800));
@@ -97,7 +98,7 @@ fn on_messages(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
         }
         "host_busy" => json!({"hostBusy": {"share": share()}}),
         "late_request" => json!({"lateRequest": {"share": share(), "by": lots.range("by", name, (1, 300))}}),
-        // A bug of the server, which goes on until it becomes quiet: not too often.
+        // A bug of the server, whose effect lasts until the quiet phase, so it must stay rare.
         "lost_event" => json!({"lostEvent": {"share": lots.one("share", name, &["0.1%", "0.5%", "1%"])}}),
         "lost_reply" => json!({"lostReply": {"share": share()}}),
         "operator_crash" => json!({"operatorCrash": {"share": crashes(lots, climate)}}),
@@ -107,7 +108,7 @@ fn on_messages(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
     })
 }
 
-/// Faults that strike hosts and what is known of them.
+/// Faults that strike hosts and the knowledge about them.
 fn on_hosts(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
     let hosts = || lots.one("share", name, &["2%", "5%", "10%", "25%", "50%"]);
     let lasting = |most| lots.range("lasting", name, (30, most));
@@ -171,8 +172,8 @@ fn on_servers(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
     })
 }
 
-/// A share of the write points at which the operator crashes: such that it crashes a few dozen times at most, whatever
-/// the size of the fleet.
+/// The share of write points at which the operator crashes: chosen so that it crashes at most a few dozen times,
+/// whatever the size of the fleet.
 fn crashes(lots: Lots, climate: Climate) -> String {
     /// Write points of a machine's life in a scenario, about.
     const POINTS: u64 = 10;

@@ -1,14 +1,15 @@
-//! Effects, compared: what was done to each host and to each object, beyond what was done in the twin, was worth a change
-//! of wishes that the twin never acted on, or is what something that went wrong has cost.
+//! Compares effects with the twin. Every operation or effect beyond those in the twin needs a cause: a change of the
+//! desired state that the twin never acted on, or something that went wrong.
 //!
-//! Operators create nothing but the Lease, and delete nothing: nothing that goes wrong accounts for one more, except that a
-//! Lease which people deleted is created again. A host is started anew when its power is back, and by an operation that wants
-//! it: once on the way there, and once on the way back.
+//! Faults never account for more creations or deletions by operators than in the twin, with one exception: a Lease that
+//! users deleted is created again. A host is rebooted when its power comes back, and by an operation that needs it:
+//! once on the way forward, and once on a rollback.
 //!
-//! Disruption budgets decide when a drain ends, and a moment decides which pods are where by then. A host whose pods a
-//! budget has kept, here or in the twin, or that people had to clear first, may have been passed over in the one world when
-//! people changed their minds, and worked on in the other: it may have been worked on as often as they did. And the Node of
-//! a host that was never worked on in the twin is left alone there when its Machine goes: it may be deleted here.
+//! Disruption budgets decide when a drain ends, and the placement of pods depends on timing. If a budget has kept pods
+//! of a host, in the run or in the twin, or users had to clear the host first, then a change of the desired state may
+//! find its operation done in one world and not in the other. Such a host may have as many operations as there were
+//! changes. And the Node of a host without operations in the twin stays there when its Machine goes, so only the run
+//! may delete it.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::world::World;
 
 const NAME: &str = "twinEffects";
 
-/// Hosts and objects to which too much was done. Empty when all is accounted for.
+/// Hosts and objects with unexplained effects. Empty when every effect is explained.
 pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
     let is_plain = !(is_open(world) || is_open(twin));
     let hosts = 0..world.scenario.fleet.machines;
@@ -37,8 +38,8 @@ pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
     operations.chain(reboots).chain(objects(world, twin)).collect()
 }
 
-/// A host that was started anew more often than its power came back and operations ordered; or by operations more often than
-/// in the twin and than what went wrong or was wished beyond the twin accounts for, each of which may go there and back.
+/// A host that rebooted more often than its power came back and operations ordered; or more often by operations than in
+/// the twin, beyond what faults or changes of the desired state explain. Each operation may reboot forward and back.
 fn rebooted(world: &World, twin: &World, host: u32, is_plain: bool) -> Option<Difference> {
     let (all, ordered) = (world.hosts[host as usize].reboots(), Observers::of(world).oracle.reboots(host));
     let accounted = Observers::of(world).oracle.outages(host) + ordered;
@@ -60,7 +61,7 @@ fn rebooted(world: &World, twin: &World, host: u32, is_plain: bool) -> Option<Di
 fn objects(world: &World, twin: &World) -> Vec<Difference> {
     let judge = |((kind, name), lives): ((Kind, &Arc<str>), Lives)| {
         let twins = Observers::of(twin).oracle.lives(kind, name);
-        // What was deleted more often than in the twin may be created again.
+        // An object that was deleted more often than in the twin may be created again.
         let created = twins.created + lives.ended.saturating_sub(twins.ended);
         let was_passed_over = kind == Kind::Node && was_passed_over(world, twin, name);
         let deleted = twins.deleted + u32::from(was_passed_over);
@@ -78,7 +79,7 @@ fn objects(world: &World, twin: &World) -> Vec<Difference> {
     Observers::of(world).oracle.objects().filter_map(judge).collect()
 }
 
-/// Whether the host of a Node was worked on, and never in the twin.
+/// Whether the host of a Node had operations, but none in the twin.
 fn was_passed_over(world: &World, twin: &World, node: &str) -> bool {
     world.host_named(node).is_some_and(|host| {
         Observers::of(world).oracle.deeds(host).operations > 0
@@ -86,8 +87,8 @@ fn was_passed_over(world: &World, twin: &World, node: &str) -> bool {
     })
 }
 
-/// Whether people changed their minds half-way, or a rollout has stopped half-way: then hosts were worked on in the one
-/// world that were passed over in the other.
+/// Whether users changed the desired state half-way, or a rollout has stopped half-way: then one world may have
+/// operations on hosts that the other skipped.
 fn is_open(world: &World) -> bool {
     Observers::of(world).oracle.is_hasty() || has_open_rollout(world, None)
 }

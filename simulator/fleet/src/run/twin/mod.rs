@@ -1,13 +1,13 @@
-//! The fault-free twin: the same fleet, seed, people and workloads, and nothing goes wrong. Faults may delay what comes of
-//! a scenario, but not change it; and what they cost is accounted for, host by host.
+//! The fault-free twin: the same fleet, seed, users and workloads, without faults. Faults may delay the result of a
+//! scenario, but not change it. Their cost is accounted for, host by host.
 //!
-//! Sieve (Sun et al., OSDI 2022) found most of its bugs by this comparison. Draws are keyed, so a draw of the one world is
-//! the same in the other.
+//! Sieve (Sun et al., OSDI 2022) found most of its bugs by this comparison. Draws are keyed, so both worlds make the
+//! same draws.
 //!
-//! A run is compared once it was good. Then there must be the same objects, saying the same, and on every host what the
-//! same wish leads to (`twinState`); and no host may have been worked on more often than in the twin and by what went
-//! wrong there (`twinEffects`). A host that is lost for good is left out; so is a component whose rollout has stopped
-//! half-way, which leaves the old version on some hosts and the new one on others.
+//! A run is compared if it succeeded. Both worlds must have the same objects with the same contents, and every host
+//! must have what the same desired state leads to (`twinState`). No host may have more operations than in the twin plus
+//! those that faults explain (`twinEffects`). A host that is lost for good is left out. So is a component whose rollout
+//! has stopped half-way, which leaves the old version on some hosts and the new one on others.
 
 mod account;
 mod state;
@@ -35,10 +35,10 @@ pub(crate) struct Difference {
     pub detail: String,
 }
 
-/// So many differences are enough.
+/// The number of differences to report.
 const EXAMPLES_MAX: usize = 5;
 
-/// Lets a world run to its end, and compares it with its twin if it was good.
+/// Lets a world run to its end, and compares it with its twin if it succeeded.
 pub fn attempt_with_twin(world: &mut World) -> Attempt {
     let mut ended = attempt(world);
     if ended.failure.is_none() {
@@ -47,7 +47,7 @@ pub fn attempt_with_twin(world: &mut World) -> Attempt {
     ended
 }
 
-/// What is wrong with a run that has ended and was good in itself: in what it differs from its twin.
+/// The failure of a run that succeeded by itself: its differences from its twin.
 #[must_use]
 pub fn compare_with_twin(world: &World) -> Option<Failure> {
     let mut twin = beginning(world);
@@ -72,8 +72,8 @@ fn beginning(world: &World) -> World {
     begin(Arc::new(without_faults(&world.scenario)), same_options(world))
 }
 
-/// The same scenario, in which nothing goes wrong. What it expects may be what faults lead to, and is left out; that
-/// nothing is written any more in the end remains.
+/// The same scenario without faults. Its expectations are left out, because they may depend on faults. The twin must
+/// still reach a state in which nothing is written any more.
 fn without_faults(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.faults.clear();
@@ -92,7 +92,7 @@ const fn same_options(world: &World) -> Options {
     options
 }
 
-/// When a host's story began to differ, and how: both are told again, and compared line by line.
+/// The first difference in the history of a host: both runs are repeated and their chronicles compared line by line.
 fn first_in_time(world: &World, twin: &World, host: u32) -> Option<String> {
     let mut again = begin(Arc::clone(&world.scenario), same_options(world));
     let mut story = Chronicle::new(&again, [host]);
@@ -123,7 +123,7 @@ fn first_in_time(world: &World, twin: &World, host: u32) -> Option<String> {
     }
 }
 
-/// What a line tells, but for the name of the operation.
+/// The text of a line without the name of the operation.
 fn deed(line: &Line) -> &str {
     line.text.split(" (").next().unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! The end, compared: the same objects that say the same, and on every host what the same wish leads to.
+//! Compares the final states: the same objects with the same contents, and on every host what the same desired state
+//! leads to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::world::World;
 
 const NAME: &str = "twinState";
 
-/// All that differs. Empty when the worlds ended alike.
+/// All differences. Empty when both worlds ended alike.
 pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
     let mut differences = Vec::new();
     let mut add = |host: Option<u32>, detail: String| {
@@ -29,7 +30,7 @@ pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
     if let [Some(fleet), Some(twins)] = fleets {
         compare_fleets((fleet, twins), is_whole, &mut add);
     }
-    // Who is not as it should be has a reason that was confirmed; it need not hold in both worlds.
+    // A machine that has not converged has a confirmed reason, which need not hold in both worlds.
     let (strays, twin_strays) = (stray_hosts(world), stray_hosts(twin));
     let (machines, twins) = (by_host(world), by_host(twin));
     for host in 0..world.scenario.fleet.machines {
@@ -38,7 +39,7 @@ pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
         }
         let pair = (machines.get(&host), twins.get(&host));
         let (Some(machine), Some(other)) = pair else {
-            // That one of them is missing was said already.
+            // A missing Machine is already reported.
             if pair.0.is_none() && pair.1.is_none() {
                 compare_empty((world, twin), host, &mut add);
             }
@@ -55,7 +56,7 @@ pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
     differences
 }
 
-/// The Machine of each host, if it is to stay. Of several for one host, the last.
+/// The Machine of each host, if it is not being deleted. Of several for one host, the last.
 fn by_host(world: &World) -> BTreeMap<u32, Box<Machine>> {
     let objects = world.api.collection(Kind::Machine).objects();
     let machines = objects.into_iter().filter(|object| !object.is_terminating());
@@ -80,7 +81,7 @@ fn compare_names(world: &World, twin: &World, add: &mut impl FnMut(Option<u32>, 
             continue;
         }
         let host = |name: &str| name.strip_prefix("m-").and_then(|number| number.parse().ok());
-        // Who joins again does not wait until the name is free.
+        // A client that creates a Machine again does not wait until the name is free.
         let is_late = |world: &World, name: &str| {
             host(name).is_some_and(|host| Observers::of(world).oracle.was_turned_away(host))
         };
@@ -132,7 +133,7 @@ fn compare_fleets(
             .collect()
     };
     let (here, there) = (told(fleet), told(twin));
-    // A rollout that leaves out who is lost may end otherwise.
+    // A rollout that skips lost machines may end differently.
     if is_whole && here != there {
         add(None, format!("the ClusterPackageVersion says {here:?}, and without faults {there:?}"));
     }
@@ -150,7 +151,7 @@ fn compare_machines(
     let is_held = |machine: &Machine| machine.metadata.finalizers.iter().any(|one| **one == *FINALIZER);
     let is_used =
         |machine: &Machine| machine.status.as_ref().is_some_and(|status| !status.components.is_empty());
-    // A Machine that was never in use need not be held; one that was is, until it goes.
+    // A Machine that was never in use needs no finalizer; one that was keeps it until its deletion.
     if is_held(machine) != is_held(twin) && is_used(machine) && is_used(twin) {
         add(
             Some(host),
@@ -159,7 +160,7 @@ fn compare_machines(
     }
 }
 
-/// A host that no Machine stands for.
+/// Compares a host without a Machine.
 fn compare_empty((world, twin): (&World, &World), host: u32, add: &mut impl FnMut(Option<u32>, String)) {
     let count = |world: &World| world.hosts[host as usize].installed().len();
     let (here, there) = (count(world), count(twin));

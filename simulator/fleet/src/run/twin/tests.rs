@@ -1,4 +1,4 @@
-//! What the twin shows, and what it does not mind.
+//! Tests of the comparison with the twin: what it reports, and what it accepts.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn faults_delay_and_change_nothing() {
     assert_eq!(compare_with_twin(&world), None);
 }
 
-/// Which hosts have the new version is a matter of the order when a rollout stops half-way.
+/// When a rollout stops half-way, the order decides which hosts have the new version.
 #[test]
 fn a_rollout_that_stopped_is_compared_as_far_as_it_can_be() {
     assert_eq!(compare_with_twin(&ended(PROBE)), None);
