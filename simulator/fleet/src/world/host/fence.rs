@@ -1,4 +1,4 @@
-//! Who may order what: owner, epoch, sequence.
+//! The fence: which orders a host accepts, by owner, epoch and sequence.
 
 use std::time::Duration;
 
@@ -11,64 +11,64 @@ use crate::vocabulary::Step;
 /// An order as it reaches a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// Who orders, and which of all orders it is.
+    /// The owner, the epoch and the sequence number of the order.
     pub fence: HostFence,
     /// What to do.
     pub command: Command,
 }
 
-/// What is ordered.
+/// The commands of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Report.
     Facts,
-    /// Report, and what became of an operation.
+    /// Report, with the status of an operation.
     Status(OperationId),
-    /// Do it.
+    /// Perform an operation.
     Apply(Work),
     /// Forget the owner.
     Disown,
-    /// Make a key for the node's certificate, unless one waits.
+    /// Make a key for the node's certificate, unless one is pending.
     RequestCertificate(Wanted),
-    /// Put a certificate into its place.
+    /// Install a certificate.
     InstallCertificate(Offered),
     /// Confirm an operation.
     Confirm(OperationId),
 }
 
-/// What became of an operation.
+/// The report of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Which.
     pub operation: Operation,
     /// How it ended; `None` while it is under way.
     pub ended: Option<Ended>,
-    /// Whether it waits to be confirmed.
+    /// Whether it waits for a confirmation.
     pub waits: bool,
 }
 
-/// What a host says to an order.
+/// The answer of a host to an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Done: facts with this operation in them.
     Facts(Option<Report>),
-    /// The operation has begun; its first step ends after so long. The end will be told.
+    /// The operation has begun; its first step ends after this time. The host reports its end later.
     Begun(Duration),
-    /// The operation is under way already. The end will be told.
+    /// The operation is already in flight. The host reports its end later.
     Attached,
-    /// The operation is confirmed; its last step ends after so long. The end will be told.
+    /// The operation is confirmed; its last step ends after this time. The host reports its end later.
     Confirmed(Duration),
     /// Refused.
     Refused(CauseKind),
-    /// Not now.
+    /// Refused for now; a retry may succeed.
     Later(CauseKind),
 }
 
-/// What the fence says of an order.
+/// The decision of the fence about an order.
 enum Standing {
-    /// It may be done, and is remembered.
+    /// The order is accepted and remembered.
     Accepted,
-    /// It may be answered, and moves nothing.
+    /// The order may be answered, but the fence does not move.
     ReadOnly,
     Refused(CauseKind),
 }
@@ -76,7 +76,7 @@ enum Standing {
 impl Host {
     /// Receives an order that came in `session`.
     pub fn receive(&mut self, order: &Order, session: u32, setting: &Setting<'_>) -> Answer {
-        // Before anything else, as the real one looks for what it has to finish before it forgets for whom.
+        // First of all, as the real host program completes an unfinished operation before it forgets its owner.
         let is_alone = matches!(
             order.command,
             Command::Disown | Command::RequestCertificate(_) | Command::InstallCertificate(_)
@@ -133,7 +133,7 @@ impl Host {
             }
             Command::Apply(work) => {
                 if self.running.is_some() && !self.knows(work.id) {
-                    // What is not accepted is not remembered either.
+                    // A refused order is not remembered either.
                     return Answer::Later(CauseKind::HostBusy);
                 }
                 if is_new {
@@ -201,8 +201,8 @@ impl Host {
         }
     }
 
-    /// A host answers whoever asks, obeys only its owner (or anybody while it has none), and never somebody older than
-    /// it has seen.
+    /// A host answers every reader. It obeys only its owner (or any operator while it has none), and never an operator
+    /// with an older epoch than it has seen.
     fn standing(&self, order: &Order, reads: bool) -> Standing {
         let fence = order.fence;
         if self.owner.is_some_and(|owner| owner != fence.machine) {
@@ -233,7 +233,7 @@ impl Host {
         }
         match order.command {
             Command::Facts | Command::Status(_) => Standing::ReadOnly,
-            // The very order that came last, once more.
+            // A repetition of the last order.
             Command::Apply(work) if self.operation == Some(work.id) => Standing::ReadOnly,
             Command::Confirm(id) if self.operation == Some(id) => Standing::ReadOnly,
             Command::Disown if self.owner.is_none() => Standing::ReadOnly,
@@ -250,13 +250,13 @@ impl Host {
         self.report(id).is_some()
     }
 
-    /// How the operation `id` ended, if the journal has it.
+    /// The end of the operation `id`, if the journal has it.
     #[must_use]
     pub fn ended(&self, id: OperationId) -> Option<Ended> {
         self.report(id)?.ended
     }
 
-    /// What became of the operation `id`.
+    /// The report of the operation `id`.
     #[must_use]
     pub fn report(&self, id: OperationId) -> Option<Report> {
         if let Some(running) = self.running.as_ref().filter(|running| running.work.id == id) {
@@ -266,7 +266,7 @@ impl Host {
         Some(Report { operation: *operation, ended: Some(*ended), waits: false })
     }
 
-    /// What became of the latest operation.
+    /// The report of the latest operation.
     #[must_use]
     pub fn latest(&self) -> Option<Report> {
         if let Some(running) = &self.running {
@@ -278,7 +278,7 @@ impl Host {
 }
 
 impl Running {
-    /// What is told of it.
+    /// The report of the running operation.
     const fn report(&self) -> Report {
         let waits = matches!(self.step, Step::Confirm);
         Report { operation: self.work.operation(), ended: None, waits }

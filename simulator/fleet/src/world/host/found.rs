@@ -1,6 +1,6 @@
-//! What somebody else has installed on a host before it was ours. The host program does not know of it and reports nothing
-//! of it, until a release comes that is the same: that takes its place, and what runs goes on running. What is not the same
-//! is in the way.
+//! Preexisting software on a host, which other tools have installed. The host program does not know of it and does not
+//! report it. When a release with the same files is installed, it takes over the files, and a running service
+//! continues. Different files block the installation.
 
 use super::operation::Met;
 use super::{Change, ComponentNumber, Host, VersionNumber, Work};
@@ -19,30 +19,30 @@ pub struct Found {
 }
 
 impl Host {
-    /// Somebody else installs a component.
+    /// Places preexisting software of a component.
     pub fn place(&mut self, found: Found) {
         self.found.get_or_insert_default().push(found);
     }
 
-    /// Somebody takes away what was there before it was ours, and the identity of its node.
+    /// Removes the preexisting software, and a preexisting node identity.
     pub fn clear(&mut self) {
         self.found = None;
         self.remove_foreign_identity();
     }
 
-    /// What somebody else has installed of a component.
+    /// The preexisting software of a component.
     #[must_use]
     pub fn found_of(&self, component: ComponentNumber) -> Option<&Found> {
         self.found.iter().flat_map(|found| found.iter()).find(|found| found.component == component)
     }
 
-    /// Whether anything runs that somebody else has installed.
+    /// Whether any preexisting service runs.
     #[must_use]
     pub fn runs_found(&self) -> bool {
         self.found.iter().flat_map(|found| found.iter()).any(|found| found.state == FoundState::Running)
     }
 
-    /// What `work` meets here.
+    /// What `work` finds of preexisting software.
     pub(super) fn meets(&self, work: &Work) -> Met {
         let Change::Install(install) = work.change else { return Met::Nothing };
         let Some(found) = self.found_of(work.component) else { return Met::Nothing };
@@ -54,7 +54,7 @@ impl Host {
         }
     }
 
-    /// What was there of a component, if anything was, is ours from now on.
+    /// Takes over the preexisting software of a component, if there is any.
     pub(super) fn take_over(&mut self, component: ComponentNumber) {
         let Some(found) = &mut self.found else { return };
         found.retain(|found| found.component != component);

@@ -1,5 +1,5 @@
-//! The identity of the node that a host is: a key that waits for its certificate, and the file with both. Keys are
-//! numbers here; what is secret of a real one has no counterpart.
+//! The node identity of a host: a key that waits for its certificate, and the file with both. Keys are numbers here;
+//! there is no private part.
 
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::cause::CauseKind;
@@ -15,18 +15,18 @@ pub struct Wanted {
     pub path: TextNumber,
     /// The node that it is for.
     pub node: TextNumber,
-    /// The key of the certificate there that is of no use any more.
+    /// The key of the existing certificate that is to be replaced.
     pub replaces: Option<KeyNumber>,
 }
 
-/// A certificate that came.
+/// A certificate from the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offered {
     /// The file for it and its key.
     pub path: TextNumber,
     /// The node that it is to be for.
     pub node: TextNumber,
-    /// The certificate; none when it is not one of a node at all.
+    /// The certificate; `None` when it is not a node certificate.
     pub certificate: Option<NodeCertificate>,
 }
 
@@ -70,16 +70,16 @@ pub struct NodeCertificate {
     pub not_after: Timestamp,
 }
 
-/// What a host has of an identity.
+/// The identity that a host has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeIdentity {
-    /// The file that the host program was told of.
+    /// The file that an order has named.
     path: Option<TextNumber>,
     /// The node and the key that wait for a certificate.
     pending: Option<(TextNumber, KeyNumber)>,
     /// The file with certificate and key.
     file: Option<(TextNumber, NodeCertificate)>,
-    /// Whether the host program has put it there.
+    /// Whether the host program has installed the file.
     is_installed: bool,
     /// How many keys were made here.
     made: u64,
@@ -92,7 +92,7 @@ impl NodeIdentity {
         self.path
     }
 
-    /// Whether the host program has put the certificate there, or any before it.
+    /// Whether the host program has installed this certificate, or an earlier one.
     #[must_use]
     pub const fn is_installed(&self) -> bool {
         self.is_installed
@@ -110,7 +110,7 @@ impl NodeIdentity {
         self.file.filter(|(place, _)| *place == path).map(|(_, certificate)| certificate)
     }
 
-    /// Where the file with the certificate is.
+    /// The path of the file with the certificate.
     #[must_use]
     pub fn place(&self) -> Option<TextNumber> {
         self.file.map(|(place, _)| place)
@@ -130,14 +130,14 @@ impl Host {
         self.node.as_deref()
     }
 
-    /// Whether the file that is asked for holds a certificate that is not to be replaced: then nothing is done but to
-    /// report it, and the host is not claimed.
+    /// Whether the requested file contains a certificate that is not to be replaced. Then the host only reports it, and
+    /// is not claimed.
     pub(super) fn is_identified(&self, wanted: &Wanted) -> bool {
         let present = self.node().and_then(|node| node.certificate_at(wanted.path));
         present.is_some_and(|present| Some(present.key) != wanted.replaces)
     }
 
-    /// Sees to it that a key waits, unless there is a certificate.
+    /// Ensures that a key is pending, unless there is a certificate.
     pub(super) fn want_certificate(&mut self, wanted: &Wanted) {
         let is_there = self.is_identified(wanted);
         let identity = self.identity.0;
@@ -149,7 +149,7 @@ impl Host {
         }
     }
 
-    /// Whether a certificate may be put into its place: it is for the key that waits, or it is there.
+    /// Whether a certificate may be installed: it is for the pending key, or it is already installed.
     pub(super) fn takes_certificate(
         &self,
         (path, name): (TextNumber, TextNumber),
@@ -162,7 +162,7 @@ impl Host {
         if waits || is_there { Ok(offered) } else { Err(CauseKind::CertificateRefused) }
     }
 
-    /// Puts a certificate into its place.
+    /// Installs a certificate.
     pub(super) fn put_certificate(&mut self, path: TextNumber, certificate: NodeCertificate) {
         let node = self.node.get_or_insert_default();
         if node.pending.take_if(|(_, key)| *key == certificate.key).is_some() {
@@ -171,27 +171,27 @@ impl Host {
         }
     }
 
-    /// Forgets what the host program knows of an identity, and removes what it has put into its place.
+    /// Forgets the identity, and removes the file if the host program has installed it.
     pub(super) fn remove_identity(&mut self) {
         let Some(node) = &mut self.node else { return };
         node.file = node.file.filter(|_| !node.is_installed);
         (node.path, node.pending, node.is_installed) = (None, None, false);
     }
 
-    /// Somebody takes away an identity that the host program has not put there.
+    /// Removes an identity that the host program has not installed.
     pub(super) fn remove_foreign_identity(&mut self) {
         let Some(node) = &mut self.node else { return };
         node.file = node.file.filter(|_| node.is_installed);
     }
 
-    /// A new key, made by whoever runs on it; nothing is remembered of it but that it was made.
+    /// Makes a new key for any program on the host. Only the number of keys is recorded.
     pub fn make_key(&mut self) -> KeyNumber {
         let identity = self.identity.0;
         new_key(identity, self.node.get_or_insert_default())
     }
 
-    /// Somebody else than the host program puts a certificate with its key there: kubelet when it rotates, or whoever
-    /// had this host before.
+    /// Another program than the host program installs a certificate with its key: kubelet on rotation, or the tools of
+    /// an earlier owner of this host.
     pub fn place_certificate(&mut self, path: TextNumber, certificate: NodeCertificate) {
         self.node.get_or_insert_default().file = Some((path, certificate));
     }

@@ -1,4 +1,4 @@
-//! A host, and the program on it that does what is ordered: the same rules as the real one, step by step.
+//! A host, and the host program that carries out orders: the same rules as the real one, step by step.
 //!
 //! What is durable survives [`Host::power_off`]: the owner, the fence, the journal, and every release. An operation
 //! that was cut short before the swap leaves no trace but `Interrupted`; after the swap the host finishes it at its
@@ -44,15 +44,15 @@ pub struct Installed {
     pub release: ReleaseNumber,
     /// In what it differs from that release.
     pub drift: Drift,
-    /// Whether there is more to its removal than to take it away.
+    /// Whether its removal has a clean-up step.
     pub has_removal: bool,
-    /// Whether the host is started anew when it comes or goes.
+    /// Whether the host is rebooted when it is installed or removed.
     pub reboots: bool,
-    /// Whether nobody gets in by a new connection as long as it is there.
+    /// Whether the host accepts no new connections while it is installed.
     pub shuts: bool,
 }
 
-/// Which version of control groups the hosts use, all of them.
+/// The cgroup version of all hosts.
 pub const CGROUP_VERSION: CgroupVersion = CgroupVersion::V2;
 
 /// How an operation ended, as the journal has it.
@@ -85,13 +85,13 @@ pub struct Host {
     owner: Option<Uid>,
     epoch: Epoch,
     sequence: u64,
-    /// The operation that came with the latest order. Only that one may come with it again.
+    /// The operation of the latest order. Only a repetition of that order may name it again.
     operation: Option<OperationId>,
     installed: Vec<Installed>,
-    /// What somebody else has installed, if anything.
+    /// The preexisting software, if any.
     #[expect(clippy::box_collection, reason = "hardly ever there: one word instead of three")]
     found: Option<Box<Vec<Found>>>,
-    /// The identity of its node, once it has or had anything of one.
+    /// Its node identity, once it has or had any part of one.
     node: Option<Box<NodeIdentity>>,
     running: Option<Box<Running>>,
     journal: Vec<(Operation, Ended)>,
@@ -136,13 +136,13 @@ impl Host {
         self.outages == 0
     }
 
-    /// Whether it runs and the network leads to it.
+    /// Whether it runs and is connected.
     #[must_use]
     pub const fn is_reachable(&self) -> bool {
         self.outages == 0 && self.cuts == 0
     }
 
-    /// Whether it lets nobody in by a new connection, because of what is installed. What it sends itself gets through.
+    /// Whether it accepts no new connections, because of what is installed. Its own messages get through.
     #[must_use]
     pub fn is_shut(&self) -> bool {
         self.installed.iter().any(|installed| installed.shuts)
@@ -154,7 +154,7 @@ impl Host {
         BootId(self.identity.0 ^ self.boots as u128)
     }
 
-    /// Reads a word of each part, to have it near. The sum means nothing.
+    /// Prefetches the parts of the host. The returned sum has no meaning.
     #[must_use]
     pub(super) fn warm(&self) -> u64 {
         let installed = self.installed.first().map_or(0, |first| first.version.0);
@@ -217,18 +217,18 @@ impl Host {
         self.journal.len() < JOURNAL_LENGTH
     }
 
-    /// Takes its power away, for one more cause. True when it ran until now.
+    /// Powers it off, for one more cause. True when it ran until now.
     pub fn power_off(&mut self) -> bool {
         self.outages += 1;
         self.outages == 1
     }
 
-    /// Cuts off everybody who waits for the end of the operation under way, and says who that is.
+    /// Drops the sessions that wait for the end of the operation in flight, and returns them.
     pub fn take_sessions(&mut self) -> Vec<u32> {
         self.running.as_mut().map(|running| running.take_sessions()).unwrap_or_default()
     }
 
-    /// Takes one cause away that keeps it powered off. True when it starts now; then [`Host::recover`] is due.
+    /// Removes one cause of its being powered off. True when it starts now; then [`Host::recover`] is due.
     pub fn power_on(&mut self) -> bool {
         self.outages = self.outages.saturating_sub(1);
         if self.outages > 0 {
@@ -244,13 +244,13 @@ impl Host {
         self.cuts == 1
     }
 
-    /// Takes one cause away that cuts it off. True when it is connected again.
+    /// Removes one cause of its being cut off. True when it is connected again.
     pub const fn mend(&mut self) -> bool {
         self.cuts = self.cuts.saturating_sub(1);
         self.cuts == 0
     }
 
-    /// Lets an installed release differ from what it should be. False when there is none, or work goes on at it.
+    /// Makes an installed release drift. False when there is none, or an operation is in flight.
     pub fn spoil(&mut self, choice: u64, drift: Drift) -> bool {
         if self.running.is_some() || self.installed.is_empty() {
             return false;
@@ -265,7 +265,7 @@ impl Host {
             self.journal.remove(0);
         }
         if self.journal.len() == self.journal.capacity() {
-            // Hosts are many and most end few operations: no room for four at once.
+            // There are many hosts, and most have few operations: the default capacity of four would waste memory.
             self.journal.reserve_exact(2);
         }
         self.journal.push((operation, ended));

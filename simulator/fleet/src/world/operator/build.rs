@@ -1,9 +1,8 @@
-//! Builds of the operator: the one that is compiled here, and one that came before it.
+//! Builds of the operator: the current one, and an earlier one.
 //!
-//! There is one engine here, and no older one is kept to be run beside it. What two builds may differ in, and what one
-//! finds that the other has left behind, lies around the engine: the numbers that it is configured with, the words of
-//! the statuses, and fields that came later. An earlier build takes the words of another build for foreign, as any
-//! build does, and says the same in its own.
+//! The simulator contains one engine; no older one is kept beside it. Two builds may differ in what surrounds the
+//! engine: its configuration, the messages of statuses, and fields that came later. The earlier build treats messages
+//! of another build as foreign, as any build does, and writes the same in its own words.
 
 use std::borrow::Cow;
 
@@ -16,10 +15,10 @@ use seaworthy_model::config::Config;
 
 /// How messages of conditions of the earlier build begin.
 const EARLIER: &str = "Condition met: ";
-/// To the earlier build everything else is the word of somebody else.
+/// The earlier build reads every message without its own prefix as foreign.
 const FOREIGN: &str = "? ";
 
-/// The configuration that it has by default.
+/// The default configuration of a build.
 pub(super) fn config(build: Build, config: Config) -> Config {
     match build {
         Build::Earlier => Config {
@@ -33,7 +32,7 @@ pub(super) fn config(build: Build, config: Config) -> Config {
     }
 }
 
-/// A request as it sends it.
+/// Changes a request to the form in which a build sends it.
 pub(super) fn write(build: Build, request: &mut Request) {
     if build == Build::Current {
         return;
@@ -57,7 +56,7 @@ pub(super) fn write(build: Build, request: &mut Request) {
     }
 }
 
-/// An object as it understands it.
+/// An object in the form in which a build understands it.
 pub(super) fn read(build: Build, object: Cow<'_, Resource>) -> Cow<'_, Resource> {
     if build == Build::Current {
         return object;
@@ -98,7 +97,7 @@ fn understood(message: &str) -> String {
     message.strip_prefix(EARLIER).map_or_else(|| format!("{FOREIGN}{message}"), str::to_owned)
 }
 
-/// The API server keeps what a status says, and nothing else.
+/// Removes fields that the earlier build does not write: the API server keeps only what a status contains.
 fn forget_later_fields(status: &mut MachineStatus) {
     if let Some(identity) = &mut status.identity {
         identity.cgroup_version = None;

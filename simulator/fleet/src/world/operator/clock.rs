@@ -27,19 +27,19 @@ impl Clock {
         Self { set: now, shows: now + skew.ahead - skew.behind, rate }
     }
 
-    /// Sets it anew; it does not go back.
+    /// Sets the clock again; it does not go back.
     pub(super) fn set(&mut self, now: Timestamp, skew: Skew) {
         let shown = self.read(now);
         *self = Self::new(now, skew);
         self.shows = self.shows.max(shown);
     }
 
-    /// What it shows at a time of the world.
+    /// The time that the clock shows at a time of the world.
     pub(in crate::world) fn read(&self, now: Timestamp) -> Timestamp {
         Timestamp(self.shows.0.saturating_add(scale(now.0.saturating_sub(self.set.0), self.rate, WHOLE)))
     }
 
-    /// When it will show `at`, in the time of the world.
+    /// The time of the world at which the clock will show `at`.
     pub(super) fn when(&self, at: Timestamp) -> Timestamp {
         let whole = scale(at.0.saturating_sub(self.shows.0), WHOLE, self.rate);
         let met = Timestamp(self.set.0.saturating_add(whole));

@@ -1,25 +1,25 @@
-//! When a process gives up what it has sent.
+//! Deadlines after which a process gives up on its actions.
 
 use std::collections::VecDeque;
 
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::effect::ActionId;
 
-/// The deadlines of a process's actions that have not ended, by their numbers, which ascend. Nearly all end long before:
-/// to note one and to forget it costs no search.
+/// The deadlines of a process's actions in flight, by their ascending numbers. Nearly all actions end long before their
+/// deadline, so adding and removing one needs no search.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
-    /// The number of the first place.
+    /// The action number of the first entry in `under_way`.
     first: u64,
-    /// Whether the action of each number is under way. The first one is.
+    /// Whether the action of each number is in flight. The first one always is.
     under_way: VecDeque<bool>,
-    /// Deadlines and numbers, each list in the order of both, also of actions that have ended since. There are as many
-    /// lists as actions are given different times to end: a handful.
+    /// Deadlines and numbers. Each list is ordered by both, and may contain actions that have ended. There are as many
+    /// lists as there are different timeouts: a handful.
     lists: Vec<VecDeque<(Timestamp, ActionId)>>,
 }
 
 impl Deadlines {
-    /// Notes the deadline of an action that was ordered after all others.
+    /// Adds the deadline of an action that was ordered after all others.
     pub(super) fn insert(&mut self, action: ActionId, deadline: Timestamp) {
         if self.under_way.is_empty() {
             self.first = action.0;
@@ -47,7 +47,7 @@ impl Deadlines {
         was_under_way
     }
 
-    /// Whether nothing is under way.
+    /// Whether no action is in flight.
     pub(super) fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }
@@ -57,7 +57,7 @@ impl Deadlines {
         place.copied().unwrap_or_default()
     }
 
-    /// The earliest.
+    /// The earliest deadline.
     pub(super) fn next(&mut self) -> Option<Timestamp> {
         let mut lists = std::mem::take(&mut self.lists);
         for list in &mut lists {
@@ -69,7 +69,7 @@ impl Deadlines {
         self.lists.iter().filter_map(|list| list.front()).map(|(deadline, _)| *deadline).min()
     }
 
-    /// The actions whose deadline has come, in the order of both.
+    /// The actions whose deadline has passed, by deadline and number.
     pub(super) fn overdue(&mut self, now: Timestamp) -> Vec<ActionId> {
         let mut overdue = Vec::new();
         let mut lists = std::mem::take(&mut self.lists);

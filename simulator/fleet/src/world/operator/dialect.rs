@@ -1,5 +1,5 @@
-//! What a process calls what the world has numbers for. Both are given once and stay: a name that was looked up in both
-//! tables need not be looked up again, and every report of a host has half a dozen.
+//! Translates between the ids of a process and the numbers of the world. Both are assigned once and never change, so a
+//! translation is cached: every report of a host needs half a dozen.
 
 use seaworthy_api::names::{Names, UnknownId};
 use seaworthy_model::id::{ComponentId, VersionId};
@@ -85,7 +85,7 @@ mod tests {
         let (mut catalogue, mut names, mut dialect) =
             (Catalogue::default(), Names::new(), Dialect::default());
         let texts = ["web", "agent", "runtime"];
-        // The process has met them in another order.
+        // The process has assigned its ids in another order.
         let ids = texts.map(|text| (text, names.component(text), names.version(text, "1.0.0")));
         for (text, component, version) in ids.into_iter().rev().chain(ids) {
             let number = dialect.component_number(component, &mut catalogue, &names).unwrap();
@@ -96,7 +96,7 @@ mod tests {
             assert_eq!(dialect.version(number, &catalogue, &mut names), version);
         }
         assert!(dialect.component_number(ComponentId(9), &mut catalogue, &names).is_err());
-        // What it meets first in a report is given an id, and announced like any other.
+        // A name that first appears in a report gets an id, and is announced like any other.
         let drawn = names.take_new().len();
         let number = catalogue.version("proxy-2.0.0");
         let version = dialect.version(number, &catalogue, &mut names);

@@ -1,4 +1,4 @@
-//! The driver's part: calling `reconcile`, sending what was ordered, and giving up what does not end.
+//! The driver: calls `reconcile`, sends the orders, and gives up actions at their deadline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,18 +31,18 @@ use crate::world::mail::{Letter, Sender};
 use crate::world::meeting::Encounter;
 use crate::world::{Catalogue, World};
 
-/// What one `reconcile` with its bookkeeping costs a process.
+/// The time of one `reconcile` with its bookkeeping.
 const TURN: Duration = Duration::from_millis(1);
-/// One way to the API server, with what it does there.
+/// The time of one way to the API server, with the processing there.
 const API: Span = Span::millis(1, 8);
 /// Connecting and logging in to a host.
 const CONNECT: Span = Span::millis(30, 400);
-/// Until a host that does not answer is given up.
+/// The time after which a process gives up on a host that does not answer.
 const CONNECT_TIMEOUT: Span = Span::millis(5_000, 10_000);
-/// Until a process that ended is started again.
+/// The time after which an ended process is started again.
 const RESTART: Span = Span::millis(2_000, 30_000);
 
-/// Whether the process still lives after it sent something.
+/// Whether the process is still alive after it sent something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::world) enum Dispatched {
     Alive,
@@ -65,7 +65,7 @@ impl World {
         self.put_process(process);
     }
 
-    /// Ends a process. What it had sent keeps its fate.
+    /// Ends a process. Messages that it had sent stay in flight.
     pub(in crate::world) fn end_process(&mut self, process: &Process, restarts: bool) {
         self.live.retain(|live| *live != process.number);
         self.happened(&Happening::ProcessEnded(process.number, process.end()));
@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    /// Crashes whatever runs in `seat`.
+    /// Crashes the process in `seat`.
     pub(in crate::world) fn crash_seat(&mut self, seat: u32) {
         for number in self.live.clone() {
             let Some(process) = self.take_process(number) else { continue };
@@ -98,7 +98,7 @@ impl World {
         self.processes[number] = Some(process);
     }
 
-    /// A process has learnt something: it decides soon, if there is anything to decide.
+    /// A process has received news. It gets a turn soon, if it has anything to decide.
     pub(in crate::world) fn turn_soon(&mut self, process: &mut Process) {
         if !process.engine.has_work() {
             return;
@@ -107,7 +107,7 @@ impl World {
         process.want_turn(at, &mut self.queue);
     }
 
-    /// A process decides.
+    /// A process has its turn: it calls `reconcile`.
     pub(in crate::world) fn turn(&mut self, number: u32) {
         let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
         if !process.takes_turn(self.queue.now()) {
@@ -213,7 +213,7 @@ impl World {
         Dispatched::Alive
     }
 
-    /// What the faults make of a request.
+    /// The fate that faults choose for a request.
     pub(super) fn request_fate(&mut self, encounter: Encounter, seat: u32, request: &Request) -> RequestFate {
         let mut fate = RequestFate::default();
         let place = |_: &Self| Place::request(seat, request, encounter.is_renewal);
@@ -221,7 +221,7 @@ impl World {
         fate
     }
 
-    /// Sends a request about what the API server most likely keeps in `place`.
+    /// Sends a request about the object that the API server most likely keeps in `place`.
     pub(super) fn send_by_fate(&mut self, sender: Sender, request: Request, place: u32, fate: RequestFate) {
         let owner = u64::from(sender.process);
         let delay = self.draws.within(word("request"), owner, sender.action.0, API);
@@ -243,7 +243,7 @@ impl World {
         }
     }
 
-    /// The API server turns a request away.
+    /// The API server refuses a request.
     pub(in crate::world) fn answer_unavailable(&mut self, sender: Sender, delay: Duration) {
         self.note_occasion(Occasion::RequestRefused);
         let cause = Cause::new(CauseKind::ApiUnavailable, "the server asks to come back later");
@@ -334,7 +334,8 @@ impl World {
         self.answer_not_done(sender, delay, cause, repeated);
     }
 
-    /// Nothing came of an order. Who has sent it twice cannot know that: the other one may have arrived, or yet arrive.
+    /// An order was not executed. The sender of two copies cannot know that: the other copy may have arrived, or may
+    /// still arrive.
     pub(in crate::world) fn answer_not_done(
         &mut self,
         sender: Sender,
@@ -366,7 +367,7 @@ impl World {
         self.put_process(process);
     }
 
-    /// A process gives up what has passed its deadline.
+    /// A process gives up the actions that have passed their deadline.
     pub(in crate::world) fn give_up(&mut self, number: u32) {
         let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
         let now = self.queue.now();
@@ -387,7 +388,7 @@ impl World {
         self.put_process(process);
     }
 
-    /// The host that a connection leads to. Who orders from it again and again need not read the address each time.
+    /// The host that a connection leads to. It is cached, so that repeated orders need not parse the address.
     fn route(&mut self, target: Target, connection: &Arc<Connection>) -> Option<u32> {
         let index = target.machine()?.index();
         if let Some(Some((known, host))) = self.routes.get(index)
@@ -483,7 +484,7 @@ impl World {
 }
 
 impl Process {
-    /// Why it ends, when it ends now.
+    /// The reason why the process ends, if it ends now.
     fn end(&self) -> End {
         match self.engine.world().gate() {
             Some(Blocker::SteppedDown { .. }) => End::SteppedDown,
@@ -512,7 +513,7 @@ impl Process {
     }
 }
 
-/// How long a release that works is probed: one success after the other.
+/// The length of the probe of a working release: one success after the other.
 fn probe_length(recipe: &Recipe) -> Duration {
     recipe.content.probe.as_ref().map_or(Duration::ZERO, |probe| match probe.check {
         ProbeCheck::Http { .. } | ProbeCheck::Tcp { .. } | ProbeCheck::Exec { .. } => {

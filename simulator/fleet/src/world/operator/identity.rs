@@ -1,4 +1,4 @@
-//! Orders about node identities, in the numbers of the world, and what hosts report of them, in the words of the core.
+//! Translates orders about node identities into numbers of the world, and reports of hosts into types of the core.
 
 use seaworthy_model::certificate::{
     Certificate, HostIdentity, NODE_PREFIX, NODES_GROUP, PendingRequest, RequestContent,
@@ -13,7 +13,7 @@ use crate::world::host::{
 use crate::world::{Catalogue, World, pki};
 
 impl World {
-    /// An order about the identity of the node that `target` is.
+    /// An order about the node identity of the host `target`.
     pub(super) fn identity_command(
         &mut self,
         process: &Process,
@@ -60,7 +60,7 @@ pub(in crate::world) fn node_certificate(
     })
 }
 
-/// A certificate in the words of the core.
+/// A certificate as the core's type.
 fn certificate_of(known: NodeCertificate, catalogue: &Catalogue) -> Certificate {
     Certificate {
         key: known.key.digest(),

@@ -40,10 +40,10 @@ use watch::Watch;
 
 use crate::vocabulary::Build;
 
-/// An operator process. A crash drops it whole; what it had sent lives on in the mail.
+/// An operator process. A crash drops all of it; messages that it had sent stay in the mail.
 #[derive(Clone, Debug)]
 pub(super) struct Process {
-    /// Its number: no two ever have the same.
+    /// Its number, unique in the run.
     pub number: u32,
     /// The replica that it belongs to.
     pub seat: u32,
@@ -53,17 +53,17 @@ pub(super) struct Process {
     names: Names,
     dialect: Dialect,
     watches: [Watch; KINDS.len()],
-    /// By machine, if it pins components: the spec that was delivered last, and what was read from it.
+    /// By machine, if it pins components: the last delivered spec, and its parsed form.
     pinning: BTreeMap<MachineId, (Arc<v1alpha1::MachineSpec>, Parsed<MachineSpec>)>,
     deadlines: Deadlines,
     deadline_at: Option<Timestamp>,
-    /// When it decides next.
+    /// The time of its next turn.
     turn_at: Option<Timestamp>,
-    /// When turns of it are due in the queue, also those before which it decided otherwise: a handful.
+    /// The times of its turns in the queue, including outdated ones: a handful.
     turns: Vec<Timestamp>,
-    /// It asks the API servers for their versions now and then.
+    /// Whether it asks the API servers for their versions now and then.
     pub(super) asks_versions: bool,
-    /// Machines of which it learnt something since it last decided as a leader; `None` when nobody wants to know.
+    /// Machines about which it received news since its last turn as a leader; `None` when no observer asks for them.
     touched: Option<Vec<MachineId>>,
 }
 
@@ -92,13 +92,13 @@ impl Process {
         }
     }
 
-    /// The same, and it keeps in mind which machines it learns something of, if somebody wants to know.
+    /// The same process, which also records about which machines it receives news, if an observer asks for that.
     #[must_use]
     fn followed(self, is_followed: bool) -> Self {
         Self { touched: is_followed.then(Vec::new), ..self }
     }
 
-    /// The machines of which it learnt something since it last decided as a leader; none unless it leads.
+    /// The machines about which it received news since its last turn as a leader; empty unless it leads.
     fn take_touched(&mut self) -> Vec<MachineId> {
         let leads = |engine: &Engine| engine.world().gate().is_none();
         let touched = self.touched.as_mut().filter(|_| leads(&self.engine));
@@ -110,7 +110,7 @@ impl Process {
         (&self.engine, &self.names)
     }
 
-    /// Hands an input to the engine, after the names that it uses.
+    /// Passes an input to the engine, after the names that the input uses.
     fn observe(&mut self, input: Input) {
         for named in self.names.announce() {
             self.engine.observe(named);
@@ -125,27 +125,27 @@ impl Process {
         self.observe(Input::Observed(observation));
     }
 
-    /// Asks for a turn at `at`, unless one is due before.
+    /// Schedules a turn at `at`, unless one is due before.
     fn want_turn(&mut self, at: Timestamp, queue: &mut Queue<Event>) {
         let at = at.max(queue.now());
         if self.turn_at.is_some_and(|due| due <= at) {
             return;
         }
         self.turn_at = Some(at);
-        // Most of what it learns asks for a turn at once, and after that one it waits for the same time as before.
+        // Most news schedule a turn at once. After that turn, the process waits for the same time as before.
         if !self.turns.contains(&at) {
             self.turns.push(at);
             queue.at(at, Priority::DECISION, Event::Turn { process: self.number });
         }
     }
 
-    /// Takes up a turn that is due. False if it does not want one any more, or not yet.
+    /// Starts a turn that is due. False if the process does not need one now.
     fn takes_turn(&mut self, now: Timestamp) -> bool {
         self.turns.retain(|at| *at > now);
         self.turn_at.take_if(|due| *due <= now).is_some()
     }
 
-    /// Notes that an action is under way.
+    /// Records that an action is in flight.
     fn track(&mut self, action: ActionId, deadline: Timestamp, queue: &mut Queue<Event>) {
         self.deadlines.insert(action, deadline);
         self.want_deadline(deadline, queue);
@@ -159,7 +159,7 @@ impl Process {
     }
 }
 
-/// The machine that an input tells something about.
+/// The machine that an input is about.
 fn machine_of(input: &Input, world: &Cache) -> Option<MachineId> {
     match input {
         Input::Observed(Observation::Machine(id, _) | Observation::Node(id, _)) => Some(*id),

@@ -1,5 +1,5 @@
-//! Processes that stand still for a while, as a stopped process, a suspended virtual machine or a starved one does:
-//! what comes for them waits. When they go on, they decide first and learn of what came only then.
+//! Suspended processes: stopped, starved, or in a suspended virtual machine. Messages for them wait. After a pause, a
+//! process decides first and receives the messages only then.
 
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::id::Kind;
@@ -10,11 +10,11 @@ use crate::world::World;
 use crate::world::event::Event;
 use crate::world::happening::Happening;
 
-/// From the end of a pause until what had come for the process is read.
+/// The time from the end of a pause until the process reads the messages that had come for it.
 const CATCH_UP: Span = Span::millis(2, 30);
 
 impl World {
-    /// Stops a process until then: that of a seat, or, without one, the one that holds the Lease.
+    /// Suspends a process until then: that of a seat, or without one the holder of the Lease.
     pub(in crate::world) fn pause(&mut self, seat: Option<u32>, until: Timestamp) {
         let leader = self.leader();
         let is_meant = |number: u32, of: u32| seat.map_or(Some(number) == leader, |seat| seat == of);
@@ -30,7 +30,7 @@ impl World {
         }
     }
 
-    /// Sets the clock of whatever runs in a seat, now and later.
+    /// Sets the clock of the present and later processes of a seat.
     pub(in crate::world) fn skew(&mut self, seat: u32, skew: Skew) {
         let now = self.queue.now();
         self.skews.insert(seat, skew);
@@ -51,7 +51,7 @@ impl World {
         self.live.iter().copied().find(|number| holder == super::holder(*number))
     }
 
-    /// Lets an event wait if it is for a process that stands still. False if it is not.
+    /// Delays an event if it is for a suspended process. Returns whether it did.
     pub(in crate::world) fn postpone(&mut self, event: &Event) -> bool {
         if self.paused.is_empty() {
             return false;

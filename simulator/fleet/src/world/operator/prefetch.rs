@@ -1,4 +1,4 @@
-//! Bringing near what a process is told next.
+//! Prefetches the objects that a process receives next.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use seaworthy_model::report::Subject;
 use super::Process;
 use crate::world::api_server::Stored;
 
-/// Smaller fleets are near as they are.
+/// Smaller fleets fit into the processor's cache and need no prefetching.
 pub(in crate::world) const LARGE: usize = 4_096;
-/// So many changes are brought near at once: enough to hide the way to the memory, few enough for the nearest cache.
+/// The number of changes to prefetch at once: enough to hide the memory latency, few enough for the first-level cache.
 pub(super) const WARM_AT_ONCE: usize = 32;
 
 impl Process {
-    /// Brings near Machines that are delivered next, of so many in all.
+    /// Prefetches the Machines that are delivered next, of so many in all.
     pub(super) fn warm_objects<'a>(&self, all: usize, objects: impl Iterator<Item = &'a Arc<Stored>>) {
         if all < LARGE {
             return;

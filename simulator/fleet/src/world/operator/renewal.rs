@@ -1,6 +1,6 @@
-//! Renewals of the Lease. There are 17,280 a day, and nearly none of them is of interest: they are committed, counted
-//! and seen by whoever stands by, but a renewal that nothing stands in the way of takes no time and no letters. They are
-//! not in the trace hash, and they are no writes that keep a run from being stable.
+//! Renewals of the Lease. There are 17,280 a day, and nearly none is of interest. They are committed, counted and seen
+//! by standby processes. A renewal without obstacles takes no time and no messages. Renewals are not in the trace hash,
+//! and they are not writes that keep a run from being stable.
 
 use seaworthy_api::request;
 use seaworthy_model::effect::{Action, Effect};
@@ -22,8 +22,8 @@ pub(in crate::world) fn is_renewal(action: &Action) -> bool {
 }
 
 impl World {
-    /// Sends a renewal. When no fault touches it, and nothing stands between the process, the API server and those who
-    /// watch, it has happened at once.
+    /// Sends a renewal. If no fault touches it, and nothing delays the process, the API server and the watches, it
+    /// takes effect at once.
     pub(super) fn renew(&mut self, process: &mut Process, sender: Sender, action: &Action) {
         let request = match request::request(action, &mut process.names) {
             Ok(request) => request,
@@ -52,7 +52,7 @@ impl World {
         self.turn_soon(process);
     }
 
-    /// Its own watch shows it as well, unless something else is on its way there: that brings it along.
+    /// Its own watch shows the renewal as well, unless a delivery is due there, which then includes it.
     fn see_own_renewal(&mut self, process: &mut Process) {
         let watch = process.watch(Kind::Lease);
         if let (Some(cursor), false) = (watch.cursor, watch.due)

@@ -1,5 +1,5 @@
-//! Operators that are replaced by another build, one seat after the other: a process is told to stop, lets the Lease go,
-//! waits for what is under way, and ends; another one starts in its place.
+//! Replaces operators by another build, one seat after the other: a process is asked to stop, releases the Lease, waits
+//! for its actions in flight, and ends; then another one starts in its place.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::vocabulary::Occasion;
 use crate::world::World;
 use crate::world::event::Event;
 
-/// How long a process that was told to stop waits for what is under way: `--stop-grace` of the operator by default.
+/// How long a stopping process waits for its actions in flight: the operator's default of `--stop-grace`.
 const GRACE: Duration = Duration::from_secs(25);
 
 impl World {
-    /// People begin to replace the operators.
+    /// Users begin to replace the operators.
     pub(in crate::world) fn upgrade_operators(&mut self, upgrade: OperatorUpgrade) {
         let live = self.live.iter().filter_map(|number| self.processes[*number as usize].as_ref());
         let seats: BTreeSet<u32> =
@@ -30,7 +30,7 @@ impl World {
         }
     }
 
-    /// From now on another build starts in a seat; what runs there is told to stop.
+    /// From now on another build starts in a seat; the process there is asked to stop.
     pub(in crate::world) fn replace(&mut self, seat: u32) {
         self.builds.insert(seat, self.next_build);
         for number in self.live.clone() {
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// A process is told to stop.
+    /// A process is asked to stop.
     pub(in crate::world) fn stop_process(&mut self, number: u32) {
         let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
         process.observed(Observation::Stopping);
@@ -49,7 +49,7 @@ impl World {
         self.put_process(process);
     }
 
-    /// A process that was told to stop does not wait any longer.
+    /// The grace period of a stopping process is over, and it ends.
     pub(in crate::world) fn kill_process(&mut self, number: u32) {
         let Some(process) = self.take_process(number) else { return self.queue.discount() };
         self.note_occasion(Occasion::OperatorStopped);
@@ -58,7 +58,7 @@ impl World {
 }
 
 impl Process {
-    /// Whether it was told to stop and has ended all that was under way.
+    /// Whether the process was asked to stop and has no action left in flight.
     pub(super) fn has_stopped(&self, turn: &Turn) -> bool {
         turn.actions.is_empty()
             && self.deadlines.is_empty()

@@ -1,4 +1,4 @@
-//! What a process sees of the API server: lists, and watches that lag behind.
+//! What a process observes of the API server: lists, and watches that lag behind.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,19 +20,20 @@ use crate::world::{World, pki};
 
 /// How long the store takes to answer a consistent list of thousands of objects.
 const LIST: Span = Span::millis(20, 150);
-/// How long a change takes to a watcher.
+/// The delay of a change to a watcher.
 const DELAY: Span = Span::millis(1, 20);
 
 /// The watch of one kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
-    /// Where it is; `None` when it does not run.
+    /// The place in the log; `None` when the watch does not run.
     pub(super) cursor: Option<Cursor>,
     /// Whether a delivery is due.
     pub(super) due: bool,
     /// By id: the objects that were delivered and are not known to be gone.
     present: Vec<bool>,
-    /// By place in the collection: the Machines and Nodes of the last list that no change was delivered of since.
+    /// By place in the collection: the Machines and Nodes of the last list, without those that changes were delivered
+    /// of since.
     listed: Vec<Option<Listed>>,
 }
 
@@ -40,7 +41,7 @@ pub(super) struct Watch {
 #[derive(Clone, Debug)]
 struct Listed {
     object: Arc<Stored>,
-    /// Of its id.
+    /// The index of its id.
     index: usize,
 }
 
@@ -69,9 +70,9 @@ impl Process {
         }
     }
 
-    /// Takes in an object. The answer is the index of its id.
+    /// Observes an object. Returns the index of its id.
     fn take_in_object(&mut self, stored: &Stored) -> Option<usize> {
-        // Most fleets are created in the order of their names, and listed in it.
+        // Most fleets are created, and therefore listed, in the order of their names.
         self.names.expect_machine(MachineId(stored.place()));
         let observation = match stored.node_reading().and_then(OnceLock::get) {
             Some(read) => {
@@ -80,7 +81,7 @@ impl Process {
             }
             None => self.read(stored),
         };
-        // An object whose metadata makes no sense cannot come out of the store.
+        // The store contains no object with invalid metadata.
         let Ok(Some(observation)) = observation else { return None };
         let index = index_of(&observation);
         self.mark(stored.kind(), index, true);
@@ -88,8 +89,8 @@ impl Process {
         Some(index)
     }
 
-    /// Takes in an object of a list. When the list before has shown the very same and the engine still goes by it, the engine
-    /// would learn nothing; most objects of a list that is made anew are such.
+    /// Observes an object of a list. If the list before had the very same object and the engine still relies on it,
+    /// there is nothing new for the engine; most objects of a repeated list are such.
     fn take_in_listed(&mut self, stored: &Arc<Stored>, before: Option<Listed>) {
         let kind = stored.kind();
         let known = before.filter(|listed| Arc::ptr_eq(&listed.object, stored) && self.goes_by(listed));
@@ -105,7 +106,7 @@ impl Process {
         places[place] = listed;
     }
 
-    /// Whether what the engine knows is what this object says.
+    /// Whether the engine's knowledge is that of this object.
     fn goes_by(&self, listed: &Listed) -> bool {
         let (world, object) = (self.engine.world(), &listed.object);
         let Ok(id) = u32::try_from(listed.index).map(MachineId) else { return false };
@@ -137,7 +138,7 @@ impl Process {
         }
     }
 
-    /// Reads a Machine, but its spec only if nobody has read it before: most deliveries bring nothing but another status.
+    /// Reads a Machine. Its spec is parsed only once for all readers, because most deliveries change only the status.
     fn read_machine(
         &mut self,
         machine: &Machine,
@@ -161,7 +162,7 @@ impl Process {
         Ok(Some(Observation::Machine(id, Some(Box::new(object)))))
     }
 
-    /// Takes in a whole list, and watches from `cursor`.
+    /// Observes a whole list, and watches from `cursor`.
     fn take_in_list<'a>(
         &mut self,
         kind: Kind,
@@ -203,7 +204,7 @@ impl Process {
         present[index] = is_present;
     }
 
-    /// What is gone since the list before, by the ids that were present then.
+    /// Observes the absence of objects that were present before the list.
     fn take_in_absences(&mut self, kind: Kind, before: &[bool]) {
         for (index, _) in before.iter().enumerate().filter(|(_, was)| **was) {
             if self.watch(kind).present.get(index).copied().unwrap_or_default() {
@@ -231,7 +232,7 @@ impl World {
         process.watch(kind).cursor = None;
         let occurrence = self.queue.now().0;
         let owner = u64::from(process.number);
-        // There are as few requests as there are defaults: their list takes no longer.
+        // There are as few certificate requests as there are defaults, so their list takes no longer.
         let like = if kind == Kind::CertificateSigningRequest { Kind::ClusterPackageVersion } else { kind };
         let delay = self.draws.within(word("list") ^ word(like.name()), owner, occurrence, LIST);
         self.queue.after(delay, Priority::NORMAL, Event::List { process: process.number, kind });
@@ -257,8 +258,8 @@ impl World {
         self.rebind(kind, |world, process| world.want_list(process, kind));
     }
 
-    /// Watches of a kind are served from a cache: its objects first, then what changed since. Whoever has seen more asks for
-    /// changes after that, as the kube adapter does, and hears nothing until the cache has caught up.
+    /// Serves watches of a kind from a cache: first its objects, then later changes. A process that has seen more asks
+    /// only for later changes, as the kube adapter does, and gets nothing until the cache has caught up.
     pub(in crate::world) fn bind_to_cache(&mut self, kind: Kind, cache: &Cache) {
         self.rebind(kind, |world, process| {
             if process.watch(kind).cursor.is_none_or(|seen| seen < cache.cursor) {
@@ -269,7 +270,7 @@ impl World {
         });
     }
 
-    /// Binds the watches of a kind anew that have listed already.
+    /// Connects the watches of a kind again that have already listed.
     fn rebind(&mut self, kind: Kind, bind: impl Fn(&mut Self, &mut Process)) {
         for number in self.live.clone() {
             let Some(mut process) = self.take_process(number) else { continue };
@@ -280,9 +281,9 @@ impl World {
         }
     }
 
-    /// Something of a kind was committed: those who watch it will see it.
+    /// A commit of a kind: schedules its delivery to all watches of the kind.
     pub(in crate::world) fn notify(&mut self, kind: Kind) {
-        // Events are written for people.
+        // Events are written for users; no operator watches them.
         if !KINDS.contains(&kind) {
             return;
         }
@@ -293,7 +294,7 @@ impl World {
         }
     }
 
-    /// A watch will deliver what it has, unless it is about to.
+    /// Schedules a delivery of a watch, unless one is due.
     fn want_delivery(&mut self, process: &mut Process, kind: Kind) {
         let (number, now) = (process.number, self.queue.now());
         let watch = process.watch(kind);
@@ -308,7 +309,7 @@ impl World {
         self.queue.at(at, Priority::NORMAL, Event::Deliver { process: number, kind });
     }
 
-    /// A watch delivers what it has.
+    /// A watch delivers its changes.
     pub(in crate::world) fn deliver(&mut self, number: u32, kind: Kind) {
         let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
         let (now, held) = (self.queue.now(), self.held_until(kind));
@@ -336,7 +337,7 @@ impl World {
         self.put_process(process);
     }
 
-    /// Shows a process what its watch has for it. When there is more that is delayed, the answer says until when.
+    /// Delivers the changes of a watch to a process. If later changes are delayed, returns until when.
     pub(super) fn show(
         &mut self,
         process: &mut Process,
@@ -379,7 +380,7 @@ impl World {
     }
 }
 
-/// The index of the id of what an observation is about.
+/// The index of the id of the observed object.
 const fn index_of(observation: &Observation) -> usize {
     match observation {
         Observation::Machine(id, _) | Observation::Node(id, _) => id.index(),
