@@ -15,12 +15,12 @@ pub struct Collection {
     /// In the order of their creation; places of removed ones are used again.
     objects: Vec<Option<Arc<Stored>>>,
     free: Vec<u32>,
-    /// Places by name. Never walked through.
+    /// Places by name. Never iterated, so its order does not matter.
     places: HashTable<u32>,
     /// Places in the order of the names, unless `is_sorted` is false.
     order: Vec<u32>,
     is_unsorted: bool,
-    /// Where the next one is most likely that is asked for by name.
+    /// The most likely place of the next object that is requested by name.
     expected: u32,
     log: Log,
 }
@@ -96,7 +96,7 @@ impl Collection {
         self.log.compact();
     }
 
-    /// Says where the next one is most likely that is asked for by name.
+    /// Sets the most likely place of the next object that is requested by name.
     pub(super) const fn expect(&mut self, place: u32) {
         self.expected = place;
     }
@@ -106,7 +106,7 @@ impl Collection {
         self.free.last().copied().unwrap_or_else(|| u32::try_from(self.objects.len()).unwrap_or(u32::MAX))
     }
 
-    /// Takes in an object that has its place.
+    /// Stores an object at its place.
     pub(super) fn put(&mut self, change: Change) {
         let object = Arc::clone(&change.object);
         match change.kind {
@@ -147,7 +147,7 @@ impl Collection {
         self.log.push(change);
     }
 
-    /// Sorts what came out of order, so that lists need not.
+    /// Sorts the places by name, so that lists need not.
     pub(in crate::world) fn sort(&mut self) {
         if !self.is_unsorted {
             return;

@@ -1,4 +1,4 @@
-//! What many objects of a store say alike, kept once.
+//! Values that many objects of a store share, kept once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use seaworthy_api::object::Metadata;
 use seaworthy_api::v1alpha1::ComponentStatus;
 
-/// So many different values are compared with a new one. The words of a fleet are fewer at any time.
+/// The number of recent values to compare with a new one. A fleet has fewer different texts at any time.
 const KEPT: usize = 32;
 
 /// The last values of one sort.
@@ -24,7 +24,7 @@ impl<T> Default for Shared<T> {
 }
 
 impl<T: PartialEq> Shared<T> {
-    /// The same value, shared with those that said so lately.
+    /// The same value, shared with recent objects that have it.
     pub(super) fn share(&mut self, value: T) -> Arc<T> {
         if let Some(known) = self.kept.iter().find(|known| ***known == value) {
             return Arc::clone(known);
@@ -40,7 +40,7 @@ impl<T: PartialEq> Shared<T> {
     }
 }
 
-/// What objects of a store say alike.
+/// The shared values of a store.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dictionary {
     pub(super) frames: Shared<Frame>,

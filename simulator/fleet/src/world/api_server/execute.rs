@@ -169,7 +169,7 @@ fn apply_attributes(node: &mut object::Node, change: &AttributesChange) {
                 taints.iter_mut().filter(|there| is_it(there)).for_each(|there| there.value = value.clone());
             }
             (Some(_), None) => taints.retain(|there| !is_it(there)),
-            // That somebody else has put such a one there meanwhile, no test can exclude: then the object is not valid.
+            // No test can exclude that another writer has added such an entry meanwhile. Then the object is not valid.
             (None, Some(value)) => {
                 taints.push(object::Taint { key: key.into(), value, effect: effect.into(), time_added: None })
             }

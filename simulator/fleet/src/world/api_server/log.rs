@@ -12,7 +12,7 @@ use super::Stored;
 /// (`--etcd-compaction-interval=5m`).
 const COMPACTED_AFTER: Duration = Duration::from_secs(300);
 
-/// What became of an object.
+/// What happened to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
     /// It was created.

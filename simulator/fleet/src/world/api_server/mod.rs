@@ -1,4 +1,4 @@
-//! The API server: takes and gives objects as the real one does.
+//! The API server: stores and returns objects as the real one does.
 //!
 //! One counter of revisions over all kinds; optimistic concurrency by uid and `resourceVersion`; a generation that grows
 //! with the spec only; a status subresource; finalizers; a write that changes nothing is no write. What was
@@ -74,7 +74,7 @@ pub enum Status {
     Node(NodeStatus),
     /// Of a certificate request: the whole, as its signer writes it.
     CertificateRequest(CertificateRequestStatus),
-    /// The conditions of a certificate request alone, as whoever approves writes them.
+    /// Only the conditions of a certificate request, as its approver writes them.
     Approval(Vec<CertificateRequestCondition>),
 }
 
@@ -191,7 +191,7 @@ impl ApiServer {
         Ok(self.commit(Some(before), object, now))
     }
 
-    /// Says which object the next request is most likely about.
+    /// Sets the object that the next request is most likely about.
     pub fn expect(&mut self, kind: Kind, place: u32) {
         self.collections[table(kind)].expect(place);
     }

@@ -1,8 +1,8 @@
-//! The leases of Nodes: of each nothing but when it was renewed.
+//! The leases of Nodes: only the time of the last renewal of each.
 //!
-//! They are ten thousand objects that are written every ten seconds, and nobody but the controller that watches over them
-//! reads them. So they are neither listed nor watched, and a renewal has no revision of the one counter: as in a cluster
-//! that keeps them in an etcd of their own (kube-apiserver's `--etcd-servers-overrides`).
+//! They are thousands of objects that are written every ten seconds, and only the controller that watches over them
+//! reads them. So they are neither listed nor watched, and a renewal has no revision: as in a cluster that keeps them
+//! in an etcd of their own (kube-apiserver's `--etcd-servers-overrides`).
 
 use seaworthy_kernel::Timestamp;
 

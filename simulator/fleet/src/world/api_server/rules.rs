@@ -1,4 +1,4 @@
-//! What the API server holds to: which parts of an object a write may change, and what an object may look like.
+//! The rules of the API server: which parts of an object a write may change, and which objects are valid.
 
 use seaworthy_api::base64;
 use seaworthy_api::object::{CertificateRequestStatus, Metadata, Object, Resource, Taint};

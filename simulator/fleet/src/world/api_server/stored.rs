@@ -1,4 +1,4 @@
-//! How the API server keeps objects: what thousands have in common is kept once.
+//! How the API server stores objects: values that thousands of objects share are kept once.
 //!
 //! A Machine is 2 KB as JSON, and nearly 1 KB as the object that people and programs see. A fleet of a hundred thousand
 //! has several versions of each in the log. Kept as here, a version is one small block of memory, which shares all but
@@ -47,7 +47,7 @@ enum Body {
     Node {
         frame: Arc<Frame>,
         conditions: Option<Arc<[NodeCondition]>>,
-        /// What it means, once somebody has read it: the same to everybody.
+        /// Its parsed form, once a process has read it. It is the same for all processes.
         reading: OnceLock<NodeObject>,
     },
     /// Of the other kinds there are few; so there are of objects that have no such form.
@@ -60,7 +60,7 @@ struct Spec {
     wire: Arc<MachineSpec>,
     /// The address in it, if it is one.
     address: Option<Ipv4Addr>,
-    /// What it means, once somebody has read it, if it names no component: the same to everybody.
+    /// Its parsed form, once a process has read it, if it names no component. It is the same for all processes.
     reading: OnceLock<Parsed<seaworthy_model::machine::MachineSpec>>,
 }
 

@@ -10,16 +10,16 @@ use seaworthy_model::host::{Drift, OperationId};
 use super::{ComponentNumber, Ended, Host, Installed, ReleaseNumber, VersionNumber};
 use crate::vocabulary::{Pace, Step};
 
-/// What an operation meets of what somebody else has installed.
+/// What an operation finds of preexisting software.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Met {
     /// Nothing.
     Nothing,
-    /// The same, and it runs.
+    /// The same files, and the service runs.
     Running,
-    /// The same, and it does not run.
+    /// The same files, and the service does not run.
     Stopped,
-    /// Something else.
+    /// Different files.
     Other,
 }
 
@@ -65,9 +65,9 @@ pub struct Operation {
 /// How a component changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Make this release the current one.
+    /// Makes this release the current one.
     Install(Install),
-    /// Remove all of it.
+    /// Removes the component.
     Remove,
 }
 
@@ -80,21 +80,21 @@ pub struct Install {
     pub release: ReleaseNumber,
     /// Whether the previous one may be restored.
     pub rollback: Rollback,
-    /// Whether it is tested before it is swapped in.
+    /// Whether its own test runs before the swap.
     pub has_preflight: bool,
-    /// Whether there is more to its removal than to take it away.
+    /// Whether its removal has a clean-up step.
     pub has_removal: bool,
-    /// Whether the host is started anew when it comes or goes.
+    /// Whether the host is rebooted when it is installed or removed.
     pub reboots: bool,
-    /// Within so many seconds it has to be confirmed; 0 when it need not be.
+    /// The time for its confirmation in seconds; 0 when it needs none.
     pub confirm: u16,
     /// How long a healthy release is probed, at least.
     pub probe: Duration,
-    /// When an unhealthy one is given up.
+    /// The time after which the probe of an unhealthy release fails.
     pub probe_deadline: Duration,
 }
 
-/// What the surroundings of a host decide: how fast it is, and what fails.
+/// The setting of a host: what the world decides about its speed and failures.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
     /// The draws of the run.
@@ -130,19 +130,19 @@ pub struct Running {
     pub run: u32,
     /// Whether the host itself resumed it after it had been down.
     pub resumed: bool,
-    /// Whether it was found that nothing is to be changed.
+    /// Whether there is nothing to change.
     untouched: bool,
     /// What was there before.
     previous: Option<Installed>,
-    /// What somebody else had installed.
+    /// The preexisting software that it found.
     met: Met,
-    /// Why it fails, once that is certain.
+    /// The cause of its failure, once that is certain.
     failed: Option<CauseKind>,
     sessions: Sessions,
 }
 
-/// Who waits for the end of an operation: the numbers of the letters to be answered, the first of them apart, since most
-/// often there is no other.
+/// The sessions that wait for the end of an operation: the numbers of the messages to answer. The first has a field of
+/// its own, because usually there is no other.
 #[derive(Clone, Debug, Default)]
 struct Sessions {
     first: Option<u32>,
@@ -150,7 +150,7 @@ struct Sessions {
     others: Option<Box<Vec<u32>>>,
 }
 
-/// Each step of each host looks at one: two lines of the cache.
+/// Each step of each host reads one, so it must fit into two cache lines.
 const _: () = assert!(size_of::<Running>() <= 128);
 
 impl Sessions {
@@ -167,17 +167,17 @@ impl Sessions {
 }
 
 impl Running {
-    /// Whoever waited does not learn the end.
+    /// Drops the waiting sessions, which then get no answer, and returns them.
     pub(super) fn take_sessions(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.sessions).iter().collect()
     }
 
-    /// The letters of those who wait for the end.
+    /// The sessions that wait for the end.
     pub fn sessions(&self) -> impl Iterator<Item = u32> {
         self.sessions.iter()
     }
 
-    /// One more waits for the end.
+    /// Adds a session that waits for the end.
     pub(super) fn attach(&mut self, session: u32) {
         self.sessions.add(session);
     }
@@ -194,13 +194,13 @@ impl Running {
         self.previous.as_ref()
     }
 
-    /// Whether it takes over what somebody else has installed, and what runs goes on running.
+    /// Whether it takes over preexisting software whose service continues to run.
     #[must_use]
     pub const fn takes_over(&self) -> bool {
         matches!(self.met, Met::Running)
     }
 
-    /// Whether the host is started anew for it: another release comes, and it or the one that goes says so.
+    /// Whether it reboots the host: the release changes, and the new or the old one asks for a reboot.
     const fn reboots(&self) -> bool {
         let Change::Install(install) = self.work.change else { return false };
         match &self.previous {
@@ -211,7 +211,7 @@ impl Running {
         }
     }
 
-    /// What follows when all is prepared: the swap, unless something else is in the way.
+    /// The step after the preparation: the swap, unless preexisting software blocks it.
     const fn prepared(&mut self) -> Step {
         if matches!(self.met, Met::Other) {
             self.failed = Some(CauseKind::OperationInvalid);
@@ -220,11 +220,11 @@ impl Running {
         Step::Swap
     }
 
-    /// The release is in its place and runs, or not.
+    /// The release is installed, and its service has started or failed.
     fn started(&mut self, failure: Option<CauseKind>, install: &Install) -> Step {
         if failure == Some(CauseKind::ProbeFailed) {
             self.failed = Some(match install.rollback {
-                // With nothing to go back to, nothing is lost by going.
+                // Without a previous release, a rollback loses nothing.
                 Rollback::Unsafe if self.previous.is_some() => CauseKind::RollbackFailed,
                 Rollback::Safe | Rollback::Unsafe => CauseKind::ProbeFailed,
             });
@@ -232,12 +232,12 @@ impl Running {
         Step::Probe
     }
 
-    /// What follows the new start of the host.
+    /// The step after the reboot of the host.
     const fn after_reboot(&self) -> Step {
         if self.is_on_the_way_back() { Step::Recover } else { Step::Restart }
     }
 
-    /// Whether it is certain, when the host is started anew, that the release is taken back.
+    /// Whether the operation has failed, so that it rolls back after the reboot.
     pub(super) const fn is_on_the_way_back(&self) -> bool {
         self.failed.is_some()
     }
@@ -279,7 +279,7 @@ pub enum Progress {
         work: Work,
         /// How.
         ended: Ended,
-        /// Who waits for it.
+        /// The sessions that wait for it.
         sessions: Vec<u32>,
     },
 }
@@ -309,15 +309,15 @@ impl Host {
         setting.pace.length(setting.draws, u64::from(setting.number), self.runs, Step::Lock)
     }
 
-    /// Whether it does what somebody ordered: also while it is down because the operation starts it anew, but not when it
-    /// goes on by itself after it had lost its power.
+    /// Whether it carries out an order: also while it is down for a reboot of the operation, but not when it resumes by
+    /// itself after a loss of power.
     #[must_use]
     pub fn is_at_work(&self) -> bool {
         let is_up = |running: &Running| self.is_on() || running.step == Step::Reboot;
         self.running().is_some_and(|running| !running.resumed && is_up(running))
     }
 
-    /// What is done, and the version that is there of what it changes.
+    /// The operation in flight, and the present version of its component.
     pub fn at_work_on(&self) -> Option<(Work, Option<VersionNumber>)> {
         let work = self.running.as_ref()?.work;
         Some((work, self.installed_of(work.component).map(|installed| installed.version)))
@@ -359,7 +359,7 @@ impl Host {
         }
         self.runs += 1;
         running.run = self.runs;
-        // Who was started anew by the operation itself goes on with it.
+        // After a reboot by the operation itself, the operation counts as ordered, not as resumed.
         running.resumed |= running.step != Step::Reboot;
         if matches!(running.step, Step::Probe | Step::Confirm) {
             running.step = if running.takes_over() { Step::Probe } else { Step::Restart };
@@ -375,7 +375,7 @@ impl Host {
     /// The operation under way, if it waits for that, is confirmed in `session`. Its last step ends after the returned time.
     pub(super) fn confirm(&mut self, session: u32, setting: &Setting<'_>) -> Option<Duration> {
         let running = self.running.as_mut().filter(|running| running.step == Step::Confirm)?;
-        // The end of its time is void.
+        // This voids the event at the end of the waiting time.
         self.runs += 1;
         running.run = self.runs;
         running.step = Step::Commit;
@@ -434,8 +434,8 @@ impl Host {
     }
 }
 
-/// What a way back leaves of a drift: links are put right and the process is a new one, files stay as they were found,
-/// and what did not run before is not started.
+/// The drift after a rollback: links are right and the process is new, files stay as they were found, and a service
+/// that did not run before is not started.
 const fn restored(drift: Drift) -> Drift {
     Drift(drift.0 & (Drift::FILES.0 | Drift::NOT_RUNNING.0))
 }

@@ -127,7 +127,7 @@ fn install_anew(epoch: u32, sequence: u64, version: u32) -> Order {
     apply(epoch, sequence, Change::Install(Install { reboots: true, ..install }))
 }
 
-/// The steps of the operation under way, the host being started anew where they say so.
+/// The steps of the operation in flight, with a reboot of the host where they need it.
 fn steps_with_reboots(host: &mut Host, setting: &Setting<'_>) -> (Vec<Step>, Ended) {
     let mut steps = Vec::new();
     loop {
