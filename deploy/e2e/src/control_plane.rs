@@ -263,7 +263,7 @@ printf 'POST /v3/kv/compaction HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s' "${#0}"
         self.wait_until_ready(READY_WITHIN)
     }
 
-    /// Has certificates signed for so long from now on (`3m`), or for a year: starts kube-controller-manager anew.
+    /// Has certificates signed for so long from now on (`3m`), or for a year: restarts kube-controller-manager.
     ///
     /// # Errors
     /// The control plane runs no pods, or it cannot be started.

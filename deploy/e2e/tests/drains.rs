@@ -114,7 +114,7 @@ fn lifted(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<()> {
     world.kubectl(["rollout", "status", &status, "--timeout=120s"]).map(drop)
 }
 
-/// Every node is drained and started anew, once, and takes pods again.
+/// Every node is drained and rebooted once, and takes pods again.
 fn rebooted(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
     let (world, start) = (fleet.world(), Instant::now());
     let boots = || world.hosts().map(Host::boot_id).collect::<Result<Vec<_>>>();

@@ -14,10 +14,10 @@ const SERVING: &str = "kubernetes.io/kubelet-serving";
 /// The reason with which the operator approves.
 const APPROVED: &str = "SeaworthyApproved";
 
-/// Whoever holds one of these may ask for the certificate of any node, as a leaked bootstrap token may.
+/// A client that holds one of these may ask for the certificate of any node, as a leaked bootstrap token may.
 const STRANGER: &str = "stranger";
 
-/// Who creates a request.
+/// The creator of a request.
 #[derive(Clone, Copy)]
 enum By {
     /// A member of `system:masters`, who may do everything.
@@ -165,7 +165,7 @@ fn request(node: &str, groups: &[&str], address: Option<IpAddr>) -> Result<Strin
     Ok(params.serialize_request(&KeyPair::generate()?)?.pem()?)
 }
 
-/// Creates a request, as whoever it is from.
+/// Creates a request as its creator.
 fn create(world: &World, keys: &Keys, foreign: &Foreign) -> Result<()> {
     let object = json!({
         "apiVersion": "certificates.k8s.io/v1",

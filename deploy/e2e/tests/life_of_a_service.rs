@@ -85,7 +85,7 @@ fn repair(fleet: &mut Fleet<'_>) -> Result<()> {
         ensure!(current(host)? == *before, "{:?}", before.differences(&current(host)?));
     }
     fleet.settles(&BOTH, "1.1.0", "ahoy")?;
-    // A service that was only stopped is started again, without being installed anew.
+    // A service that was only stopped is started again, without being installed again.
     one.sh("systemctl stop webd.service")?;
     fleet.eventually("a start of the service", || fleet.webd("host-1").map(drop))?;
     fleet.settles(&BOTH, "1.1.0", "ahoy")

@@ -187,7 +187,7 @@ fn revision(world: &World) -> Result<u64> {
     version.parse().with_context(|| format!("no number: {version}"))
 }
 
-/// How often a watch of the operator was told that it is too old to go on, and listed everything anew.
+/// How often a watch of the operator expired and listed everything again.
 fn expired(fleet: &mut Fleet<'_>) -> Result<usize> {
     let log = fs::read_to_string(fleet.operator()?.log())?;
     Ok(log.matches("version expired, listing anew").count())

@@ -51,7 +51,7 @@ impl ApiServer for ApiProxy<'_> {
         Ok(Answer { code, body: body.with_context(|| format!("no JSON: {text}"))? })
     }
 
-    /// The store forgets its history, and the API server, which remembers some of it, is started anew.
+    /// The store forgets its history, and the API server, which remembers some of it, is restarted.
     fn compact(&mut self) -> Result<()> {
         let path = "/api/v1/namespaces?limit=1";
         let (_, text) = socket::exchange(&self.socket, "GET", path, "application/json", "")?;

@@ -8,7 +8,7 @@ use seaworthy_model::host::{Drift, OperationId};
 
 use super::host_script::{Action, HostRule, Order, Spoiled};
 
-/// Who plays the part of the host.
+/// The implementation that plays the host: the model or the real program.
 pub trait HostPart {
     /// `model` or `real host`.
     const NAME: &'static str;

@@ -158,7 +158,7 @@ impl HostModel {
         Ok(())
     }
 
-    /// Goes on until the operation ends, and tells how often it started the host anew.
+    /// Runs until the operation ends, and returns how often it rebooted the host.
     fn reboots(&mut self, order: &Order) -> Result<String> {
         ensure!(matches!(self.receive(order)?, Answer::Begun(_)), "it does not begin");
         let before = self.host.reboots();

@@ -51,7 +51,7 @@ pub struct Call {
     pub body: Value,
 }
 
-/// Who plays the part of the API server.
+/// The implementation that plays the API server: the model or the real one.
 pub trait ApiServer {
     /// Whether this is the model, of which the script may expect something else.
     const IS_MODEL: bool;

@@ -11,7 +11,7 @@ pub(super) struct Release {
     pub(super) is_unsafe: bool,
     /// Whether it is tested before it is swapped in, and leaves more behind than itself.
     pub(super) is_careful: bool,
-    /// Whether the host is started anew when it comes or goes.
+    /// Whether the host is rebooted when it is installed or removed.
     pub(super) reboots: bool,
     /// Within so many seconds it has to be confirmed; 0 when it need not be.
     pub(super) confirm: u16,

@@ -111,7 +111,7 @@ impl Transcript {
             object["status"] = status;
         }
         if let Some(metadata) = object["metadata"].as_object_mut() {
-            // Who wrote which field, and how long pods get: neither is modelled.
+            // The model has neither field managers nor the grace periods of pods.
             metadata.remove("managedFields");
             metadata.remove("deletionGracePeriodSeconds");
             for (field, value) in metadata.iter_mut() {
