@@ -62,11 +62,9 @@ format:
 lints:
 	@$(STEP) "lints" cargo clippy --locked --workspace --all-targets $(FEATURES) -- -D warnings
 
-# With `--examples` cargo chooses the same features as for the lints, and does not check the libraries again.
 .PHONY: documentation
 documentation:
-	@$(STEP) "documentation" env RUSTDOCFLAGS="-D warnings" \
-		cargo doc --locked --workspace --no-deps --lib --bins --examples $(FEATURES)
+	@$(STEP) "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps $(FEATURES)
 
 .PHONY: unit
 unit: ## Unit tests of every crate
