@@ -28,9 +28,11 @@ struct Arguments {
     /// What `cargo test --no-run --message-format=json` has printed.
     #[arg(long, value_name = "FILE")]
     built: PathBuf,
-    /// How many suites run at the same time. By default two for each processor, if there is memory for so many.
-    #[arg(long, env = "SEAWORTHY_E2E_AT_ONCE", value_name = "NUMBER")]
-    at_once: Option<usize>,
+    /// How many suites run at the same time; 0 is two for each processor, if there is memory for so many.
+    ///
+    /// Suites measure outages in seconds. On two processors that are busy otherwise, several at once fail for want of time.
+    #[arg(long, env = "SEAWORTHY_E2E_AT_ONCE", default_value_t = 1, value_name = "NUMBER")]
+    at_once: usize,
     /// How often each suite runs.
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     times: u32,
@@ -51,10 +53,10 @@ fn main() -> Result<ExitCode> {
     let messages = std::fs::read_to_string(&arguments.built)
         .with_context(|| format!("cannot read {}", arguments.built.display()))?;
     let suites = suite::chosen(suite::built(&messages), &arguments.only)?;
-    ensure!(arguments.times > 0 && arguments.at_once != Some(0), "nothing to run");
+    ensure!(arguments.times > 0, "nothing to run");
     let at_once = match arguments.at_once {
-        Some(number) => number,
-        None => runner::room()?,
+        0 => runner::room()?,
+        number => number,
     };
     let runner = Runner {
         logs: log_folder().join("suites"),
