@@ -8,7 +8,7 @@ use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::{Event, Observation, Outcome, Receipt};
-use seaworthy_model::id::{Kind, MachineId, Named, NamedId, Uid, VersionId};
+use seaworthy_model::id::{Kind, MachineId, Named, NamedId, StoreId, Uid, VersionId};
 use seaworthy_model::lease::{LeaseObject, LeaseRecord};
 use seaworthy_model::machine::{ConditionKind, MachineObject, Truth};
 use seaworthy_model::node::{Health, NodeObject, NodeState};
@@ -80,8 +80,8 @@ impl Fleet {
 
     /// Delivers the events that a driver delivers at its start.
     pub fn start(engine: &mut Engine) {
-        engine.observe(Event::Observed(Observation::Lease(None)));
-        engine.observe(Event::Observed(Observation::Synced(Kind::Lease)));
+        engine.observe(Event::Observed(StoreId::HOME, Observation::Lease(None)));
+        engine.observe(Event::Observed(StoreId::HOME, Observation::Synced(Kind::Lease)));
     }
 
     /// Every object, as a list delivers it.
@@ -99,9 +99,9 @@ impl Fleet {
             events.push(self.machine(id));
             let state = NodeState::plain(Health::Healthy, START);
             let node = NodeObject { uid: Uid(u128::from(number as u64) + 1_000_000), state };
-            events.push(Event::Observed(Observation::Node(id, Some(node))));
+            events.push(Event::Observed(StoreId::HOME, Observation::Node(id, Some(node))));
         }
-        events.extend(Kind::WATCHED.map(|kind| Event::Observed(Observation::Synced(kind))));
+        events.extend(Kind::WATCHED.map(|kind| Event::Observed(StoreId::HOME, Observation::Synced(kind))));
         events
     }
 
@@ -230,19 +230,28 @@ impl Fleet {
         let mut meta = objects::meta(2);
         meta.resource_version = self.resource_version;
         let lease = LeaseObject { meta, record, adopt: None };
-        Event::Observed(Observation::Lease(Some(Box::new(lease))))
+        Event::Observed(StoreId::HOME, Observation::Lease(Some(Box::new(lease))))
     }
 
     fn machine(&self, id: MachineId) -> Event {
-        Event::Observed(Observation::Machine(id, Some(Box::new(self.machines[id.index()].clone()))))
+        Event::Observed(
+            StoreId::HOME,
+            Observation::Machine(id, Some(Box::new(self.machines[id.index()].clone()))),
+        )
     }
 
     fn version(&self, id: VersionId) -> Event {
-        Event::Observed(Observation::Version(id, Some(Box::new(self.versions[id.index()].clone()))))
+        Event::Observed(
+            StoreId::HOME,
+            Observation::Version(id, Some(Box::new(self.versions[id.index()].clone()))),
+        )
     }
 
     fn package_version(&self) -> Event {
-        Event::Observed(Observation::PackageVersion(Some(Box::new(self.package_version.clone()))))
+        Event::Observed(
+            StoreId::HOME,
+            Observation::PackageVersion(Some(Box::new(self.package_version.clone()))),
+        )
     }
 
     fn next(&mut self) -> u64 {
@@ -252,7 +261,7 @@ impl Fleet {
 }
 
 fn named(id: NamedId, name: String) -> Event {
-    Event::Observed(Observation::Named(Named { id, name: name.into() }))
+    Event::Observed(StoreId::HOME, Observation::Named(Named { id, name: name.into() }))
 }
 
 fn machine_id(number: usize) -> MachineId {

@@ -3,9 +3,10 @@
 use seaworthy_model::component::Architecture;
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::host::{
-    BootId, Change, Drift, HostCommand, HostFacts, HostFence, InstalledComponent, Operation, OperationReport,
+    BootId, Change, Drift, HostFacts, HostFence, InstalledComponent, Operation, OperationReport,
     OperationState, Owner,
 };
+use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{HostId, Installed};
 

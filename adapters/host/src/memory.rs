@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use seaworthy_api::host::wire::{Command, Fence, Owner};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::OperationId;
+use seaworthy_model::host_order::Claim;
 use seaworthy_model::lease::Epoch;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,8 @@ pub struct Memory {
     pub owner: Option<Owner>,
     /// The highest fence per cluster. An entry stays when its owner goes: a late order of an old operator is refused
     /// also then.
-    pub marks: BTreeMap<String, Mark>,
+    #[serde(rename = "marks")]
+    pub seen: BTreeMap<String, SeenFence>,
     /// The operation that was accepted last.
     pub latest: Option<OperationId>,
     /// The cluster whose operations are remembered: those of another may have the same ids.
@@ -34,7 +36,7 @@ pub struct Memory {
 /// The highest fence that was seen from a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Mark {
+pub struct SeenFence {
     /// The operator's epoch.
     pub epoch: Epoch,
     /// The number within it.
@@ -75,13 +77,13 @@ impl Memory {
     /// The highest epoch seen from `cluster`.
     #[must_use]
     pub fn epoch(&self, cluster: &str) -> Epoch {
-        self.marks.get(cluster).map_or(Epoch::VACANT, |mark| mark.epoch)
+        self.seen.get(cluster).map_or(Epoch::VACANT, |seen| seen.epoch)
     }
 
     /// Judges an order, and updates the memory by it.
     ///
-    /// - Only the owner changes anything, also the marks. Others may read. While the host has no owner, every reader moves the
-    ///   marks: a late order of an older operator must not claim the host after a newer operator has read it.
+    /// - Only the owner changes anything, also the fences seen. Others may read. While the host has no owner, every reader
+    ///   moves them: a late order of an older operator must not claim the host after a newer operator has read it.
     /// - (epoch, sequence) must grow. Reads are answered again with an equal one; with a lower epoch `Facts` is
     ///   still answered, so that an operator whose store was set back learns of it.
     /// - `Confirm` comes again only for the operation that it came for.
@@ -93,56 +95,37 @@ impl Memory {
             .as_ref()
             .filter(|owner| owner.cluster != fence.cluster || owner.machine != fence.machine)
             .cloned();
-        let mark = self.marks.get(&fence.cluster).copied().unwrap_or_default();
-        let seen = (mark.epoch, mark.sequence);
+        let highest = self.seen.get(&fence.cluster).copied().unwrap_or_default();
+        let seen = (highest.epoch, highest.sequence);
         let order = (fence.epoch, fence.sequence);
         let owned = self.owner.is_some();
-        match (command, foreign) {
-            (Command::Facts | Command::Status(_), Some(_)) => Verdict::Answer,
-            (Command::Facts, None) if fence.epoch < mark.epoch => Verdict::Answer,
-            (_, None) if order < seen => Verdict::Refuse(too_old(fence, mark)),
-            (Command::Facts | Command::Status(_), None) if order == seen => Verdict::Answer,
-            (Command::Facts | Command::Status(_), None) => self.remember(fence, None),
-            (_, Some(owner)) => Verdict::Refuse(owned_by(&owner)),
-            (Command::Apply(operation), None) if order == seen => {
-                if mark.operation == Some(operation.id) {
+        match (command.kind().claim(), foreign) {
+            (Claim::Reads, Some(_)) => return Verdict::Answer,
+            (_, None) if *command == Command::Facts && fence.epoch < highest.epoch => return Verdict::Answer,
+            (_, None) if order < seen => return Verdict::Refuse(too_old(fence, highest)),
+            (Claim::Reads, None) if order == seen => return Verdict::Answer,
+            (_, Some(owner)) => return Verdict::Refuse(owned_by(&owner)),
+            (Claim::Needs, None) if !owned => return Verdict::Refuse(nothing_to_confirm(fence)),
+            (claim, None) if order == seen => {
+                let is_same = command.operation().is_some_and(|id| highest.operation == Some(id));
+                let is_over = claim == Claim::GivesUp && !owned;
+                return if is_same || is_over {
                     Verdict::Answer
                 } else {
-                    Verdict::Refuse(too_old(fence, mark))
-                }
+                    Verdict::Refuse(too_old(fence, highest))
+                };
             }
-            (Command::Confirm(_), None) if !owned => Verdict::Refuse(nothing_to_confirm(fence)),
-            (Command::Confirm(id), None) if order == seen => {
-                if mark.operation == Some(*id) {
-                    Verdict::Answer
-                } else {
-                    Verdict::Refuse(too_old(fence, mark))
-                }
-            }
-            (Command::Confirm(id), None) => self.remember(fence, Some(*id)),
-            (Command::Apply(operation), None) => {
-                self.owner = Some(owner(fence));
-                self.remember(fence, Some(operation.id))
-            }
-            (Command::RequestCertificate(_) | Command::InstallCertificate(_), None) if order == seen => {
-                Verdict::Refuse(too_old(fence, mark))
-            }
-            (Command::RequestCertificate(_) | Command::InstallCertificate(_), None) => {
-                self.owner = Some(owner(fence));
-                self.remember(fence, None)
-            }
-            (Command::Disown, None) if order == seen && !owned => Verdict::Answer,
-            (Command::Disown, None) if order == seen => Verdict::Refuse(too_old(fence, mark)),
-            (Command::Disown, None) => {
-                self.owner = None;
-                self.remember(fence, None)
-            }
+            (Claim::Reads, None) => return self.remember(fence, None),
+            (Claim::Takes, None) => self.owner = Some(owner(fence)),
+            (Claim::GivesUp, None) => self.owner = None,
+            (Claim::Needs, None) => {}
         }
+        self.remember(fence, command.operation())
     }
 
     fn remember(&mut self, fence: &Fence, operation: Option<OperationId>) -> Verdict {
-        let mark = Mark { epoch: fence.epoch, sequence: fence.sequence, operation };
-        self.marks.insert(fence.cluster.clone(), mark);
+        let seen = SeenFence { epoch: fence.epoch, sequence: fence.sequence, operation };
+        self.seen.insert(fence.cluster.clone(), seen);
         Verdict::Remember
     }
 }
@@ -164,10 +147,10 @@ fn nothing_to_confirm(fence: &Fence) -> Cause {
     Cause::new(CauseKind::FenceRefused, detail)
 }
 
-fn too_old(fence: &Fence, mark: Mark) -> Cause {
+fn too_old(fence: &Fence, seen: SeenFence) -> Cause {
     let detail = format!(
         "the order is epoch {} sequence {}, the host has seen epoch {} sequence {} of cluster {}",
-        fence.epoch.0, fence.sequence, mark.epoch.0, mark.sequence, fence.cluster
+        fence.epoch.0, fence.sequence, seen.epoch.0, seen.sequence, fence.cluster
     );
     Cause::new(CauseKind::FenceRefused, detail)
 }
@@ -248,8 +231,8 @@ mod tests {
                 if verdict != Verdict::Remember {
                     assert_eq!(memory, owned(), "only what is remembered changes the memory: {command:?}");
                 } else {
-                    assert_eq!(memory.marks["c"].epoch, Epoch(epoch));
-                    assert_eq!(memory.marks["c"].sequence, sequence);
+                    assert_eq!(memory.seen["c"].epoch, Epoch(epoch));
+                    assert_eq!(memory.seen["c"].sequence, sequence);
                     assert_eq!(memory.owner.is_none(), *command == Command::Disown);
                 }
             }
@@ -287,7 +270,7 @@ mod tests {
         assert_eq!(word(&memory.judge(&fence("c", 3, 5, 99), &apply(99))), Old);
         assert_eq!(word(&memory.judge(&fence("c", 2, 6, 2), &apply(2))), Remember);
         assert_eq!(memory.owner.as_ref().map(|owner| owner.machine), Some(Uid(2)));
-        // Another cluster starts with marks of its own.
+        // Another cluster starts with fences of its own.
         let mut memory = Memory { owner: None, ..memory };
         assert_eq!(word(&memory.judge(&fence("d", 3, 1, 1), &apply(1))), Remember);
         assert_eq!(memory.epoch("c"), Epoch(6));

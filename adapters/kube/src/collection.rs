@@ -14,15 +14,7 @@ pub(crate) struct Collection {
 impl Collection {
     pub(crate) fn of(kind: Kind) -> Self {
         let path = Endpoint::of(kind).collection();
-        let selector = match kind {
-            Kind::Lease => LEASE_SELECTOR,
-            Kind::Machine
-            | Kind::MachineComponent
-            | Kind::ClusterPackageVersion
-            | Kind::Node
-            | Kind::CertificateSigningRequest
-            | Kind::Event => "",
-        };
+        let selector = if kind == Kind::Lease { LEASE_SELECTOR } else { "" };
         Self { kind, path, selector }
     }
 

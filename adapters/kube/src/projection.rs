@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use seaworthy_api::names::Names;
-use seaworthy_api::parse::{gone, is_of_interest, observed};
+use seaworthy_api::parse::{gone, is_of_interest, number, observed};
 use seaworthy_api::v1alpha1::LEASE;
 use seaworthy_model::event::Observation;
-use seaworthy_model::id::{CertificateRequestId, Kind, MachineId, VersionId};
+use seaworthy_model::id::{CertificateRequestId, Kind};
 use seaworthy_model::package_version::SINGLETON;
 
 use crate::request;
@@ -127,37 +127,23 @@ impl Projection {
                 continue;
             }
             *seen = Seen::Never;
-            observations.push(match kind {
-                Kind::Machine => Observation::Machine(MachineId(index), None),
-                Kind::MachineComponent => Observation::Version(VersionId(index), None),
-                Kind::ClusterPackageVersion => Observation::PackageVersion(None),
-                Kind::Node => Observation::Node(MachineId(index), None),
-                Kind::Lease => Observation::Lease(None),
-                Kind::CertificateSigningRequest => {
-                    Observation::CertificateRequest(CertificateRequestId(index), None)
-                }
-                Kind::Event => continue,
-            });
+            observations.extend(Observation::gone(kind, index));
         }
         observations.push(Observation::Synced(kind));
     }
 
     /// Changes what is known of the object `name`.
     fn note(&mut self, kind: Kind, name: &str, change: impl Fn(Seen) -> Seen) {
-        let index = match kind {
-            Kind::Machine | Kind::Node => self.names.machine(name).index(),
-            Kind::MachineComponent => self.names.version_object(name).index(),
-            // Not known yet: it is not ours, or its name is about to be announced.
-            Kind::CertificateSigningRequest => match self.names.find_certificate_request(name) {
-                Some(id) => id.index(),
-                None if change(Seen::Never) != Seen::Now => return,
-                None => self.names.certificate_request(name).index(),
-            },
-            Kind::Event => return,
-            // Other objects of these kinds do not matter here.
-            Kind::ClusterPackageVersion | Kind::Lease if single(kind) != Some(name) => return,
-            Kind::ClusterPackageVersion | Kind::Lease => 0,
-        };
+        // Other objects of these kinds do not matter here.
+        if single(kind).is_some_and(|only| only != name) {
+            return;
+        }
+        // A request that is not known yet is not ours, or its name is about to be announced.
+        if kind == Kind::CertificateSigningRequest && change(Seen::Never) == Seen::Now {
+            self.names.id::<CertificateRequestId>(name);
+        }
+        let Some(number) = number(kind, name, &mut self.names) else { return };
+        let index = number as usize;
         let known = self.known.entry(kind).or_default();
         if known.len() <= index {
             known.resize(index + 1, Seen::Never);
@@ -167,16 +153,9 @@ impl Projection {
 }
 
 /// The name of the only object of a kind, if it has only one.
-const fn single(kind: Kind) -> Option<&'static str> {
-    match kind {
-        Kind::ClusterPackageVersion => Some(SINGLETON),
-        Kind::Lease => Some(LEASE),
-        Kind::Machine
-        | Kind::MachineComponent
-        | Kind::Node
-        | Kind::CertificateSigningRequest
-        | Kind::Event => None,
-    }
+fn single(kind: Kind) -> Option<&'static str> {
+    let singles = [(Kind::ClusterPackageVersion, SINGLETON), (Kind::Lease, LEASE)];
+    singles.into_iter().find(|(of, _)| *of == kind).map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -199,6 +178,7 @@ mod tests {
             Observation::Named(Named { id: NamedId::Machine(id), name }) => format!("{name} is {}", id.0),
             Observation::Node(id, object) => format!("{} {}", id.0, object.is_some()),
             Observation::Synced(kind) => format!("synced {}", kind.name()),
+            Observation::Opened => "opened".into(),
             Observation::Named(_)
             | Observation::Machine(..)
             | Observation::Version(..)

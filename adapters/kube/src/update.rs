@@ -1,8 +1,9 @@
 //! The updates that watches send.
 
-use seaworthy_api::object::Resource;
+use seaworthy_api::object::{Read, Resource};
 use seaworthy_model::id::Kind;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// One update of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +57,7 @@ struct BareMetadata {
 impl Change {
     /// The object of `kind` in `json`. One object that cannot be parsed must not hide all others.
     pub(crate) fn of(kind: Kind, json: &str) -> Self {
-        match read(kind, json) {
+        match Resource::read(kind, Text(json)) {
             Ok(resource) => Self::Present(resource),
             Err(error) => {
                 let name = serde_json::from_str::<Bare>(json).map(|bare| bare.metadata.name);
@@ -76,16 +77,15 @@ pub(crate) fn version(json: &str) -> Result<String, serde_json::Error> {
     Ok(serde_json::from_str::<Bare>(json)?.metadata.resource_version)
 }
 
-fn read(kind: Kind, json: &str) -> Result<Resource, serde_json::Error> {
-    Ok(match kind {
-        Kind::CertificateSigningRequest => Resource::CertificateSigningRequest(serde_json::from_str(json)?),
-        Kind::Event => Resource::Event(serde_json::from_str(json)?),
-        Kind::Machine => Resource::Machine(serde_json::from_str(json)?),
-        Kind::MachineComponent => Resource::MachineComponent(serde_json::from_str(json)?),
-        Kind::ClusterPackageVersion => Resource::ClusterPackageVersion(serde_json::from_str(json)?),
-        Kind::Node => Resource::Node(serde_json::from_str(json)?),
-        Kind::Lease => Resource::Lease(serde_json::from_str(json)?),
-    })
+/// Reads what the API server sends.
+struct Text<'a>(&'a str);
+
+impl Read for Text<'_> {
+    type Error = serde_json::Error;
+
+    fn read<T: DeserializeOwned>(self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.0)
+    }
 }
 
 #[cfg(test)]

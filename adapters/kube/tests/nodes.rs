@@ -19,7 +19,7 @@ use seaworthy_model::attributes::{
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Outcome, Receipt};
-use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::id::{MachineId, StoreId, Uid};
 use seaworthy_model::node::{Mark, NodeCordon, NodeObject, NodeUncordon};
 use seaworthy_model::pod::PodName;
 use seaworthy_model::time::Timestamp;
@@ -51,7 +51,8 @@ async fn send(fake: &Fake, fence: Fence, effect: Effect) -> Outcome {
     let mut names = Names::new();
     let target = Target::Node(names.machine("m1"));
     assert_eq!(target, Target::Node(MachineId(0)));
-    let action = Action { id: ActionId(1), target, fence, deadline: Timestamp::MAX, effect };
+    let action =
+        Action { id: ActionId(1), store: StoreId::HOME, target, fence, deadline: Timestamp::MAX, effect };
     let request = request(&action, &mut names).unwrap();
     write(&fake.api(), &request, Instant::now() + Duration::from_secs(15)).await
 }

@@ -78,6 +78,7 @@ fn say(observation: &Observation) -> Option<String> {
         Observation::Version(..)
         | Observation::PackageVersion(_)
         | Observation::ApiServers(_)
+        | Observation::Opened
         | Observation::Stopping => return None,
     })
 }

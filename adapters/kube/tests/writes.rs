@@ -13,7 +13,7 @@ use seaworthy_kube::{SecretError, Secrets, cluster_id, write};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Outcome, Receipt};
-use seaworthy_model::id::Uid;
+use seaworthy_model::id::{StoreId, Uid};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::MachineStatus;
 use seaworthy_model::time::Timestamp;
@@ -25,7 +25,8 @@ const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/seaworthy-system/l
 const SECRETS: &str = "/api/v1/namespaces/seaworthy-system/secrets";
 
 fn order(target: Target, fence: Fence, effect: Effect, names: &mut Names) -> Request {
-    let action = Action { id: ActionId(1), target, fence, deadline: Timestamp::MAX, effect };
+    let action =
+        Action { id: ActionId(1), store: StoreId::HOME, target, fence, deadline: Timestamp::MAX, effect };
     request(&action, names).unwrap()
 }
 

@@ -19,6 +19,7 @@ use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::effect::{Action, ActionId, Effect};
 use seaworthy_model::event::{Event, Observation, Outcome, Receipt};
 use seaworthy_model::host::Connection;
+use seaworthy_model::id::StoreId;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::{Blocker, Turn};
 use seaworthy_model::requirement::ApiServers;
@@ -191,7 +192,7 @@ impl<X: Execute> Drive<X> {
     }
 
     fn observe(&mut self, observation: Observation) {
-        self.parts.engine.observe(Event::Observed(observation));
+        self.parts.engine.observe(Event::Observed(StoreId::HOME, observation));
     }
 
     /// Lets the engine decide once, and starts its actions.
@@ -309,6 +310,10 @@ impl<X: Execute> Drive<X> {
 
     /// Translates an action for its executor.
     fn prepare(&mut self, action: &Action) -> Result<Order, Cause> {
+        if action.store != StoreId::HOME {
+            let why = format!("there is no connection to API server {}", action.store.0);
+            return Err(Cause::new(CauseKind::ApiRefused, why));
+        }
         let names = self.projection.names_mut();
         if action.effect == Effect::Watch {
             return Ok(Order::Watch);

@@ -1,67 +1,34 @@
 //! The names of actions and outcomes in logs and metrics. All are closed lists.
 
 use seaworthy_api::names::Names;
-use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::effect::{Action, Effect};
 use seaworthy_model::event::Outcome;
-use seaworthy_model::host::HostCommand;
+use seaworthy_model::host_order::{Claim, HostOrder};
+use seaworthy_model::id::Kind;
 use seaworthy_model::machine::Truth;
 
 use crate::flight::Label;
 
 /// The label of `action`.
 pub(crate) fn action(action: &Action, names: &Names) -> Label {
-    let effect = match &action.effect {
-        Effect::Watch => "watch",
-        Effect::WriteLease(record) if record.is_renewal() => "renew_lease",
-        Effect::WriteLease(_) => "write_lease",
-        Effect::WriteFinalizers(_) => "write_finalizers",
-        Effect::WriteMachineStatus(_) => "write_machine_status",
-        Effect::WritePackageVersionStatus(_) => "write_package_version_status",
-        Effect::CreateCertificateRequest(_) => "create_certificate_request",
-        Effect::ApproveCertificateRequest => "approve_certificate_request",
-        Effect::WriteEvent(_) => "write_event",
-        Effect::Host(order) => match order.command {
-            HostCommand::Facts => "host_facts",
-            HostCommand::Status(_) => "host_status",
-            HostCommand::Confirm(_) => "host_confirm",
-            HostCommand::Apply(_) => "host_apply",
-            HostCommand::Disown => "host_disown",
-            HostCommand::RequestCertificate { .. } => "host_request_certificate",
-            HostCommand::InstallCertificate { .. } => "host_install_certificate",
-        },
-        Effect::Cordon(_) => "cordon_node",
-        Effect::Uncordon(_) => "uncordon_node",
-        Effect::WriteNodeAttributes(change) if change.is_repair => "repair_node_attributes",
-        Effect::WriteNodeAttributes(_) => "write_node_attributes",
-        Effect::DeleteNode => "delete_node",
-        Effect::ListPods => "list_pods",
-        Effect::Evict(_) => "evict_pod",
+    let effect = action.effect.name();
+    let object = match action.target.named() {
+        Some(id) => names.name(id).unwrap_or("unknown"),
+        None => action.target.kind().map_or("watches", Kind::name),
     };
-    let object = match action.target {
-        Target::Driver => "watches",
-        Target::Lease => "Lease",
-        Target::PackageVersion => "ClusterPackageVersion",
-        Target::CertificateRequest(id) => names.certificate_request_name(id).unwrap_or("unknown request"),
-        Target::Machine(id) | Target::Host(id) | Target::Node(id) | Target::NewCertificateRequest(id) => {
-            names.machine_name(id).unwrap_or("unknown machine")
-        }
-        Target::Version(id) => names.version_object_name(id).unwrap_or("unknown version"),
-    };
-    let loud = matches!(
-        effect,
-        "write_lease"
-            | "host_apply"
-            | "host_disown"
-            | "host_request_certificate"
-            | "host_install_certificate"
-            | "approve_certificate_request"
-            | "write_event"
-            | "cordon_node"
-            | "uncordon_node"
-            | "repair_node_attributes"
-            | "delete_node"
-            | "evict_pod"
-    );
+    let is_work = |order: &HostOrder| matches!(order.command.kind().claim(), Claim::Takes | Claim::GivesUp);
+    let loud = matches!(&action.effect, Effect::Host(order) if is_work(order))
+        || matches!(
+            effect,
+            "write_lease"
+                | "approve_certificate_request"
+                | "write_event"
+                | "cordon_node"
+                | "uncordon_node"
+                | "repair_node_attributes"
+                | "delete_node"
+                | "evict_pod"
+        );
     Label { effect, object: object.to_owned(), quiet: !loud }
 }
 

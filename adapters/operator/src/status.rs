@@ -10,6 +10,7 @@ use seaworthy_engine::{Engine, World};
 use seaworthy_kube::Projection;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::Outcome;
+use seaworthy_model::id::StoreId;
 use seaworthy_model::machine::{ConditionKind, Reason, Truth};
 use seaworthy_model::report::Blocker;
 use tokio::time::Instant;
@@ -116,7 +117,7 @@ impl Status {
     /// Why the operator cannot do its work, for people.
     fn obstacles(&self, world: &World, projection: &Projection) -> BTreeSet<String> {
         let mut obstacles = BTreeSet::new();
-        if let Some(gate) = world.leadership.gate().filter(|gate| !is_standby(gate)) {
+        if let Some(gate) = world.gate(StoreId::HOME).filter(|gate| !is_standby(gate)) {
             obstacles.insert(explained(&gate, world, projection.names()));
         }
         for (kind, why) in projection.troubles() {
@@ -161,7 +162,7 @@ const fn is_standby(gate: &Blocker) -> bool {
 
 /// The leader that an operator stands by for, for people.
 fn standby(world: &World, names: &Names) -> Option<String> {
-    let gate = world.leadership.gate().filter(is_standby)?;
+    let gate = world.gate(StoreId::HOME).filter(is_standby)?;
     Some(explained(&gate, world, names))
 }
 

@@ -35,7 +35,7 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         deadline: Instant,
     ) -> Result<Replied, Outcome> {
         let framed = frame::encode(request).map_err(|error| unsendable(&error))?;
-        let exchanged = if proves_contact(&request.command) {
+        let exchanged = if request.command.kind().proves_contact() {
             self.exchange_over_new_connection(connection, &framed, deadline).await
         } else {
             self.exchange(connection, &framed, deadline).await
@@ -56,19 +56,6 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
     }
 }
 
-/// Whether an order has to prove that the host can be reached over a new connection.
-const fn proves_contact(command: &Command) -> bool {
-    match command {
-        Command::Confirm(_) => true,
-        Command::Facts
-        | Command::Status(_)
-        | Command::Apply(_)
-        | Command::Disown
-        | Command::RequestCertificate(_)
-        | Command::InstallCertificate(_) => false,
-    }
-}
-
 fn unsendable(error: &FrameError) -> Outcome {
     Outcome::Refused(Cause::new(CauseKind::OperationInvalid, error.to_string()))
 }
@@ -78,14 +65,12 @@ fn unsendable(error: &FrameError) -> Outcome {
 /// After a lost session the outcome of any order is unknown. When the program itself failed, only the outcome of an order
 /// that changes the host is unknown; a query has failed.
 fn outcome(failure: Failure, command: &Command) -> Outcome {
-    match (failure, command) {
-        (Failure::Before(cause), _) => Outcome::Retryable(cause),
-        (Failure::After(cause), Command::Facts | Command::Status(_))
-            if cause.kind != CauseKind::ConnectionFailed =>
-        {
+    match failure {
+        Failure::Before(cause) => Outcome::Retryable(cause),
+        Failure::After(cause) if command.kind().is_read() && cause.kind != CauseKind::ConnectionFailed => {
             Outcome::Retryable(cause)
         }
-        (Failure::After(_), _) => Outcome::Unknown,
+        Failure::After(_) => Outcome::Unknown,
     }
 }
 

@@ -10,19 +10,17 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use seaworthy_model::event::{Event, Observation};
-use seaworthy_model::id::{CertificateRequestId, ComponentId, MachineId, Named, NamedId, VersionId};
+use seaworthy_model::id::{ComponentId, Interned, MachineId, Named, NamedId, StoreId, VersionId};
 use seaworthy_model::machine::ComponentStatus;
 
 use crate::render::recent::RecentlyWritten;
 use crate::v1alpha1;
 
-/// Interned names of machines, components, versions and certificate requests.
+/// Interned names of the home store.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    machines: Table,
-    components: Table,
-    versions: Table,
-    requests: Table,
+    /// By [`Interned::TABLE`].
+    tables: [Table; NamedId::TABLES],
     new: Vec<Named>,
     scratch: String,
     /// The machine that is most likely read next.
@@ -129,17 +127,46 @@ impl Names {
         Self::default()
     }
 
-    /// How many machines, versions and certificate requests were ever named.
+    /// How many subjects were ever named.
     #[must_use]
-    pub const fn subjects(&self) -> usize {
-        self.machines.names.len() + self.versions.names.len() + self.requests.names.len()
+    pub fn subjects(&self) -> usize {
+        let all: usize = self.tables.iter().map(|table| table.names.len()).sum();
+        all - self.table::<ComponentId>().names.len()
+    }
+
+    const fn table<I: Interned>(&self) -> &Table {
+        &self.tables[I::TABLE]
+    }
+
+    /// The id of a name.
+    pub fn id<I: Interned>(&mut self, name: &str) -> I {
+        let (id, new) = self.tables[I::TABLE].intern(name);
+        self.note(I::numbered(id), new)
+    }
+
+    /// The id of a name, if it has one. Interns nothing.
+    #[must_use]
+    pub fn find<I: Interned>(&self, name: &str) -> Option<I> {
+        self.table::<I>().find(name).map(I::numbered)
+    }
+
+    /// The name of an id.
+    ///
+    /// # Errors
+    /// When the id was never given out here.
+    pub fn name(&self, id: NamedId) -> Result<&str, UnknownId> {
+        let (table, index) = id.place();
+        self.tables[table].name(index).ok_or(UnknownId(id))
+    }
+
+    fn note<I: Interned>(&mut self, id: I, new: Option<Arc<str>>) -> I {
+        self.new.extend(new.map(|name| Named { id: id.named(), name }));
+        id
     }
 
     /// The id of the machine `name`.
     pub fn machine(&mut self, name: &str) -> MachineId {
-        let (id, new) = self.machines.intern(name);
-        self.note(NamedId::Machine(MachineId(id)), new);
-        MachineId(id)
+        self.id(name)
     }
 
     /// Says which machine is most likely read next: its name is looked at first.
@@ -150,28 +177,24 @@ impl Names {
     /// The same as [`Self::machine`], and a new name is shared with the object that has it.
     pub fn machine_of(&mut self, name: &Arc<str>) -> MachineId {
         if let Some(id) = self.expected
-            && self.machines.is_shared(id.index(), name)
+            && self.table::<MachineId>().is_shared(id.index(), name)
         {
             return id;
         }
-        let found = self.machines.find_shared(name).map(|id| (id, None));
-        let (id, new) = found.unwrap_or_else(|| self.machines.intern(Arc::clone(name)));
-        self.note(NamedId::Machine(MachineId(id)), new);
-        MachineId(id)
+        let machines = &mut self.tables[MachineId::TABLE];
+        let found = machines.find_shared(name).map(|id| (id, None));
+        let (id, new) = found.unwrap_or_else(|| machines.intern(Arc::clone(name)));
+        self.note(MachineId(id), new)
     }
 
     /// The id of the component `name`.
     pub fn component(&mut self, name: &str) -> ComponentId {
-        let (id, new) = self.components.intern(name);
-        self.note(NamedId::Component(ComponentId(id)), new);
-        ComponentId(id)
+        self.id(name)
     }
 
     /// The id of the `MachineComponent` object `name`, which is `<component>-<version>`.
     pub fn version_object(&mut self, name: &str) -> VersionId {
-        let (id, new) = self.versions.intern(name);
-        self.note(NamedId::Version(VersionId(id)), new);
-        VersionId(id)
+        self.id(name)
     }
 
     /// The id of `version` of `component`.
@@ -185,31 +208,6 @@ impl Names {
         id
     }
 
-    /// The id of the `CertificateSigningRequest` object `name`.
-    pub fn certificate_request(&mut self, name: &str) -> CertificateRequestId {
-        let (id, new) = self.requests.intern(name);
-        self.note(NamedId::CertificateRequest(CertificateRequestId(id)), new);
-        CertificateRequestId(id)
-    }
-
-    /// The id of the `CertificateSigningRequest` object `name`, if it has one. Interns nothing.
-    #[must_use]
-    pub fn find_certificate_request(&self, name: &str) -> Option<CertificateRequestId> {
-        self.requests.find(name).map(CertificateRequestId)
-    }
-
-    /// The name of a `CertificateSigningRequest` object.
-    ///
-    /// # Errors
-    /// When the id was never given out here.
-    pub fn certificate_request_name(&self, id: CertificateRequestId) -> Result<&str, UnknownId> {
-        self.requests.name(id.index()).ok_or(UnknownId(NamedId::CertificateRequest(id)))
-    }
-
-    fn note(&mut self, id: NamedId, new: Option<Arc<str>>) {
-        self.new.extend(new.map(|name| Named { id, name }));
-    }
-
     /// What was interned since the last call, in that order: to be delivered before anything that uses it.
     #[must_use]
     pub fn take_new(&mut self) -> Vec<Named> {
@@ -218,25 +216,25 @@ impl Names {
 
     /// [`take_new`](Self::take_new) as events.
     pub fn announce(&mut self) -> impl Iterator<Item = Event> {
-        self.new.drain(..).map(|named| Event::Observed(Observation::Named(named)))
+        self.new.drain(..).map(|named| Event::Observed(StoreId::HOME, Observation::Named(named)))
     }
 
     /// The id of the machine `name`, if it has one. Interns nothing.
     #[must_use]
     pub fn find_machine(&self, name: &str) -> Option<MachineId> {
-        self.machines.find(name).map(MachineId)
+        self.find(name)
     }
 
     /// The id of the `MachineComponent` object `name`, if it has one. Interns nothing.
     #[must_use]
     pub fn find_version(&self, name: &str) -> Option<VersionId> {
-        self.versions.find(name).map(VersionId)
+        self.find(name)
     }
 
     /// The same as [`Self::find_machine`] for a name that is most likely this machine's.
     #[must_use]
     pub fn find_machine_near(&self, id: MachineId, name: &Arc<str>) -> Option<MachineId> {
-        if self.machines.is_shared(id.index(), name) { Some(id) } else { self.find_machine(name) }
+        if self.table::<MachineId>().is_shared(id.index(), name) { Some(id) } else { self.find_machine(name) }
     }
 
     /// The name of a machine.
@@ -244,13 +242,13 @@ impl Names {
     /// # Errors
     /// When the id was never given out here.
     pub fn machine_name(&self, id: MachineId) -> Result<&str, UnknownId> {
-        self.machines.name(id.index()).ok_or(UnknownId(NamedId::Machine(id)))
+        self.name(id.named())
     }
 
     /// Prefetches a machine's name. The result means nothing.
     #[must_use]
     pub fn warm_machine(&self, id: MachineId) -> usize {
-        self.machines.names.get(id.index()).map_or(0, Arc::strong_count)
+        self.table::<MachineId>().names.get(id.index()).map_or(0, Arc::strong_count)
     }
 
     /// The name of a component.
@@ -258,7 +256,7 @@ impl Names {
     /// # Errors
     /// When the id was never given out here.
     pub fn component_name(&self, id: ComponentId) -> Result<&str, UnknownId> {
-        self.components.name(id.index()).ok_or(UnknownId(NamedId::Component(id)))
+        self.name(id.named())
     }
 
     /// The name of a `MachineComponent` object.
@@ -266,7 +264,7 @@ impl Names {
     /// # Errors
     /// When the id was never given out here.
     pub fn version_object_name(&self, id: VersionId) -> Result<&str, UnknownId> {
-        self.versions.name(id.index()).ok_or(UnknownId(NamedId::Version(id)))
+        self.name(id.named())
     }
 
     /// The version as its author spells it: the name of the object without `<component>-`.

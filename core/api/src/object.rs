@@ -6,11 +6,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_model::id::{Kind, Uid};
-use seaworthy_model::machine::HostId;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::scalar::{Scalar, Time};
 use crate::v1alpha1;
+
+pub use crate::kubernetes::{
+    CertificateRequestCondition, CertificateRequestSpec, CertificateRequestStatus, Event, LeaseSpec,
+    NoStatus, NodeCondition, NodeInfo, NodeSpec, NodeStatus, Reference, Taint,
+};
 
 /// The part of `metadata` that is used here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,244 +104,16 @@ pub type Node = Object<NodeSpec, NodeStatus>;
 /// `certificates.k8s.io/v1` `CertificateSigningRequest`, as far as it is used here.
 pub type CertificateSigningRequest = Object<CertificateRequestSpec, CertificateRequestStatus>;
 
-/// The spec of a certificate request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct CertificateRequestSpec {
-    /// The request: base64 of PEM of PKCS#10.
-    pub request: String,
-    /// Who is to sign.
-    pub signer_name: String,
-    /// What the certificate is to be used for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub usages: Vec<String>,
-    /// The user that created it; set by the API server.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub username: String,
-    /// The groups of that user; set by the API server.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub groups: Vec<String>,
-}
+/// Reads an object from JSON, in one way or another.
+pub trait Read {
+    /// Why it cannot be read.
+    type Error;
 
-/// The status of a certificate request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct CertificateRequestStatus {
-    /// `Approved`, `Denied`, `Failed`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<CertificateRequestCondition>,
-    /// The certificate: base64 of PEM; empty before it is issued.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub certificate: String,
-}
-
-/// A condition of a certificate request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct CertificateRequestCondition {
-    /// `Approved`, `Denied`, `Failed`.
-    pub r#type: String,
-    /// Always `True`.
-    pub status: String,
-    /// One word.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    /// For people.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub message: String,
-}
-
-/// `events.k8s.io/v1` Event.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Event {
-    /// Group and version. Empty in the items of a list.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
-    pub api_version: Cow<'static, str>,
-    /// The kind. Empty in the items of a list.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
-    pub kind: Cow<'static, str>,
-    /// Name and namespace.
-    pub metadata: Metadata,
-    /// When: a `MicroTime`.
-    pub event_time: String,
-    /// What says it.
-    pub reporting_controller: String,
-    /// Which process of it.
-    pub reporting_instance: String,
-    /// What was done, or not done.
-    pub action: String,
-    /// Why, as one word.
-    pub reason: String,
-    /// About what.
-    pub regarding: Reference,
-    /// In words.
-    pub note: String,
-    /// `Normal` or `Warning`.
-    pub r#type: Cow<'static, str>,
-}
-
-/// Names an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Reference {
-    /// Group and version.
-    pub api_version: Cow<'static, str>,
-    /// The kind.
-    pub kind: Cow<'static, str>,
-    /// The name.
-    pub name: String,
-    /// The uid.
-    pub uid: Scalar<Uid>,
-}
-
-/// The status of a kind that has none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NoStatus {}
-
-/// Who leads.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct LeaseSpec {
-    /// The process that took it last; `None` when none did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub holder_identity: Option<String>,
-    /// After so long without a renewal others may take it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lease_duration_seconds: Option<i32>,
-    /// When it was taken: a `MicroTime`, by the holder's clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub acquire_time: Option<String>,
-    /// When the holder last renewed it: a `MicroTime`, by the holder's clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub renew_time: Option<String>,
-    /// Our epoch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lease_transitions: Option<i64>,
-}
-
-/// What keeps pods off a Node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NodeSpec {
-    /// No pod is placed there.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub unschedulable: bool,
-    /// Pods that do not tolerate these are not placed there.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub taints: Vec<Taint>,
-}
-
-/// A taint of a Node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Taint {
-    /// Its key.
-    pub key: Cow<'static, str>,
-    /// Its value.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub value: Cow<'static, str>,
-    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
-    pub effect: Cow<'static, str>,
-    /// When it was set; only for `NoExecute`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_added: Option<Time>,
-}
-
-/// What a Node says about itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct NodeStatus {
-    /// Its conditions.
-    pub conditions: Vec<NodeCondition>,
-    /// What its kubelet reports about the host.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_info: Option<NodeInfo>,
-}
-
-/// What a kubelet reports about its host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NodeInfo {
-    /// The machine-id.
-    #[serde(rename = "machineID")]
-    pub machine_id: Scalar<HostId>,
-}
-
-/// A condition of a Node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct NodeCondition {
-    /// Only `Ready` is used.
-    pub r#type: Cow<'static, str>,
-    /// `True`, `False` or `Unknown`.
-    pub status: Cow<'static, str>,
-    /// RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_transition_time: Option<Time>,
-}
-
-/// An object of any kind that is used here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Resource {
-    /// A Machine.
-    Machine(Box<Machine>),
-    /// A `MachineComponent`.
-    MachineComponent(Box<MachineComponent>),
-    /// A `ClusterPackageVersion`.
-    ClusterPackageVersion(Box<ClusterPackageVersion>),
-    /// A Node.
-    Node(Box<Node>),
-    /// A Lease.
-    Lease(Box<Lease>),
-    /// A `CertificateSigningRequest`.
-    CertificateSigningRequest(Box<CertificateSigningRequest>),
-    /// An Event.
-    Event(Box<Event>),
-}
-
-impl Resource {
-    /// Its kind.
-    #[must_use]
-    pub const fn kind(&self) -> Kind {
-        match self {
-            Self::Machine(_) => Kind::Machine,
-            Self::MachineComponent(_) => Kind::MachineComponent,
-            Self::ClusterPackageVersion(_) => Kind::ClusterPackageVersion,
-            Self::Node(_) => Kind::Node,
-            Self::Lease(_) => Kind::Lease,
-            Self::CertificateSigningRequest(_) => Kind::CertificateSigningRequest,
-            Self::Event(_) => Kind::Event,
-        }
-    }
-
-    /// Its metadata.
-    #[must_use]
-    pub const fn metadata(&self) -> &Metadata {
-        match self {
-            Self::Machine(object) => &object.metadata,
-            Self::MachineComponent(object) => &object.metadata,
-            Self::ClusterPackageVersion(object) => &object.metadata,
-            Self::Node(object) => &object.metadata,
-            Self::Lease(object) => &object.metadata,
-            Self::CertificateSigningRequest(object) => &object.metadata,
-            Self::Event(object) => &object.metadata,
-        }
-    }
-
-    /// Its metadata, to be changed.
-    #[must_use]
-    pub const fn metadata_mut(&mut self) -> &mut Metadata {
-        match self {
-            Self::Machine(object) => &mut object.metadata,
-            Self::MachineComponent(object) => &mut object.metadata,
-            Self::ClusterPackageVersion(object) => &mut object.metadata,
-            Self::Node(object) => &mut object.metadata,
-            Self::Lease(object) => &mut object.metadata,
-            Self::CertificateSigningRequest(object) => &mut object.metadata,
-            Self::Event(object) => &mut object.metadata,
-        }
-    }
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When it is no such object.
+    fn read<T: DeserializeOwned>(self) -> Result<T, Self::Error>;
 }
 
 /// Where the API server serves a kind.
@@ -352,32 +129,252 @@ pub struct Endpoint {
     pub namespace: Option<&'static str>,
 }
 
-impl Endpoint {
-    /// The endpoint of `kind`.
-    #[must_use]
-    pub const fn of(kind: Kind) -> Self {
-        let (api_version, plural) = match kind {
-            Kind::Machine => (v1alpha1::API_VERSION, "machines"),
-            Kind::MachineComponent => (v1alpha1::API_VERSION, "machinecomponents"),
-            Kind::ClusterPackageVersion => (v1alpha1::API_VERSION, "clusterpackageversions"),
-            Kind::Node => ("v1", "nodes"),
-            Kind::Lease => ("coordination.k8s.io/v1", "leases"),
-            Kind::CertificateSigningRequest => ("certificates.k8s.io/v1", "certificatesigningrequests"),
-            Kind::Event => ("events.k8s.io/v1", "events"),
-        };
-        let namespace = match kind {
-            Kind::Lease => Some(v1alpha1::NAMESPACE),
-            // Where the Events of objects without a namespace belong.
-            Kind::Event => Some("default"),
-            Kind::Machine
-            | Kind::MachineComponent
-            | Kind::ClusterPackageVersion
-            | Kind::Node
-            | Kind::CertificateSigningRequest => None,
-        };
-        Self { kind, api_version, plural, namespace }
+/// The table of kinds: [`Resource`], and what is the same for all of its kinds.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident: $api_version:expr, $plural:literal, $namespace:expr;)*) => {
+        /// An object of any kind that is used here.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+        #[serde(untagged)]
+        pub enum Resource {
+            $(
+                $(#[$doc])*
+                $kind(Box<$kind>),
+            )*
+        }
+
+        impl Endpoint {
+            /// The endpoint of `kind`.
+            #[must_use]
+            pub const fn of(kind: Kind) -> Self {
+                let (api_version, plural, namespace) = match kind {
+                    $(Kind::$kind => ($api_version, $plural, $namespace),)*
+                };
+                Self { kind, api_version, plural, namespace }
+            }
+        }
+
+        impl Resource {
+            /// Reads an object of a kind.
+            ///
+            /// # Errors
+            /// When it is no such object.
+            pub fn read<R: Read>(kind: Kind, json: R) -> Result<Self, R::Error> {
+                Ok(match kind {
+                    $(Kind::$kind => Self::$kind(json.read()?),)*
+                })
+            }
+
+            /// Its kind.
+            #[must_use]
+            pub const fn kind(&self) -> Kind {
+                match self {
+                    $(Self::$kind(_) => Kind::$kind,)*
+                }
+            }
+
+            /// Its metadata.
+            #[must_use]
+            pub const fn metadata(&self) -> &Metadata {
+                match self {
+                    $(Self::$kind(object) => &object.metadata,)*
+                }
+            }
+
+            /// Its metadata, to be changed.
+            #[must_use]
+            pub const fn metadata_mut(&mut self) -> &mut Metadata {
+                match self {
+                    $(Self::$kind(object) => &mut object.metadata,)*
+                }
+            }
+
+            /// Whether both have the same spec.
+            #[must_use]
+            pub fn has_spec_of(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((Self::$kind(one), Self::$kind(other)) => one.has_spec_of(other),)*
+                    (_, _) => true,
+                }
+            }
+
+            /// Whether both have the same status.
+            #[must_use]
+            pub fn has_status_of(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((Self::$kind(one), Self::$kind(other)) => one.has_status_of(other),)*
+                    (_, _) => true,
+                }
+            }
+
+            /// Gives it the spec of another object of its kind.
+            pub fn take_spec(&mut self, other: Self) {
+                match (self, other) {
+                    $((Self::$kind(one), Self::$kind(other)) => one.take_spec(*other),)*
+                    (_, _) => {}
+                }
+            }
+
+            /// Gives it the status of another object of its kind.
+            pub fn copy_status(&mut self, other: &Self) {
+                match (self, other) {
+                    $((Self::$kind(one), Self::$kind(other)) => one.copy_status(other),)*
+                    (_, _) => {}
+                }
+            }
+
+            /// Takes its status away.
+            pub fn drop_status(&mut self) {
+                match self {
+                    $(Self::$kind(object) => object.drop_status(),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A Machine.
+    Machine: v1alpha1::API_VERSION, "machines", None;
+    /// A `MachineComponent`.
+    MachineComponent: v1alpha1::API_VERSION, "machinecomponents", None;
+    /// A `ClusterPackageVersion`.
+    ClusterPackageVersion: v1alpha1::API_VERSION, "clusterpackageversions", None;
+    /// A Node.
+    Node: "v1", "nodes", None;
+    /// A Lease.
+    Lease: "coordination.k8s.io/v1", "leases", Some(v1alpha1::NAMESPACE);
+    /// A `CertificateSigningRequest`.
+    CertificateSigningRequest: "certificates.k8s.io/v1", "certificatesigningrequests", None;
+    /// An Event. Its namespace is where the Events of objects without a namespace belong.
+    Event: "events.k8s.io/v1", "events", Some("default");
+}
+
+/// The kinds that have a status: [`Status`], and what is the same for all of them.
+macro_rules! statuses {
+    ($($(#[$doc:meta])* $kind:ident($status:ty),)*) => {
+        /// The status of an object.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+        #[serde(untagged)]
+        pub enum Status {
+            $(
+                $(#[$doc])*
+                $kind($status),
+            )*
+        }
+
+        impl Status {
+            /// The kind of its object.
+            #[must_use]
+            pub const fn kind(&self) -> Kind {
+                match self {
+                    $(Self::$kind(_) => Kind::$kind,)*
+                }
+            }
+
+            /// Whether objects of a kind have one.
+            #[must_use]
+            pub const fn is_of(kind: Kind) -> bool {
+                matches!(kind, $(Kind::$kind)|*)
+            }
+        }
+
+        impl Resource {
+            /// The object with another status; `None` when it is the status of another kind. The old status is not
+            /// copied for nothing.
+            #[must_use]
+            pub fn with_status(&self, status: Status) -> Option<Self> {
+                match (self, status) {
+                    $((Self::$kind(object), Status::$kind(status)) => {
+                        Some(Self::$kind(Box::new(object.with_status(status))))
+                    })*
+                    (_, _) => None,
+                }
+            }
+
+            /// Its status, if it has one.
+            #[must_use]
+            pub fn into_status(self) -> Option<Status> {
+                let (kind, this) = (self.kind(), self);
+                match (kind, this) {
+                    $((Kind::$kind, Self::$kind(object)) => object.status.map(Status::$kind),)*
+                    (_, _) => None,
+                }
+            }
+        }
+    };
+}
+
+statuses! {
+    /// Of a Machine.
+    Machine(v1alpha1::MachineStatus),
+    /// Of the `ClusterPackageVersion`.
+    ClusterPackageVersion(v1alpha1::ClusterPackageVersionStatus),
+    /// Of a Node.
+    Node(NodeStatus),
+    /// Of a `CertificateSigningRequest`.
+    CertificateSigningRequest(CertificateRequestStatus),
+}
+
+/// The parts of an object that are written apart from each other.
+trait Parts: Sized {
+    fn has_spec_of(&self, other: &Self) -> bool;
+    fn has_status_of(&self, other: &Self) -> bool;
+    fn take_spec(&mut self, other: Self);
+    fn copy_status(&mut self, other: &Self);
+    fn drop_status(&mut self);
+}
+
+impl<S: PartialEq, T: Clone + PartialEq> Parts for Object<S, T> {
+    fn has_spec_of(&self, other: &Self) -> bool {
+        self.spec == other.spec
     }
 
+    fn has_status_of(&self, other: &Self) -> bool {
+        self.status == other.status
+    }
+
+    fn take_spec(&mut self, other: Self) {
+        self.spec = other.spec;
+    }
+
+    fn copy_status(&mut self, other: &Self) {
+        self.status.clone_from(&other.status);
+    }
+
+    fn drop_status(&mut self) {
+        self.status = None;
+    }
+}
+
+impl Parts for Event {
+    fn has_spec_of(&self, _: &Self) -> bool {
+        true
+    }
+
+    fn has_status_of(&self, _: &Self) -> bool {
+        true
+    }
+
+    fn take_spec(&mut self, _: Self) {}
+
+    fn copy_status(&mut self, _: &Self) {}
+
+    fn drop_status(&mut self) {}
+}
+
+impl<S: Clone, T> Object<S, T> {
+    fn with_status(&self, status: T) -> Self {
+        Self {
+            api_version: self.api_version.clone(),
+            kind: self.kind.clone(),
+            metadata: self.metadata.clone(),
+            spec: self.spec.clone(),
+            status: Some(status),
+        }
+    }
+}
+
+impl Endpoint {
     /// The path of the collection, without a trailing slash.
     #[must_use]
     pub fn collection(&self) -> String {

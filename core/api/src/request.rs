@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | [`CreateLease`](Request::CreateLease) | `POST` to the collection | none: an existing one is a conflict |
 //! | [`PatchLease`](Request::PatchLease) | `PATCH`, `application/merge-patch+json` | uid and resourceVersion |
-//! | [`PutMachineStatus`](Request::PutMachineStatus), [`PutPackageVersionStatus`](Request::PutPackageVersionStatus) | `PUT` to `/status` | uid and resourceVersion |
+//! | [`PutStatus`](Request::PutStatus) | `PUT` to `/status` | uid and resourceVersion |
 //! | [`PatchFinalizers`](Request::PatchFinalizers) | `PATCH`, `application/merge-patch+json` | uid and resourceVersion |
 //! | [`CreateCertificateRequest`](Request::CreateCertificateRequest), [`CreateEvent`](Request::CreateEvent) | `POST` to the collection | none: an existing one is a conflict |
 //! | [`PatchApproval`](Request::PatchApproval) | `PATCH` to `/approval`, `application/merge-patch+json` | uid and resourceVersion |
@@ -23,7 +23,7 @@ mod node;
 
 use seaworthy_model::attributes::AttributesChange;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
-use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::id::{Interned as _, Kind, Uid};
 use seaworthy_model::node::{NodeCordon, NodeUncordon};
 use seaworthy_model::package_version::SINGLETON;
 use seaworthy_model::pod::PodName;
@@ -33,10 +33,11 @@ use serde_json::{Value, json};
 use crate::names::{Names, UnknownId};
 use crate::object::{
     CertificateRequestCondition, CertificateSigningRequest, Endpoint, Event, Lease, LeaseSpec, Metadata,
+    Status,
 };
 use crate::render;
 use crate::scalar::Scalar;
-use crate::v1alpha1::{self, API_VERSION, LEASE, NAMESPACE};
+use crate::v1alpha1::{LEASE, NAMESPACE};
 
 pub use attributes::{read_record, record_text};
 pub use node::{
@@ -50,10 +51,8 @@ pub enum Request {
     CreateLease(Lease),
     /// Change who holds the operator's Lease, and nothing else: annotations of people stay.
     PatchLease(LeasePatch),
-    /// Replace the status of a Machine.
-    PutMachineStatus(StatusUpdate<v1alpha1::MachineStatus>),
-    /// Replace the status of the `ClusterPackageVersion`.
-    PutPackageVersionStatus(StatusUpdate<v1alpha1::ClusterPackageVersionStatus>),
+    /// Replace the status of an object.
+    PutStatus(StatusUpdate),
     /// Replace the finalizers of an object.
     PatchFinalizers(FinalizersPatch),
     /// Create a `CertificateSigningRequest`; it must not exist.
@@ -92,8 +91,7 @@ impl Request {
         match self {
             Self::CreateLease(lease) => (Kind::Lease, &lease.metadata.name),
             Self::PatchLease(patch) => (Kind::Lease, &patch.precondition.name),
-            Self::PutMachineStatus(update) => (update.kind, &update.metadata.name),
-            Self::PutPackageVersionStatus(update) => (update.kind, &update.metadata.name),
+            Self::PutStatus(update) => (update.kind, &update.metadata.name),
             Self::PatchFinalizers(patch) => (patch.kind, &patch.precondition.name),
             Self::CreateCertificateRequest(request) => {
                 (Kind::CertificateSigningRequest, &request.metadata.name)
@@ -120,9 +118,7 @@ impl Request {
             Self::PatchLease(_) | Self::PatchFinalizers(_) => {
                 ("PATCH", format!("{collection}/{name}"), MERGE_PATCH)
             }
-            Self::PutMachineStatus(_) | Self::PutPackageVersionStatus(_) => {
-                ("PUT", format!("{collection}/{name}/status"), JSON)
-            }
+            Self::PutStatus(_) => ("PUT", format!("{collection}/{name}/status"), JSON),
             Self::PatchNode(_) => ("PATCH", format!("{collection}/{name}"), JSON_PATCH),
             Self::DeleteNode(_) => ("DELETE", format!("{collection}/{name}"), JSON),
             Self::ListPods(query) => ("GET", query.path(""), JSON),
@@ -133,8 +129,7 @@ impl Request {
             Self::DeleteNode(_) | Self::ListPods(_) | Self::Evict(_) => path,
             Self::CreateLease(_)
             | Self::PatchLease(_)
-            | Self::PutMachineStatus(_)
-            | Self::PutPackageVersionStatus(_)
+            | Self::PutStatus(_)
             | Self::PatchFinalizers(_)
             | Self::CreateCertificateRequest(_)
             | Self::PatchApproval(_)
@@ -167,8 +162,7 @@ impl Request {
                     "status": { "conditions": conditions },
                 })
             }
-            Self::PutMachineStatus(update) => json!(update),
-            Self::PutPackageVersionStatus(update) => json!(update),
+            Self::PutStatus(update) => json!(update),
             Self::PatchFinalizers(FinalizersPatch { precondition, finalizers, .. }) => {
                 let Precondition { uid, resource_version, .. } = precondition;
                 json!({ "metadata": { "uid": uid, "resourceVersion": resource_version, "finalizers": finalizers } })
@@ -200,7 +194,7 @@ pub struct Precondition {
 /// A new status. The API server leaves everything but the status as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StatusUpdate<T> {
+pub struct StatusUpdate {
     /// Group and version.
     pub api_version: &'static str,
     /// The kind.
@@ -209,7 +203,7 @@ pub struct StatusUpdate<T> {
     /// Which object.
     pub metadata: Precondition,
     /// Its new status.
-    pub status: T,
+    pub status: Status,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -287,12 +281,12 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
         (Effect::WriteMachineStatus(status), Target::Machine(id)) => {
             let metadata = unchanged(names.machine_name(id)?)?;
             let status = render::machine_status(status, names)?;
-            Ok(Request::PutMachineStatus(status_update(Kind::Machine, metadata, status)))
+            Ok(status_update(metadata, Status::Machine(status)))
         }
         (Effect::WritePackageVersionStatus(status), Target::PackageVersion) => {
             let metadata = unchanged(SINGLETON)?;
             let status = render::package_version_status(status, names)?;
-            Ok(Request::PutPackageVersionStatus(status_update(Kind::ClusterPackageVersion, metadata, status)))
+            Ok(status_update(metadata, Status::ClusterPackageVersion(status)))
         }
         (Effect::WriteFinalizers(finalizers), target) => {
             let (kind, name) = finalized(target, names)?.ok_or_else(unfit)?;
@@ -306,11 +300,11 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
             Err(unfit())
         }
         (Effect::ApproveCertificateRequest, Target::CertificateRequest(id)) => {
-            let precondition = unchanged(names.certificate_request_name(id)?)?;
+            let precondition = unchanged(names.name(id.named())?)?;
             Ok(Request::PatchApproval(ApprovalPatch { precondition, conditions: vec![render::approval()] }))
         }
         (Effect::WriteEvent(note), Target::CertificateRequest(id)) if action.fence == Fence::Absent => {
-            let name = names.certificate_request_name(id)?;
+            let name = names.name(id.named())?;
             Ok(Request::CreateEvent(Box::new(render::event(note, Kind::CertificateSigningRequest, name))))
         }
         (effect, Target::Node(id)) => {
@@ -322,43 +316,32 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
 
 /// The request about a Node and what runs there. `None` when the effect is another, or its fence.
 fn about_node(effect: &Effect, name: String, fence: Fence) -> Option<Request> {
-    let uid = if let Fence::Incarnation(uid) = fence { Some(uid) } else { None };
-    let patch = |change, uid| Request::PatchNode(NodePatch { name: name.clone(), uid, change });
-    match effect {
-        Effect::Cordon(cordon) => Some(patch(NodeChange::Cordon(NodeCordon::clone(cordon)), uid?)),
-        Effect::Uncordon(uncordon) => Some(patch(NodeChange::Uncordon(NodeUncordon::clone(uncordon)), uid?)),
-        Effect::WriteNodeAttributes(change) => {
-            Some(patch(NodeChange::Attributes(AttributesChange::clone(change)), uid?))
+    let patch = |change, uid| Some(Request::PatchNode(NodePatch { name: name.clone(), uid, change }));
+    match (effect, fence) {
+        (Effect::Cordon(cordon), Fence::Incarnation(uid)) => {
+            patch(NodeChange::Cordon(NodeCordon::clone(cordon)), uid)
         }
-        Effect::DeleteNode => Some(Request::DeleteNode(NodeDeletion { name, uid: uid? })),
-        Effect::ListPods => (fence == Fence::None).then_some(Request::ListPods(PodQuery { node: name })),
-        Effect::Evict(pod) => (uid == Some(pod.uid))
-            .then(|| Request::Evict(PodEviction { node: name, pod: PodName::clone(pod) })),
-        Effect::Watch
-        | Effect::WriteLease(_)
-        | Effect::WriteFinalizers(_)
-        | Effect::WriteMachineStatus(_)
-        | Effect::WritePackageVersionStatus(_)
-        | Effect::CreateCertificateRequest(_)
-        | Effect::ApproveCertificateRequest
-        | Effect::WriteEvent(_)
-        | Effect::Host(_) => None,
+        (Effect::Uncordon(uncordon), Fence::Incarnation(uid)) => {
+            patch(NodeChange::Uncordon(NodeUncordon::clone(uncordon)), uid)
+        }
+        (Effect::WriteNodeAttributes(change), Fence::Incarnation(uid)) => {
+            patch(NodeChange::Attributes(AttributesChange::clone(change)), uid)
+        }
+        (Effect::DeleteNode, Fence::Incarnation(uid)) => {
+            Some(Request::DeleteNode(NodeDeletion { name, uid }))
+        }
+        (Effect::ListPods, Fence::None) => Some(Request::ListPods(PodQuery { node: name })),
+        (Effect::Evict(pod), Fence::Incarnation(uid)) if uid == pod.uid => {
+            Some(Request::Evict(PodEviction { node: name, pod: PodName::clone(pod) }))
+        }
+        (_, _) => None,
     }
 }
 
 /// Kind and name of a target that may carry our finalizer.
 fn finalized(target: Target, names: &Names) -> Result<Option<(Kind, &str)>, UnknownId> {
-    Ok(match target {
-        Target::Machine(id) => Some((Kind::Machine, names.machine_name(id)?)),
-        Target::Version(id) => Some((Kind::MachineComponent, names.version_object_name(id)?)),
-        Target::PackageVersion => Some((Kind::ClusterPackageVersion, SINGLETON)),
-        Target::Driver
-        | Target::Lease
-        | Target::Host(_)
-        | Target::Node(_)
-        | Target::NewCertificateRequest(_)
-        | Target::CertificateRequest(_) => None,
-    })
+    let Some(kind) = target.kind().filter(|kind| kind.is_ours()) else { return Ok(None) };
+    Ok(Some((kind, target.named().map_or(Ok(SINGLETON), |id| names.name(id))?)))
 }
 
 fn precondition(name: &str, uid: Uid, resource_version: u64) -> Precondition {
@@ -375,6 +358,7 @@ fn new_lease(spec: LeaseSpec) -> Lease {
     }
 }
 
-fn status_update<T>(kind: Kind, metadata: Precondition, status: T) -> StatusUpdate<T> {
-    StatusUpdate { api_version: API_VERSION, kind, metadata, status }
+fn status_update(metadata: Precondition, status: Status) -> Request {
+    let kind = status.kind();
+    Request::PutStatus(StatusUpdate { api_version: Endpoint::of(kind).api_version, kind, metadata, status })
 }

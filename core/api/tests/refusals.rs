@@ -5,7 +5,6 @@ use seaworthy_api::names::Names;
 use seaworthy_api::object::Resource;
 use seaworthy_api::{manifest, parse};
 use seaworthy_model::certificate::RequestContent;
-use seaworthy_model::event::Observation;
 use seaworthy_model::meta::SpecError;
 use serde_json::{Value, json};
 
@@ -64,22 +63,9 @@ fn set(object: &mut Value, pointer: &str, value: Value) {
 /// The faults of the spec.
 fn faults(object: &Value) -> Vec<(String, String)> {
     let resource: Resource = manifest::read(object).unwrap();
-    let errors = match parse::observed(&resource, &mut Names::new(), unread).unwrap().unwrap() {
-        Observation::Machine(_, Some(read)) => read.spec.err(),
-        Observation::Version(_, Some(read)) => read.spec.err(),
-        Observation::PackageVersion(Some(read)) => read.spec.err(),
-        other @ (Observation::Machine(_, None)
-        | Observation::Version(_, None)
-        | Observation::PackageVersion(None)
-        | Observation::Named(_)
-        | Observation::Node(..)
-        | Observation::Lease(_)
-        | Observation::CertificateRequest(..)
-        | Observation::ApiServers(_)
-        | Observation::Synced(_)
-        | Observation::Stopping) => panic!("{other:?}"),
-    };
-    errors.into_iter().flatten().map(|SpecError { field, message }| (field, message)).collect()
+    let observed = parse::observed(&resource, &mut Names::new(), unread).unwrap().unwrap();
+    let errors = observed.spec_errors().into_iter();
+    errors.map(|SpecError { field, message }| (field, message)).collect()
 }
 
 /// One change each, and the one fault that it makes.

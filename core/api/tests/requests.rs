@@ -9,7 +9,7 @@ use seaworthy_model::attributes::{
     AttributesChange, Label, LabelChange, NodeAttributes, Taint, TaintChange, TaintEffect,
 };
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
-use seaworthy_model::id::{MachineId, Uid, VersionId};
+use seaworthy_model::id::{MachineId, StoreId, Uid, VersionId};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth};
 use seaworthy_model::meta::FINALIZER;
@@ -27,7 +27,7 @@ fn unchanged() -> Fence {
 }
 
 fn action(target: Target, fence: Fence, effect: Effect) -> Action {
-    Action { id: ActionId(1), target, fence, deadline: Timestamp::MAX, effect }
+    Action { id: ActionId(1), store: StoreId::HOME, target, fence, deadline: Timestamp::MAX, effect }
 }
 
 fn names() -> Names {

@@ -5,7 +5,8 @@ use alloc::format;
 
 use seaworthy_engine::World;
 use seaworthy_model::effect::{Effect, Target};
-use seaworthy_model::host::{HostCommand, Owner};
+use seaworthy_model::host::Owner;
+use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::report::Turn;
 
 use crate::invariant::{Findings, Invariant};

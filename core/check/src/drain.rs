@@ -12,7 +12,8 @@ use alloc::format;
 
 use seaworthy_engine::{Machine, Standing, World};
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
-use seaworthy_model::host::{Change, HostCommand, Operation};
+use seaworthy_model::host::{Change, Operation};
+use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::{MachineId, VersionId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::node::{NodeCordon, NodeState};

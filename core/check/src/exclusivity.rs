@@ -3,9 +3,10 @@
 
 use alloc::format;
 
-use seaworthy_engine::{HostTicket, Machine, Ticket, World};
+use seaworthy_engine::{Machine, Ticket, World};
 use seaworthy_model::effect::{Action, Effect, Target};
 use seaworthy_model::host::Owner;
+use seaworthy_model::host_order::{Claim, HostCommandKind};
 use seaworthy_model::machine::{ConditionKind, MachineStatus, Truth};
 use seaworthy_model::report::Turn;
 
@@ -27,10 +28,10 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
             );
         }
         let ticket = world.in_flight().get(&action.id).map(|in_flight| in_flight.ticket);
-        let is_change = matches!(ticket, Some(Ticket::Host(HostTicket::Change(..) | HostTicket::Disown)));
-        // The record need not mention these: the next leader finds the key on the host.
-        let changes =
-            is_change || matches!(ticket, Some(Ticket::Host(HostTicket::Identify | HostTicket::Certify)));
+        let kind = ticket.and_then(Ticket::host_command);
+        let is_change = kind.is_some_and(HostCommandKind::is_destructive);
+        // The record need not mention other work: the next leader finds its result on the host.
+        let changes = is_change || kind.is_some_and(|kind| kind.claim() == Claim::Takes);
         let (Some(facts), Some(object), true) = (&machine.host.facts, &machine.object, changes) else {
             continue;
         };

@@ -7,9 +7,10 @@
 
 use alloc::format;
 
-use seaworthy_engine::{Machine, Version, World};
+use seaworthy_engine::{Machine, World};
 use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::host::Owner;
+use seaworthy_model::id::Kind;
 use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::meta::{FINALIZER, Meta};
 use seaworthy_model::report::Turn;
@@ -21,17 +22,8 @@ pub(crate) const INVARIANT: Invariant = Invariant { name: "finalizer", judge };
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
         let Effect::WriteFinalizers(finalizers) = &action.effect else { continue };
-        let meta: Option<&Meta> = match action.target {
-            Target::Machine(id) => world.machine(id).object.as_ref().map(|object| &object.meta),
-            Target::Version(id) => world.version(id).and_then(Version::object).map(|object| &object.meta),
-            Target::PackageVersion => world.fleet.object().map(|object| &object.meta),
-            Target::Driver
-            | Target::Lease
-            | Target::Host(_)
-            | Target::Node(_)
-            | Target::NewCertificateRequest(_)
-            | Target::CertificateRequest(_) => None,
-        };
+        let target = Some(action.target).filter(|target| target.kind().is_some_and(Kind::is_ours));
+        let meta = target.and_then(|target| world.meta(target));
         let Some(meta) = meta else {
             findings.against(action, format!("{:?} has no finalizers", action.target));
             continue;
@@ -59,31 +51,24 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
 
 /// Why our finalizer may not go yet. For a version this looks at every machine, which is fine: versions are deleted seldom.
 fn still_needed(world: &World, target: Target, meta: &Meta) -> Option<&'static str> {
-    let (is_needed, reason) = match target {
-        Target::Machine(id) => {
-            if is_released(world.machine(id)) {
-                return None;
-            }
-            let facts = world.machine(id).host.facts.as_ref();
-            let holds_ours = facts.is_none_or(|facts| facts.owner == Owner::Machine(meta.uid));
-            (holds_ours, "our software may still be on the host")
+    if let Target::Machine(id) = target {
+        let facts = world.machine(id).host.facts.as_ref();
+        let holds_ours = facts.is_none_or(|facts| facts.owner == Owner::Machine(meta.uid));
+        let is_needed = holds_ours && !is_released(world.machine(id));
+        return is_needed.then_some("our software may still be on the host");
+    }
+    if let Target::Version(id) = target {
+        if world.users_of(id) > 0 {
+            return Some("the version is in use");
         }
-        Target::Version(id) if world.users_of(id) == 0 => {
-            (!world.is_listed_since_leaving(id), "no list since its deletion shows what uses the version")
-        }
-        Target::Version(_) => (true, "the version is in use"),
-        Target::PackageVersion => {
-            let unresolved = world.fleet.rollouts.iter().any(|rollout| rollout.counts.unresolved > 0);
-            (unresolved, "machines are still being worked on for it")
-        }
-        Target::Driver
-        | Target::Lease
-        | Target::Host(_)
-        | Target::Node(_)
-        | Target::NewCertificateRequest(_)
-        | Target::CertificateRequest(_) => return None,
-    };
-    is_needed.then_some(reason)
+        let is_needed = !world.is_listed_since_leaving(id);
+        return is_needed.then_some("no list since its deletion shows what uses the version");
+    }
+    if target == Target::PackageVersion {
+        let is_needed = world.fleet.rollouts.iter().any(|rollout| rollout.counts.unresolved > 0);
+        return is_needed.then_some("machines are still being worked on for it");
+    }
+    None
 }
 
 /// Whether a person has declared the host gone for good, and that is recorded.

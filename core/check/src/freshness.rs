@@ -3,7 +3,7 @@
 
 use alloc::format;
 
-use seaworthy_engine::{HostTicket, Request, Ticket, Version, World};
+use seaworthy_engine::World;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::report::Turn;
@@ -17,34 +17,18 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         if action.deadline <= world.now() {
             findings.against(action, format!("its deadline {:?} has passed", action.deadline));
         }
-        match action.target {
-            Target::Driver => {}
-            Target::Host(_) => judge_host(world, action, findings),
-            // Judged by `drain` and `attributes`.
-            Target::Node(_) => {}
-            Target::Lease => {
-                let lease = world.leadership.lease.as_ref().map(|lease| &lease.meta);
-                judge_write(action, lease, findings);
-            }
-            Target::Machine(id) => {
-                judge_write(action, world.machine(id).object.as_ref().map(|object| &object.meta), findings);
-            }
-            Target::Version(id) => {
-                let object = world.version(id).and_then(Version::object);
-                judge_write(action, object.map(|object| &object.meta), findings);
-            }
-            Target::NewCertificateRequest(_) => judge_write(action, None, findings),
-            Target::CertificateRequest(_) if matches!(action.effect, Effect::WriteEvent(_)) => {
-                judge_write(action, None, findings);
-            }
-            Target::CertificateRequest(id) => {
-                let object = world.certificates.request(id).and_then(Request::object);
-                judge_write(action, object.map(|object| &object.meta), findings);
-            }
-            Target::PackageVersion => {
-                judge_write(action, world.fleet.object().map(|object| &object.meta), findings);
-            }
+        // `drain` and `attributes` judge orders about a Node.
+        if action.target == Target::Driver || matches!(action.target, Target::Node(_)) {
+            continue;
         }
+        if matches!(action.target, Target::Host(_)) {
+            judge_host(world, action, findings);
+            continue;
+        }
+        // An Event is an object of its own.
+        let is_new = matches!(action.effect, Effect::WriteEvent(_));
+        let seen = if is_new { None } else { world.meta(action.target) };
+        judge_write(action, seen, findings);
     }
 }
 
@@ -72,10 +56,8 @@ fn judge_host(world: &World, action: &Action, findings: &mut Findings<'_>) {
         findings.against(action, format!("its sequence {} was not counted", fence.sequence));
     }
     let in_flight = world.in_flight().get(&action.id);
-    let changes = in_flight.is_some_and(|in_flight| {
-        in_flight.ticket.is_session()
-            && !matches!(in_flight.ticket, Ticket::Host(HostTicket::Read | HostTicket::Probe(_)))
-    });
+    let command = in_flight.and_then(|in_flight| in_flight.ticket.host_command());
+    let changes = command.is_some_and(|command| !command.is_read());
     if changes && machine.host.facts.is_none() {
         findings.against(action, "a change of a host that was not read under this epoch".into());
     }

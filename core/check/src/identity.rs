@@ -14,7 +14,8 @@ use seaworthy_model::certificate::{
     RequestState, Signer, Usages, request_name,
 };
 use seaworthy_model::effect::{Action, Effect, Target};
-use seaworthy_model::host::{Change, HostCommand, Owner};
+use seaworthy_model::host::{Change, Owner};
+use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::{CertificateRequestId, MachineId};
 use seaworthy_model::report::Turn;
 
@@ -110,29 +111,25 @@ fn judge_order(world: &World, id: MachineId, command: &HostCommand) -> Option<&'
     let machine = world.machine(id);
     // Looked up on demand: most orders do not name the node.
     let name = || world.machine_name(id);
-    match command {
-        HostCommand::Facts | HostCommand::Status(_) | HostCommand::Confirm(_) | HostCommand::Disown => None,
-        HostCommand::RequestCertificate { path, replaces } => {
-            let present = identity(machine).and_then(|known| known.certificate.as_ref());
-            let is_own = present.is_none_or(|present| present.is_of_node(name()));
-            let is_its = replaces.is_none() || present.is_some_and(|present| Some(present.key) == *replaces);
-            (!is_own || !is_its || path.is_empty()).then_some("a key in place of another node's key")
-        }
-        HostCommand::InstallCertificate { certificate, .. } => {
-            let pending = identity(machine).and_then(|known| known.pending.as_ref());
-            let request = pending.map(|pending| request_name(name(), pending.key));
-            let object = request.and_then(|request| world.certificates.object_named(&request));
-            let is_issued = object.is_some_and(
-                |object| matches!(&object.state, RequestState::Issued(_, issued) if issued == certificate),
-            );
-            (!is_issued).then_some("a certificate that was not issued for the key that waits")
-        }
-        HostCommand::Apply(operation) => {
-            let Change::Install(release) = &operation.change else { return None };
-            let wanted = world.version_spec(release.version)?.node_identity.as_ref()?;
-            (!is_identified(world, machine, wanted)).then_some("an install without the node's identity")
-        }
+    if let HostCommand::RequestCertificate { path, replaces } = command {
+        let present = identity(machine).and_then(|known| known.certificate.as_ref());
+        let is_own = present.is_none_or(|present| present.is_of_node(name()));
+        let is_its = replaces.is_none() || present.is_some_and(|present| Some(present.key) == *replaces);
+        return (!is_own || !is_its || path.is_empty()).then_some("a key in place of another node's key");
     }
+    if let HostCommand::InstallCertificate { certificate, .. } = command {
+        let pending = identity(machine).and_then(|known| known.pending.as_ref());
+        let request = pending.map(|pending| request_name(name(), pending.key));
+        let object = request.and_then(|request| world.certificates.object_named(&request));
+        let is_issued = object.is_some_and(
+            |object| matches!(&object.state, RequestState::Issued(_, issued) if issued == certificate),
+        );
+        return (!is_issued).then_some("a certificate that was not issued for the key that waits");
+    }
+    let HostCommand::Apply(operation) = command else { return None };
+    let Change::Install(release) = &operation.change else { return None };
+    let wanted = world.version_spec(release.version)?.node_identity.as_ref()?;
+    (!is_identified(world, machine, wanted)).then_some("an install without the node's identity")
 }
 
 /// Whether the host has a certificate of its node that is valid now.

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use seaworthy_engine::World;
 use seaworthy_model::effect::{Action, ActionId, Effect, Target};
-use seaworthy_model::host::{HostCommand, Operation};
+use seaworthy_model::host::Operation;
+use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::report::Turn;
 

@@ -3,8 +3,9 @@
 
 use alloc::format;
 
-use seaworthy_engine::{HostTicket, Ticket, World};
+use seaworthy_engine::{Ticket, World};
 use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::host_order::{Claim, HostCommandKind};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Turn;
 
@@ -23,12 +24,9 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 }
                 let ticket = world.in_flight().get(&action.id).map(|in_flight| in_flight.ticket);
                 // Operations under way end as usual, and a confirmation starts nothing.
-                let begins_nothing = matches!(
-                    ticket,
-                    Some(Ticket::Host(HostTicket::Read | HostTicket::Probe(_) | HostTicket::Confirm(_)))
-                        | None
-                );
-                if !begins_nothing {
+                let claim = ticket.and_then(Ticket::host_command).map(HostCommandKind::claim);
+                let begins_nothing = matches!(claim, Some(Claim::Reads | Claim::Needs));
+                if ticket.is_some() && !begins_nothing {
                     let who = if is_paused { "the machine" } else { "the fleet" };
                     findings.against(action, format!("{ticket:?} although {who} is paused"));
                 }

@@ -12,7 +12,7 @@ use crate::invariant::Breach;
 #[must_use]
 pub fn recount(world: &World) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    if world.leadership.is_listing() {
+    if world.stores.home.is_listing() {
         return breaches;
     }
     let mut compare = |what: &str, kept: u32, counted: usize| {

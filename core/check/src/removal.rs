@@ -5,7 +5,8 @@ use alloc::format;
 
 use seaworthy_engine::{Aim, World, targets};
 use seaworthy_model::effect::{Effect, Target};
-use seaworthy_model::host::{Change, HostCommand};
+use seaworthy_model::host::Change;
+use seaworthy_model::host_order::{Claim, HostCommand};
 use seaworthy_model::machine::Want;
 use seaworthy_model::report::Turn;
 
@@ -18,37 +19,28 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         let (Target::Host(id), Effect::Host(order)) = (action.target, &action.effect) else { continue };
         let machine = world.machine(id);
         let is_leaving = machine.object.as_ref().is_some_and(|object| object.meta.is_terminating());
-        match &order.command {
-            HostCommand::Facts | HostCommand::Status(_) | HostCommand::Confirm(_) => {}
-            HostCommand::RequestCertificate { .. } | HostCommand::InstallCertificate { .. } => {
-                if is_leaving {
-                    findings.against(action, "a certificate for a Machine that is being deleted".into());
-                }
+        if let HostCommand::Apply(operation) = &order.command
+            && operation.change == Change::Remove
+        {
+            let is_absent = targets(world, machine).any(|target| {
+                target.component == operation.component && target.aim == Aim::Set(&Want::Absent)
+            });
+            if !is_leaving && !is_absent {
+                let component = world.component_name(operation.component);
+                findings.against(action, format!("nobody asked for the removal of {component}"));
             }
-            HostCommand::Disown => {
-                if !is_leaving {
-                    findings.against(
-                        action,
-                        "a host is given up although its Machine is not being deleted".into(),
-                    );
-                }
+            continue;
+        }
+        let kind = order.command.kind();
+        match (kind.claim(), is_leaving) {
+            (Claim::Takes, true) => {
+                findings.against(action, format!("{} for a Machine that is being deleted", kind.name()));
             }
-            HostCommand::Apply(operation) => match operation.change {
-                Change::Install(_) => {
-                    if is_leaving {
-                        findings.against(action, "an install on a Machine that is being deleted".into());
-                    }
-                }
-                Change::Remove => {
-                    let is_absent = targets(world, machine).any(|target| {
-                        target.component == operation.component && target.aim == Aim::Set(&Want::Absent)
-                    });
-                    if !is_leaving && !is_absent {
-                        let component = world.component_name(operation.component);
-                        findings.against(action, format!("nobody asked for the removal of {component}"));
-                    }
-                }
-            },
+            (Claim::GivesUp, false) => {
+                findings
+                    .against(action, "a host is given up although its Machine is not being deleted".into());
+            }
+            (Claim::Reads | Claim::Needs, _) | (Claim::Takes, false) | (Claim::GivesUp, true) => {}
         }
     }
 }

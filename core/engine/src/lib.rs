@@ -32,6 +32,7 @@ pub use rows::node_write::NodeWrite;
 use rows::note::Note;
 pub use rows::rank::RankKey;
 pub use rows::standing::Standing;
+pub use rows::store::{Store, Stores};
 pub use rows::ticket::{HostTicket, Lane, NodeTicket, Ticket};
 pub use rows::trouble::Trouble;
 pub use rows::usage::Use;
@@ -78,7 +79,7 @@ impl Engine {
     /// Applies one fact. Cheap, infallible, decides nothing.
     pub fn observe(&mut self, event: Event) {
         match event {
-            Event::Observed(observation) => domains::observe(&mut self.world, observation),
+            Event::Observed(store, observation) => domains::observe(&mut self.world, store, observation),
             Event::Finished { action, outcome } => {
                 let terms = Terms { config: &self.config, seed: self.seed };
                 domains::finish(&mut self.world, action, outcome, &terms);
@@ -184,7 +185,8 @@ impl Engine {
     }
 
     fn decide(&mut self, subject: Subject, now: Timestamp, turn: &mut Turn) {
-        let mut draft = Draft::new(&self.config, self.seed, now, core::mem::take(&mut self.notes));
+        let (store, notes) = (self.world.stores.of(subject), core::mem::take(&mut self.notes));
+        let mut draft = Draft::new((&self.config, self.seed), store, now, notes);
         domains::reconcile(&self.world, subject, &mut draft);
         let Draft { order, blocker, wake, mut notes, .. } = draft;
         turn.report.reconciled += 1;
@@ -210,6 +212,7 @@ impl Engine {
         domains::start(&mut self.world, subject, id, &order);
         Action {
             id,
+            store: order.store,
             target: order.target,
             fence: order.fence,
             deadline: order.deadline,

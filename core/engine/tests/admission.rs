@@ -12,7 +12,7 @@ use seaworthy_engine::{Aim, Origin, RankKey, targets};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::Outcome;
-use seaworthy_model::host::HostCommand;
+use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::{MachineId, Uid, VersionId};
 use seaworthy_model::machine::{ConditionKind, Reason, Want};
 use seaworthy_model::quantity::CountOrPercent;

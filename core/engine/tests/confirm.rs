@@ -11,7 +11,7 @@ use seaworthy_engine::Standing;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::Confirm;
 use seaworthy_model::effect::{Action, Effect};
-use seaworthy_model::host::HostCommand;
+use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::quantity::CountOrPercent;
 

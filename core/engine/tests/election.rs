@@ -10,6 +10,7 @@ use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::config::Config;
 use seaworthy_model::effect::Target;
 use seaworthy_model::event::{Event, Observation, Outcome};
+use seaworthy_model::id::StoreId;
 use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::report::Blocker;
@@ -43,7 +44,7 @@ fn held_by_another(fixture: &mut Fixture, renewed: Timestamp) {
 fn leading(machines: u32) -> Fixture {
     let mut fixture = usual(machines);
     fixture.settle();
-    assert_eq!(fixture.engine.world().gate(), None);
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), None);
     fixture
 }
 
@@ -192,7 +193,7 @@ fn whoever_slept_through_the_deadline_orders_nothing_but_the_renewal() {
     let turn = fixture.turn();
     assert!(picture(&turn).starts_with("lease: renew as \"operator-2\", epoch 1\n"), "{}", picture(&turn));
     assert_eq!(turn.actions.len(), 1);
-    assert_eq!(fixture.engine.world().gate(), Some(Blocker::RenewalOverdue { since }));
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::RenewalOverdue { since }));
     fixture.execute();
     fixture.settle();
     assert_eq!(fixture.web(), [Some(1)], "nobody came between: it goes on in its epoch");
@@ -212,7 +213,7 @@ fn whoever_was_replaced_while_it_slept_steps_down() {
     fixture.watch_hangs = false;
     fixture.deliver();
     assert_eq!(fixture.turn().actions, []);
-    assert_eq!(fixture.engine.world().gate(), Some(Blocker::SteppedDown { by: Epoch(7) }));
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::SteppedDown { by: Epoch(7) }));
     assert_eq!(fixture.web(), [None]);
 }
 
@@ -227,7 +228,7 @@ fn a_renewal_whose_reply_is_lost_counts_once_it_is_seen() {
     fixture.now = fixture.now + 6 * SECOND;
     let _ = fixture.turn();
     assert_eq!(fixture.engine.world().leadership.confirmed, Some(ordered));
-    assert_eq!(fixture.engine.world().gate(), None);
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), None);
 }
 
 #[test]
@@ -250,10 +251,10 @@ fn of_two_that_miss_the_lease_one_reports() {
     fixture.store.delete_lease();
     fixture.deliver();
     fixture.settle();
-    assert!(matches!(fixture.engine.world().gate(), Some(Blocker::StoreRegressed { .. })));
+    assert!(matches!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::StoreRegressed { .. })));
     fixture.incarnate();
     fixture.settle();
-    assert_eq!(fixture.engine.world().gate(), Some(Blocker::Standby { of: Epoch::VACANT }));
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::Standby { of: Epoch::VACANT }));
 }
 
 #[test]
@@ -264,7 +265,7 @@ fn a_lease_that_the_watch_leaves_out_is_listed() {
         fixture.watch_hangs = true;
         fixture.lost_writes = u32::from(!is_heard);
         fixture.pass(10 * fixture.config.renew_interval());
-        assert_eq!(fixture.engine.world().gate(), None, "{is_heard}");
+        assert_eq!(fixture.engine.world().gate(StoreId::HOME), None, "{is_heard}");
         let lease = fixture.store.lease.as_ref().unwrap();
         assert!(lease.record.is_of(&fixture.engine.world().leadership.holder));
         assert!(lease.record.renewed > lease.record.acquired, "it is renewed");
@@ -281,13 +282,13 @@ fn whoever_missed_the_lease_too_follows_the_one_that_was_let_on() {
     fixture.incarnate();
     fixture.outwait_lease();
     fixture.settle();
-    assert!(matches!(fixture.engine.world().gate(), Some(Blocker::StoreRegressed { .. })));
+    assert!(matches!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::StoreRegressed { .. })));
     held_by_another(&mut fixture, Timestamp(5));
     assert_eq!(picture(&fixture.turn()), "operator waits: Standby { of: Epoch(7) }");
     fixture.now = fixture.now + 15 * SECOND;
     assert_eq!(picture(&fixture.turn()), "lease: take as \"operator-3\", epoch 8");
     fixture.settle();
-    assert_eq!(fixture.engine.world().gate(), None);
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), None);
 }
 
 /// The watch may show our write before its reply arrives: that is no successor.
@@ -306,16 +307,19 @@ fn our_own_writes_of_the_lease_seen_before_their_replies_are_no_successor() {
     seen_first(&mut fixture);
     fixture.execute();
     fixture.settle();
-    assert_eq!((fixture.engine.world().gate(), fixture.engine.world().epoch()), (None, Epoch(8)));
+    assert_eq!(
+        (fixture.engine.world().gate(StoreId::HOME), fixture.engine.world().epoch()),
+        (None, Epoch(8))
+    );
     for _ in 0..3 {
         fixture.now = fixture.now + 5 * SECOND;
         seen_first(&mut fixture);
-        assert_eq!(fixture.engine.world().gate(), None);
+        assert_eq!(fixture.engine.world().gate(StoreId::HOME), None);
     }
     assert_eq!(fixture.engine.world().epoch(), Epoch(8));
     fixture.see(Observation::Stopping);
     seen_first(&mut fixture);
-    assert_eq!(fixture.engine.world().gate(), Some(Blocker::Stopping));
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::Stopping));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fixture::{Fixture, WEB, absent, want, web};
 use proptest::prelude::*;
-use seaworthy_model::id::MachineId;
+use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::machine::Want;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::{Blocker, Subject};
@@ -177,7 +177,7 @@ fn heal(fixture: &mut Fixture) {
     fixture.deliver();
     fixture.pass(Duration::from_secs(3600));
     // As often as hosts turn out to know of later operators than the last adoption allowed.
-    while matches!(fixture.engine.world().gate(), Some(Blocker::StoreRegressed { .. })) {
+    while matches!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::StoreRegressed { .. })) {
         let seen = fixture.hosts.values().map(|host| host.facts.epoch).max();
         fixture.store.adopt(seen.max(Some(fixture.engine.world().epoch())).unwrap_or_default());
         fixture.deliver();

@@ -11,7 +11,7 @@ use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::effect::Target;
 use seaworthy_model::event::{Event, Observation, Outcome};
 use seaworthy_model::host::{OperationId, OperationReport, OperationState, Owner};
-use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::id::{MachineId, StoreId, Uid};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{ConditionKind, HostId, Installed, Reason};
 use seaworthy_model::node::{Health, NodeObject, NodeState};
@@ -71,7 +71,7 @@ fn our_own_adoption_seen_before_its_reply_is_no_successor() {
     fixture.deliver();
     fixture.engine.observe(Event::Finished { action: action.id, outcome });
     fixture.settle();
-    assert_eq!(fixture.engine.world().gate(), None);
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), None);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn an_adoption_whose_reply_is_lost_is_not_asked_for_again() {
     fixture.engine.observe(Event::Finished { action: action.id, outcome: Outcome::Unknown });
     fixture.deliver();
     fixture.pass(MINUTE);
-    assert_eq!(fixture.engine.world().gate(), None);
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), None);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_successor_seen_before_the_reply_ends_the_process() {
         fixture.deliver();
         fixture.engine.observe(Event::Finished { action: action.id, outcome });
         fixture.settle();
-        assert_eq!(fixture.engine.world().gate(), Some(Blocker::SteppedDown { by: Epoch(2) }));
+        assert_eq!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::SteppedDown { by: Epoch(2) }));
     }
 }
 
@@ -120,7 +120,7 @@ fn a_lease_that_goes_before_its_echo_is_missed() {
     fixture.reply();
     fixture.store.delete_lease();
     fixture.see(Observation::Lease(None));
-    assert!(matches!(fixture.engine.world().gate(), Some(Blocker::StoreRegressed { .. })));
+    assert!(matches!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::StoreRegressed { .. })));
 }
 
 #[test]
@@ -130,13 +130,13 @@ fn a_lease_that_was_made_and_goes_unseen_is_missed_and_a_late_absence_is_not() {
         until_lease_is_ordered(&mut fixture);
         fixture.reply();
         fixture.see(Observation::Lease(None));
-        assert!(matches!(fixture.engine.world().gate(), Some(Blocker::StoreRegressed { .. })));
+        assert!(matches!(fixture.engine.world().gate(StoreId::HOME), Some(Blocker::StoreRegressed { .. })));
         if is_gone {
             fixture.store.lease = None;
         }
         fixture.deliver();
         fixture.pass(MINUTE);
-        let gate = fixture.engine.world().gate();
+        let gate = fixture.engine.world().gate(StoreId::HOME);
         assert_eq!(gate.is_some(), is_gone, "{gate:?}");
     }
 }
@@ -151,7 +151,7 @@ fn an_older_lease_between_reply_and_echo_is_no_loss() {
     fixture.see(Observation::Lease(before));
     fixture.deliver();
     fixture.settle();
-    assert_eq!(fixture.engine.world().gate(), None);
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), None);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn the_epochs_of_another_cluster_are_not_ours() {
     host.facts.epoch = Epoch(500);
     fixture.store.defaults(vec![want(WEB, web(1))]);
     fixture.pass(HOUR);
-    assert_eq!(fixture.engine.world().gate(), None);
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), None);
     assert_eq!(fixture.web(), [None, Some(1)]);
 }
 
@@ -534,7 +534,7 @@ fn what_was_read_before_an_adoption_does_not_count_after_it() {
         "it was read under the older fence"
     );
     fixture.pass(MINUTE);
-    assert_eq!(fixture.engine.world().gate(), None);
+    assert_eq!(fixture.engine.world().gate(StoreId::HOME), None);
 }
 
 #[test]

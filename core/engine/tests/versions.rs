@@ -71,7 +71,7 @@ fn a_version_that_is_being_installed_is_in_use() {
 fn many_versions_that_go_are_listed_for_together() {
     let mut fixture = on_web_1(1);
     fixture.pass(HOUR);
-    let lists = fixture.engine.world().leadership.lists;
+    let lists = fixture.engine.world().stores.home.lists;
     for version in [2, 3] {
         fixture.store.delete_version(web(version));
         fixture.deliver();
@@ -81,5 +81,5 @@ fn many_versions_that_go_are_listed_for_together() {
     fixture.deliver();
     fixture.pass(HOUR);
     assert_eq!(fixture.store.versions.keys().copied().collect::<Vec<_>>(), [0, 4, 5]);
-    assert_eq!(fixture.engine.world().leadership.lists, lists + 2, "one at once, one a minute later");
+    assert_eq!(fixture.engine.world().stores.home.lists, lists + 2, "one at once, one a minute later");
 }

@@ -8,14 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::attributes::AttributesChange;
 use crate::certificate::{EventNote, NewCertificateRequest};
-use crate::host::{HostFence, HostOrder};
-use crate::id::{CertificateRequestId, MachineId, Uid, VersionId};
+use crate::host::HostFence;
+use crate::host_order::HostOrder;
+use crate::id::{StoreId, Uid};
 use crate::lease::LeaseRecord;
 use crate::machine::MachineStatus;
 use crate::node::{NodeCordon, NodeUncordon};
 use crate::package_version::PackageVersionStatus;
 use crate::pod::PodName;
 use crate::time::Timestamp;
+
+pub use crate::id::Target;
 
 /// The number of an action, unique within one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,6 +29,8 @@ pub struct ActionId(pub u64);
 pub struct Action {
     /// Its number.
     pub id: ActionId,
+    /// The API server that its target is an object of.
+    pub store: StoreId,
     /// What it acts on.
     pub target: Target,
     /// What must still be true when it takes effect; otherwise the outcome is `Stale`.
@@ -34,44 +39,6 @@ pub struct Action {
     pub deadline: Timestamp,
     /// What to do.
     pub effect: Effect,
-}
-
-/// What an action acts on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Target {
-    /// The driver itself.
-    Driver,
-    /// The operator's Lease.
-    Lease,
-    /// A Machine object.
-    Machine(MachineId),
-    /// A `MachineComponent` object.
-    Version(VersionId),
-    /// The `ClusterPackageVersion`.
-    PackageVersion,
-    /// The host of a machine.
-    Host(MachineId),
-    /// The certificate request that a machine's host has made, which is no object yet.
-    NewCertificateRequest(MachineId),
-    /// A `CertificateSigningRequest` object.
-    CertificateRequest(CertificateRequestId),
-    /// The Node of a machine, or what runs there.
-    Node(MachineId),
-}
-
-impl Target {
-    /// The machine that it is, or whose host or Node it is.
-    #[must_use]
-    pub const fn machine(self) -> Option<MachineId> {
-        match self {
-            Self::Machine(id) | Self::Host(id) | Self::Node(id) | Self::NewCertificateRequest(id) => Some(id),
-            Self::Driver
-            | Self::Lease
-            | Self::Version(_)
-            | Self::PackageVersion
-            | Self::CertificateRequest(_) => None,
-        }
-    }
 }
 
 /// What must still be true when an action takes effect.
@@ -97,8 +64,8 @@ pub enum Fence {
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
-    /// List and then watch every kind of [`Kind::WATCHED`](crate::id::Kind::WATCHED) and the Lease anew, from the store
-    /// itself and not from a cache. Ends with `Done` at once; the lists follow as observations, each closed by `Synced`.
+    /// List and then watch every kind of [`Kind::WATCHED`](crate::id::Kind::WATCHED) of an API server anew, and of home
+    /// also the Lease, from the store itself and not from a cache. Ends with `Done` at once; the lists follow as observations, each closed by `Synced`.
     Watch,
     /// Create or update the Lease: take it, renew it, or let it go. It holds this afterwards.
     WriteLease(LeaseRecord),
@@ -130,4 +97,42 @@ pub enum Effect {
     /// accepted, not that the pod is gone; a budget that does not allow it now is `Retryable` with
     /// [`CauseKind::DisruptionBudget`](crate::cause::CauseKind::DisruptionBudget). The fence is the pod's.
     Evict(Box<PodName>),
+}
+
+impl Effect {
+    /// Its name in logs and metrics.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Watch => "watch",
+            Self::WriteLease(_) if self.is_renewal() => "renew_lease",
+            Self::WriteLease(_) => "write_lease",
+            Self::WriteFinalizers(_) => "write_finalizers",
+            Self::WriteMachineStatus(_) => "write_machine_status",
+            Self::WritePackageVersionStatus(_) => "write_package_version_status",
+            Self::Host(order) => order.command.kind().name(),
+            Self::CreateCertificateRequest(_) => "create_certificate_request",
+            Self::ApproveCertificateRequest => "approve_certificate_request",
+            Self::WriteEvent(_) => "write_event",
+            Self::Cordon(_) => "cordon_node",
+            Self::Uncordon(_) => "uncordon_node",
+            Self::WriteNodeAttributes(change) if change.is_repair => "repair_node_attributes",
+            Self::WriteNodeAttributes(_) => "write_node_attributes",
+            Self::DeleteNode => "delete_node",
+            Self::ListPods => "list_pods",
+            Self::Evict(_) => "evict_pod",
+        }
+    }
+
+    /// Whether it renews the Lease.
+    #[must_use]
+    pub fn is_renewal(&self) -> bool {
+        matches!(self, Self::WriteLease(record) if record.is_renewal())
+    }
+
+    /// Whether it is a write to an API server: not work for the driver or a host, and not a mere read.
+    #[must_use]
+    pub const fn is_api_write(&self) -> bool {
+        !matches!(self, Self::Watch | Self::Host(_) | Self::ListPods)
+    }
 }

@@ -11,7 +11,6 @@ use crate::cause::Cause;
 use crate::certificate::HostIdentity;
 use crate::component::{Architecture, CgroupVersion, Recipe, ReleaseId};
 pub use crate::connection::Connection;
-use crate::digest::Digest;
 use crate::id::{ComponentId, Uid, VersionId};
 use crate::lease::Epoch;
 use crate::machine::{HostId, Installed};
@@ -38,51 +37,6 @@ impl OperationId {
         let (epoch, sequence) = text.strip_prefix('e')?.split_once("-s")?;
         Some(Self { epoch: Epoch(epoch.parse().ok()?), sequence: sequence.parse().ok()? })
     }
-}
-
-/// An order to a host: how to get there, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostOrder {
-    /// How to get there.
-    pub connection: Arc<Connection>,
-    /// What to do.
-    pub command: HostCommand,
-}
-
-/// What may be ordered from a host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum HostCommand {
-    /// Report what is there. Changes nothing but the remembered fence.
-    Facts,
-    /// Do one operation, and report once it ended or waits for its confirmation. The host goes on with it when the connection
-    /// is lost.
-    Apply(Box<Operation>),
-    /// Report what is there, and what became of an operation.
-    Status(OperationId),
-    /// Forget the owner; sent when everything was removed.
-    Disown,
-    /// Make a key for the certificate of the host's node, unless one waits already, and report the certificate request. The
-    /// key stays the same until its certificate is installed. If there is a certificate already, it is reported instead.
-    RequestCertificate {
-        /// The file in which certificate and key belong: [`NodeIdentity::path`](crate::certificate::NodeIdentity::path).
-        path: Arc<str>,
-        /// The digest of the public key of the certificate there that is of no use any more.
-        replaces: Option<Digest>,
-    },
-    /// Put this certificate into its place, with the key that waits for it.
-    InstallCertificate {
-        /// The file, as in the request.
-        path: Arc<str>,
-        /// The certificate, and others that lead to its issuer: PEM.
-        certificate: Arc<str>,
-    },
-    /// End an operation that is [`OperationState::Unconfirmed`] with success, and report once it ended. One that is over is
-    /// answered with how it ended.
-    ///
-    /// It is the proof that the host can still be reached, so a driver carries it over a connection that it opens for this
-    /// order, to the pinned host key as always: never over one that was open before, which a firewall may go on
-    /// letting through.
-    Confirm(OperationId),
 }
 
 /// One change of one component.
@@ -120,9 +74,15 @@ pub struct Release {
     pub recipe: Recipe,
 }
 
-/// The fence of an order to a host. The host refuses an order of another owner, and one that is older than what it
-/// has seen: (epoch, sequence) must grow. Only a repeated [`HostCommand::Apply`] or [`HostCommand::Confirm`] of the
-/// same operation, and [`HostCommand::Status`], are answered again.
+/// The fence of an order to a host.
+///
+/// The host refuses an order of another owner, and one that is older than what it has seen: (epoch, sequence) must grow. Reads
+/// are answered again, and so is a repeated [`Apply`] or [`Confirm`] of the same operation. [`Facts`] is answered even with a
+/// lower epoch: so an operator whose store was restored from a backup learns that the host has seen newer ones.
+///
+/// [`Apply`]: crate::host_order::HostCommand::Apply
+/// [`Confirm`]: crate::host_order::HostCommand::Confirm
+/// [`Facts`]: crate::host_order::HostCommand::Facts
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFence {
     /// The Machine in whose name we act.

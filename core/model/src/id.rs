@@ -8,39 +8,102 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-macro_rules! interned {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub struct $name(pub u32);
+/// An id that stands for a name: each sort of names has a table of its own.
+pub trait Interned: Copy {
+    /// The position of its table among all tables of names, below [`NamedId::TABLES`].
+    const TABLE: usize;
 
-        impl $name {
-            /// The id as an index into a dense table.
+    /// The id with this number.
+    fn numbered(number: u32) -> Self;
+
+    /// The id with its sort.
+    fn named(self) -> NamedId;
+}
+
+/// Defines the ids, one for each sort of names, and [`NamedId`].
+macro_rules! interned {
+    ($($(#[$doc:meta])* $sort:ident($name:ident),)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+            pub struct $name(pub u32);
+
+            impl $name {
+                /// The id as an index into a dense table.
+                #[must_use]
+                pub const fn index(self) -> usize {
+                    self.0 as usize
+                }
+            }
+
+            impl Interned for $name {
+                const TABLE: usize = Sort::$sort as usize;
+
+                fn numbered(number: u32) -> Self {
+                    Self(number)
+                }
+
+                fn named(self) -> NamedId {
+                    NamedId::$sort(self)
+                }
+            }
+        )*
+
+        /// The sorts, in the order of their tables.
+        enum Sort {
+            $($sort,)*
+        }
+
+        /// An id together with what it is an id of.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum NamedId {
+            $(
+                $(#[$doc])*
+                $sort($name),
+            )*
+        }
+
+        impl NamedId {
+            /// How many tables of names there are.
+            pub const TABLES: usize = [$(Sort::$sort,)*].len();
+
+            /// The table of its name, and the index in it.
             #[must_use]
-            pub const fn index(self) -> usize {
-                self.0 as usize
+            pub const fn place(self) -> (usize, usize) {
+                match self {
+                    $(Self::$sort(id) => ($name::TABLE, id.index()),)*
+                }
             }
         }
     };
 }
 
-interned!(
+interned! {
     /// A `Machine`, by its name. The Node of the same name belongs to it.
-    MachineId
-);
-interned!(
+    Machine(MachineId),
     /// A component by its name, for example `kubelet`: what a version is a version *of*.
-    ComponentId
-);
-interned!(
+    Component(ComponentId),
     /// A `MachineComponent`, by its object name `<component>-<version>`: one version of one component.
-    VersionId
-);
-
-interned!(
+    Version(VersionId),
     /// A `CertificateSigningRequest` of a signer that is ours to approve for, by its name.
-    CertificateRequestId
-);
+    CertificateRequest(CertificateRequestId),
+}
+
+/// An API server that we work with: the store of its objects. Each id belongs to one store, so an object of the same
+/// name in another store has another id. `resourceVersion`s of different stores cannot be compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct StoreId(pub u16);
+
+impl StoreId {
+    /// The API server that we were started for: our Lease is there.
+    pub const HOME: Self = Self(0);
+
+    /// The id as an index into a dense table.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// What an id was given to, with its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,20 +114,8 @@ pub struct Named {
     pub name: Arc<str>,
 }
 
-/// An id together with its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum NamedId {
-    /// A machine.
-    Machine(MachineId),
-    /// A component.
-    Component(ComponentId),
-    /// A version of a component.
-    Version(VersionId),
-    /// A certificate request.
-    CertificateRequest(CertificateRequestId),
-}
-
-/// The kinds whose objects the engine has to see completely before it acts.
+/// The kinds that the operator reads or writes. Before it acts, it has to see all objects of those in
+/// [`WATCHED`](Self::WATCHED).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// `Machine`.
@@ -93,6 +144,39 @@ impl Kind {
         Self::CertificateSigningRequest,
     ];
 
+    /// Every kind that is read: [`WATCHED`](Self::WATCHED) and the Lease.
+    pub const READ: [Self; 6] = [
+        Self::Machine,
+        Self::MachineComponent,
+        Self::ClusterPackageVersion,
+        Self::Node,
+        Self::Lease,
+        Self::CertificateSigningRequest,
+    ];
+
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [Self; 7] = [
+        Self::Machine,
+        Self::MachineComponent,
+        Self::ClusterPackageVersion,
+        Self::Node,
+        Self::Lease,
+        Self::CertificateSigningRequest,
+        Self::Event,
+    ];
+
+    /// Its number, as an index into a table of all kinds.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Whether we define it. Only objects of such kinds carry our finalizer.
+    #[must_use]
+    pub const fn is_ours(self) -> bool {
+        matches!(self, Self::Machine | Self::MachineComponent | Self::ClusterPackageVersion)
+    }
+
     /// The kind's name in Kubernetes.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -104,6 +188,150 @@ impl Kind {
             Self::Lease => "Lease",
             Self::CertificateSigningRequest => "CertificateSigningRequest",
             Self::Event => "Event",
+        }
+    }
+}
+
+/// The subject of a reconciliation: the key of the work queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Subject {
+    /// The operator's leadership: Lease, epoch, watches.
+    Leadership,
+    /// The fleet's default versions and their rollouts.
+    PackageVersion,
+    /// One version of a component.
+    Version(VersionId),
+    /// One machine.
+    Machine(MachineId),
+    /// One certificate request.
+    CertificateRequest(CertificateRequestId),
+}
+
+impl Subject {
+    /// How many tables hold values of all subjects, one for each variant.
+    pub const TABLES: usize = 5;
+
+    /// Its table, and the index in it. The order of places is the order of subjects.
+    #[must_use]
+    pub const fn place(self) -> (usize, usize) {
+        match self {
+            Self::Leadership => (0, 0),
+            Self::PackageVersion => (1, 0),
+            Self::Version(id) => (2, id.index()),
+            Self::Machine(id) => (3, id.index()),
+            Self::CertificateRequest(id) => (4, id.index()),
+        }
+    }
+
+    /// The subject of a place; `None` when there is no such place.
+    #[must_use]
+    pub const fn at(table: usize, number: u32) -> Option<Self> {
+        match (table, number) {
+            (0, 0) => Some(Self::Leadership),
+            (1, 0) => Some(Self::PackageVersion),
+            (2, id) => Some(Self::Version(VersionId(id))),
+            (3, id) => Some(Self::Machine(MachineId(id))),
+            (4, id) => Some(Self::CertificateRequest(CertificateRequestId(id))),
+            (_, _) => None,
+        }
+    }
+
+    /// The machine, if it is one.
+    #[must_use]
+    pub const fn machine(self) -> Option<MachineId> {
+        if let Self::Machine(id) = self { Some(id) } else { None }
+    }
+
+    /// The object that it is about.
+    #[must_use]
+    pub const fn target(self) -> Target {
+        match self {
+            Self::Leadership => Target::Lease,
+            Self::PackageVersion => Target::PackageVersion,
+            Self::Version(id) => Target::Version(id),
+            Self::Machine(id) => Target::Machine(id),
+            Self::CertificateRequest(id) => Target::CertificateRequest(id),
+        }
+    }
+}
+
+/// What an action acts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Target {
+    /// The driver itself.
+    Driver,
+    /// The operator's Lease.
+    Lease,
+    /// A Machine object.
+    Machine(MachineId),
+    /// A `MachineComponent` object.
+    Version(VersionId),
+    /// The `ClusterPackageVersion`.
+    PackageVersion,
+    /// The host of a machine.
+    Host(MachineId),
+    /// The certificate request that a machine's host has made, which is no object yet.
+    NewCertificateRequest(MachineId),
+    /// A `CertificateSigningRequest` object.
+    CertificateRequest(CertificateRequestId),
+    /// The Node of a machine, or what runs there.
+    Node(MachineId),
+}
+
+impl Target {
+    /// How many tables hold values of all targets, one for each variant.
+    pub const TABLES: usize = 9;
+
+    /// Its table, and the index in it.
+    #[must_use]
+    pub const fn place(self) -> (usize, usize) {
+        match self {
+            Self::Driver => (0, 0),
+            Self::Lease => (1, 0),
+            Self::Machine(id) => (2, id.index()),
+            Self::Version(id) => (3, id.index()),
+            Self::PackageVersion => (4, 0),
+            Self::Host(id) => (5, id.index()),
+            Self::NewCertificateRequest(id) => (6, id.index()),
+            Self::CertificateRequest(id) => (7, id.index()),
+            Self::Node(id) => (8, id.index()),
+        }
+    }
+
+    /// The machine that it is, or whose host or Node it is.
+    #[must_use]
+    pub const fn machine(self) -> Option<MachineId> {
+        if let Self::Machine(id) | Self::Host(id) | Self::Node(id) | Self::NewCertificateRequest(id) = self {
+            Some(id)
+        } else {
+            None
+        }
+    }
+
+    /// The kind of the object; `None` when it is no object, or none yet.
+    #[must_use]
+    pub const fn kind(self) -> Option<Kind> {
+        match self {
+            Self::Driver | Self::Host(_) | Self::NewCertificateRequest(_) => None,
+            Self::Lease => Some(Kind::Lease),
+            Self::Machine(_) => Some(Kind::Machine),
+            Self::Version(_) => Some(Kind::MachineComponent),
+            Self::PackageVersion => Some(Kind::ClusterPackageVersion),
+            Self::CertificateRequest(_) => Some(Kind::CertificateSigningRequest),
+            Self::Node(_) => Some(Kind::Node),
+        }
+    }
+
+    /// The id of its name; `None` when there is only one of it.
+    #[must_use]
+    pub const fn named(self) -> Option<NamedId> {
+        match self {
+            Self::Driver | Self::Lease | Self::PackageVersion => None,
+            Self::Machine(id) | Self::Host(id) | Self::Node(id) | Self::NewCertificateRequest(id) => {
+                Some(NamedId::Machine(id))
+            }
+            Self::Version(id) => Some(NamedId::Version(id)),
+            Self::CertificateRequest(id) => Some(NamedId::CertificateRequest(id)),
         }
     }
 }
@@ -163,7 +391,26 @@ impl fmt::Debug for Uid {
 mod tests {
     use alloc::string::ToString;
 
-    use super::Uid;
+    use super::{Interned as _, Kind, MachineId, NamedId, Subject, Uid, VersionId};
+
+    #[test]
+    fn every_place_is_that_of_its_subject() {
+        for table in 0..Subject::TABLES {
+            let subject = Subject::at(table, 0).unwrap();
+            assert_eq!(subject.place(), (table, 0));
+        }
+        assert_eq!(Subject::at(Subject::TABLES, 0), None);
+        assert_eq!(Subject::Machine(MachineId(7)).place().1, 7);
+    }
+
+    #[test]
+    fn every_kind_has_its_number_and_every_id_its_table() {
+        assert!(Kind::ALL.into_iter().map(Kind::index).eq(0..Kind::ALL.len()));
+        assert!(Kind::WATCHED.iter().all(|kind| Kind::READ.contains(kind)));
+        assert_eq!(VersionId(7).named().place(), (VersionId::TABLE, 7));
+        assert_eq!(VersionId::numbered(7).named(), NamedId::Version(VersionId(7)));
+        assert_eq!(NamedId::TABLES, 4);
+    }
 
     #[test]
     fn uid_reads_what_it_writes_and_nothing_else() {

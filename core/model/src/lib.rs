@@ -24,6 +24,7 @@ pub mod draw;
 pub mod effect;
 pub mod event;
 pub mod host;
+pub mod host_order;
 pub mod id;
 pub mod invocation;
 pub mod lease;

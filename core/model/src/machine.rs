@@ -145,7 +145,8 @@ pub struct FailedRelease {
 /// The kind of a condition of a Machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ConditionKind {
-    /// Everything wanted is installed, runs, and the host can be reached.
+    /// Everything wanted is installed, runs, and the host can be reached, as of the last write. A planned change does not
+    /// set it to false: the generation that was observed, and the rollout, show that one is under way.
     Ready,
     /// The host answers, has the recorded identity, and lets us work.
     Reachable,

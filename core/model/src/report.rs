@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::cause::CauseKind;
 use crate::certificate::Refusal;
 use crate::effect::Action;
-use crate::id::{CertificateRequestId, ComponentId, Kind, MachineId, VersionId};
+use crate::id::{ComponentId, Kind, VersionId};
 use crate::lease::Epoch;
 use crate::requirement::VersionNumber;
 use crate::time::Timestamp;
+
+pub use crate::id::Subject;
 
 /// The result of one `reconcile`.
 #[must_use = "a dropped turn loses its actions"]
@@ -40,21 +42,6 @@ pub struct Blocked {
     pub subject: Subject,
     /// What it waits for.
     pub blocker: Blocker,
-}
-
-/// The subject of a reconciliation: the key of the work queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Subject {
-    /// The operator's leadership: Lease, epoch, watches.
-    Leadership,
-    /// The fleet's default versions and their rollouts.
-    PackageVersion,
-    /// One version of a component.
-    Version(VersionId),
-    /// One machine.
-    Machine(MachineId),
-    /// One certificate request.
-    CertificateRequest(CertificateRequestId),
 }
 
 /// Why the engine does not act on a subject.

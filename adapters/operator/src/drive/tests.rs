@@ -65,8 +65,8 @@ impl Execute for Server {
         let spec = match &request {
             Request::CreateLease(lease) => lease.spec.clone(),
             Request::PatchLease(patch) => patch.spec.clone(),
-            Request::PutMachineStatus(_) => return pending().boxed(),
-            Request::PutPackageVersionStatus(_)
+            Request::PutStatus(update) if update.kind == Kind::Machine => return pending().boxed(),
+            Request::PutStatus(_)
             | Request::PatchFinalizers(_)
             | Request::CreateCertificateRequest(_)
             | Request::PatchApproval(_)

@@ -6,9 +6,10 @@ use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::certificate::HostIdentity;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::{Outcome, Receipt};
-use seaworthy_model::host::{self, HostCommand, HostFacts, InstalledComponent, OperationState};
+use seaworthy_model::host::{self, HostFacts, InstalledComponent, OperationState};
 use seaworthy_model::machine::Installed;
 
+use super::command;
 use super::wire::{self, Answer, PROTOCOL, Reply, Request};
 use crate::names::{Names, UnknownId};
 
@@ -48,38 +49,8 @@ pub fn request(action: &Action, names: &Names, cluster: &str) -> Result<Option<R
             epoch: fence.epoch,
             sequence: fence.sequence,
         },
-        command: command(&order.command, names)?,
+        command: command::command(&order.command, names)?,
     }))
-}
-
-fn command(command: &HostCommand, names: &Names) -> Result<wire::Command, UnknownId> {
-    Ok(match command {
-        HostCommand::Facts => wire::Command::Facts,
-        HostCommand::Status(id) => wire::Command::Status(*id),
-        HostCommand::Confirm(id) => wire::Command::Confirm(*id),
-        HostCommand::Disown => wire::Command::Disown,
-        HostCommand::RequestCertificate { path, replaces } => {
-            let request = wire::CertificateRequest { path: path.clone(), replaces: *replaces };
-            wire::Command::RequestCertificate(request)
-        }
-        HostCommand::InstallCertificate { path, certificate } => {
-            let file = wire::CertificateFile { path: path.clone(), certificate: certificate.clone() };
-            wire::Command::InstallCertificate(file)
-        }
-        HostCommand::Apply(operation) => wire::Command::Apply(Box::new(wire::Operation {
-            id: operation.id,
-            generation: operation.generation,
-            component: names.component_name(operation.component)?.to_owned(),
-            change: match &operation.change {
-                host::Change::Remove => wire::Change::Remove,
-                host::Change::Install(release) => wire::Change::Install(Box::new(wire::Release {
-                    id: release.id,
-                    version_name: names.version_object_name(release.version)?.to_owned(),
-                    recipe: release.recipe.clone(),
-                })),
-            },
-        })),
-    })
 }
 
 /// The outcome that a reply is for an operator of `cluster`. `host_key` is the key that the host showed in this session. A
@@ -221,9 +192,10 @@ mod tests {
     use seaworthy_model::digest::Digest;
     use seaworthy_model::effect::ActionId;
     use seaworthy_model::host::{
-        BootId, Change, Connection, Drift, HostFence, HostOrder, Operation, OperationId, Owner, Release,
+        BootId, Change, Connection, Drift, HostFence, Operation, OperationId, Owner, Release,
     };
-    use seaworthy_model::id::Uid;
+    use seaworthy_model::host_order::{HostCommand, HostOrder};
+    use seaworthy_model::id::{StoreId, Uid};
     use seaworthy_model::lease::Epoch;
     use seaworthy_model::machine::{Address, HostId, HostKeyPolicy};
     use seaworthy_model::time::Timestamp;
@@ -249,6 +221,7 @@ mod tests {
             Release { id: recipe.release_id(), version: names.version_object("webd-1.0.0"), recipe };
         Action {
             id: ActionId(1),
+            store: StoreId::HOME,
             target: Target::Host(names.machine("m1")),
             fence: Fence::Host(HostFence { machine: Uid(9), epoch: Epoch(3), sequence: 4 }),
             deadline: Timestamp::MAX,

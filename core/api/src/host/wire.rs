@@ -1,16 +1,16 @@
 //! Requests to a host, and its replies, as JSON.
 
-use std::sync::Arc;
-
 use seaworthy_model::cause::Cause;
 use seaworthy_model::certificate::HostIdentity;
-use seaworthy_model::component::{Architecture, CgroupVersion, Recipe, ReleaseId};
+use seaworthy_model::component::{Architecture, CgroupVersion, ReleaseId};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{BootId, Drift, OperationId, OperationState};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
 use serde::{Deserialize, Serialize};
+
+pub use super::command::{CertificateFile, CertificateRequest, Change, Command, Operation, Release};
 
 /// The version of this protocol. Both sides refuse any other: the host program is delivered by its digest, so they
 /// differ only by mistake.
@@ -43,84 +43,6 @@ pub struct Fence {
     pub epoch: Epoch,
     /// The number of the order within the epoch.
     pub sequence: u64,
-}
-
-/// What to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub enum Command {
-    /// Report what is there.
-    Facts,
-    /// Do one operation, and answer once it has ended or waits to be confirmed.
-    Apply(Box<Operation>),
-    /// Report what is there, and what became of this operation.
-    Status(OperationId),
-    /// Forget the owner.
-    Disown,
-    /// Make a key for the certificate of the node named after the Machine, unless one waits already, and report the
-    /// request.
-    RequestCertificate(CertificateRequest),
-    /// Put a certificate into its place, with the key that waits for it.
-    InstallCertificate(CertificateFile),
-    /// End this operation, which waits for that, with success, and answer once it has ended. It comes over a connection that
-    /// was opened for it.
-    Confirm(OperationId),
-}
-
-/// Where a certificate is wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CertificateRequest {
-    /// The absolute path of the file for certificate and key.
-    pub path: Arc<str>,
-    /// The digest of the public key of the certificate there that is of no use any more.
-    pub replaces: Option<Digest>,
-}
-
-/// A certificate and its place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CertificateFile {
-    /// The absolute path of the file for certificate and key.
-    pub path: Arc<str>,
-    /// The certificate: PEM.
-    pub certificate: Arc<str>,
-}
-
-/// One change of one component.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Operation {
-    /// Its name.
-    pub id: OperationId,
-    /// The generation of the Machine's spec for which it is ordered, to be reported back.
-    pub generation: u64,
-    /// The component's name.
-    pub component: String,
-    /// How it changes.
-    pub change: Change,
-}
-
-/// How a component changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub enum Change {
-    /// Make this release the current one, whole and running.
-    Install(Box<Release>),
-    /// Stop it, and remove all of it.
-    Remove,
-}
-
-/// A release to install.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Release {
-    /// Its id: the host computes it from the recipe as well and refuses any other.
-    pub id: ReleaseId,
-    /// The name of the `MachineComponent`, to be reported back.
-    pub version_name: String,
-    /// How to make it.
-    pub recipe: Recipe,
 }
 
 /// The answer to a [`Request`].

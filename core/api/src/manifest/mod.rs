@@ -12,7 +12,7 @@ use seaworthy_model::meta::SpecError;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::object::{Endpoint, Object, Resource};
+use crate::object::{Endpoint, Read, Resource};
 
 /// A manifest that cannot be read, with everything that is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,43 +47,30 @@ impl std::error::Error for ManifestError {}
 /// All unknown fields, and the first value of a wrong type or missing field, each with its path.
 pub fn read(manifest: &Value) -> Result<Resource, ManifestError> {
     let text = |field: &str| manifest.get(field).and_then(Value::as_str).unwrap_or_default();
-    let kinds = [
-        Kind::Machine,
-        Kind::MachineComponent,
-        Kind::ClusterPackageVersion,
-        Kind::Node,
-        Kind::Lease,
-        Kind::CertificateSigningRequest,
-    ];
-    let Some(kind) = kinds.into_iter().find(|kind| kind.name() == text("kind")) else {
-        let known = kinds.map(Kind::name).join(", ");
+    let Some(kind) = Kind::READ.into_iter().find(|kind| kind.name() == text("kind")) else {
+        let known = Kind::READ.map(Kind::name).join(", ");
         return Err(fault(manifest, "kind", format!("must be one of {known}")));
     };
     let api_version = Endpoint::of(kind).api_version;
     if text("apiVersion") != api_version {
         return Err(fault(manifest, "apiVersion", format!("must be {api_version} for a {}", kind.name())));
     }
-    Ok(match kind {
-        Kind::Machine => Resource::Machine(object(manifest)?),
-        Kind::MachineComponent => Resource::MachineComponent(object(manifest)?),
-        Kind::ClusterPackageVersion => Resource::ClusterPackageVersion(object(manifest)?),
-        Kind::Node => Resource::Node(object(manifest)?),
-        Kind::Lease => Resource::Lease(object(manifest)?),
-        // Nobody applies Events.
-        Kind::Event => return Err(fault(manifest, "kind", "must be of a kind that people write")),
-        Kind::CertificateSigningRequest => Resource::CertificateSigningRequest(object(manifest)?),
-    })
-}
-
-fn object<S: DeserializeOwned, T: DeserializeOwned>(
-    manifest: &Value,
-) -> Result<Box<Object<S, T>>, ManifestError> {
-    let read: Object<S, T> = strict::from_value(manifest)
-        .map_err(|errors| ManifestError { subject: subject(manifest), errors })?;
-    if read.metadata.name.is_empty() {
+    let object = Resource::read(kind, Strictly(manifest))?;
+    if object.metadata().name.is_empty() {
         return Err(fault(manifest, "metadata.name", "must not be empty"));
     }
-    Ok(Box::new(read))
+    Ok(object)
+}
+
+/// Reads strictly.
+struct Strictly<'a>(&'a Value);
+
+impl Read for Strictly<'_> {
+    type Error = ManifestError;
+
+    fn read<T: DeserializeOwned>(self) -> Result<T, ManifestError> {
+        strict::from_value(self.0).map_err(|errors| ManifestError { subject: subject(self.0), errors })
+    }
 }
 
 fn fault(manifest: &Value, field: &str, message: impl Into<String>) -> ManifestError {

@@ -27,15 +27,10 @@ const TEXT_MAX: usize = 1024;
 /// Whether an object is of interest: certificate requests of other signers are not.
 #[must_use]
 pub fn is_of_interest(object: &Resource) -> bool {
-    match object {
-        Resource::CertificateSigningRequest(request) => signer(&request.spec.signer_name).is_some(),
-        Resource::Event(_) => false,
-        Resource::Machine(_)
-        | Resource::MachineComponent(_)
-        | Resource::ClusterPackageVersion(_)
-        | Resource::Node(_)
-        | Resource::Lease(_) => true,
+    if let Resource::CertificateSigningRequest(request) = object {
+        return signer(&request.spec.signer_name).is_some();
     }
+    object.kind() != Kind::Event
 }
 
 fn signer(name: &str) -> Option<Signer> {
@@ -54,7 +49,7 @@ pub(super) fn certificate_request(
     let spec = &object.spec;
     let Some(signer) = signer(&spec.signer_name) else { return Ok(None) };
     let meta = metadata(Kind::CertificateSigningRequest, &object.metadata)?;
-    let id = names.certificate_request(&object.metadata.name);
+    let id = names.id(&object.metadata.name);
     let usages = spec.usages.iter().map(|usage| Usages::named(usage));
     let read = CertificateRequestObject {
         meta,

@@ -16,7 +16,6 @@ mod machine_component;
 mod metadata;
 mod node;
 mod node_attributes;
-mod observation;
 mod package_version;
 mod probe;
 mod removal;
@@ -24,12 +23,78 @@ mod requirement;
 mod status;
 mod text;
 
+use seaworthy_model::event::Observation;
+use seaworthy_model::id::{CertificateRequestId, Kind};
+use seaworthy_model::package_version::SINGLETON;
+
+use crate::names::Names;
+use crate::object::Resource;
+
 pub use certificate_request::{ReadRequest, is_of_interest};
 pub use lease::lease;
 pub use machine::{machine, machine_again};
 pub use machine_component::version;
 pub use metadata::MetadataError;
 pub use node::node;
-pub use observation::{gone, observed};
 pub use package_version::package_version;
 pub use status::{machine_status, package_version_status};
+
+/// The observation of `object`; `None` when nothing depends on it. Deliver [`Names::announce`] first. `read` decodes
+/// certificate requests.
+///
+/// # Errors
+/// When the metadata of the object is invalid.
+pub fn observed(
+    object: &Resource,
+    names: &mut Names,
+    read: ReadRequest,
+) -> Result<Option<Observation>, MetadataError> {
+    Ok(Some(match object {
+        Resource::Machine(object) => {
+            let (id, read) = machine(object, names)?;
+            Observation::Machine(id, Some(Box::new(read)))
+        }
+        Resource::MachineComponent(object) => {
+            let (id, read) = version(object, names)?;
+            Observation::Version(id, Some(Box::new(read)))
+        }
+        Resource::ClusterPackageVersion(object) => {
+            Observation::PackageVersion(Some(Box::new(package_version(object, names)?)))
+        }
+        Resource::Node(object) => {
+            let (id, read) = node(object, names)?;
+            Observation::Node(id, Some(read))
+        }
+        Resource::Lease(object) => Observation::Lease(Some(Box::new(lease(object)?))),
+        Resource::CertificateSigningRequest(object) => {
+            let Some((id, read)) = certificate_request::certificate_request(object, names, read)? else {
+                return Ok(None);
+            };
+            Observation::CertificateRequest(id, Some(Box::new(read)))
+        }
+        Resource::Event(_) => return Ok(None),
+    }))
+}
+
+/// The observation that the object `name` of `kind` is deleted. `None` when nothing depended on it: a
+/// `ClusterPackageVersion` of another name was never observed, nor was a certificate request of another signer. Deliver
+/// [`Names::announce`] first.
+#[must_use]
+pub fn gone(kind: Kind, name: &str, names: &mut Names) -> Option<Observation> {
+    Observation::gone(kind, number(kind, name, names)?)
+}
+
+/// The number of the name of an object, which is interned if it is new; 0 for the only object of a kind. `None` when
+/// nothing depends on the object, as far as is known.
+#[must_use]
+pub fn number(kind: Kind, name: &str, names: &mut Names) -> Option<u32> {
+    Some(match kind {
+        Kind::Machine | Kind::Node => names.machine(name).0,
+        Kind::MachineComponent => names.version_object(name).0,
+        // Those of other signers have no id.
+        Kind::CertificateSigningRequest => names.find::<CertificateRequestId>(name)?.0,
+        Kind::ClusterPackageVersion if name != SINGLETON => return None,
+        Kind::ClusterPackageVersion | Kind::Lease => 0,
+        Kind::Event => return None,
+    })
+}

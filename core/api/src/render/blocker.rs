@@ -1,9 +1,10 @@
 //! Blockers in words: for logs, metrics and `explain`.
 
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::id::ComponentId;
+use seaworthy_model::id::{ComponentId, Kind};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::Reason;
+use seaworthy_model::package_version::SINGLETON;
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::requirement::API_SERVER;
 use seaworthy_model::time::Timestamp;
@@ -155,20 +156,14 @@ fn own(reason: Reason, detail: &str) -> (&'static str, String) {
 /// A subject in words: `Machine m-17`.
 #[must_use]
 pub fn subject(subject: Subject, names: &Names) -> String {
-    match subject {
-        Subject::Leadership => "the operator".into(),
-        Subject::PackageVersion => "ClusterPackageVersion default".into(),
-        Subject::Version(id) => match names.version_object_name(id) {
-            Ok(name) => format!("MachineComponent {name}"),
-            Err(_) => format!("MachineComponent {}", id.0),
-        },
-        Subject::Machine(id) => match names.machine_name(id) {
-            Ok(name) => format!("Machine {name}"),
-            Err(_) => format!("Machine {}", id.0),
-        },
-        Subject::CertificateRequest(id) => match names.certificate_request_name(id) {
-            Ok(name) => format!("CertificateSigningRequest {name}"),
-            Err(_) => format!("CertificateSigningRequest {}", id.0),
+    let target = subject.target();
+    let kind = target.kind().map_or("", Kind::name);
+    match target.named() {
+        None if subject == Subject::Leadership => "the operator".into(),
+        None => format!("{kind} {SINGLETON}"),
+        Some(id) => match names.name(id) {
+            Ok(name) => format!("{kind} {name}"),
+            Err(_) => format!("{kind} {}", id.place().1),
         },
     }
 }
@@ -176,7 +171,7 @@ pub fn subject(subject: Subject, names: &Names) -> String {
 #[cfg(test)]
 mod tests {
     use seaworthy_model::cause::CauseKind;
-    use seaworthy_model::id::{Kind, MachineId, VersionId};
+    use seaworthy_model::id::{MachineId, VersionId};
     use seaworthy_model::requirement::VersionNumber;
 
     use super::*;

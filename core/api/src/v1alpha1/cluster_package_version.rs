@@ -1,10 +1,16 @@
 //! `ClusterPackageVersion`: the fleet's default versions, and how fast the fleet may be moved to them.
 
+#[cfg(feature = "crd")]
+use seaworthy_model::id::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::component_setting::Parameters;
 #[cfg(feature = "crd")]
-use super::schema;
+use super::definition::{Column, Definition, age, column, wide};
+#[cfg(feature = "crd")]
+use super::schema::{self, Rule};
+#[cfg(feature = "crd")]
+use super::structural::schema_of;
 use super::{ComponentSetting, Condition, IntOrString};
 use crate::scalar::Time;
 
@@ -134,4 +140,44 @@ pub struct WantStatus {
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     #[cfg_attr(feature = "crd", schemars(schema_with = "super::component_setting::parameters_schema"))]
     pub parameters: Parameters,
+}
+
+/// The definition of the kind.
+#[cfg(feature = "crd")]
+pub(super) fn definition() -> Definition {
+    Definition {
+        kind: Kind::ClusterPackageVersion,
+        short_name: "cpv",
+        description: "The default versions of the whole fleet, and how fast it is moved to them. There is one, named \
+                      default. Its deletion removes nothing from any host.",
+        columns: vec![
+            column(
+                "Complete",
+                ".status.conditions[?(@.type==\"Complete\")].status",
+                "Whether all have the defaults.",
+            ),
+            column(
+                "Reason",
+                ".status.conditions[?(@.type==\"Progressing\")].reason",
+                "What goes on, or what stops it.",
+            ),
+            column("MaxUnavailable", ".spec.maxUnavailable", "How many may be unavailable at once."),
+            column("MaxFailures", ".spec.maxFailures", "How many may fail before it stops."),
+            age(),
+            wide(Column { r#type: "boolean", ..column("Paused", ".spec.paused", "Whether it is paused.") }),
+            wide(column("Versions", ".spec.components[*].version", "The default versions.")),
+            wide(column(
+                "Message",
+                ".status.conditions[?(@.type==\"Progressing\")].message",
+                "Why, and what to do.",
+            )),
+        ],
+        rules: vec![Rule {
+            rule: "self.metadata.name == 'default'",
+            field: ".metadata.name",
+            message: "must be default: there is one for the whole fleet",
+        }],
+        spec: schema_of::<ClusterPackageVersionSpec>(),
+        status: Some(schema_of::<ClusterPackageVersionStatus>()),
+    }
 }

@@ -4,11 +4,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use seaworthy_model::digest::Digest;
+#[cfg(feature = "crd")]
+use seaworthy_model::id::Kind;
 use seaworthy_model::machine::HostId;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "crd")]
+use super::definition::{Definition, age, column, wide};
+#[cfg(feature = "crd")]
 use super::schema::{self, Rule, rule, rules};
+#[cfg(feature = "crd")]
+use super::structural::schema_of;
 use super::{ComponentSetting, Condition, NodeLabels, NodeTaint, Parameters};
 use crate::scalar::Scalar;
 
@@ -238,4 +244,42 @@ pub struct FailedRelease {
     /// Why it failed, in one word.
     #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
     pub reason: Cow<'static, str>,
+}
+
+/// The definition of the kind.
+#[cfg(feature = "crd")]
+pub(super) fn definition() -> Definition {
+    Definition {
+        kind: Kind::Machine,
+        short_name: "mc",
+        description: "A machine of the fleet: where it is, how to log in, and what must be installed on it. The Node \
+                      of the same name belongs to it.",
+        columns: vec![
+            column("Ready", ".status.conditions[?(@.type==\"Ready\")].status", "Whether all is as wanted."),
+            column("Reason", ".status.conditions[?(@.type==\"Ready\")].reason", "Why it is Ready or not."),
+            column("Installed", ".status.installed", "What is installed, proven by digests."),
+            column("Address", ".spec.address.ip", "The address of the host."),
+            age(),
+            wide(column(
+                "Reachable",
+                ".status.conditions[?(@.type==\"Reachable\")].status",
+                "Whether the host answers.",
+            )),
+            wide(column(
+                "InSync",
+                ".status.conditions[?(@.type==\"InSync\")].status",
+                "Whether it has what is wanted.",
+            )),
+            wide(column("IDC", ".spec.address.idc", "The data centre.")),
+            wide(column("Rack", ".spec.address.rack", "The rack.")),
+            wide(column(
+                "Message",
+                ".status.conditions[?(@.type==\"Ready\")].message",
+                "Why, and what to do.",
+            )),
+        ],
+        rules: vec![],
+        spec: schema_of::<MachineSpec>(),
+        status: Some(schema_of::<MachineStatus>()),
+    }
 }

@@ -1,10 +1,16 @@
 //! `MachineComponent`: one version of one component. Its spec never changes.
 
+#[cfg(feature = "crd")]
+use seaworthy_model::id::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::Requirement;
 #[cfg(feature = "crd")]
+use super::definition::{Definition, age, column, wide};
+#[cfg(feature = "crd")]
 use super::schema::{self, Rule, rule, rules};
+#[cfg(feature = "crd")]
+use super::structural::schema_of;
 
 /// What this version of the component consists of. It cannot be changed: a new version is a new object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -464,4 +470,30 @@ pub struct ExecProbe {
     /// The program (an absolute path, or one in the release) and its arguments.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 32), inner(length(max = 1024))))]
     pub command: Vec<String>,
+}
+
+/// The definition of the kind.
+#[cfg(feature = "crd")]
+pub(super) fn definition() -> Definition {
+    Definition {
+        kind: Kind::MachineComponent,
+        short_name: "mcomp",
+        description: "One version of one component that can be installed on machines. It is named \
+                      <component>-<version> and its spec cannot be changed.",
+        columns: vec![
+            column("Component", ".spec.component", "The component."),
+            column("Version", ".spec.version", "The version."),
+            column("Unit", ".spec.unit.name", "The systemd service that runs it."),
+            age(),
+            wide(column("Architectures", ".spec.artefacts[*].architecture", "Where it runs.")),
+            wide(column("Rollback", ".spec.rollback", "Whether the previous release may be restored.")),
+        ],
+        rules: vec![Rule {
+            rule: "self.metadata.name == self.spec.component + '-' + self.spec.version",
+            field: ".metadata.name",
+            message: "must be spec.component and spec.version with a '-' between them",
+        }],
+        spec: schema_of::<MachineComponentSpec>(),
+        status: None,
+    }
 }

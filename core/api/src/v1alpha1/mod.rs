@@ -7,6 +7,8 @@
 mod cluster_package_version;
 mod component_setting;
 mod condition;
+#[cfg(feature = "crd")]
+pub(crate) mod definition;
 mod int_or_string;
 mod machine;
 mod machine_component;
@@ -14,6 +16,8 @@ mod node_attributes;
 mod requirement;
 #[cfg(feature = "crd")]
 pub(crate) mod schema;
+#[cfg(feature = "crd")]
+mod structural;
 
 pub use cluster_package_version::{
     ClusterPackageVersionSpec, ClusterPackageVersionStatus, DrainPolicy, RolloutStatus, WantStatus,
@@ -46,3 +50,9 @@ pub const APPROVED: &str = "SeaworthyApproved";
 pub const ADOPT_ANNOTATION: &str = "seaworthy.dev/adopt-epoch";
 /// The annotation on a Machine by which a person records that its host is gone for good: the uid of the Machine.
 pub const RELEASE_ANNOTATION: &str = "seaworthy.dev/release-host";
+
+/// The definitions of our kinds.
+#[cfg(feature = "crd")]
+pub(crate) fn definitions() -> [definition::Definition; 3] {
+    [machine::definition(), machine_component::definition(), cluster_package_version::definition()]
+}

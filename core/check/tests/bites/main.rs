@@ -19,8 +19,9 @@ use seaworthy_model::digest::Digest;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::event::{Event, Observation, Outcome};
-use seaworthy_model::host::{Change, HostCommand, Owner};
-use seaworthy_model::id::{Uid, VersionId};
+use seaworthy_model::host::{Change, Owner};
+use seaworthy_model::host_order::HostCommand;
+use seaworthy_model::id::{StoreId, Uid, VersionId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{Condition, Reason, Truth};
 use seaworthy_model::package_version::Rollout;
@@ -118,7 +119,7 @@ fn skew_sees_versions_that_must_not_meet() {
     assert_eq!(broken(&fixture, turn.clone(), is_install, unchanged), ["skew"]);
     let find = |fixture: &mut Fixture, oldest: &str, newest: &str| {
         let found = ApiServers::of([oldest, newest].into_iter().filter_map(at)).expect("two versions");
-        fixture.engine.observe(Event::Observed(Observation::ApiServers(found)));
+        fixture.engine.observe(Event::Observed(StoreId::HOME, Observation::ApiServers(found)));
     };
     find(&mut fixture, "1.36.2", "1.37.0");
     assert_eq!(broken(&fixture, turn.clone(), is_install, unchanged), [""; 0]);

@@ -50,11 +50,14 @@ impl<'a> Modules<'a> {
     /// The modules of the crate in `room`. Files of tests are left out.
     pub(crate) fn of(files: &'a [File], room: &str) -> Self {
         let source = format!("{room}/src/");
+        // A program beside a library is a crate of its own.
+        let has_lib = files.iter().any(|file| file.path == format!("{source}lib.rs"));
         let modules = files.iter().filter(|file| file.is_rust()).filter_map(|file| {
             let path = file.path.strip_prefix(&source)?.strip_suffix(".rs")?;
             let mut path: Vec<String> = path.split('/').map(str::to_owned).collect();
             let is_test = path.iter().any(|part| part == "tests");
-            if path.last().is_some_and(|last| matches!(last.as_str(), "mod" | "lib" | "main")) {
+            let is_root = |last: &String| last == "mod" || last == "lib" || (last == "main" && !has_lib);
+            if path.last().is_some_and(is_root) {
                 path.pop();
             }
             let code = rust::without_tests(&file.code);

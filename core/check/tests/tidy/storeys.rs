@@ -1,5 +1,5 @@
-//! The storeys of a crate: its folders from bottom to top. Nothing is imported upward, files do not import each other in a
-//! circle, and the methods of a type stand in the folder of the type.
+//! The storeys of a crate: its folders from bottom to top, and those within a large folder. Nothing is imported upward, files
+//! do not import each other in a circle, and the methods of a type stand in the folder of the type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,19 @@ use crate::tree::{self, File, Offence};
 struct House {
     /// Its folder.
     room: &'static str,
-    /// What lies in its `src`, from bottom to top: folders, and files without `.rs`. None may import from one above it.
-    storeys: &'static [&'static str],
+    /// Its `src`, and folders in there that are large enough to have an order of their own.
+    plans: &'static [Plan],
     /// Files whose types the files beside and below them give methods to or get parts from. What those import from them is
     /// left out when circles are looked for.
     parents: &'static [Parent],
+}
+
+/// The order of a folder.
+struct Plan {
+    /// The folder, below `src`; empty for `src` itself.
+    folder: &'static str,
+    /// What lies in it, from bottom to top: folders, and files without `.rs`. None may import from one above it.
+    storeys: &'static [&'static str],
 }
 
 /// A file that takes parts from its children and gives them its types, and why that is right.
@@ -26,21 +34,98 @@ struct Parent {
 }
 
 /// The crates that are in order. To add one: name all that lies in its `src`, and run this test.
-const HOUSES: &[House] = &[House {
-    room: "simulator/fleet",
-    storeys: &[
-        "vocabulary",
-        "options",
-        "faults",
-        "workloads",
-        "scenario",
-        "world",
-        "observers",
-        "run",
-        "lib",
-    ],
-    parents: PARENTS_OF_FLEET,
-}];
+const HOUSES: &[House] = &[
+    House {
+        room: "simulator/fleet",
+        plans: &[
+            Plan {
+                folder: "",
+                storeys: &[
+                    "vocabulary",
+                    "options",
+                    "faults",
+                    "workloads",
+                    "scenario",
+                    "world",
+                    "observers",
+                    "run",
+                    "lib",
+                ],
+            },
+            Plan { folder: "world", storeys: STOREYS_OF_WORLD },
+        ],
+        parents: PARENTS_OF_FLEET,
+    },
+    House {
+        room: "core/engine",
+        plans: &[Plan { folder: "", storeys: &["runtime", "rows", "world", "domains", "lib"] }],
+        parents: PARENTS_OF_ENGINE,
+    },
+    House { room: "adapters/host", plans: &[Plan { folder: "", storeys: STOREYS_OF_HOST }], parents: &[] },
+];
+
+/// What a world is made of, the world, and what acts on it.
+const STOREYS_OF_WORLD: &[&str] = &[
+    "pki",
+    "writer",
+    "event",
+    "blindness",
+    "host",
+    "catalogue",
+    "mail",
+    "api_server",
+    "api_servers",
+    "disturbance",
+    "happening",
+    "node",
+    "process",
+    "setting",
+    "mod",
+    "view",
+    "lookahead",
+    "arrival",
+    "strikes",
+    "cluster",
+    "people",
+    "host_life",
+    "operator",
+];
+
+/// What the host program is made of, what it does with an operation, and the orders that it obeys.
+const STOREYS_OF_HOST: &[&str] = &[
+    "failure",
+    "layout",
+    "steps",
+    "keys",
+    "digest",
+    "template",
+    "validation",
+    "disk",
+    "memory",
+    "system",
+    "journal",
+    "fetch",
+    "process",
+    "lock",
+    "manifest",
+    "invocation",
+    "systemd",
+    "site",
+    "tree",
+    "verify",
+    "operations",
+    "links",
+    "resume",
+    "archive",
+    "identity",
+    "clearing",
+    "stage",
+    "facts",
+    "execution",
+    "orders",
+    "lib",
+    "main",
+];
 
 const PARENTS_OF_FLEET: &[Parent] = &[
     Parent {
@@ -56,8 +141,8 @@ const PARENTS_OF_FLEET: &[Parent] = &[
         reason: "a host is made of operation, identity and fence, each of which gives it methods",
     },
     Parent {
-        file: "simulator/fleet/src/world/operator/mod.rs",
-        reason: "a process is made of watches, deadlines and a clock, and the driver gives it methods",
+        file: "simulator/fleet/src/world/process/mod.rs",
+        reason: "a process is made of watches, deadlines and a clock, each of which gives it methods",
     },
     Parent {
         file: "simulator/fleet/src/observers/oracle/mod.rs",
@@ -69,12 +154,27 @@ const PARENTS_OF_FLEET: &[Parent] = &[
     },
 ];
 
+const PARENTS_OF_ENGINE: &[Parent] = &[
+    Parent {
+        file: "core/engine/src/world/mod.rs",
+        reason: "the world counts its Nodes, and each index gives it methods about what it counts",
+    },
+    Parent {
+        file: "core/engine/src/domains/leadership/mod.rs",
+        reason: "leadership is made of what it observes and what it finishes, both of which may reset it",
+    },
+];
+
 /// What is wrong with the imports and methods of a crate.
 fn offences(house: &House, files: &[File]) -> Vec<Offence> {
     let modules = Modules::of(files, house.room);
     let imports = modules.imports();
-    let mut offences = not_named(house, &modules);
-    offences.extend(imports.iter().filter_map(|import| upward(house, import)));
+    let mut offences = Vec::new();
+    for plan in house.plans {
+        let place = Place { room: house.room, plan };
+        offences.extend(place.not_named(&modules));
+        offences.extend(imports.iter().filter_map(|import| place.upward(import)));
+    }
     offences.extend(circles(house, &imports));
     offences.extend(strange_methods(&modules));
     offences
@@ -84,29 +184,42 @@ fn offence(path: &str, line: usize, what: String) -> Offence {
     Offence { path: path.to_owned(), line, what }
 }
 
-/// The part of `src` that a file lies in.
-fn part<'a>(house: &House, path: &'a str) -> &'a str {
-    let inside = path.strip_prefix(house.room).and_then(|rest| rest.strip_prefix("/src/")).unwrap_or(path);
-    inside.split('/').next().unwrap_or_default().trim_end_matches(".rs")
+/// A folder that is put in order.
+struct Place {
+    room: &'static str,
+    plan: &'static Plan,
 }
 
-fn storey(house: &House, path: &str) -> Option<usize> {
-    house.storeys.iter().position(|name| *name == part(house, path))
-}
+impl Place {
+    /// The part of the folder that a file lies in; `None` when it lies elsewhere.
+    fn part<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let mut inside = path.strip_prefix(self.room)?.strip_prefix("/src/")?;
+        if !self.plan.folder.is_empty() {
+            inside = inside.strip_prefix(self.plan.folder)?.strip_prefix('/')?;
+        }
+        Some(inside.split('/').next()?.trim_end_matches(".rs"))
+    }
 
-fn not_named(house: &House, modules: &Modules<'_>) -> Vec<Offence> {
-    let unnamed = modules.sources().filter(|(file, _)| storey(house, &file.path).is_none());
-    let what = "is on no storey: name it in core/check/tests/tidy/storeys.rs";
-    unnamed.map(|(file, _)| file.offence(1, what)).collect()
-}
+    fn storey(&self, path: &str) -> Option<usize> {
+        let part = self.part(path)?;
+        self.plan.storeys.iter().position(|name| *name == part)
+    }
 
-fn upward(house: &House, import: &Import) -> Option<Offence> {
-    let (from, on) = (storey(house, &import.from)?, storey(house, &import.on)?);
-    let what = || {
-        let (below, above) = (house.storeys[from], house.storeys[on]);
-        format!("{below} takes {} from {above}, which lies above it ({})", import.name, import.on)
-    };
-    (from < on).then(|| offence(&import.from, import.line, what()))
+    fn not_named(&self, modules: &Modules<'_>) -> Vec<Offence> {
+        let inside = modules.sources().filter(|(file, _)| self.part(&file.path).is_some());
+        let unnamed = inside.filter(|(file, _)| self.storey(&file.path).is_none());
+        let what = "is on no storey: name it in core/check/tests/tidy/storeys.rs";
+        unnamed.map(|(file, _)| file.offence(1, what)).collect()
+    }
+
+    fn upward(&self, import: &Import) -> Option<Offence> {
+        let (from, on) = (self.storey(&import.from)?, self.storey(&import.on)?);
+        let what = || {
+            let (below, above) = (self.plan.storeys[from], self.plan.storeys[on]);
+            format!("{below} takes {} from {above}, which lies above it ({})", import.name, import.on)
+        };
+        (from < on).then(|| offence(&import.from, import.line, what()))
+    }
 }
 
 /// The circles of files that import each other.
@@ -246,9 +359,14 @@ mod tests {
 
     const PARENT: Parent = Parent { file: "a/b/src/up/mod.rs", reason: "its children give it methods" };
 
+    const PLANS: &[Plan] = &[
+        Plan { folder: "", storeys: &["low", "up", "whole", "lib"] },
+        Plan { folder: "whole", storeys: &["base", "mod", "user"] },
+    ];
+
     /// The offences of a crate with a lower and an upper folder.
     fn found(files: &[(&str, &str)], parents: &'static [Parent]) -> Vec<String> {
-        let house = House { room: "a/b", storeys: &["low", "up", "lib"], parents };
+        let house = House { room: "a/b", plans: PLANS, parents };
         let mut all = vec![File::new("a/b/src/lib.rs", "mod low;\nmod up;\n")];
         all.extend(files.iter().map(|(path, text)| File::new(&format!("a/b/src/{path}"), text)));
         offences(&house, &all).iter().map(ToString::to_string).collect()
@@ -308,5 +426,16 @@ mod tests {
     #[test]
     fn every_part_has_a_storey() {
         assert_one(&found(&[("attic.rs", "")], &[]), "is on no storey");
+        assert_one(&found(&[("whole/attic.rs", "")], &[]), "is on no storey");
+        assert_eq!(found(&[("low/attic.rs", "")], &[]), [""; 0], "that folder has no plan");
+    }
+
+    #[test]
+    fn a_folder_has_storeys_of_its_own() {
+        let whole = ("whole/mod.rs", "mod base;\nmod user;\npub struct Whole;\n");
+        let above = ("whole/user.rs", "use super::Whole;\npub struct User;\n");
+        assert_eq!(found(&[whole, above], &[]), [""; 0]);
+        let below = ("whole/base.rs", "use super::Whole;\n");
+        assert_one(&found(&[whole, below], &[]), "base takes Whole from mod");
     }
 }

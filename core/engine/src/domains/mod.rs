@@ -14,6 +14,7 @@ mod version;
 use seaworthy_model::config::Config;
 use seaworthy_model::effect::{ActionId, Fence};
 use seaworthy_model::event::{Observation, Outcome};
+use seaworthy_model::id::StoreId;
 use seaworthy_model::report::{Subject, WakeReason};
 use seaworthy_model::time::Timestamp;
 
@@ -29,9 +30,9 @@ use leadership::Reset;
 struct Domain {
     /// A new epoch is ours: forgets what was learnt under an older one.
     begin_epoch: fn(&mut World),
-    /// Everything is listed again: forgets the awaited echoes. The new lists contain every earlier write. A store that
-    /// was restored from a backup would never show the awaited versions.
-    unsync: fn(&mut World),
+    /// A store is listed again: forgets the awaited echoes. The new lists contain every earlier write. A store that was
+    /// restored from a backup would never show the awaited versions.
+    unsync: fn(&mut World, StoreId),
 }
 
 /// Every domain.
@@ -40,17 +41,24 @@ const DOMAINS: [Domain; 6] = [
     Domain { begin_epoch: nothing, unsync: rollout::unsync },
     Domain { begin_epoch: nothing, unsync: version::unsync },
     Domain { begin_epoch: certificates::begin_epoch, unsync: certificates::unsync },
-    Domain { begin_epoch: machine::node::begin_epoch, unsync: nothing },
+    Domain { begin_epoch: machine::node::begin_epoch, unsync: nothing_to_list },
     Domain { begin_epoch: machine::begin_epoch, unsync: machine::unsync },
 ];
 
 /// The domain has nothing to do.
 const fn nothing(_: &mut World) {}
 
-/// Applies one fact.
-pub(crate) fn observe(world: &mut World, observation: Observation) {
+/// The domain awaits no echo.
+const fn nothing_to_list(_: &mut World, _: StoreId) {}
+
+/// Applies one fact about a store.
+pub(crate) fn observe(world: &mut World, store: StoreId, observation: Observation) {
+    if store != StoreId::HOME && observation.is_of_home() {
+        return;
+    }
     match observation {
-        Observation::Named(named) => world.name(named),
+        Observation::Opened => leadership::open(world, store),
+        Observation::Named(named) => world.name(store, named),
         Observation::Machine(id, object) => machine::observe(world, id, object),
         Observation::Node(id, node) => machine::node::observe(world, id, node),
         Observation::Version(id, object) => version::observe(world, id, object),
@@ -61,12 +69,12 @@ pub(crate) fn observe(world: &mut World, observation: Observation) {
             let follows = leadership::observe(world, lease);
             reset(world, follows);
         }
-        Observation::Synced(kind) => leadership::synced(world, kind),
+        Observation::Synced(kind) => leadership::synced(world, store, kind),
         Observation::Stopping => leadership::stop(world),
     }
 }
 
-/// Begins a turn: sets the time.
+/// Begins a turn: sets the time, forgets what is too old, and orders the lists that a decision asked for.
 pub(crate) fn begin_turn(world: &mut World, now: Timestamp, config: &Config) {
     leadership::begin_turn(world, now, config);
     api_servers::forget(world, config.api_server_memory);
@@ -110,7 +118,7 @@ pub(crate) fn start(world: &mut World, subject: Subject, action: ActionId, order
 }
 
 fn in_flight(world: &World, subject: Subject, order: &Order) -> InFlight {
-    let meta = world.meta(subject);
+    let meta = world.incarnation(subject);
     let resource_version = match order.fence {
         Fence::Unchanged { resource_version, .. } => Some(resource_version),
         Fence::None | Fence::Absent | Fence::Incarnation(_) | Fence::Host(_) => None,
@@ -162,14 +170,23 @@ pub(crate) const fn ends_turn(subject: Subject) -> bool {
 
 /// Lets every domain forget what is outdated.
 fn reset(world: &mut World, reset: Option<Reset>) {
-    let Some(reset) = reset else { return };
-    for domain in &DOMAINS {
-        (domain.unsync)(world);
-    }
-    if let Reset::Epoch(epoch) = reset {
-        world.leadership.epoch = Some(epoch);
-        for domain in &DOMAINS {
-            (domain.begin_epoch)(world);
+    match reset {
+        None => {}
+        Some(Reset::Lists(store)) => unsync(world, store),
+        Some(Reset::Epoch(epoch)) => {
+            for store in world.stores.ids() {
+                unsync(world, store);
+            }
+            world.leadership.epoch = Some(epoch);
+            for domain in &DOMAINS {
+                (domain.begin_epoch)(world);
+            }
         }
+    }
+}
+
+fn unsync(world: &mut World, store: StoreId) {
+    for domain in &DOMAINS {
+        (domain.unsync)(world, store);
     }
 }

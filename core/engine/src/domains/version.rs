@@ -11,7 +11,7 @@ use core::time::Duration;
 use seaworthy_model::component::VersionObject;
 use seaworthy_model::effect::{ActionId, Target};
 use seaworthy_model::event::Outcome;
-use seaworthy_model::id::{Kind, VersionId};
+use seaworthy_model::id::{Kind, StoreId, VersionId};
 use seaworthy_model::report::{Blocker, Subject, WakeReason};
 
 use crate::domains::draft::{Draft, write_finalizers};
@@ -29,7 +29,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 pub(super) fn reconcile(world: &World, id: VersionId, draft: &mut Draft<'_>) {
     let Some(version) = world.version(id) else { return };
     let Some(object) = draft.ready(&version.tracked) else { return };
-    if let Some(blocker) = world.gate() {
+    if let Some(blocker) = world.gate(world.stores.of(Subject::Version(id))) {
         return draft.wait(blocker);
     }
     let meta = &object.meta;
@@ -55,9 +55,11 @@ fn may_go(world: &World, id: VersionId, draft: &mut Draft<'_>) -> bool {
     if world.is_listed_since_leaving(id) {
         return true;
     }
-    let next = draft.now.max(world.leadership.listed_at + LOOK_AGAIN);
+    let store = world.stores.of(Subject::Version(id));
+    let listed_at = world.stores.get(store).map_or(draft.now, |store| store.listed_at);
+    let next = draft.now.max(listed_at + LOOK_AGAIN);
     if next == draft.now {
-        draft.note(LeadershipNote::Outdated);
+        draft.note(LeadershipNote::Outdated(store));
     }
     draft.wake_at(next, WakeReason::BackOff);
     draft.wait(Blocker::NotSynced(Kind::Machine));
@@ -83,16 +85,19 @@ pub(super) fn finish(
     });
 }
 
-/// Forgets the awaited echoes: everything is listed again.
-pub(super) fn unsync(world: &mut World) {
-    for version in &mut world.versions {
-        version.tracked.writes.written = None;
+/// Forgets the awaited echoes: a store is listed again.
+pub(super) fn unsync(world: &mut World, store: StoreId) {
+    for (id, version) in (0..).map(VersionId).zip(&mut world.versions) {
+        if world.stores.of(Subject::Version(id)) == store {
+            version.tracked.writes.written = None;
+        }
     }
 }
 
 /// A `MachineComponent` as it is now.
 pub(super) fn observe(world: &mut World, id: VersionId, object: Option<Box<VersionObject>>) {
-    let lists = world.leadership.lists;
+    let store = world.stores.of(Subject::Version(id));
+    let lists = world.stores.get(store).map_or(0, |store| store.lists);
     let spec = object.as_ref().and_then(|object| object.spec.as_ref().ok());
     world.ruled |= spec.is_some_and(|spec| !spec.requires.is_empty());
     world.ordered |= world.ruled || spec.is_some_and(|spec| !spec.depends_on.is_empty());
@@ -114,7 +119,7 @@ pub(super) fn observe(world: &mut World, id: VersionId, object: Option<Box<Versi
         world.touch(Subject::PackageVersion, Priority::Urgent);
     }
     // Before everything is listed no machine waits for a version.
-    if world.leadership.unsynced().is_none() {
+    if world.stores.unsynced(store).is_none() {
         world.touch_blocked();
     }
 }

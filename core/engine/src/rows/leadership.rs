@@ -1,4 +1,4 @@
-//! The operator's leadership: Lease, epoch, and which kinds are listed.
+//! The operator's leadership: Lease and epoch.
 //!
 //! The rules are those of client-go's leader election. Each process writes times of its own clock into the Lease, so
 //! they are never compared with our clock. We note by our own clock when we first observed the record as it is; it
@@ -24,7 +24,6 @@ use core::time::Duration;
 use seaworthy_model::config::Config;
 use seaworthy_model::detail::Regress;
 use seaworthy_model::effect::ActionId;
-use seaworthy_model::id::Kind;
 use seaworthy_model::lease::{Epoch, LeaseObject, LeaseRecord};
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
@@ -69,16 +68,6 @@ pub struct Leadership {
     pub behind: Option<Box<LeaseObject>>,
     /// Back-off after a write of the Lease or a `Watch` that failed.
     pub retry: Retry,
-    /// `Watch` was ordered since the epoch was taken (or, before that, to look at the machines).
-    pub watching: bool,
-    /// The lists are too old for a decision: the next turn orders `Watch`.
-    pub(crate) outdated: bool,
-    /// How often `Watch` was ordered.
-    pub lists: u64,
-    /// When it was last ordered.
-    pub listed_at: Timestamp,
-    /// The kinds that are listed completely since `Watch` was ordered.
-    synced: [bool; Kind::WATCHED.len()],
     /// Another operator has taken the Lease.
     pub stepped_down: Option<Epoch>,
     /// The process was asked to stop.
@@ -176,13 +165,6 @@ impl Leadership {
         true
     }
 
-    /// Notes that a kind was listed.
-    pub(crate) fn synced(&mut self, kind: Kind) {
-        if let Some(position) = Kind::WATCHED.iter().position(|watched| *watched == kind) {
-            self.synced[position] = true;
-        }
-    }
-
     /// Whether the Lease shows that our write gave us an epoch: its reply may come later, or never.
     pub(crate) fn confirms(&self, lease: &LeaseObject) -> bool {
         let record = &lease.record;
@@ -192,28 +174,6 @@ impl Leadership {
     /// Whether the Lease names us and our present epoch.
     pub(crate) fn holds(&self, lease: &LeaseObject) -> bool {
         self.epoch == Some(lease.record.epoch) && lease.record.is_of(&self.holder)
-    }
-
-    /// Forgets what was listed: `Watch` is ordered again.
-    pub(crate) const fn unsync(&mut self) {
-        self.synced = [false; Kind::WATCHED.len()];
-    }
-
-    /// A kind that is not listed yet. While `Watch` is still to be ordered again, no list counts.
-    #[must_use]
-    pub fn unsynced(&self) -> Option<Kind> {
-        // Fast path: this is asked all the time, and nearly always everything is listed.
-        if self.watching && self.synced == [true; Kind::WATCHED.len()] {
-            return None;
-        }
-        let mut kinds = Kind::WATCHED.into_iter().zip(self.synced);
-        kinds.find(|(_, synced)| !(self.watching && *synced)).map(|(kind, _)| kind)
-    }
-
-    /// Whether lists are in flight, or still to be ordered: nothing about machines is decided before they are complete.
-    #[must_use]
-    pub fn is_listing(&self) -> bool {
-        self.unsynced().is_some()
     }
 
     /// The recorded adoption, unless we or the Lease know a higher epoch.
@@ -233,7 +193,8 @@ impl Leadership {
         }
     }
 
-    /// Why the engine may do nothing at all; `None` when we lead and everything is listed.
+    /// Why the engine may do nothing at all; `None` when we lead. Lists are asked for by
+    /// [`World::gate`](crate::World::gate).
     #[must_use]
     pub fn gate(&self) -> Option<Blocker> {
         if let Some(by) = self.stepped_down {
@@ -258,6 +219,6 @@ impl Leadership {
         if self.epoch.is_none() {
             return Some(other().unwrap_or(Blocker::NotLeading));
         }
-        self.unsynced().map(Blocker::NotSynced)
+        None
     }
 }

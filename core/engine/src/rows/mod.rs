@@ -14,6 +14,7 @@ pub(crate) mod rank;
 pub(crate) mod release;
 pub(crate) mod repairs;
 pub(crate) mod standing;
+pub(crate) mod store;
 pub(crate) mod ticket;
 pub(crate) mod trouble;
 pub(crate) mod usage;

@@ -1,7 +1,7 @@
 //! What the engine remembers of a decision besides its action.
 
 use seaworthy_model::digest::Digest;
-use seaworthy_model::id::{CertificateRequestId, MachineId};
+use seaworthy_model::id::{CertificateRequestId, MachineId, StoreId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
@@ -24,10 +24,10 @@ pub(crate) enum LeadershipNote {
     Taking(Option<Epoch>),
     /// The Lease was released.
     Released,
-    /// `Watch` was ordered: earlier lists do not count any more.
-    Watch,
-    /// The lists are too old for a decision.
-    Outdated,
+    /// `Watch` of a store was ordered: its earlier lists do not count any more.
+    Watch(StoreId),
+    /// The lists of a store are too old for a decision.
+    Outdated(StoreId),
 }
 
 /// About the fleet's rollouts.

@@ -1,8 +1,9 @@
 //! What an action in flight does: for settling its end, and for the counters.
 
 use seaworthy_model::certificate::Refusal;
-use seaworthy_model::host::{Change, HostCommand, OperationId};
-use seaworthy_model::id::ComponentId;
+use seaworthy_model::host::{Change, OperationId};
+use seaworthy_model::host_order::{HostCommand, HostCommandKind};
+use seaworthy_model::id::{ComponentId, StoreId};
 use seaworthy_model::machine::Installed;
 
 use crate::runtime::under_way;
@@ -27,8 +28,8 @@ pub enum Lane {
 /// What an action in flight does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ticket {
-    /// Makes the driver list and watch.
-    Watch,
+    /// Makes the driver list and watch a store.
+    Watch(StoreId),
     /// Writes the object of its subject.
     Write,
     /// Asks something of a host.
@@ -44,20 +45,21 @@ pub enum Ticket {
 /// What is asked of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostTicket {
-    /// Reads it.
-    Read,
-    /// Reads the state of an operation.
-    Probe(OperationId),
-    /// Confirms an operation.
-    Confirm(OperationId),
-    /// Changes a component.
+    /// To change a component: the operation, the component, and what is installed.
     Change(OperationId, ComponentId, Option<Installed>),
-    /// Releases the host: it belongs to no machine any more.
-    Disown,
-    /// Creates a key there.
-    Identify,
-    /// Installs a certificate there.
-    Certify,
+    /// Any other command.
+    Command(HostCommandKind),
+}
+
+impl HostTicket {
+    /// Which command it is.
+    #[must_use]
+    pub const fn kind(self) -> HostCommandKind {
+        match self {
+            Self::Change(..) => HostCommandKind::Apply,
+            Self::Command(kind) => kind,
+        }
+    }
 }
 
 /// What is done to a Node, or to what runs there.
@@ -86,8 +88,17 @@ impl Ticket {
     pub const fn lane(self) -> Lane {
         match self {
             Self::Host(_) => Lane::Host,
-            Self::Watch => Lane::Driver,
+            Self::Watch(_) => Lane::Driver,
             Self::Write | Self::Node(_) | Self::Ask | Self::Tell(_) => Lane::Api,
+        }
+    }
+
+    /// The command of a host, if it is one.
+    #[must_use]
+    pub const fn host_command(self) -> Option<HostCommandKind> {
+        match self {
+            Self::Host(ticket) => Some(ticket.kind()),
+            Self::Watch(_) | Self::Write | Self::Node(_) | Self::Ask | Self::Tell(_) => None,
         }
     }
 
@@ -113,22 +124,11 @@ impl Ticket {
 impl From<&HostCommand> for HostTicket {
     /// The only place that maps host commands to tickets.
     fn from(command: &HostCommand) -> Self {
-        match command {
-            HostCommand::Facts => Self::Read,
-            HostCommand::Status(operation) => Self::Probe(*operation),
-            HostCommand::Confirm(operation) => Self::Confirm(*operation),
-            HostCommand::Disown => Self::Disown,
-            HostCommand::RequestCertificate { .. } => Self::Identify,
-            HostCommand::InstallCertificate { .. } => Self::Certify,
-            HostCommand::Apply(operation) => {
-                let installs = match &operation.change {
-                    Change::Remove => None,
-                    Change::Install(release) => {
-                        Some(Installed { version: release.version, release: release.id })
-                    }
-                };
-                Self::Change(operation.id, operation.component, installs)
-            }
-        }
+        let HostCommand::Apply(operation) = command else { return Self::Command(command.kind()) };
+        let installs = match &operation.change {
+            Change::Remove => None,
+            Change::Install(release) => Some(Installed { version: release.version, release: release.id }),
+        };
+        Self::Change(operation.id, operation.component, installs)
     }
 }

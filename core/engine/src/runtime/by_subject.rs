@@ -3,43 +3,27 @@
 
 use alloc::vec::Vec;
 
-use seaworthy_model::id::{CertificateRequestId, MachineId, VersionId};
 use seaworthy_model::report::Subject;
 
 /// A map from subjects to values.
 #[derive(Clone, Debug)]
 pub(crate) struct BySubject<T> {
-    leadership: Option<T>,
-    package_version: Option<T>,
-    versions: Vec<Option<T>>,
-    machines: Vec<Option<T>>,
-    requests: Vec<Option<T>>,
+    /// By [`Subject::place`].
+    tables: [Vec<Option<T>>; Subject::TABLES],
     len: usize,
 }
 
 impl<T> Default for BySubject<T> {
     fn default() -> Self {
-        Self {
-            leadership: None,
-            package_version: None,
-            versions: Vec::new(),
-            machines: Vec::new(),
-            requests: Vec::new(),
-            len: 0,
-        }
+        Self { tables: [const { Vec::new() }; Subject::TABLES], len: 0 }
     }
 }
 
 impl<T: Copy> BySubject<T> {
     /// The value of a subject.
     pub(crate) fn get(&self, subject: Subject) -> Option<T> {
-        match subject {
-            Subject::Leadership => self.leadership,
-            Subject::PackageVersion => self.package_version,
-            Subject::Version(id) => self.versions.get(id.index()).copied().flatten(),
-            Subject::Machine(id) => self.machines.get(id.index()).copied().flatten(),
-            Subject::CertificateRequest(id) => self.requests.get(id.index()).copied().flatten(),
-        }
+        let (table, index) = subject.place();
+        self.tables[table].get(index).copied().flatten()
     }
 
     /// Sets the value of a subject.
@@ -55,13 +39,8 @@ impl<T: Copy> BySubject<T> {
 
     /// Removes the value of a subject if the predicate holds for it. True if it was removed.
     pub(crate) fn remove_if(&mut self, subject: Subject, is_it: impl FnOnce(T) -> bool) -> bool {
-        let place = match subject {
-            Subject::Leadership => Some(&mut self.leadership),
-            Subject::PackageVersion => Some(&mut self.package_version),
-            Subject::Version(id) => self.versions.get_mut(id.index()),
-            Subject::Machine(id) => self.machines.get_mut(id.index()),
-            Subject::CertificateRequest(id) => self.requests.get_mut(id.index()),
-        };
+        let (table, index) = subject.place();
+        let place = self.tables[table].get_mut(index);
         let taken = place.and_then(|place| place.take_if(|value| is_it(*value)));
         self.len -= usize::from(taken.is_some());
         taken.is_some()
@@ -79,26 +58,15 @@ impl<T: Copy> BySubject<T> {
 
     /// All subjects that have a value, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Subject, T)> {
-        let versions = (0..).map(VersionId).map(Subject::Version).zip(self.versions.iter().copied());
-        let machines = (0..).map(MachineId).map(Subject::Machine).zip(self.machines.iter().copied());
-        let requests = (0..).map(CertificateRequestId).map(Subject::CertificateRequest);
-        let requests = requests.zip(self.requests.iter().copied());
-        [(Subject::Leadership, self.leadership), (Subject::PackageVersion, self.package_version)]
-            .into_iter()
-            .chain(versions)
-            .chain(machines)
-            .chain(requests)
-            .filter_map(|(subject, value)| Some((subject, value?)))
+        self.tables.iter().enumerate().flat_map(|(table, values)| {
+            let values = (0..).zip(values.iter().copied());
+            values.filter_map(move |(number, value)| Some((Subject::at(table, number)?, value?)))
+        })
     }
 
     fn place(&mut self, subject: Subject) -> &mut Option<T> {
-        let (table, index) = match subject {
-            Subject::Leadership => return &mut self.leadership,
-            Subject::PackageVersion => return &mut self.package_version,
-            Subject::Version(id) => (&mut self.versions, id.index()),
-            Subject::Machine(id) => (&mut self.machines, id.index()),
-            Subject::CertificateRequest(id) => (&mut self.requests, id.index()),
-        };
+        let (table, index) = subject.place();
+        let table = &mut self.tables[table];
         if table.len() <= index {
             table.resize(index + 1, None);
         }
@@ -109,6 +77,8 @@ impl<T: Copy> BySubject<T> {
 #[cfg(test)]
 mod tests {
     use alloc::vec::Vec;
+
+    use seaworthy_model::id::{CertificateRequestId, MachineId, VersionId};
 
     use super::*;
 

@@ -6,6 +6,7 @@ use core::time::Duration;
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Effect, Fence, Target};
+use seaworthy_model::id::StoreId;
 use seaworthy_model::meta::Meta;
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
@@ -18,6 +19,8 @@ use crate::runtime::tracked::{Object, Tracked, Writes};
 #[derive(Debug)]
 pub(crate) struct Draft<'a, N, T> {
     pub(crate) config: &'a Config,
+    /// The store of the subject.
+    pub(crate) store: StoreId,
     pub(crate) seed: Seed,
     pub(crate) now: Timestamp,
     pub(crate) order: Option<Order<T>>,
@@ -29,6 +32,7 @@ pub(crate) struct Draft<'a, N, T> {
 /// An action that has no number yet.
 #[derive(Debug)]
 pub(crate) struct Order<T> {
+    pub(crate) store: StoreId,
     pub(crate) target: Target,
     pub(crate) fence: Fence,
     pub(crate) deadline: Timestamp,
@@ -38,8 +42,13 @@ pub(crate) struct Order<T> {
 
 impl<'a, N, T> Draft<'a, N, T> {
     /// An empty draft. `notes` is an empty buffer for its notes.
-    pub(crate) const fn new(config: &'a Config, seed: Seed, now: Timestamp, notes: Vec<N>) -> Self {
-        Self { config, seed, now, order: None, blocker: None, wake: None, notes }
+    pub(crate) const fn new(
+        (config, seed): (&'a Config, Seed),
+        store: StoreId,
+        now: Timestamp,
+        notes: Vec<N>,
+    ) -> Self {
+        Self { config, store, seed, now, order: None, blocker: None, wake: None, notes }
     }
 
     pub(crate) const fn wait(&mut self, blocker: Blocker) {
@@ -98,7 +107,8 @@ impl<'a, N, T> Draft<'a, N, T> {
         effect: Effect,
         ticket: T,
     ) {
-        self.order = Some(Order { target, fence, deadline: self.now + within, effect, ticket });
+        let (store, deadline) = (self.store, self.now + within);
+        self.order = Some(Order { store, target, fence, deadline, effect, ticket });
     }
 }
 

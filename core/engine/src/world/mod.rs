@@ -24,8 +24,8 @@ use seaworthy_model::pod::DrainPolicy;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use seaworthy_model::component::VersionSpec;
-use seaworthy_model::effect::ActionId;
-use seaworthy_model::id::{ComponentId, MachineId, Named, NamedId, Uid, VersionId};
+use seaworthy_model::effect::{ActionId, Target};
+use seaworthy_model::id::{ComponentId, MachineId, Named, NamedId, StoreId, Uid, VersionId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
 use seaworthy_model::report::{Blocker, Subject};
@@ -41,17 +41,21 @@ use crate::rows::leadership::Leadership;
 use crate::rows::machine::{Machine, Progress};
 use crate::rows::node_write::NodeWrite;
 use crate::rows::repairs::{Contested, Part, Repairs};
+use crate::rows::store::Stores;
 use crate::rows::ticket::{InFlight, UnderWay};
 use crate::rows::version::Version;
 use crate::runtime::by_subject::BySubject;
 use crate::runtime::line::Line;
 use crate::runtime::queue::Priority;
+use crate::runtime::retry::Retry;
 
 /// What the engine knows.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     /// The operator's own leadership.
     pub leadership: Leadership,
+    /// The API servers, and whether their lists are complete.
+    pub stores: Stores,
     /// The fleet's default versions.
     pub fleet: Fleet,
     machines: Rows,
@@ -67,8 +71,6 @@ pub struct World {
     pub(crate) hosts: HashMap<HostId, MachineId, FxBuildHasher>,
     /// Of deleted machines: the `resourceVersion` at which each was last observed. An older event about one is stale.
     pub(crate) departed: BTreeMap<MachineId, u64>,
-    /// The newest `resourceVersion` of a machine in the lists of this epoch: a machine that was not listed is newer.
-    pub(crate) listed: u64,
     in_flight: UnderWay,
     sessions: u32,
     live: u32,
@@ -301,9 +303,13 @@ impl World {
         note(&mut self.machines[id].progress);
     }
 
-    /// The same for every row.
-    pub(crate) fn note_all(&mut self, note: impl Fn(&mut Progress)) {
-        self.machines.iter_mut().for_each(|machine| note(&mut machine.progress));
+    /// The same for every row of a store.
+    pub(crate) fn note_all(&mut self, store: StoreId, note: impl Fn(&mut Progress)) {
+        for machine in self.machines.iter_mut() {
+            if self.stores.of(Subject::Machine(machine.id)) == store {
+                note(&mut machine.progress);
+            }
+        }
     }
 
     /// Registers an action in flight.
@@ -323,14 +329,44 @@ impl World {
     }
 
     /// The metadata of a subject's object, for subjects whose incarnations are told apart.
-    pub(crate) fn meta(&self, subject: Subject) -> Option<&Meta> {
-        match subject {
-            Subject::Machine(id) => self.machine(id).object.as_ref().map(|object| &object.meta),
-            Subject::Leadership
-            | Subject::PackageVersion
-            | Subject::Version(_)
-            | Subject::CertificateRequest(_) => None,
+    pub(crate) fn incarnation(&self, subject: Subject) -> Option<&Meta> {
+        self.machine(subject.machine()?).object.as_ref().map(|object| &object.meta)
+    }
+
+    /// The metadata of an object that is written as a whole or in parts, as it was last observed.
+    #[must_use]
+    pub fn meta(&self, target: Target) -> Option<&Meta> {
+        match target {
+            Target::Lease => self.leadership.lease.as_ref().map(|lease| &lease.meta),
+            Target::Machine(id) => self.machine(id).object.as_ref().map(|object| &object.meta),
+            Target::Version(id) => self.version(id)?.tracked.meta(),
+            Target::PackageVersion => self.fleet.tracked.meta(),
+            Target::CertificateRequest(id) => self.certificates.request(id)?.tracked.meta(),
+            Target::Driver | Target::Host(_) | Target::Node(_) | Target::NewCertificateRequest(_) => None,
         }
+    }
+
+    /// The back-off of orders to a target.
+    #[must_use]
+    pub fn retry(&self, target: Target) -> Option<Retry> {
+        match target {
+            Target::Driver => None,
+            Target::Lease => Some(self.leadership.retry),
+            Target::Host(id) => Some(self.machine(id).progress.contact.retry),
+            Target::Node(id) => self.machine(id).drain.as_ref().map(|drain| drain.write.retry),
+            Target::Machine(id) | Target::NewCertificateRequest(id) => {
+                Some(self.machine(id).progress.writes.retry)
+            }
+            Target::Version(id) => Some(self.version(id)?.tracked.writes.retry),
+            Target::PackageVersion => Some(self.fleet.tracked.writes.retry),
+            Target::CertificateRequest(id) => Some(self.certificates.request(id)?.tracked.writes.retry),
+        }
+    }
+
+    /// The subjects of which there are few: all but the machines, the fleet's defaults and the leadership.
+    fn few(&self) -> Vec<Subject> {
+        let versions = (0..).take(self.versions.len()).map(|id| Subject::Version(VersionId(id)));
+        versions.chain(self.certificates.ids().map(Subject::CertificateRequest)).collect()
     }
 
     pub(crate) fn ensure_machine(&mut self, id: MachineId) {
@@ -344,29 +380,48 @@ impl World {
         &mut self.versions[id.index()]
     }
 
-    /// Why the engine may do nothing at all; `None` when we lead and everything is listed.
+    /// Why the engine may do nothing with the objects of a store; `None` when we lead and the store is listed.
     #[must_use]
-    pub fn gate(&self) -> Option<Blocker> {
-        self.leadership.gate()
+    pub fn gate(&self, store: StoreId) -> Option<Blocker> {
+        if let Some(unled) = self.leadership.gate() {
+            return Some(unled);
+        }
+        self.stores.unsynced(store).map(Blocker::NotSynced)
+    }
+
+    /// The same for a machine. Slots are counted once home is listed.
+    pub(crate) fn gate_of(&self, id: MachineId) -> Option<Blocker> {
+        let store = self.stores.of(Subject::Machine(id));
+        let gate = self.gate(store);
+        if store == StoreId::HOME {
+            return gate;
+        }
+        gate.or_else(|| self.stores.home.unsynced().map(Blocker::NotSynced))
     }
 
     /// Whether an event is older than the newest version that was observed under this name, in this or another
     /// incarnation: a deleted object that a cache still shows must not come back. While lists are in flight no event
     /// counts as outdated: a store that was restored from a backup has lower versions.
-    pub(crate) fn is_outdated(&self, new: &Meta, newest: u64) -> bool {
-        self.leadership.unsynced().is_none() && new.resource_version < newest
+    pub(crate) fn is_outdated(&self, store: StoreId, new: &Meta, newest: u64) -> bool {
+        self.stores.unsynced(store).is_none() && new.resource_version < newest
     }
 
-    pub(crate) fn name(&mut self, Named { id, name }: Named) {
+    pub(crate) fn name(&mut self, store: StoreId, Named { id, name }: Named) {
         let (names, index) = match id {
             NamedId::Machine(id) => {
                 self.ensure_machine(id);
-                self.certificates.note_machine(id, &name);
+                self.stores.put(Subject::Machine(id), store);
+                if store == StoreId::HOME {
+                    self.certificates.note_machine(id, &name);
+                }
                 (&mut self.machine_names, id.index())
             }
             NamedId::CertificateRequest(id) => return self.certificates.note_name(id, name),
             NamedId::Component(id) => (&mut self.component_names, id.index()),
-            NamedId::Version(id) => (&mut self.version_names, id.index()),
+            NamedId::Version(id) => {
+                self.stores.put(Subject::Version(id), store);
+                (&mut self.version_names, id.index())
+            }
         };
         if names.len() <= index {
             names.resize_with(index + 1, Default::default);

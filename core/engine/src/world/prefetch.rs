@@ -56,13 +56,7 @@ impl Prefetch for Machine {
 impl World {
     /// Prefetches the rows of subjects, in any order.
     pub(crate) fn prefetch(&self, subjects: impl IntoIterator<Item = Subject>) {
-        self.prefetch_rows(subjects.into_iter().filter_map(|subject| match subject {
-            Subject::Machine(id) => Some(id),
-            Subject::Leadership
-            | Subject::PackageVersion
-            | Subject::Version(_)
-            | Subject::CertificateRequest(_) => None,
-        }));
+        self.prefetch_rows(subjects.into_iter().filter_map(Subject::machine));
     }
 
     /// Prefetches the rows of machines, in any order.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use seaworthy_model::id::{MachineId, VersionId};
+use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::report::Subject;
 
 use crate::runtime::queue::Priority;
@@ -24,7 +24,7 @@ impl World {
     /// Whether there is a subject to reconcile, or a slot or session to hand out.
     pub(crate) fn has_work(&self, sessions_max: u32) -> bool {
         self.has_touched()
-            || self.leadership.outdated
+            || self.stores.is_outdated()
             || (!self.waiting.is_empty() && self.slots() > self.occupied)
             || (!self.sessionless.is_empty() && sessions_max > self.sessions)
     }
@@ -79,14 +79,13 @@ impl World {
         }
     }
 
-    /// Requeues the subjects whose decision was blocked by the state of our leadership. While lists are in flight it
-    /// requeues none: their completion requeues everything.
+    /// Requeues the subjects whose decision was blocked by the state of our leadership, but none of a store whose lists
+    /// are in flight: their completion requeues everything.
     pub(crate) fn touch_held_up(&mut self) {
-        if self.leadership.is_listing() {
-            return;
-        }
+        let is_listed = |subject: Subject| self.stores.unsynced(self.stores.of(subject)).is_none();
         let held_up = self.blockers.iter().filter(|(_, blocker)| blocker.is_of_operator());
-        let held_up: Vec<Subject> = held_up.map(|(subject, _)| subject).collect();
+        let held_up: Vec<Subject> =
+            held_up.map(|(subject, _)| subject).filter(|subject| is_listed(*subject)).collect();
         for subject in held_up {
             self.touch(subject, Priority::Low);
         }
@@ -94,14 +93,27 @@ impl World {
 
     /// Requeues every subject, because a condition that gates all of them has changed.
     pub(crate) fn touch_everything(&mut self) {
-        for index in 0..self.versions.len() {
-            let id = VersionId(u32::try_from(index).unwrap_or(u32::MAX));
-            self.touch(Subject::Version(id), Priority::Low);
+        for store in self.stores.ids() {
+            self.touch_store(store);
         }
-        for id in self.certificates.ids() {
-            self.touch(Subject::CertificateRequest(id), Priority::Low);
+    }
+
+    /// Requeues every subject of a store.
+    pub(crate) fn touch_store(&mut self, store: StoreId) {
+        for subject in self.few() {
+            if self.stores.of(subject) == store {
+                self.touch(subject, Priority::Low);
+            }
         }
-        self.touch_machines();
-        self.touch(Subject::PackageVersion, Priority::Urgent);
+        if store == StoreId::HOME {
+            self.touch_machines();
+            self.touch(Subject::PackageVersion, Priority::Urgent);
+        } else {
+            for id in self.machine_ids() {
+                if self.stores.of(Subject::Machine(id)) == store && self.machine(id).object.is_some() {
+                    self.touch(Subject::Machine(id), Priority::Low);
+                }
+            }
+        }
     }
 }

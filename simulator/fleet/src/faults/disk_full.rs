@@ -3,9 +3,8 @@
 
 use serde::Deserialize;
 
-use seaworthy_kernel::word;
-
-use super::{Model, Plan, When};
+use super::Model;
+use super::plan::{Plan, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
 /// Hosts whose disk is full.
@@ -34,17 +33,13 @@ pub struct DiskFull {
 
 impl Model for DiskFull {
     fn schedule(&self, plan: &mut Plan<'_>) {
-        let when = When { at: self.at.clone(), between: self.between };
-        for host in plan.targets(self.scope.as_ref(), self.share, &self.hosts) {
-            let owner = u64::from(host);
-            for (occurrence, from) in plan.times(&when, owner).into_iter().enumerate() {
-                let lasting = plan.within(self.lasting.0, owner, word("lasting") ^ occurrence as u64);
-                plan.strike(from, Some(lasting), (Injection::Fill(host), Injection::MakeRoom(host)));
-            }
-        }
+        plan.each_target(&aim!(self), |plan, target| {
+            let (host, lasting) = (target.host, plan.lasting(self.lasting, target));
+            plan.strike(target.at, Some(lasting), (Injection::Fill(host), Injection::MakeRoom(host)));
+        });
     }
 
     fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
-        super::missing_target(fleet, self.scope.as_ref(), &self.hosts)
+        aim!(self).problem(fleet)
     }
 }

@@ -3,9 +3,8 @@
 
 use serde::Deserialize;
 
-use seaworthy_kernel::word;
-
-use super::{Model, Plan, When};
+use super::Model;
+use super::plan::{Plan, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
 /// Machines whose finalizers others change.
@@ -50,24 +49,19 @@ pub enum Interference {
 
 impl Model for FinalizerRace {
     fn schedule(&self, plan: &mut Plan<'_>) {
-        let when = When { at: self.at.clone(), between: self.between };
-        for host in plan.targets(self.scope.as_ref(), self.share, &self.hosts) {
-            for (occurrence, from) in plan.times(&when, u64::from(host)).into_iter().enumerate() {
-                if self.does == Interference::RemovesOurs {
-                    plan.at(from, Injection::StripFinalizer(host));
-                    continue;
-                }
-                let key = word("lasting") ^ occurrence as u64;
-                let lasting = self
-                    .lasting
-                    .map_or(plan.quiet().since(from), |range| plan.within(range.0, u64::from(host), key));
-                let pair = (Injection::AddFinalizer(host), Injection::DropFinalizer(host));
-                plan.strike(from, Some(lasting), pair);
+        plan.each_target(&aim!(self), |plan, target| {
+            let (host, from) = (target.host, target.at);
+            if self.does == Interference::RemovesOurs {
+                return plan.at(from, Injection::StripFinalizer(host));
             }
-        }
+            let for_ever = plan.quiet().since(from);
+            let lasting = self.lasting.map_or(for_ever, |range| plan.lasting(range, target));
+            let pair = (Injection::AddFinalizer(host), Injection::DropFinalizer(host));
+            plan.strike(from, Some(lasting), pair);
+        });
     }
 
     fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
-        super::missing_target(fleet, self.scope.as_ref(), &self.hosts)
+        aim!(self).problem(fleet)
     }
 }

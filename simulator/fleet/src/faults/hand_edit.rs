@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use seaworthy_kernel::{Span, Timestamp, word};
 
-use super::{Model, Plan, When};
+use super::Model;
+use super::plan::{Plan, When, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope, Window};
 
 /// Hosts on which something is changed by hand.
@@ -82,10 +83,10 @@ impl HandEdit {
 
 impl Model for HandEdit {
     fn schedule(&self, plan: &mut Plan<'_>) {
-        let when = When { at: self.at.clone(), between: self.between };
+        let aim = aim!(self);
         let what = if self.what.is_empty() { &What::ALL[..] } else { &self.what };
-        for host in plan.targets(self.scope.as_ref(), self.share, &self.hosts) {
-            for (occurrence, at) in self.times(plan, &when, u64::from(host)).into_iter().enumerate() {
+        for host in plan.targets(&aim) {
+            for (occurrence, at) in self.times(plan, &aim.when, u64::from(host)).into_iter().enumerate() {
                 let index = plan.below(u64::from(host), word("what") ^ occurrence as u64, what.len() as u64);
                 if let Some(what) = what.get(usize::try_from(index).unwrap_or_default()) {
                     plan.at(at, Injection::Spoil(host, what.drift()));
@@ -95,6 +96,6 @@ impl Model for HandEdit {
     }
 
     fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
-        super::missing_target(fleet, self.scope.as_ref(), &self.hosts)
+        aim!(self).problem(fleet)
     }
 }

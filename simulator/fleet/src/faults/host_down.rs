@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 
-use seaworthy_kernel::word;
-
-use super::{Model, Plan, When};
+use super::Model;
+use super::plan::{Plan, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
 /// Hosts that go down.
@@ -59,17 +58,13 @@ impl Loses {
 
 impl Model for HostDown {
     fn schedule(&self, plan: &mut Plan<'_>) {
-        let when = When { at: self.at.clone(), between: self.between };
-        for host in plan.targets(self.scope.as_ref(), self.share, &self.hosts) {
-            for (occurrence, from) in plan.times(&when, u64::from(host)).into_iter().enumerate() {
-                let key = word("lasting") ^ occurrence as u64;
-                let lasting = self.lasting.map(|range| plan.within(range.0, u64::from(host), key));
-                plan.strike(from, lasting, self.loses.injections(host));
-            }
-        }
+        plan.each_target(&aim!(self), |plan, target| {
+            let lasting = self.lasting.map(|range| plan.lasting(range, target));
+            plan.strike(target.at, lasting, self.loses.injections(target.host));
+        });
     }
 
     fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
-        super::missing_target(fleet, self.scope.as_ref(), &self.hosts)
+        aim!(self).problem(fleet)
     }
 }

@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use seaworthy_kernel::word;
 
-use super::{Model, Plan, When};
+use super::Model;
+use super::plan::{Plan, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
 /// Hosts that are slow.
@@ -36,20 +37,16 @@ pub struct HostSlow {
 
 impl Model for HostSlow {
     fn schedule(&self, plan: &mut Plan<'_>) {
-        let when = When { at: self.at.clone(), between: self.between };
-        for host in plan.targets(self.scope.as_ref(), self.share, &self.hosts) {
-            let owner = u64::from(host);
-            for (occurrence, from) in plan.times(&when, owner).into_iter().enumerate() {
-                let occurrence = occurrence as u64;
-                let lasting = plan.within(self.lasting.0, owner, word("lasting") ^ occurrence);
-                let drawn = plan.below(owner, word("factor") ^ occurrence, u64::from(self.factor).max(2) - 1);
-                let factor = u16::try_from(drawn).unwrap_or(u16::MAX).saturating_add(2);
-                plan.strike(from, Some(lasting), (Injection::Slow(host, factor), Injection::Slow(host, 1)));
-            }
-        }
+        plan.each_target(&aim!(self), |plan, target| {
+            let (host, lasting) = (target.host, plan.lasting(self.lasting, target));
+            let (key, factors) = (word("factor") ^ target.occurrence, u64::from(self.factor).max(2) - 1);
+            let drawn = plan.below(u64::from(host), key, factors);
+            let factor = u16::try_from(drawn).unwrap_or(u16::MAX).saturating_add(2);
+            plan.strike(target.at, Some(lasting), (Injection::Slow(host, factor), Injection::Slow(host, 1)));
+        });
     }
 
     fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
-        super::missing_target(fleet, self.scope.as_ref(), &self.hosts)
+        aim!(self).problem(fleet)
     }
 }

@@ -71,12 +71,12 @@ use serde::Deserialize;
 
 pub use ledger::Ledger;
 pub(crate) use ledger::VisitNote;
-pub use plan::{Chance, Moment, Plan, When};
+pub use plan::{Aim, Chance, Moment, Plan, Target, When};
 pub use rule::Rule;
 pub(crate) use rule::Rules;
 pub use trigger::Trigger;
 
-use crate::vocabulary::{Fleet, KindName, OperationFate, OrderFate, Portion, RequestFate, Scope};
+use crate::vocabulary::{Fleet, KindName, OperationFate, OrderFate, Portion, RequestFate};
 
 /// The behaviour of a fault. Every method is optional: a fault acts at times of its own, at points of the world, or
 /// both.
@@ -110,13 +110,6 @@ pub trait Model {
 /// The default share of a fault: it strikes every time.
 const fn all() -> Portion {
     Portion(Share::ALL)
-}
-
-/// The first missing part of the fleet, for a fault that names a scope or hosts.
-fn missing_target(fleet: &Fleet, scope: Option<&Scope>, hosts: &[u32]) -> Option<String> {
-    let missing = hosts.iter().find(|host| **host >= fleet.machines);
-    let host = missing.map(|host| format!("there is no host {host} among {}", fleet.machines));
-    host.or_else(|| scope.and_then(|scope| scope.problem(fleet)))
 }
 
 macro_rules! registry {

@@ -3,10 +3,10 @@
 
 use serde::Deserialize;
 
-use seaworthy_kernel::word;
 use seaworthy_model::node::Health;
 
-use super::{Model, Plan, When};
+use super::Model;
+use super::plan::{Plan, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
 /// Nodes whose condition is not the truth.
@@ -54,23 +54,19 @@ pub enum Says {
 
 impl Model for NodeLies {
     fn schedule(&self, plan: &mut Plan<'_>) {
-        let when = When { at: self.at.clone(), between: self.between };
         let says = match self.says {
             Says::Same => None,
             Says::Ready => Some(Health::Healthy),
             Says::NotReady => Some(Health::Unhealthy),
             Says::Unknown => Some(Health::Unknown),
         };
-        for host in plan.targets(self.scope.as_ref(), self.share, &self.hosts) {
-            for (occurrence, from) in plan.times(&when, u64::from(host)).into_iter().enumerate() {
-                let lasting =
-                    plan.within(self.lasting.0, u64::from(host), word("lasting") ^ occurrence as u64);
-                plan.strike(from, Some(lasting), (Injection::Lie(host, says), Injection::Truth(host)));
-            }
-        }
+        plan.each_target(&aim!(self), |plan, target| {
+            let (host, lasting) = (target.host, plan.lasting(self.lasting, target));
+            plan.strike(target.at, Some(lasting), (Injection::Lie(host, says), Injection::Truth(host)));
+        });
     }
 
     fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
-        super::missing_target(fleet, self.scope.as_ref(), &self.hosts)
+        aim!(self).problem(fleet)
     }
 }

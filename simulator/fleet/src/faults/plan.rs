@@ -19,6 +19,54 @@ pub struct When {
     pub between: Option<Range>,
 }
 
+/// What a fault of hosts strikes, and when.
+#[derive(Clone, Debug)]
+pub struct Aim<'a> {
+    /// In which part of the fleet.
+    pub scope: Option<&'a Scope>,
+    /// What share of it.
+    pub share: Portion,
+    /// In addition, these hosts.
+    pub hosts: &'a [u32],
+    /// At these times, each host at its own.
+    pub when: When,
+}
+
+impl Aim<'_> {
+    /// The first host or part that the fleet does not have.
+    #[must_use]
+    pub fn problem(&self, fleet: &Fleet) -> Option<String> {
+        let missing = self.hosts.iter().find(|host| **host >= fleet.machines);
+        let host = missing.map(|host| format!("there is no host {host} among {}", fleet.machines));
+        host.or_else(|| self.scope.and_then(|scope| scope.problem(fleet)))
+    }
+}
+
+/// The [`Aim`] of a fault whose settings have the usual names.
+macro_rules! aim {
+    ($fault:expr) => {
+        $crate::faults::plan::Aim {
+            scope: $fault.scope.as_ref(),
+            share: $fault.share,
+            hosts: &$fault.hosts,
+            when: $crate::faults::plan::When { at: $fault.at.clone(), between: $fault.between },
+        }
+    };
+}
+
+pub(super) use aim;
+
+/// A host that a fault strikes.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The host.
+    pub host: u32,
+    /// When.
+    pub at: Timestamp,
+    /// Which time it is, for this host.
+    pub occurrence: u64,
+}
+
 /// When a fault begins, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
@@ -72,12 +120,27 @@ impl<'a> Plan<'a> {
         scope.hosts(self.fleet, self.draws, self.key, self.moment.here)
     }
 
-    /// The hosts that a fault names: those of the scope, or a share of them, and in addition `hosts`.
+    /// Strikes each host of an aim, at each of its times.
+    pub fn each_target(&mut self, aim: &Aim<'_>, mut strike: impl FnMut(&mut Self, Target)) {
+        for host in self.targets(aim) {
+            for (occurrence, at) in (0..).zip(self.times(&aim.when, u64::from(host))) {
+                strike(self, Target { host, at, occurrence });
+            }
+        }
+    }
+
+    /// For how long a target is struck.
     #[must_use]
-    pub fn targets(&self, scope: Option<&Scope>, share: Portion, hosts: &[u32]) -> Vec<u32> {
-        let mut targets = hosts.to_vec();
-        let share = (share != Portion::default()).then_some(share);
-        match (scope, share) {
+    pub fn lasting(&self, range: Range, target: Target) -> Duration {
+        self.within(range.0, u64::from(target.host), word("lasting") ^ target.occurrence)
+    }
+
+    /// The hosts of an aim: those of its scope, or a share of them, and those that it names.
+    #[must_use]
+    pub fn targets(&self, aim: &Aim<'_>) -> Vec<u32> {
+        let mut targets = aim.hosts.to_vec();
+        let share = (aim.share != Portion::default()).then_some(aim.share);
+        match (aim.scope, share) {
             (None, None) => {}
             (scope, share) => {
                 let scope = scope.cloned().unwrap_or_default();

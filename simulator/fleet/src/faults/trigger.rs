@@ -197,16 +197,7 @@ impl AtStep {
 
 /// An object as the API shows it.
 fn tree(object: &Resource) -> Value {
-    let tree = match object {
-        Resource::Machine(object) => serde_json::to_value(object),
-        Resource::MachineComponent(object) => serde_json::to_value(object),
-        Resource::ClusterPackageVersion(object) => serde_json::to_value(object),
-        Resource::Node(object) => serde_json::to_value(object),
-        Resource::Lease(object) => serde_json::to_value(object),
-        Resource::CertificateSigningRequest(object) => serde_json::to_value(object),
-        Resource::Event(object) => serde_json::to_value(object),
-    };
-    tree.unwrap_or(Value::Null)
+    serde_json::to_value(object).unwrap_or(Value::Null)
 }
 
 /// The field at a dotted path.

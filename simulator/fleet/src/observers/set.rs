@@ -69,7 +69,7 @@ impl Observers {
     }
 
     fn record_turn(&mut self, world: &World, turned: &Turned<'_>) {
-        let Turned { process, engine, turn, ref touched, .. } = *turned;
+        let Turned { process, engine, turn, touched, .. } = *turned;
         let seen = Seen { process, world: engine.world(), turn, touched, truth: self.oracle.in_use() };
         self.recorder.turn(world.now(), &seen, &self.tally);
     }
@@ -100,6 +100,10 @@ impl Observer for Observers {
 
     fn follows_events(&self) -> bool {
         self.record.is_some()
+    }
+
+    fn follows_messages(&self) -> bool {
+        self.contents.is_some()
     }
 
     fn follows_machines(&self) -> bool {

@@ -33,6 +33,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Counts what happens.
+    #[inline]
     #[expect(clippy::wildcard_enum_match_arm, reason = "most of what happens does not concern it")]
     pub(crate) fn observe(&mut self, world: &World, happening: &Happening<'_>) {
         match happening {

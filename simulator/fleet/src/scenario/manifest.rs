@@ -3,6 +3,7 @@
 use seaworthy_api::names::Names;
 use seaworthy_api::object::Resource;
 use seaworthy_api::{manifest, parse};
+use seaworthy_model::event::Observation;
 use seaworthy_model::id::Uid;
 use seaworthy_model::meta::SpecError;
 use serde::{Deserialize, Deserializer};
@@ -56,22 +57,8 @@ fn spec_errors(object: &Resource) -> Vec<SpecError> {
     metadata.resource_version = "1".into();
     metadata.generation = 1;
     let names = &mut Names::new();
-    let spec_errors = match &stored {
-        Resource::Machine(machine) => {
-            parse::machine(machine, names).ok().and_then(|(_, read)| read.spec.err())
-        }
-        Resource::MachineComponent(version) => {
-            parse::version(version, names).ok().and_then(|(_, read)| read.spec.err())
-        }
-        Resource::ClusterPackageVersion(version) => {
-            parse::package_version(version, names).ok().and_then(|read| read.spec.err())
-        }
-        Resource::Node(_)
-        | Resource::Lease(_)
-        | Resource::CertificateSigningRequest(_)
-        | Resource::Event(_) => None,
-    };
-    spec_errors.unwrap_or_default()
+    let observed = parse::observed(&stored, names, |_| Err(String::new()));
+    observed.ok().flatten().map(Observation::spec_errors).unwrap_or_default()
 }
 
 #[cfg(feature = "schema")]

@@ -34,7 +34,7 @@ pub use kind::{KindName, Reference};
 pub use name::machine_name;
 pub(crate) use name::{address, host_number, host_of_address, machine_number};
 pub use occasion::Occasion;
-pub use place::{Orders, Place, Writes};
+pub use place::{Place, Writes};
 pub(crate) use point::Point;
 pub use point::{Author, Destination, Side, Verb};
 pub use quantity::{Length, Portion, Range};

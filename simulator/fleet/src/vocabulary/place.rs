@@ -2,7 +2,7 @@
 //! they keep their meaning when the engine is rewritten.
 
 use seaworthy_api::request::{NodeChange, Request};
-use seaworthy_model::host::HostCommand;
+use seaworthy_model::host_order::{HostCommand, HostCommandKind};
 use seaworthy_model::id::Kind;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub enum Place {
         /// The operator's seat.
         seat: u32,
         /// What it orders.
-        orders: Orders,
+        orders: HostCommandKind,
         /// The host.
         host: u32,
     },
@@ -61,7 +61,7 @@ pub enum Writes {
     Renewal,
     /// The status of a Machine.
     MachineStatus,
-    /// The status of the `ClusterPackageVersion`.
+    /// The status of the `ClusterPackageVersion`, or of anything else that is no Machine.
     PackageVersionStatus,
     /// The finalizers of an object.
     Finalizers,
@@ -85,26 +85,6 @@ pub enum Writes {
     PodList,
 }
 
-/// What an order asks a host for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Orders {
-    /// The facts of the host.
-    Facts,
-    /// The status of an operation.
-    Status,
-    /// To forget its owner.
-    Disown,
-    /// An operation.
-    Apply,
-    /// A key and a certificate request for it.
-    RequestCertificate,
-    /// To install a certificate.
-    InstallCertificate,
-    /// The confirmation of an operation.
-    Confirm,
-}
-
 impl Place {
     /// The point at which a request is sent.
     pub(crate) fn request(seat: u32, request: &Request, is_renewal: bool) -> Self {
@@ -112,8 +92,8 @@ impl Place {
             Request::CreateLease(_) => Writes::NewLease,
             Request::PatchLease(_) if is_renewal => Writes::Renewal,
             Request::PatchLease(_) => Writes::Lease,
-            Request::PutMachineStatus(_) => Writes::MachineStatus,
-            Request::PutPackageVersionStatus(_) => Writes::PackageVersionStatus,
+            Request::PutStatus(update) if update.kind == Kind::Machine => Writes::MachineStatus,
+            Request::PutStatus(_) => Writes::PackageVersionStatus,
             Request::PatchFinalizers(_) => Writes::Finalizers,
             Request::CreateCertificateRequest(_) => Writes::CertificateRequest,
             Request::PatchApproval(_) => Writes::Approval,
@@ -132,15 +112,7 @@ impl Place {
 
     /// The point at which an order is sent.
     pub(crate) const fn order(seat: u32, host: u32, command: &HostCommand) -> Self {
-        let orders = match command {
-            HostCommand::Facts => Orders::Facts,
-            HostCommand::Status(_) => Orders::Status,
-            HostCommand::Confirm(_) => Orders::Confirm,
-            HostCommand::Disown => Orders::Disown,
-            HostCommand::Apply(_) => Orders::Apply,
-            HostCommand::RequestCertificate { .. } => Orders::RequestCertificate,
-            HostCommand::InstallCertificate { .. } => Orders::InstallCertificate,
-        };
+        let orders = command.kind();
         Self::Order { seat, orders, host }
     }
 
@@ -150,7 +122,7 @@ impl Place {
     pub const fn is_write(&self) -> bool {
         match self {
             Self::Request { writes, .. } => !matches!(writes, Writes::Renewal | Writes::PodList),
-            Self::Order { orders, .. } => !matches!(orders, Orders::Facts | Orders::Status),
+            Self::Order { orders, .. } => !orders.is_read(),
             Self::Operation { .. } | Self::Event { .. } => false,
         }
     }
@@ -161,7 +133,7 @@ impl Place {
     pub const fn is_destructive(&self) -> bool {
         match self {
             Self::Request { writes, .. } => matches!(writes, Writes::Finalizers),
-            Self::Order { orders, .. } => matches!(orders, Orders::Apply | Orders::Disown),
+            Self::Order { orders, .. } => orders.is_destructive(),
             Self::Operation { .. } | Self::Event { .. } => false,
         }
     }
@@ -199,15 +171,9 @@ impl Place {
                 Writes::Eviction => format!("the operator evicts a pod from the Node {object}"),
                 Writes::PodList => format!("the operator lists the pods of the Node {object}"),
             },
-            Self::Order { orders, host, .. } => match orders {
-                Orders::Facts => format!("the operator reads host {host}"),
-                Orders::Status => format!("the operator asks host {host} for an operation"),
-                Orders::Confirm => format!("the operator confirms an operation on host {host}"),
-                Orders::Disown => format!("the operator gives up host {host}"),
-                Orders::Apply => format!("the operator orders an operation on host {host}"),
-                Orders::RequestCertificate => format!("the operator asks host {host} for a key"),
-                Orders::InstallCertificate => format!("the operator brings host {host} its certificate"),
-            },
+            Self::Order { orders, host, .. } => {
+                format!("the operator sends {} to host {host}", orders.name())
+            }
             Self::Operation { host, component, version: Some(version) } => {
                 format!("host {host} begins to install {version} of {component}")
             }

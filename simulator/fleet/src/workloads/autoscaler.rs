@@ -26,14 +26,6 @@ pub struct Autoscaler {
 }
 
 impl Model for Autoscaler {
-    fn every(&self) -> Range {
-        self.every
-    }
-
-    fn between(&self) -> Window {
-        self.between
-    }
-
     fn act(&self, hands: &mut Hands<'_>) {
         let machines = hands.machines(self.scope.as_ref());
         let (wanted, rest): (Vec<u32>, Vec<u32>) =

@@ -22,17 +22,8 @@ pub struct Cordoners {
 }
 
 impl Model for Cordoners {
-    fn every(&self) -> Range {
-        self.every
-    }
-
-    fn between(&self) -> Window {
-        self.between
-    }
-
     fn act(&self, hands: &mut Hands<'_>) {
-        let machines = hands.machines(self.scope.as_ref());
-        let Some(&number) = hands.one_of("machine", &machines) else { return };
+        let Some(number) = hands.any_machine(self.scope.as_ref()) else { return };
         let is_theirs = hands.is_cordoned_by_people(number);
         hands.cordon(number, !is_theirs);
     }

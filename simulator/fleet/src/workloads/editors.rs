@@ -30,17 +30,8 @@ pub struct Editors {
 }
 
 impl Model for Editors {
-    fn every(&self) -> Range {
-        self.every
-    }
-
-    fn between(&self) -> Window {
-        self.between
-    }
-
     fn act(&self, hands: &mut Hands<'_>) {
-        let machines = hands.machines(self.scope.as_ref());
-        let Some(&number) = hands.one_of("machine", &machines) else { return };
+        let Some(number) = hands.any_machine(self.scope.as_ref()) else { return };
         let pins: Vec<(&String, &Vec<String>)> = self.pins.iter().collect();
         let pin = hands
             .one_of("component", &pins)

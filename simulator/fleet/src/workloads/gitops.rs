@@ -22,14 +22,6 @@ pub struct Gitops {
 }
 
 impl Model for Gitops {
-    fn every(&self) -> Range {
-        self.every
-    }
-
-    fn between(&self) -> Window {
-        self.between
-    }
-
     fn act(&self, hands: &mut Hands<'_>) {
         let mut reverts = hands.apply_again();
         for number in hands.machines(None) {

@@ -81,6 +81,12 @@ impl<'a> Hands<'a> {
         )
     }
 
+    /// One machine of a part of the fleet; `None` when there is none.
+    #[must_use]
+    pub fn any_machine(&self, scope: Option<&Scope>) -> Option<u32> {
+        self.one_of("machine", &self.machines(scope)).copied()
+    }
+
     /// Whether a Machine exists, whether or not it is being deleted.
     #[must_use]
     pub fn exists(&self, number: u32) -> bool {

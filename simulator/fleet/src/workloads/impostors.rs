@@ -21,19 +21,9 @@ pub struct Impostors {
 }
 
 impl Model for Impostors {
-    fn every(&self) -> Range {
-        self.every
-    }
-
-    fn between(&self) -> Window {
-        self.between
-    }
-
     fn act(&self, hands: &mut Hands<'_>) {
         let guises = if self.guises.is_empty() { &Guise::ALL[..] } else { &self.guises };
-        let machines = hands.machines(None);
-        let (guise, number) = (hands.one_of("guise", guises), hands.one_of("machine", &machines));
-        if let (Some(&guise), Some(&number)) = (guise, number) {
+        if let (Some(&guise), Some(number)) = (hands.one_of("guise", guises), hands.any_machine(None)) {
             hands.impersonate(guise, number);
         }
     }

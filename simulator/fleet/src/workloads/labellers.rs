@@ -27,17 +27,8 @@ pub struct Labellers {
 const THEIRS: &str = "theirs";
 
 impl Model for Labellers {
-    fn every(&self) -> Range {
-        self.every
-    }
-
-    fn between(&self) -> Window {
-        self.between
-    }
-
     fn act(&self, hands: &mut Hands<'_>) {
-        let machines = hands.machines(self.scope.as_ref());
-        let Some(&number) = hands.one_of("machine", &machines) else { return };
+        let Some(number) = hands.any_machine(self.scope.as_ref()) else { return };
         let Some(key) = hands.one_of("key", &self.keys).cloned() else { return };
         let value = (hands.below("value", 3) > 0).then(|| THEIRS.to_owned());
         let mut change = Relabel::default();

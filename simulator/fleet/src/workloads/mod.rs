@@ -1,7 +1,8 @@
 //! Other actors on the fleet, each for its own reasons: users, an autoscaler, a GitOps tool, a publisher of versions.
 //! Each is one file with a serde struct and a [`Model`], and one line in the registry below.
 //!
-//! They act at random times until the quiet phase starts. Then each leaves the fleet in its final state.
+//! Each struct has the fields `every` and `between`: they act at random times in there until the quiet phase starts.
+//! Then each leaves the fleet in its final state.
 
 pub mod autoscaler;
 pub mod cordoners;
@@ -21,12 +22,6 @@ use crate::vocabulary::{Fleet, Range, Window};
 
 /// The behaviour of a workload.
 pub trait Model {
-    /// From one act to the next.
-    fn every(&self) -> Range;
-
-    /// When.
-    fn between(&self) -> Window;
-
     /// Acts once on the fleet.
     fn act(&self, hands: &mut Hands<'_>);
 
@@ -58,6 +53,22 @@ macro_rules! registry {
             pub const fn name(&self) -> &'static str {
                 match self {
                     $(Self::$name(_) => stringify!($module),)*
+                }
+            }
+
+            /// From one act to the next.
+            #[must_use]
+            pub const fn every(&self) -> Range {
+                match self {
+                    $(Self::$name(model) => model.every,)*
+                }
+            }
+
+            /// When.
+            #[must_use]
+            pub const fn between(&self) -> Window {
+                match self {
+                    $(Self::$name(model) => model.between,)*
                 }
             }
 

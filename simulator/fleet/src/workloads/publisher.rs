@@ -36,14 +36,6 @@ impl Publisher {
 }
 
 impl Model for Publisher {
-    fn every(&self) -> Range {
-        self.every
-    }
-
-    fn between(&self) -> Window {
-        self.between
-    }
-
     fn act(&self, hands: &mut Hands<'_>) {
         let version = hands.one_of("version", &self.versions);
         self.publish(hands, version);

@@ -9,7 +9,7 @@ use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::id::Kind;
 
 use super::World;
-use super::api_server::{Preconditions, Refusal, WriteResult, Written};
+use super::api_server::{Preconditions, WriteResult, Written, outcome};
 use super::happening::{Commit, Happening};
 use super::host::{Answer, Command, Order};
 use super::mail::{Letter, Sender};
@@ -224,22 +224,6 @@ impl World {
             self.note_occasion(Occasion::FenceRefused);
         } else if kind == CauseKind::OwnedByAnother {
             self.note_occasion(Occasion::OwnerRefused);
-        }
-    }
-}
-
-pub(super) fn outcome(result: WriteResult) -> Outcome {
-    match result {
-        Ok(written) => {
-            let resource_version = written.object.resource_version();
-            Outcome::Done(Receipt::Written { resource_version })
-        }
-        Err(Refusal::AlreadyExists | Refusal::NotFound | Refusal::Conflict(_) | Refusal::TestFailed) => {
-            Outcome::Stale
-        }
-        Err(Refusal::Invalid(invalid)) => {
-            let detail = format!("{}: {}", invalid.field, invalid.message);
-            Outcome::Refused(Cause::new(CauseKind::ApiRefused, detail))
         }
     }
 }

@@ -6,16 +6,10 @@ use std::time::Duration;
 
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
-use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::node::Health;
 
-use super::World;
-use super::api_server::{Cursor, KINDS, Preconditions, Stored};
-use super::writer::Writer;
-use crate::vocabulary::{Occasion, START, machine_name};
-
-/// The finalizer of another controller.
-const FOREIGN_FINALIZER: &str = "example.com/inventory";
+use super::api_server::{Cursor, KINDS, Stored};
+use crate::vocabulary::START;
 
 /// Current disturbances.
 #[derive(Clone, Debug)]
@@ -25,6 +19,8 @@ pub(super) struct Disturbance {
     /// Until when no artefact can be downloaded.
     pub(super) registry_down: Timestamp,
     bucket: Option<Bucket>,
+    /// By kind: until when its watches deliver nothing.
+    holds: [Timestamp; KINDS.len()],
     /// By kind: the lag of its watches, and its end.
     lags: [(Duration, Timestamp); KINDS.len()],
     /// By kind: the contents of the API server's caches, and their time.
@@ -61,6 +57,7 @@ impl Default for Disturbance {
             api_down: START,
             registry_down: START,
             bucket: None,
+            holds: [START; KINDS.len()],
             lags: [(Duration::ZERO, START); KINDS.len()],
             caches: Default::default(),
             slow: BTreeMap::new(),
@@ -106,111 +103,66 @@ impl Disturbance {
         !self.full.contains_key(&host)
     }
 
-    /// How long something takes on a host that would take `length` on a healthy one.
-    pub(super) fn slowed(&self, host: u32, length: Duration) -> Duration {
-        length * self.slow.get(&host).map_or(1, |factor| u32::from(*factor))
-    }
-}
-
-impl World {
-    pub(super) fn api_down(&mut self, until: Timestamp) {
-        self.disturbance.api_down = self.disturbance.api_down.max(until);
-        self.note_occasion(Occasion::ApiDown);
+    /// Limits requests to so many a second, with so many at once.
+    pub(super) fn throttle(&mut self, per_second: u32, burst: u32, until: Timestamp, now: Timestamp) {
+        self.bucket = Some(Bucket { per_second, burst, until, full_at: now });
     }
 
-    pub(super) fn registry_down(&mut self, until: Timestamp) {
-        self.disturbance.registry_down = self.disturbance.registry_down.max(until);
+    /// Lets watches of a kind deliver nothing until then.
+    pub(super) fn hold(&mut self, kind: Kind, until: Timestamp) {
+        let held = &mut self.holds[table(kind)];
+        *held = until.max(*held);
     }
 
-    pub(super) fn throttle(&mut self, per_second: u32, burst: u32, until: Timestamp) {
-        let full_at = self.now();
-        self.disturbance.bucket = Some(Bucket { per_second, burst, until, full_at });
+    /// Until when watches of a kind deliver nothing.
+    pub(super) fn held_until(&self, kind: Kind) -> Timestamp {
+        self.holds[table(kind)].max(self.api_down)
     }
 
-    /// Watches of a kind deliver nothing until then.
-    pub(super) fn hold_watch(&mut self, kind: Kind, until: Timestamp) {
-        let table = table(kind);
-        self.holds[table] = self.holds[table].max(until);
-        self.note_occasion(Occasion::WatchHeld);
+    /// Lets watches of a kind lag until then.
+    pub(super) fn lag_by(&mut self, kind: Kind, lag: Duration, until: Timestamp) {
+        self.lags[table(kind)] = (lag, until);
     }
 
-    pub(super) fn lag_watch(&mut self, kind: Kind, lag: Duration, until: Timestamp) {
-        self.disturbance.lags[table(kind)] = (lag, until);
+    /// Stores the present contents of a cache.
+    pub(super) fn store(&mut self, kind: Kind, now: Timestamp, cache: Cache) {
+        self.caches[table(kind)].push((now, cache));
     }
 
-    /// A cache of the API server keeps the present objects of a kind.
-    pub(super) fn cache(&mut self, kind: Kind) {
-        let collection = self.api.collection(kind);
-        let objects = collection.objects().into_iter().map(Arc::clone).collect();
-        let cache = Cache { objects, cursor: collection.cursor() };
-        let now = self.now();
-        self.disturbance.caches[table(kind)].push((now, cache));
+    /// Takes out the contents of the cache of that time.
+    pub(super) fn take_cache(&mut self, kind: Kind, of: Timestamp) -> Option<Cache> {
+        let caches = &mut self.caches[table(kind)];
+        let place = caches.iter().position(|(at, _)| *at == of)?;
+        Some(caches.swap_remove(place).1)
     }
 
-    /// Connects every watch of a kind to the cache of the time `since`, which does not advance until `until`.
-    pub(super) fn travel(&mut self, kind: Kind, since: Timestamp, until: Timestamp) {
-        let caches = &mut self.disturbance.caches[table(kind)];
-        let Some(place) = caches.iter().position(|(at, _)| *at == since) else { return };
-        let (_, cache) = caches.swap_remove(place);
-        self.note_occasion(Occasion::TimeTravelled);
-        self.hold_watch(kind, until);
-        self.bind_to_cache(kind, &cache);
-    }
-
+    /// Makes everything on a host take so many times as long.
     pub(super) fn slow(&mut self, host: u32, factor: u16) {
         if factor > 1 {
-            self.note_occasion(Occasion::HostSlowed);
-            self.disturbance.slow.insert(host, factor);
+            self.slow.insert(host, factor);
         } else {
-            self.disturbance.slow.remove(&host);
+            self.slow.remove(&host);
         }
     }
 
+    /// One more cause fills the disk of a host.
     pub(super) fn fill(&mut self, host: u32) {
-        *self.disturbance.full.entry(host).or_default() += 1;
+        *self.full.entry(host).or_default() += 1;
     }
 
+    /// One cause less fills the disk of a host.
     pub(super) fn make_room(&mut self, host: u32) {
-        if let Some(causes) = self.disturbance.full.get_mut(&host) {
+        if let Some(causes) = self.full.get_mut(&host) {
             *causes -= 1;
             if *causes == 0 {
-                self.disturbance.full.remove(&host);
+                self.full.remove(&host);
             }
         }
     }
 
-    pub(super) fn compact(&mut self) {
-        self.api.compact();
-        for kind in KINDS {
-            self.relist(kind);
-        }
-    }
-
-    pub(super) fn add_finalizer(&mut self, host: u32) {
-        self.change_finalizers(host, |finalizers| finalizers.push(FOREIGN_FINALIZER.into()));
-    }
-
-    pub(super) fn drop_finalizer(&mut self, host: u32) {
-        self.change_finalizers(host, |finalizers| finalizers.retain(|one| **one != *FOREIGN_FINALIZER));
-    }
-
-    pub(super) fn strip_finalizer(&mut self, host: u32) {
-        self.change_finalizers(host, |finalizers| finalizers.retain(|one| **one != *FINALIZER));
-    }
-
-    /// Another controller changes the finalizers of a Machine. A refusal does not matter: the Machine may be gone, or
-    /// take no more finalizers.
-    fn change_finalizers(&mut self, host: u32, change: impl FnOnce(&mut Vec<String>)) {
-        let (name, now) = (machine_name(host), self.now());
-        let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
-            change(Arc::make_mut(&mut object.metadata_mut().finalizers));
-        });
-        if let Ok(written) = written
-            && written.committed
-        {
-            self.note_occasion(Occasion::FinalizersChanged);
-            self.committed(&written, Writer::Other);
-        }
+    /// How long something takes on a host that would take `length` on a healthy one.
+    pub(super) fn slowed(&self, host: u32, length: Duration) -> Duration {
+        length * self.slow.get(&host).map_or(1, |factor| u32::from(*factor))
     }
 }
 

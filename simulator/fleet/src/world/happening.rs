@@ -1,7 +1,5 @@
 //! Happenings: what a world reports to its observer.
 
-use std::any::Any;
-use std::fmt::Debug;
 use std::time::Duration;
 
 use seaworthy_api::names::Names;
@@ -15,36 +13,11 @@ use seaworthy_model::node::Health;
 use seaworthy_model::report::Turn;
 use seaworthy_model::time::Timestamp;
 
-use super::World;
 use super::api_server::Written;
 use super::event::Event;
 use super::host::{Command, ComponentNumber, Ended, KeyNumber, Order, Work};
 use crate::scenario::Moment;
 use crate::vocabulary::{Injection, Occasion, Place};
-
-/// An observer of a running world. Nothing that it does changes the world: a run is the same with and without it.
-pub(crate) trait Observer: Any + Debug + Send {
-    /// Observes a happening, in the present state of the world.
-    fn observe(&mut self, world: &World, happening: &Happening<'_>);
-
-    /// Whether it needs every finished event.
-    fn follows_events(&self) -> bool;
-
-    /// Whether it needs to know about which machines an operator process has received news.
-    fn follows_machines(&self) -> bool;
-
-    /// Prefetches what it needs next. The returned sum has no meaning.
-    fn prefetch(&self, ahead: Ahead) -> u64;
-
-    /// A copy of the observer, for a clone of the world that continues on its own.
-    fn fork(&self) -> Box<dyn Observer>;
-}
-
-impl Clone for Box<dyn Observer> {
-    fn clone(&self) -> Self {
-        self.as_ref().fork()
-    }
-}
 
 /// What is about to happen, for prefetching.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +42,7 @@ pub enum End {
 }
 
 /// What happens in a world. The observer looks up everything else in the world.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Happening<'a> {
     /// Something that is counted happened once more.
     Occasion(Occasion),
@@ -97,7 +70,7 @@ pub(crate) enum Happening<'a> {
     /// An operator process sends this action to a host, with the names of its ids.
     Commands(u32, &'a Action, &'a Names),
     /// An order cannot be rendered, for this reason.
-    Unsound(String),
+    Unsound(&'a str),
 
     /// The API server has accepted a write of an operator. Renewals of the Lease that skip the mail are left out.
     OperatorWrote(&'a Written),
@@ -106,11 +79,11 @@ pub(crate) enum Happening<'a> {
     /// The Node of a host was written.
     NodeWritten(NodeWrite),
     /// An operator has changed a label or taint of a host's Node that another writer had set.
-    AttributeTaken(u32, String),
+    AttributeTaken(u32, &'a str),
     /// Users act on a moment of the timeline.
     PeopleAct(u32, &'a Moment),
     /// A write of users was refused.
-    PeopleRefused(String),
+    PeopleRefused(&'a str),
     /// A client creates the Machine of a host. The flag is true when its name was taken.
     Joins(u32, bool),
     /// A disruption budget keeps a pod on the Node of a host, or users keep the host as it is.
@@ -160,7 +133,7 @@ pub(crate) enum Happening<'a> {
 }
 
 /// An operator process has decided.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Turned<'a> {
     /// Which process.
     pub process: u32,
@@ -171,7 +144,7 @@ pub(crate) struct Turned<'a> {
     /// What it decided.
     pub turn: &'a Turn,
     /// Machines about which it received news since its last turn as a leader, if the observer asks for them.
-    pub touched: Vec<MachineId>,
+    pub touched: &'a [MachineId],
 }
 
 /// Something was committed.
@@ -209,34 +182,4 @@ pub(crate) struct Began<'a> {
     pub work: &'a Work,
     /// When the order was sent.
     pub sent: Timestamp,
-}
-
-impl World {
-    /// Reports a happening to the observer.
-    pub(in crate::world) fn happened(&mut self, happening: &Happening<'_>) {
-        if let Some(mut observer) = self.observer.take() {
-            observer.observe(self, happening);
-            self.observer = Some(observer);
-        }
-    }
-
-    /// Something that is counted happened once more.
-    pub(crate) fn note_occasion(&mut self, occasion: Occasion) {
-        self.happened(&Happening::Occasion(occasion));
-    }
-
-    /// Lets the observer prefetch what it needs next.
-    pub(super) fn prefetch(&self, ahead: Ahead) -> u64 {
-        self.observer.as_ref().map_or(0, |observer| observer.prefetch(ahead))
-    }
-
-    /// The observer, if there is one.
-    pub(crate) fn observer(&self) -> Option<&dyn Observer> {
-        self.observer.as_deref()
-    }
-
-    /// The observer, mutable.
-    pub(crate) fn observer_mut(&mut self) -> Option<&mut (dyn Observer + 'static)> {
-        self.observer.as_deref_mut()
-    }
 }

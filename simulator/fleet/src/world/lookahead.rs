@@ -15,7 +15,7 @@ use super::event::Event;
 use super::happening::Ahead;
 use super::host::{Command, Host, Running};
 use super::mail::{Letter, Sender};
-use super::operator::{LARGE, Process};
+use super::process::{LARGE, Process};
 use crate::vocabulary::Step;
 
 impl World {
@@ -102,22 +102,12 @@ impl World {
         if self.hosts.len() < LARGE {
             return;
         }
-        let words = actions.iter().map(|action| match action.target {
-            Target::Machine(id) => {
-                process.mind().0.prefetch(Subject::Machine(id));
-                self.warm_orders(process, id) ^ process.mind().1.warm_machine(id) as u64
-            }
-            Target::Host(id) => {
-                process.mind().0.prefetch(Subject::Machine(id));
-                self.warm_orders(process, id)
-            }
-            Target::Driver
-            | Target::Lease
-            | Target::Version(_)
-            | Target::PackageVersion
-            | Target::Node(_)
-            | Target::NewCertificateRequest(_)
-            | Target::CertificateRequest(_) => 0,
+        let words = actions.iter().map(|action| {
+            let (Target::Machine(id) | Target::Host(id)) = action.target else { return 0 };
+            process.mind().0.prefetch(Subject::Machine(id));
+            let name =
+                if action.target == Target::Machine(id) { process.mind().1.warm_machine(id) } else { 0 };
+            self.warm_orders(process, id) ^ name as u64
         });
         black_box(words.fold(0, |sum, word| sum ^ word));
     }

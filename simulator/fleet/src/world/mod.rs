@@ -6,35 +6,29 @@ mod setting;
 pub mod api_server;
 pub mod host;
 
-mod actors;
-mod adoption;
 mod api_servers;
 mod arrival;
-mod attributes;
 mod blindness;
 mod catalogue;
+mod cluster;
 mod disturbance;
 mod event;
-mod found;
 mod happening;
 mod host_life;
-mod kubelet;
 mod lookahead;
 mod mail;
-mod marks;
-mod meeting;
-mod node_certificates;
-mod node_health;
-mod nodes;
+mod node;
 mod operator;
 mod people;
 pub mod pki;
-pub(crate) mod pods;
+mod process;
 mod strikes;
 mod view;
 mod writer;
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use seaworthy_api::object::{Machine, Resource};
@@ -45,29 +39,54 @@ use seaworthy_model::host::Connection;
 use seaworthy_model::id::Kind;
 use seaworthy_model::machine::HostId;
 
+use api_server::ApiServer;
 pub(crate) use api_server::OPERATOR;
-use api_server::{ApiServer, KINDS};
 pub(crate) use api_servers::ApiServers;
 use blindness::Blindness;
 use disturbance::Disturbance;
 pub(crate) use event::Event;
 use host::Host;
-use kubelet::Kubelet;
 use mail::Mail;
-use marks::Marks;
-use node_certificates::Deed;
-use operator::Process;
-use pods::Pods;
+use node::{Deed, Kubelet, Marks, Pods};
+use process::Process;
 
 pub use catalogue::Catalogue;
 pub use happening::End;
-pub(crate) use happening::{Ahead, Began, Commit, Happening, NodeWrite, Observer, Turned};
-pub use node_health::GRACE;
+pub(crate) use happening::{Ahead, Began, Commit, Happening, NodeWrite, Turned};
+pub use node::GRACE;
+pub(crate) use node::PODS_MAX;
 
 use crate::faults::{Ledger, Rule, Rules};
 use crate::options::Options;
 use crate::scenario::Scenario;
-use crate::vocabulary::{Build, Pace, START, Skew, Step, host_number};
+use crate::vocabulary::{Build, Occasion, Pace, START, Skew, Step, host_number};
+
+/// An observer of a running world. Nothing that it does changes the world: a run is the same with and without it.
+pub(crate) trait Observer: Any + Debug + Send {
+    /// Observes a happening, in the present state of the world.
+    fn observe(&mut self, world: &World, happening: &Happening<'_>);
+
+    /// Whether it needs every finished event.
+    fn follows_events(&self) -> bool;
+
+    /// Whether it needs what operator processes send: [`Happening::Requests`] and [`Happening::Commands`].
+    fn follows_messages(&self) -> bool;
+
+    /// Whether it needs to know about which machines an operator process has received news.
+    fn follows_machines(&self) -> bool;
+
+    /// Prefetches what it needs next. The returned sum has no meaning.
+    fn prefetch(&self, ahead: Ahead) -> u64;
+
+    /// A copy of the observer, for a clone of the world that continues on its own.
+    fn fork(&self) -> Box<dyn Observer>;
+}
+
+impl Clone for Box<dyn Observer> {
+    fn clone(&self) -> Self {
+        self.as_ref().fork()
+    }
+}
 
 /// A simulated world in the middle of a run. A clone continues on its own.
 #[derive(Clone, Debug)]
@@ -117,7 +136,6 @@ pub struct World {
     rules: Rules,
     disturbance: Disturbance,
     blindness: Blindness,
-    holds: [Timestamp; KINDS.len()],
     /// Hosts that lose power in a certain step, and for how long.
     breaks: BTreeMap<u32, (Step, std::time::Duration)>,
     failures: Vec<Option<(CauseKind, Share)>>,
@@ -177,7 +195,6 @@ impl World {
             rules: Rules::new(keyed_rules(&scenario), ledger.as_ref().is_some_and(Ledger::is_replay)),
             disturbance: Disturbance::default(),
             blindness: Blindness::default(),
-            holds: [START; KINDS.len()],
             breaks: BTreeMap::new(),
             failures: Vec::new(),
             ledger: ledger.map(Box::new),
@@ -287,6 +304,43 @@ impl World {
         self.plan_workloads();
         self.schedule_faults();
         self.start_kubelets();
+    }
+}
+
+impl World {
+    /// Reports a happening to the observer.
+    fn happened(&mut self, happening: &Happening<'_>) {
+        if let Some(mut observer) = self.observer.take() {
+            observer.observe(self, happening);
+            self.observer = Some(observer);
+        }
+    }
+
+    /// Reports a message of an operator process, if the observer needs messages: every renewal of a Lease is one.
+    fn message_sent(&mut self, message: &Happening<'_>) {
+        if self.observer().is_some_and(Observer::follows_messages) {
+            self.happened(message);
+        }
+    }
+
+    /// Something that is counted happened once more.
+    pub(crate) fn note_occasion(&mut self, occasion: Occasion) {
+        self.happened(&Happening::Occasion(occasion));
+    }
+
+    /// Lets the observer prefetch what it needs next.
+    fn prefetch(&self, ahead: Ahead) -> u64 {
+        self.observer.as_ref().map_or(0, |observer| observer.prefetch(ahead))
+    }
+
+    /// The observer, if there is one.
+    pub(crate) fn observer(&self) -> Option<&dyn Observer> {
+        self.observer.as_deref()
+    }
+
+    /// The observer, mutable.
+    pub(crate) fn observer_mut(&mut self) -> Option<&mut (dyn Observer + 'static)> {
+        self.observer.as_deref_mut()
     }
 }
 

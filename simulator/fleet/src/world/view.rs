@@ -1,11 +1,16 @@
 //! What can be looked at from outside while a world runs.
 
+use std::collections::BTreeMap;
+
 use seaworthy_api::names::Names;
 use seaworthy_engine::{Engine, World as Cache};
+use seaworthy_model::id::Kind;
 
 use super::World;
+use super::api_server::Stored;
 use super::host::Host;
 use crate::scenario::Scenario;
+use crate::vocabulary::machine_name;
 
 impl World {
     /// The scenario that it plays.
@@ -53,5 +58,23 @@ impl World {
         let holder = self.leader();
         let holds = |(number, _, _): &&(u32, _, _)| Some(*number) == holder;
         minds.iter().find(holds).or_else(|| minds.first()).copied()
+    }
+
+    /// A Machine of the fleet, as the API server has it.
+    pub(crate) fn machine_stored(&self, number: u32) -> Option<&Stored> {
+        self.api.get(Kind::Machine, &machine_name(number)).map(AsRef::as_ref)
+    }
+
+    /// The number of hosts per version of each component.
+    #[must_use]
+    pub fn versions(&self) -> BTreeMap<String, u32> {
+        let mut versions = BTreeMap::new();
+        for host in &self.hosts {
+            for installed in host.installed() {
+                *versions.entry(installed.version).or_default() += 1;
+            }
+        }
+        let name = |(version, count)| (self.catalogue.version_name(version).to_owned(), count);
+        versions.into_iter().map(name).collect()
     }
 }

@@ -15,7 +15,7 @@ use seaworthy_model::certificate::{
 };
 use seaworthy_model::effect::{ActionId, Effect, Fence, Target};
 use seaworthy_model::host::Owner;
-use seaworthy_model::id::{CertificateRequestId, MachineId};
+use seaworthy_model::id::{CertificateRequestId, MachineId, StoreId};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::report::{Blocker, Subject, WakeReason};
 use seaworthy_model::time::Timestamp;
@@ -56,15 +56,17 @@ pub(super) fn begin_epoch(world: &mut World) {
     world.certificates.begin_epoch();
 }
 
-/// Forgets the awaited echoes: everything is listed again.
-pub(super) fn unsync(world: &mut World) {
-    world.certificates.unsync();
+/// Forgets the awaited echoes: a store is listed again.
+pub(super) fn unsync(world: &mut World, store: StoreId) {
+    if store == StoreId::HOME {
+        world.certificates.unsync();
+    }
 }
 
 pub(super) fn reconcile(world: &World, id: CertificateRequestId, draft: &mut Draft<'_>) {
     let Some(request) = world.certificates.request(id) else { return };
     let Some(object) = draft.ready(&request.tracked) else { return };
-    if let Some(blocker) = world.gate() {
+    if let Some(blocker) = world.gate(StoreId::HOME) {
         return draft.wait(blocker);
     }
     let judgement = match object.state {

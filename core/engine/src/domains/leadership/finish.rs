@@ -31,9 +31,9 @@ pub(crate) fn finish(
     let now = world.now;
     let leadership = &mut world.leadership;
     leadership.action = None;
-    if in_flight.ticket == Ticket::Watch {
+    if let Ticket::Watch(store) = in_flight.ticket {
         if !matches!(outcome, Outcome::Done(_)) {
-            leadership.watching = false;
+            world.stores.open(store).watching = false;
             terms.back_off(&mut leadership.retry, now, 0);
         }
         return None;
@@ -62,7 +62,7 @@ pub(crate) fn finish(
         // Another process has written it: its holder is alive, even if our watch does not show that.
         leadership.seen_at = None;
         // The watch may not even show that there is one.
-        leadership.watching &= leadership.lease.is_some();
+        world.stores.home.watching &= leadership.lease.is_some();
         if let Some(behind) = leadership.behind.take_if(|_| leadership.overdue) {
             // The watch was right after all: the store was restored from a backup.
             leadership.written = None;

@@ -22,7 +22,7 @@ use core::time::Duration;
 
 use seaworthy_model::config::Config;
 use seaworthy_model::effect::{Effect, Fence, Target};
-use seaworthy_model::id::Kind;
+use seaworthy_model::id::{Kind, StoreId};
 use seaworthy_model::lease::{Epoch, LeaseObject, LeaseRecord};
 use seaworthy_model::report::{Blocker, Subject, WakeReason};
 use seaworthy_model::time::Timestamp;
@@ -35,15 +35,15 @@ use crate::runtime::queue::Priority;
 use crate::world::World;
 
 pub(super) use finish::{finish, start};
-pub(super) use observe::{observe, stop, synced};
+pub(super) use observe::{observe, open, stop, synced};
 
 /// What every domain has to forget at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reset {
     /// This epoch is ours: what is known of hosts was learnt under an older fence.
     Epoch(Epoch),
-    /// Everything is listed again.
-    Lists,
+    /// A store is listed again.
+    Lists(StoreId),
 }
 
 /// The duration in a released Lease: client-go's `release` writes one second, too.
@@ -56,14 +56,16 @@ pub(super) fn begin_epoch(world: &mut World) {
     leadership.sequence = 0;
     leadership.lost = false;
     leadership.ahead = None;
-    leadership.watching = false;
+    for store in world.stores.ids() {
+        world.stores.open(store).watching = false;
+    }
     observe::look_for_successor(world);
     world.touch(Subject::Leadership, Priority::Urgent);
 }
 
-/// Earlier lists do not count any more.
-pub(super) fn unsync(world: &mut World) {
-    world.leadership.unsync();
+/// Earlier lists of a store do not count any more.
+pub(super) fn unsync(world: &mut World, store: StoreId) {
+    world.stores.open(store).unsync();
 }
 
 /// A turn begins.
@@ -77,18 +79,24 @@ pub(super) fn begin_turn(world: &mut World, now: Timestamp, config: &Config) {
 
 /// Orders new lists if a decision asked for them. This happens at the start of a turn, before anything is decided.
 pub(super) fn take_up_lists(world: &mut World) {
-    if core::mem::take(&mut world.leadership.outdated) {
-        world.leadership.watching = false;
-        world.touch(Subject::Leadership, Priority::Urgent);
+    if !world.stores.is_outdated() {
+        return;
     }
+    for store in world.stores.ids() {
+        let store = world.stores.open(store);
+        store.watching &= !core::mem::take(&mut store.outdated);
+    }
+    world.touch(Subject::Leadership, Priority::Urgent);
 }
 
-/// `Watch` is ordered.
-fn begin_lists(world: &mut World) -> Reset {
-    world.leadership.watching = true;
-    world.leadership.lists += 1;
-    world.leadership.listed_at = world.now;
-    Reset::Lists
+/// `Watch` of a store is ordered.
+fn begin_lists(world: &mut World, id: StoreId) -> Reset {
+    let now = world.now;
+    let store = world.stores.open(id);
+    store.watching = true;
+    store.lists += 1;
+    store.listed_at = now;
+    Reset::Lists(id)
 }
 
 /// Applies a note of a decision.
@@ -97,16 +105,17 @@ pub(super) fn remember(world: &mut World, note: LeadershipNote) -> Option<Reset>
         LeadershipNote::Lost => observe::lose_lease(world),
         LeadershipNote::Taking(epoch) => world.leadership.taking = epoch,
         LeadershipNote::Released => world.leadership.released = true,
-        LeadershipNote::Outdated => world.leadership.outdated = true,
-        LeadershipNote::Watch => return Some(begin_lists(world)),
+        LeadershipNote::Outdated(store) => world.stores.open(store).outdated = true,
+        LeadershipNote::Watch(store) => return Some(begin_lists(world, store)),
     }
     None
 }
 
-/// Orders the driver to list and watch everything.
-fn watch(draft: &mut Draft<'_>) {
-    draft.note(LeadershipNote::Watch);
-    draft.order(Target::Driver, Fence::None, Effect::Watch, Ticket::Watch);
+/// Orders the driver to list and watch everything in a store.
+fn watch(draft: &mut Draft<'_>, store: StoreId) {
+    draft.note(LeadershipNote::Watch(store));
+    draft.store = store;
+    draft.order(Target::Driver, Fence::None, Effect::Watch, Ticket::Watch(store));
 }
 
 /// Writes the Lease, with a deadline that leaves time for the next try.
@@ -142,25 +151,27 @@ pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
     }
     if leadership.epoch.is_none() || leadership.lost || leadership.ahead.is_some() {
         take(world, lease, draft);
-    } else if !renew(leadership, lease, draft) && !leadership.watching {
-        watch(draft);
-    } else if let (None, Some(kind)) = (&draft.order, leadership.unsynced()) {
-        draft.wait(Blocker::NotSynced(kind));
+    } else if !renew(leadership, lease, draft) {
+        match (world.stores.unwatched(), world.stores.home.unsynced()) {
+            (Some(store), _) => watch(draft, store),
+            (None, Some(kind)) => draft.wait(Blocker::NotSynced(kind)),
+            (None, None) => {}
+        }
     }
 }
 
 /// There is no Lease: creates one. It is vacant if any Machine has a recorded host, since then there must have been
 /// another Lease.
 fn make(world: &World, leadership: &Leadership, draft: &mut Draft<'_>) {
-    if !leadership.watching {
+    if !world.stores.home.watching {
         // The list contains the Lease too, even one that we have created and that the watch misses: without its uid we
         // could not renew it.
-        return watch(draft);
+        return watch(draft, StoreId::HOME);
     }
     if leadership.written.is_some() {
         return draft.wait(Blocker::AwaitingOwnWrite);
     }
-    if let (None, Some(kind)) = (leadership.epoch, leadership.unsynced()) {
+    if let (None, Some(kind)) = (leadership.epoch, world.stores.home.unsynced()) {
         return draft.wait(Blocker::NotSynced(kind));
     }
     let forgotten = leadership.lost || world.imported() > 0;
@@ -183,20 +194,20 @@ fn take(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
         return take_over(lease, next, draft);
     }
     if leadership.lost || leadership.ahead.is_some() {
-        return hold(leadership, lease, draft);
+        return hold(world, lease, draft);
     }
     if lease.record.epoch > Epoch::VACANT {
         return take_over(lease, lease.record.epoch.next(), draft);
     }
-    if !leadership.watching {
-        return watch(draft);
+    if !world.stores.home.watching {
+        return watch(draft, StoreId::HOME);
     }
-    if let Some(kind) = leadership.unsynced() {
+    if let Some(kind) = world.stores.home.unsynced() {
         return draft.wait(Blocker::NotSynced(kind));
     }
     if world.imported() > 0 {
         draft.note(LeadershipNote::Lost);
-        return hold(leadership, lease, draft);
+        return hold(world, lease, draft);
     }
     take_over(lease, Epoch::VACANT.next(), draft);
 }
@@ -209,12 +220,13 @@ fn take_over(lease: &LeaseObject, epoch: Epoch, draft: &mut Draft<'_>) {
 
 /// Holds the Lease until a person adopts: so one process reports, and the others stand by. No two processes ever share
 /// an epoch, even if neither acts.
-fn hold(leadership: &Leadership, lease: &LeaseObject, draft: &mut Draft<'_>) {
+fn hold(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
+    let leadership = &world.leadership;
     draft.wait(Blocker::StoreRegressed { seen: leadership.ahead.unwrap_or_default() });
     if leadership.is_holder() {
-        if !renew(leadership, lease, draft) && !leadership.watching {
+        if !renew(leadership, lease, draft) && !world.stores.home.watching {
             // Without the objects there is no status to report the wait in.
-            watch(draft);
+            watch(draft, StoreId::HOME);
         }
     } else {
         draft.note(LeadershipNote::Taking(None));

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use seaworthy_model::id::Kind;
+use seaworthy_model::id::{Kind, StoreId};
 use seaworthy_model::lease::{Epoch, LeaseObject};
 use seaworthy_model::report::Subject;
 
@@ -81,24 +81,36 @@ pub(super) fn look_for_successor(world: &mut World) {
     }
 }
 
-/// A kind was listed completely.
-pub(crate) fn synced(world: &mut World, kind: Kind) {
-    let was_unsynced = world.leadership.unsynced().is_some();
+/// The driver works with a further store.
+pub(crate) fn open(world: &mut World, id: StoreId) {
+    world.stores.open(id);
+    world.touch(Subject::Leadership, Priority::Urgent);
+}
+
+/// A kind of a store was listed completely.
+pub(crate) fn synced(world: &mut World, id: StoreId, kind: Kind) {
+    let was_unsynced = world.stores.unsynced(id).is_some();
     if kind == Kind::Lease {
-        world.leadership.lease_seen = true;
+        world.leadership.lease_seen |= id == StoreId::HOME;
     } else {
-        world.leadership.synced(kind);
+        world.stores.open(id).synced(kind);
     }
     world.touch(Subject::Leadership, Priority::Urgent);
-    if world.leadership.unsynced().is_none() {
+    if world.stores.unsynced(id).is_none() {
         world.touch(Subject::PackageVersion, Priority::Urgent);
         // If everything was listed before, a repeated list has requeued each difference when it was observed.
         if was_unsynced {
-            let objects = world.machines().filter_map(|(_, machine)| machine.object.as_ref());
-            world.listed = objects.map(|object| object.meta.resource_version).max().unwrap_or_default();
-            world.touch_everything();
+            world.stores.open(id).listed = newest_machine(world, id);
+            world.touch_store(id);
         }
     }
+}
+
+/// The newest `resourceVersion` of the machines of a store.
+fn newest_machine(world: &World, id: StoreId) -> u64 {
+    let machines = world.machines().filter(|(machine, _)| world.stores.of(Subject::Machine(*machine)) == id);
+    let objects = machines.filter_map(|(_, machine)| machine.object.as_ref());
+    objects.map(|object| object.meta.resource_version).max().unwrap_or_default()
 }
 
 /// The process was asked to stop.

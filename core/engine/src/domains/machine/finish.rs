@@ -8,6 +8,7 @@ use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::host::{HostFacts, OperationReport, OperationState, Owner};
+use seaworthy_model::host_order::{Claim, HostCommandKind};
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{FailedRelease, Installed};
@@ -38,7 +39,7 @@ pub(crate) fn start(world: &mut World, id: MachineId, action: ActionId, ticket: 
             machine.parked = false;
         }),
         Ticket::Node(ticket) => node::start(world, id, ticket),
-        Ticket::Host(_) | Ticket::Write | Ticket::Watch | Ticket::Ask | Ticket::Tell(_) => {}
+        Ticket::Host(_) | Ticket::Write | Ticket::Watch(_) | Ticket::Ask | Ticket::Tell(_) => {}
     }
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn finish(
         Ticket::Host(ticket) => finish_host(world, id, (in_flight, ticket), outcome, terms),
         Ticket::Node(ticket) => node::finish(world, id, (in_flight, ticket), outcome, terms),
         Ticket::Ask => identity::finish_ask(world, id, &outcome, terms),
-        Ticket::Write | Ticket::Watch | Ticket::Tell(_) => {}
+        Ticket::Write | Ticket::Watch(_) | Ticket::Tell(_) => {}
     }
 }
 
@@ -147,7 +148,7 @@ fn learn(world: &mut World, id: MachineId, (ticket, facts): (HostTicket, &HostFa
     for request in world.certificates.take_waiting(id).into_iter().flatten() {
         world.touch(Subject::CertificateRequest(request), Priority::Normal);
     }
-    if ticket == HostTicket::Certify {
+    if ticket.kind() == HostCommandKind::InstallCertificate {
         let taken = facts.identity.as_ref().and_then(|identity| identity.certificate.as_ref());
         world.certificates.authority = taken.map(|taken| taken.issuer).or(world.certificates.authority);
     }
@@ -217,7 +218,7 @@ fn settle_host(
             match unconfirmed {
                 // The failure counts at once: before the host is read again, another machine could be started in its
                 // place.
-                Some(report) if matches!(ticket, HostTicket::Confirm(_)) && cause.kind.blames_release() => {
+                Some(report) if ticket.kind() == HostCommandKind::Confirm && cause.kind.blames_release() => {
                     machine.progress.contact.trouble = None;
                     note_failure(machine, &report, &cause);
                 }
@@ -242,9 +243,9 @@ fn settle_facts(
     // A successful read does not prove that a failed operation would succeed now: its back-off keeps growing.
     let is_settled = match ticket {
         HostTicket::Change(_, component, installs) => shows(&facts, component, installs),
-        HostTicket::Identify | HostTicket::Certify => true,
-        HostTicket::Read | HostTicket::Probe(_) | HostTicket::Confirm(_) | HostTicket::Disown => {
-            machine.progress.contact.trouble.as_ref().is_none_or(|cause| cause.kind.is_contact())
+        HostTicket::Command(kind) => {
+            let trouble = machine.progress.contact.trouble.as_ref();
+            kind.claim() == Claim::Takes || trouble.is_none_or(|cause| cause.kind.is_contact())
         }
     };
     if is_settled {

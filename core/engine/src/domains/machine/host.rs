@@ -6,7 +6,8 @@ use core::time::Duration;
 
 use seaworthy_model::config::Config;
 use seaworthy_model::effect::{Effect, Fence, Target};
-use seaworthy_model::host::{Change, Connection, HostCommand, HostFence, HostOrder, Operation, OperationId};
+use seaworthy_model::host::{Change, Connection, HostFence, Operation, OperationId};
+use seaworthy_model::host_order::{HostCommand, HostOrder};
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::HostKeyPolicy;
 use seaworthy_model::report::Blocker;
@@ -54,22 +55,15 @@ impl Step<'_> {
 
 /// How long a command may take.
 fn allowance(command: &HostCommand, config: &Config) -> Duration {
-    match command {
-        HostCommand::Facts
-        | HostCommand::Status(_)
-        | HostCommand::Confirm(_)
-        | HostCommand::Disown
-        | HostCommand::RequestCertificate { .. }
-        | HostCommand::InstallCertificate { .. } => config.read_deadline,
-        HostCommand::Apply(operation) => match &operation.change {
-            Change::Remove => config.apply_deadline,
-            Change::Install(release) => {
-                let probe = release.recipe.content.probe.as_ref();
-                let seconds = probe.map_or(0, |probe| u64::from(probe.deadline_seconds));
-                // Twice: the previous release is probed as well when it has to be restored.
-                config.apply_deadline + Duration::from_secs(2 * seconds)
-            }
-        },
+    let HostCommand::Apply(operation) = command else { return config.read_deadline };
+    match &operation.change {
+        Change::Remove => config.apply_deadline,
+        Change::Install(release) => {
+            let probe = release.recipe.content.probe.as_ref();
+            let seconds = probe.map_or(0, |probe| u64::from(probe.deadline_seconds));
+            // Twice: the previous release is probed as well when it has to be restored.
+            config.apply_deadline + Duration::from_secs(2 * seconds)
+        }
     }
 }
 

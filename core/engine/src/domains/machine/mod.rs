@@ -20,8 +20,9 @@ use alloc::sync::Arc;
 
 use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Target;
-use seaworthy_model::host::{HostCommand, Owner};
-use seaworthy_model::id::MachineId;
+use seaworthy_model::host::Owner;
+use seaworthy_model::host_order::HostCommand;
+use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::machine::Reason;
 use seaworthy_model::report::{Blocker, WakeReason};
 
@@ -46,9 +47,9 @@ pub(super) fn begin_epoch(world: &mut World) {
     }
 }
 
-/// Forgets the awaited echoes: everything is listed again.
-pub(super) fn unsync(world: &mut World) {
-    world.note_all(|progress| progress.writes.written = None);
+/// Forgets the awaited echoes: a store is listed again.
+pub(super) fn unsync(world: &mut World, store: StoreId) {
+    world.note_all(store, |progress| progress.writes.written = None);
 }
 
 /// Applies a note of a decision.
@@ -84,7 +85,7 @@ pub(super) fn reconcile(world: &World, id: MachineId, draft: &mut Draft<'_>) {
         return;
     }
     let step = Step { world, machine, object };
-    match world.gate() {
+    match world.gate_of(id) {
         Some(blocker @ Blocker::StoreRegressed { .. }) => step.tell_regressed(blocker, draft),
         Some(blocker) => draft.wait(blocker),
         None => step.advance(draft),

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use seaworthy_model::id::MachineId;
+use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::machine::MachineObject;
 use seaworthy_model::meta::Meta;
 use seaworthy_model::report::Subject;
@@ -14,11 +14,13 @@ use crate::world::World;
 
 pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<MachineObject>>) {
     world.ensure_machine(id);
+    let store = world.stores.of(Subject::Machine(id));
+    let listed = world.stores.get(store).map_or(0, |store| store.listed);
     let row = world.machine(id);
     let seen = row.object.as_ref().map(|object| &object.meta);
     let meta = object.as_ref().map(|object| &object.meta);
     let newest = seen.map(|seen| seen.resource_version).or_else(|| world.departed.get(&id).copied());
-    if meta.is_some_and(|meta| world.is_outdated(meta, newest.unwrap_or(world.listed))) {
+    if meta.is_some_and(|meta| world.is_outdated(store, meta, newest.unwrap_or(listed))) {
         return;
     }
     match (meta, newest) {
@@ -37,7 +39,9 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
     let [newest_seen, version] = [seen, meta].map(|meta| meta.map(|meta| meta.resource_version));
     let moved = row.spec().zip(spec).is_some_and(|(seen, new)| seen.connection != new.connection);
     let leaves = meta.is_some_and(Meta::is_terminating) && !seen.is_some_and(Meta::is_terminating);
-    world.imported = world.imported + u32::from(is_imported) - u32::from(was_imported);
+    if store == StoreId::HOME {
+        world.imported = world.imported + u32::from(is_imported) - u32::from(was_imported);
+    }
     if replaced {
         give_up_host(world, id);
     }

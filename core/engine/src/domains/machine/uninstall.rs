@@ -3,7 +3,8 @@
 
 use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Target;
-use seaworthy_model::host::{Change, HostCommand, Owner};
+use seaworthy_model::host::{Change, Owner};
+use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::report::Blocker;
 

@@ -16,6 +16,7 @@ use alloc::vec::Vec;
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::{ActionId, Effect, Target};
 use seaworthy_model::event::Outcome;
+use seaworthy_model::id::StoreId;
 use seaworthy_model::machine::{ComponentSetting, Truth, Want};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::{
@@ -55,15 +56,17 @@ pub(super) const fn remember(world: &mut World, note: RolloutNote) {
 }
 
 /// Forgets the awaited echo: everything is listed again.
-pub(super) const fn unsync(world: &mut World) {
-    world.fleet.tracked.writes.written = None;
+pub(super) fn unsync(world: &mut World, store: StoreId) {
+    if store == StoreId::HOME {
+        world.fleet.tracked.writes.written = None;
+    }
 }
 
 pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
     let fleet = &world.fleet;
     let Some(object) = draft.ready(&fleet.tracked) else { return };
     let step = Step { world, fleet, object };
-    match world.gate() {
+    match world.gate(StoreId::HOME) {
         Some(blocker @ Blocker::StoreRegressed { .. }) => {
             draft.wait(blocker);
             if !world.leadership.in_time {

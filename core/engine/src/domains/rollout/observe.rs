@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use seaworthy_model::id::MachineId;
+use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::PackageVersionObject;
 use seaworthy_model::report::Subject;
@@ -17,7 +17,7 @@ pub(crate) fn observe(world: &mut World, object: Option<Box<PackageVersionObject
     let seen = world.fleet.tracked.meta();
     let meta = object.as_ref().map(|object| &object.meta);
     let newest = seen.map(|seen| seen.resource_version);
-    if newest.zip(meta).is_some_and(|(newest, meta)| world.is_outdated(meta, newest)) {
+    if newest.zip(meta).is_some_and(|(newest, meta)| world.is_outdated(StoreId::HOME, meta, newest)) {
         return;
     }
     let fleet = &mut world.fleet;

@@ -59,7 +59,7 @@ impl Step<'_> {
     /// Reports defaults that break a rule. None of them is rolled out.
     pub(super) fn tell_skew(self, draft: &mut Draft<'_>, conflict: Conflict) {
         draft.wait(conflict.blocker());
-        let told_at = self.world.leadership.listed_at + PATIENCE;
+        let told_at = self.world.stores.home.listed_at + PATIENCE;
         if conflict.is_unknown() && draft.now < told_at {
             return draft.wake_at(told_at, WakeReason::BackOff);
         }

@@ -12,8 +12,7 @@ use seaworthy_model::report::Subject;
 
 use crate::rows::fleet::{Counts, Fleet, RolloutState};
 use crate::rows::rank::RankKey;
-use crate::rows::standing::Derived;
-use crate::rows::standing::Standing;
+use crate::rows::standing::{Derived, Standing};
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
@@ -113,7 +112,7 @@ impl World {
     /// Recomputes what follows from every row, because the fleet's rollouts have changed, and passes the former result
     /// of each row to `tell`. While lists are in flight it does nothing: their completion recomputes everything.
     fn refresh_all(&mut self, mut tell: impl FnMut(&mut Self, MachineId, &Derived)) {
-        if self.leadership.is_listing() {
+        if self.stores.home.is_listing() {
             return;
         }
         for rollout in &mut self.fleet.rollouts {

@@ -6,9 +6,7 @@ use seaworthy_model::report::Subject;
 
 use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
-use crate::rows::standing::Derived;
-use crate::rows::standing::Standing;
-use crate::rows::standing::Standings;
+use crate::rows::standing::{Derived, Standing, Standings};
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
@@ -16,7 +14,7 @@ impl World {
     /// Recomputes what follows from a row, and changes the counters by the difference. While lists are in flight
     /// nothing is decided, and this does nothing: their completion recomputes every row.
     pub(crate) fn refresh(&mut self, id: MachineId) {
-        if self.leadership.is_listing() {
+        if self.stores.home.is_listing() {
             return;
         }
         self.refresh_node(id);

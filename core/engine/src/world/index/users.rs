@@ -2,6 +2,8 @@
 
 use seaworthy_model::id::{ComponentId, MachineId, VersionId};
 
+use seaworthy_model::report::Subject;
+
 use crate::rows::usage::{Use, names};
 use crate::world::World;
 
@@ -56,6 +58,7 @@ impl World {
     #[must_use]
     pub fn is_listed_since_leaving(&self, version: VersionId) -> bool {
         let since = self.version(version).and_then(|version| version.leaving_since);
-        since.is_some_and(|since| self.leadership.lists > since) && !self.leadership.is_listing()
+        let store = self.stores.get(self.stores.of(Subject::Version(version)));
+        store.zip(since).is_some_and(|(store, since)| store.lists > since && !store.is_listing())
     }
 }

@@ -4,7 +4,7 @@ use seaworthy_api::render;
 use seaworthy_engine::{RolloutState, World};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::effect::Effect;
-use seaworthy_model::id::MachineId;
+use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::machine::{ConditionKind, Want};
 use seaworthy_model::report::{self, Subject};
 
@@ -84,7 +84,7 @@ impl Recording {
         let at = millis(now);
         self.note_turn(at, seen);
         self.note_occasions(at, tally);
-        if seen.world.gate().is_none() && seen.world.epoch().0 >= self.operator.epoch {
+        if seen.world.gate(StoreId::HOME).is_none() && seen.world.epoch().0 >= self.operator.epoch {
             self.note_leader(at, seen);
             self.note_fleet(at, seen);
             self.note_machines(at, seen);
@@ -94,22 +94,10 @@ impl Recording {
     fn note_turn(&mut self, at: Millis, seen: &Seen<'_>) {
         let (mut writes, mut orders) = (0u16, 0u16);
         for action in &seen.turn.actions {
-            match action.effect {
-                Effect::Host(_) => orders = orders.saturating_add(1),
-                Effect::Watch | Effect::ListPods => {}
-                Effect::WriteLease(ref record) if record.is_renewal() => {}
-                Effect::WriteLease(_)
-                | Effect::WriteFinalizers(_)
-                | Effect::WriteMachineStatus(_)
-                | Effect::WritePackageVersionStatus(_)
-                | Effect::CreateCertificateRequest(_)
-                | Effect::ApproveCertificateRequest
-                | Effect::WriteEvent(_)
-                | Effect::Cordon(_)
-                | Effect::Uncordon(_)
-                | Effect::WriteNodeAttributes(_)
-                | Effect::DeleteNode
-                | Effect::Evict(_) => writes = writes.saturating_add(1),
+            if matches!(action.effect, Effect::Host(_)) {
+                orders = orders.saturating_add(1);
+            } else if action.effect.is_api_write() && !action.effect.is_renewal() {
+                writes = writes.saturating_add(1);
             }
         }
         let looked_at = seen.turn.report.reconciled;
@@ -194,13 +182,7 @@ impl Recording {
             seen.turn.actions.iter().filter_map(|action| {
                 seen.world.in_flight().get(&action.id).map(|in_flight| in_flight.subject)
             });
-        let looked_at = subjects.chain(targets).filter_map(|subject| match subject {
-            Subject::Machine(id) => Some(id),
-            Subject::Leadership
-            | Subject::PackageVersion
-            | Subject::Version(_)
-            | Subject::CertificateRequest(_) => None,
-        });
+        let looked_at = subjects.chain(targets).filter_map(Subject::machine);
         for id in seen.touched.iter().copied().chain(looked_at) {
             self.note_machine(at, seen.world, id);
         }

@@ -308,16 +308,9 @@ impl<'a> Releases<'a> {
             return spec.clone();
         }
         let object = self.world.api.get(Kind::MachineComponent, version);
-        let spec = object.and_then(|object| match &object.resource() {
-            Resource::MachineComponent(object) => {
-                parse::version(object, &mut self.names).ok().and_then(|(_, read)| read.spec.ok())
-            }
-            Resource::Machine(_)
-            | Resource::ClusterPackageVersion(_)
-            | Resource::Node(_)
-            | Resource::Lease(_)
-            | Resource::CertificateSigningRequest(_)
-            | Resource::Event(_) => None,
+        let spec = object.and_then(|object| {
+            let Resource::MachineComponent(object) = &object.resource() else { return None };
+            parse::version(object, &mut self.names).ok().and_then(|(_, read)| read.spec.ok())
         });
         self.specs.insert(version.to_owned(), spec.clone());
         spec

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use seaworthy_api::object::Resource;
+use seaworthy_api::v1alpha1::Condition;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
+use serde::Deserialize as _;
 
 use super::Oracle;
 use super::convergence::{findings, strays};
@@ -67,21 +69,21 @@ pub(crate) fn doubts(world: &World) -> Vec<String> {
     unexplained(world, &strays(world, is_judged))
 }
 
+/// The conditions of an object of a kind of ours.
+fn conditions(object: &Resource) -> Vec<Condition> {
+    if !object.kind().is_ours() {
+        return Vec::new();
+    }
+    let tree = serde_json::to_value(object).unwrap_or_default();
+    tree.pointer("/status/conditions").and_then(|list| Vec::deserialize(list).ok()).unwrap_or_default()
+}
+
 fn judge_condition(world: &World, expected: &ExpectedCondition) -> Vec<String> {
     let ExpectedCondition { kind, name, r#type, status, reason } = expected;
     let Some(object) = world.api.get(kind.kind(), name) else {
         return vec![format!("there is no {} {name}", kind.kind().name())];
     };
-    let conditions = match object.resource() {
-        Resource::Machine(object) => object.status.map(|status| status.conditions),
-        Resource::ClusterPackageVersion(object) => object.status.map(|status| status.conditions),
-        Resource::MachineComponent(_)
-        | Resource::Node(_)
-        | Resource::Lease(_)
-        | Resource::CertificateSigningRequest(_)
-        | Resource::Event(_) => None,
-    };
-    let conditions = conditions.unwrap_or_default();
+    let conditions = conditions(&object.resource());
     let found = conditions.iter().find(|condition| condition.r#type == *r#type);
     let words = found.map_or("nothing".to_owned(), |found| format!("{}/{}", found.status, found.reason));
     let holds = found.is_some_and(|found| {

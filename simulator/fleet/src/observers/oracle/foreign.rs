@@ -8,15 +8,8 @@ use crate::world::host::{Change, Command, Work};
 impl Oracle {
     /// Judges an order that a host is about to carry out: a foreign node keeps its identity.
     pub(super) fn judge_takeover(&mut self, world: &World, number: u32, command: &Command) {
-        let takes = match command {
-            Command::RequestCertificate(wanted) => wanted.replaces.is_some(),
-            Command::InstallCertificate(_) => true,
-            Command::Facts
-            | Command::Status(_)
-            | Command::Apply(_)
-            | Command::Disown
-            | Command::Confirm(_) => false,
-        };
+        let takes = matches!(command, Command::RequestCertificate(wanted) if wanted.replaces.is_some())
+            || matches!(command, Command::InstallCertificate(_));
         if takes && world.is_foreign(number) {
             let detail =
                 format!("the identity on host {number}, which is a node of others, was to be replaced");

@@ -34,7 +34,7 @@ use std::time::Duration;
 use seaworthy_engine::Engine;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::effect::Action;
-use seaworthy_model::id::{Kind, MachineId, Uid};
+use seaworthy_model::id::{Kind, MachineId, StoreId, Uid};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Turn;
 
@@ -232,51 +232,45 @@ impl Oracle {
     pub fn committed(&mut self, written: &Written, hosts: &[Host], now: Timestamp) {
         let object = &*written.object;
         self.effects.committed(written);
-        match object.kind() {
-            Kind::Machine => {
-                if written.removed {
-                    self.machines.remove(&object.uid());
-                    self.machine_removed(object, hosts, now);
-                } else if written.before.is_none() {
-                    self.machines.insert(object.uid(), Arc::clone(object.name()));
-                }
-                self.budget.machine_written(written, now);
-                self.wishes.machine_written(written, now);
-                self.harm.machine_written(written, now);
-                if respecified(written)
-                    && let Some(host) = object.address().and_then(host_of_address)
-                {
-                    self.restraint.asked(host, now);
-                }
-                self.removal.written(written, now, self.budget.detection());
+        let kind = object.kind();
+        if kind == Kind::Machine {
+            if written.removed {
+                self.machines.remove(&object.uid());
+                self.machine_removed(object, hosts, now);
+            } else if written.before.is_none() {
+                self.machines.insert(object.uid(), Arc::clone(object.name()));
             }
-            Kind::ClusterPackageVersion => {
-                self.budget.package_version_written(written, now);
-                self.harm.package_version_written(written);
-                self.wishes.package_version_written(written, now);
-                if respecified(written) {
-                    self.restraint.all_asked(now);
-                }
-                self.removal.written(written, now, self.budget.detection());
+            self.budget.machine_written(written, now);
+            self.wishes.machine_written(written, now);
+            self.harm.machine_written(written, now);
+            if respecified(written)
+                && let Some(host) = object.address().and_then(host_of_address)
+            {
+                self.restraint.asked(host, now);
             }
-            Kind::Lease => {
-                if let Some(detail) = self.leadership.written(written) {
-                    self.breach("leadership", now, detail);
-                }
+            self.removal.written(written, now, self.budget.detection());
+        } else if kind == Kind::ClusterPackageVersion {
+            self.budget.package_version_written(written, now);
+            self.harm.package_version_written(written);
+            self.wishes.package_version_written(written, now);
+            if respecified(written) {
+                self.restraint.all_asked(now);
             }
-            Kind::MachineComponent => {
-                self.precedence.written(written);
-                self.rules.written(written);
-                if written.removed {
-                    self.wishes.version_removed();
-                }
+            self.removal.written(written, now, self.budget.detection());
+        } else if kind == Kind::Lease {
+            if let Some(detail) = self.leadership.written(written) {
+                self.breach("leadership", now, detail);
             }
-            Kind::CertificateSigningRequest => {
-                if let Some(detail) = self.identities.written(written) {
-                    self.breach("identity", now, detail);
-                }
+        } else if kind == Kind::MachineComponent {
+            self.precedence.written(written);
+            self.rules.written(written);
+            if written.removed {
+                self.wishes.version_removed();
             }
-            Kind::Node | Kind::Event => {}
+        } else if kind == Kind::CertificateSigningRequest
+            && let Some(detail) = self.identities.written(written)
+        {
+            self.breach("identity", now, detail);
         }
     }
 
@@ -322,7 +316,7 @@ impl Oracle {
         now: Timestamp,
     ) {
         // A process that does not lead starts no operation and blocks no machine.
-        let leads = engine.world().gate().is_none();
+        let leads = engine.world().gate(StoreId::HOME).is_none();
         if leads && let Some((id, starts)) = self.starvation.turn((process, subjects), engine.world(), turn) {
             let detail = format!("process {process}: {id:?} waits while others were started {starts} times");
             self.breach("starvation", now, detail);

@@ -9,9 +9,9 @@ use seaworthy_model::id::MachineId;
 use seaworthy_model::meta::FINALIZER;
 
 use super::recount::{Miscounts, Truth};
+use crate::world::PODS_MAX;
 use crate::world::api_server::Written;
 use crate::world::host::ReleaseNumber;
-use crate::world::pods::PODS_MAX;
 
 /// The most orders of a process for one target within a minute. For the fleet's defaults, each finished operation
 /// allows one more. The whole life of a machine takes a dozen orders, and failures are retried after seconds.
@@ -41,31 +41,19 @@ struct Orders {
 /// is needed.
 #[derive(Clone, Debug, Default)]
 struct Ordered {
-    /// By machine: orders for its object, and orders for its host.
-    machines: Vec<[Orders; 2]>,
-    /// By Node: evictions from it, and everything else.
-    nodes: Vec<[Orders; 2]>,
-    versions: Vec<Orders>,
-    asked: Vec<Orders>,
-    requests: Vec<Orders>,
-    package_version: Orders,
-    lease: Orders,
-    driver: Orders,
+    /// By [`Target::place`].
+    targets: [Vec<Orders>; Target::TABLES],
+    /// By machine: evictions from its Node.
+    evictions: Vec<Orders>,
 }
 
 impl Ordered {
     fn of(&mut self, target: Target, is_eviction: bool) -> &mut Orders {
-        match target {
-            Target::Machine(id) => &mut place(&mut self.machines, id.index())[0],
-            Target::Host(id) => &mut place(&mut self.machines, id.index())[1],
-            Target::Node(id) => &mut place(&mut self.nodes, id.index())[usize::from(!is_eviction)],
-            Target::Version(id) => place(&mut self.versions, id.index()),
-            Target::NewCertificateRequest(id) => place(&mut self.asked, id.index()),
-            Target::CertificateRequest(id) => place(&mut self.requests, id.index()),
-            Target::PackageVersion => &mut self.package_version,
-            Target::Lease => &mut self.lease,
-            Target::Driver => &mut self.driver,
+        if let (Target::Node(id), true) = (target, is_eviction) {
+            return place(&mut self.evictions, id.index());
         }
+        let (table, index) = target.place();
+        place(&mut self.targets[table], index)
     }
 }
 
@@ -182,18 +170,13 @@ impl Restraint {
             return None;
         }
         let over = self.over.at(minute);
-        let worth = match target {
-            Target::PackageVersion => over.now + over.before,
+        let worth = if target == Target::PackageVersion {
+            over.now + over.before
+        } else if is_eviction {
             // Each pod on the Node is evicted, and a refused eviction is retried a few times in the first minute.
-            Target::Node(_) if is_eviction => 4 * PODS_MAX,
-            Target::Driver
-            | Target::Lease
-            | Target::Machine(_)
-            | Target::Node(_)
-            | Target::Version(_)
-            | Target::Host(_)
-            | Target::NewCertificateRequest(_)
-            | Target::CertificateRequest(_) => 0,
+            4 * PODS_MAX
+        } else {
+            0
         };
         (count - ORDERS_MAX > worth)
             .then(|| format!("process {process} has ordered {count} times within a minute of {target:?}"))
@@ -207,7 +190,8 @@ impl Restraint {
     /// Prefetches the orders of a process for a machine.
     pub(super) fn warm_orders(&self, process: u32, id: MachineId) -> u64 {
         let Some(Some(ordered)) = self.ordered.get(process as usize) else { return 0 };
-        ordered.machines.get(id.index()).map_or(0, |[object, _]| u64::from(object.minute))
+        let (table, index) = Target::Machine(id).place();
+        ordered.targets[table].get(index).map_or(0, |orders| u64::from(orders.minute))
     }
 
     /// Users have changed the spec of a machine.
@@ -291,13 +275,20 @@ pub(super) fn misuse(written: &Written) -> Option<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use seaworthy_model::effect::{ActionId, Fence};
-    use seaworthy_model::id::{MachineId, Uid};
+    use seaworthy_model::id::{MachineId, StoreId, Uid};
     use seaworthy_model::pod::PodName;
 
     use super::*;
 
     fn action(target: Target, effect: Effect) -> Action {
-        Action { id: ActionId(1), target, fence: Fence::None, deadline: Timestamp::ZERO, effect }
+        Action {
+            id: ActionId(1),
+            store: StoreId::HOME,
+            target,
+            fence: Fence::None,
+            deadline: Timestamp::ZERO,
+            effect,
+        }
     }
 
     /// Whether so many orders of this target within a minute are too many, after so many operations have ended.

@@ -10,6 +10,7 @@ use crate::world::{Ahead, Commit, Happening, Turned, World};
 
 impl Oracle {
     /// Judges a happening. Returns an occasion to count that only the oracle can see.
+    #[inline]
     pub(crate) fn observe(&mut self, world: &World, happening: &Happening<'_>) -> Option<Occasion> {
         let now = world.now();
         match happening {
@@ -18,14 +19,14 @@ impl Oracle {
             Happening::ProcessEnded(process, _) => self.process_ended(*process),
             Happening::Turned(turned) => self.process_turned(world, turned),
             Happening::Ordered(process, action) => self.ordered(*process, action, now),
-            Happening::Unsound(detail) => self.breach("soundAction", now, detail.clone()),
+            Happening::Unsound(detail) => self.breach("soundAction", now, (*detail).to_owned()),
             Happening::OperatorWrote(written) => self.operator_wrote(written, now),
             Happening::Committed(commit) => self.object_committed(world, commit),
             Happening::NodeWritten(write) => self.node_written(world, *write),
             Happening::AttributeTaken(host, wrong) => {
                 self.breach("foreignAttribute", now, format!("Node of host {host}: {wrong}"));
             }
-            Happening::PeopleRefused(detail) => self.breach("peopleRefused", now, detail.clone()),
+            Happening::PeopleRefused(detail) => self.breach("peopleRefused", now, (*detail).to_owned()),
             Happening::Joins(host, is_taken) => self.joins(*host, *is_taken),
             Happening::HeldUp(host) => self.holds_up(*host),
             Happening::OrderArrives(host, command) => self.judge_takeover(world, *host, command),

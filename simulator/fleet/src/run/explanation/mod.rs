@@ -7,7 +7,7 @@ use seaworthy_api::names::Names;
 use seaworthy_api::render;
 use seaworthy_engine::{Aim, Engine, Machine, Origin, Standing, targets};
 use seaworthy_kernel::Timestamp;
-use seaworthy_model::id::VersionId;
+use seaworthy_model::id::{StoreId, VersionId};
 use seaworthy_model::machine::Want;
 use seaworthy_model::report::Subject;
 
@@ -40,7 +40,7 @@ pub fn explain(world: &World, name: &str) -> Option<Explanation> {
 
 /// Whether the operator acts, and if not, why.
 fn leading(process: u32, engine: &Engine, names: &Names) -> String {
-    match engine.world().gate() {
+    match engine.world().gate(StoreId::HOME) {
         None => format!("process {process} acts, in epoch {}", engine.world().epoch().0),
         Some(gate) => format!("process {process} does not act: {}", render::blocker(&gate, names).message),
     }

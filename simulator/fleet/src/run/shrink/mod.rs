@@ -6,6 +6,7 @@ mod candidate;
 use std::collections::BTreeSet;
 
 use seaworthy_kernel::word;
+use seaworthy_model::id::StoreId;
 use seaworthy_model::report::{Blocker, Subject};
 use serde_json::Value;
 
@@ -133,7 +134,10 @@ fn kind(failure: &Failure, world: &World) -> String {
     }
     let waits = world.mind().map(|(_, engine, _)| {
         let world = engine.world();
-        world.gate().or_else(|| world.blocker(Subject::PackageVersion)).map_or("nothing", Blocker::name)
+        world
+            .gate(StoreId::HOME)
+            .or_else(|| world.blocker(Subject::PackageVersion))
+            .map_or("nothing", Blocker::name)
     });
     let detail = failure.detail.split(';').next().unwrap_or_default();
     let words: String = detail.chars().filter(|letter| !letter.is_ascii_digit()).collect();

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use seaworthy_api::names::Names;
-use seaworthy_api::object::Resource;
+use seaworthy_api::object::{CertificateRequestCondition, CertificateRequestStatus, Resource};
 use seaworthy_api::request::{NodeChange, NodePatch, Precondition, Request, mark_text, record_text};
 use seaworthy_api::{object, parse};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::attributes::{ATTRIBUTES_ANNOTATION, AttributesChange};
+use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::node::{DRAIN_ANNOTATION, DRAIN_TAINT};
 
@@ -33,7 +35,7 @@ impl ApiServer {
             }
             Request::PatchApproval(patch) => {
                 let object = (Kind::CertificateSigningRequest, patch.precondition.name.as_str());
-                let status = Status::Approval(patch.conditions);
+                let status = self.approval(object.1, patch.conditions);
                 self.update_status(object, preconditions(&patch.precondition), now, status)
             }
             Request::CreateEvent(event) => self.create(Resource::Event(event), now),
@@ -45,19 +47,9 @@ impl ApiServer {
                     }
                 })
             }
-            Request::PutMachineStatus(update) => {
-                let object = (Kind::Machine, update.metadata.name.as_str());
-                self.update_status(
-                    object,
-                    preconditions(&update.metadata),
-                    now,
-                    Status::Machine(update.status),
-                )
-            }
-            Request::PutPackageVersionStatus(update) => {
-                let object = (Kind::ClusterPackageVersion, update.metadata.name.as_str());
-                let status = Status::PackageVersion(update.status);
-                self.update_status(object, preconditions(&update.metadata), now, status)
+            Request::PutStatus(update) => {
+                let object = (update.kind, update.metadata.name.as_str());
+                self.update_status(object, preconditions(&update.metadata), now, update.status)
             }
             Request::PatchFinalizers(patch) => {
                 let object = (patch.kind, patch.precondition.name.as_str());
@@ -77,6 +69,14 @@ impl ApiServer {
 }
 
 impl ApiServer {
+    /// The status of a certificate request with other conditions, as its approver writes them.
+    pub(super) fn approval(&self, name: &str, conditions: Vec<CertificateRequestCondition>) -> Status {
+        let present = self.get(Kind::CertificateSigningRequest, name);
+        let status = present.and_then(|stored| stored.certificate_request()?.status.as_ref());
+        let certificate = status.map(|status| status.certificate.clone()).unwrap_or_default();
+        Status::CertificateSigningRequest(CertificateRequestStatus { conditions, certificate })
+    }
+
     /// A JSON patch of a Node, whose tests are that it looks as it did.
     fn patch_node(&mut self, patch: NodePatch, now: Timestamp) -> WriteResult {
         let present = self.get(Kind::Node, &patch.name).ok_or(Refusal::NotFound)?;
@@ -183,5 +183,22 @@ fn preconditions(stated: &Precondition) -> Preconditions {
     Preconditions {
         uid: Some(stated.uid.get().unwrap_or(Uid(0))),
         resource_version: Some(stated.resource_version.get().unwrap_or(0)),
+    }
+}
+
+/// What a write means to the operator that asked for it.
+pub(in crate::world) fn outcome(result: WriteResult) -> Outcome {
+    match result {
+        Ok(written) => {
+            let resource_version = written.object.resource_version();
+            Outcome::Done(Receipt::Written { resource_version })
+        }
+        Err(Refusal::AlreadyExists | Refusal::NotFound | Refusal::Conflict(_) | Refusal::TestFailed) => {
+            Outcome::Stale
+        }
+        Err(Refusal::Invalid(invalid)) => {
+            let detail = format!("{}: {}", invalid.field, invalid.message);
+            Outcome::Refused(Cause::new(CauseKind::ApiRefused, detail))
+        }
     }
 }

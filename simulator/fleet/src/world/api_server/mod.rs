@@ -16,28 +16,22 @@ mod stored;
 
 use std::sync::Arc;
 
-use seaworthy_api::object::{CertificateRequestCondition, CertificateRequestStatus, NodeStatus, Resource};
-use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, MachineStatus};
+use seaworthy_api::object::Resource;
 use seaworthy_kernel::{Draws, Timestamp, word};
 use seaworthy_model::id::{Kind, Uid};
 
 pub use collection::Collection;
 pub(crate) use execute::OPERATOR;
+pub(in crate::world) use execute::outcome;
 pub use log::{Change, ChangeKind, Cursor, Gone};
 pub use rules::Invalid;
+pub use seaworthy_api::object::Status;
 pub use stored::Stored;
 
 use dictionary::Dictionary;
 
 /// Every kind that is watched, in the order of their tables. Events are stored as well, after them.
-pub const KINDS: [Kind; 6] = [
-    Kind::Machine,
-    Kind::MachineComponent,
-    Kind::ClusterPackageVersion,
-    Kind::Node,
-    Kind::Lease,
-    Kind::CertificateSigningRequest,
-];
+pub const KINDS: [Kind; Kind::READ.len()] = Kind::READ;
 
 /// Why the API server did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,21 +57,6 @@ pub struct Preconditions {
     pub resource_version: Option<u64>,
 }
 
-/// A new status.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Of a Machine.
-    Machine(MachineStatus),
-    /// Of the `ClusterPackageVersion`.
-    PackageVersion(ClusterPackageVersionStatus),
-    /// Of a Node.
-    Node(NodeStatus),
-    /// Of a certificate request: the whole, as its signer writes it.
-    CertificateRequest(CertificateRequestStatus),
-    /// Only the conditions of a certificate request, as its approver writes them.
-    Approval(Vec<CertificateRequestCondition>),
-}
-
 /// A write that was accepted: what the object is now.
 #[derive(Clone, Debug)]
 pub struct Written {
@@ -100,7 +79,7 @@ pub struct ApiServer {
     revision: u64,
     created: u64,
     draws: Draws,
-    collections: [Collection; KINDS.len() + 1],
+    collections: [Collection; Kind::ALL.len()],
     dictionary: Dictionary,
     /// By host: when the lease of its Node was renewed last.
     node_leases: Vec<Timestamp>,
@@ -129,12 +108,12 @@ impl ApiServer {
     /// The objects of a kind, and the log of their changes.
     #[must_use]
     pub const fn collection(&self, kind: Kind) -> &Collection {
-        &self.collections[table(kind)]
+        &self.collections[kind.index()]
     }
 
     /// The same, ready for a list.
     pub(in crate::world) fn sorted(&mut self, kind: Kind) -> &Collection {
-        self.collections[table(kind)].sort();
+        self.collections[kind.index()].sort();
         self.collection(kind)
     }
 
@@ -193,7 +172,7 @@ impl ApiServer {
 
     /// Sets the object that the next request is most likely about.
     pub fn expect(&mut self, kind: Kind, place: u32) {
-        self.collections[table(kind)].expect(place);
+        self.collections[kind.index()].expect(place);
     }
 
     /// Replaces the status of an object, and nothing else.
@@ -264,7 +243,7 @@ impl ApiServer {
     fn commit_stored(&mut self, before: Option<Arc<Stored>>, mut object: Stored, now: Timestamp) -> Written {
         self.revision += 1;
         object.set_resource_version(self.revision);
-        let collection = &mut self.collections[table(object.kind())];
+        let collection = &mut self.collections[object.kind().index()];
         object.set_place(before.as_ref().map_or_else(|| collection.vacant_place(), |before| before.place()));
         let object = Arc::new(object);
         let kind = if before.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
@@ -280,7 +259,7 @@ impl ApiServer {
         let mut last = Stored::clone(&before);
         last.set_resource_version(self.revision);
         let (revision, kind) = (self.revision, ChangeKind::Deleted);
-        self.collections[table(object.kind())].remove(Change {
+        self.collections[object.kind().index()].remove(Change {
             revision,
             at: now,
             kind,
@@ -301,7 +280,7 @@ fn changed(was: &Resource, change: impl FnOnce(&mut Resource)) -> Result<Option<
     if object == *was {
         return Ok(None);
     }
-    if rules::counts_generations(was.kind()) && !rules::same_spec(&object, was) {
+    if rules::counts_generations(was.kind()) && !object.has_spec_of(was) {
         object.metadata_mut().generation += 1;
     }
     Ok(Some(object))
@@ -310,18 +289,6 @@ fn changed(was: &Resource, change: impl FnOnce(&mut Resource)) -> Result<Option<
 /// A write that changes nothing.
 fn unchanged(before: Arc<Stored>) -> Written {
     Written { object: Arc::clone(&before), before: Some(before), committed: false, removed: false }
-}
-
-const fn table(kind: Kind) -> usize {
-    match kind {
-        Kind::Machine => 0,
-        Kind::MachineComponent => 1,
-        Kind::ClusterPackageVersion => 2,
-        Kind::Node => 3,
-        Kind::Lease => 4,
-        Kind::CertificateSigningRequest => 5,
-        Kind::Event => 6,
-    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use seaworthy_model::node::NodeObject;
 
 use super::dictionary::{Dictionary, Frame};
 use super::status::StatusForm;
-use super::{Preconditions, Status, rules};
+use super::{Preconditions, Status};
 
 /// One version of an object.
 #[derive(Clone, Debug)]
@@ -186,7 +186,7 @@ impl Stored {
                 body,
             });
         }
-        Some(Self::keep(rules::with_status(&self.shown(), status)?, dictionary))
+        Some(Self::keep(self.shown().with_status(status)?, dictionary))
     }
 
     /// Whether both have the same status.
@@ -194,7 +194,7 @@ impl Stored {
         match (&self.body, &other.body) {
             (Body::Machine { status: one, .. }, Body::Machine { status: other, .. }) => one == other,
             (Body::Node { conditions: one, .. }, Body::Node { conditions: other, .. }) => one == other,
-            (_, _) => rules::same_status(&self.shown(), &other.shown()),
+            (_, _) => self.shown().has_status_of(&other.shown()),
         }
     }
 
@@ -413,6 +413,7 @@ fn is_plain(node: &Node) -> bool {
 }
 
 impl Body {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other object is kept as it is")]
     fn of(object: Resource, dictionary: &mut Dictionary) -> Self {
         match object {
             Resource::Machine(machine) => {
@@ -436,12 +437,7 @@ impl Body {
                 let conditions = status.map(|status| status.conditions.into());
                 Self::Node { frame, conditions, reading: OnceLock::new() }
             }
-            other @ (Resource::MachineComponent(_)
-            | Resource::Node(_)
-            | Resource::ClusterPackageVersion(_)
-            | Resource::Lease(_)
-            | Resource::CertificateSigningRequest(_)
-            | Resource::Event(_)) => Self::Whole(Box::new(other)),
+            other => Self::Whole(Box::new(other)),
         }
     }
 }

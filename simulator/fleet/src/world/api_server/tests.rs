@@ -256,8 +256,9 @@ fn requests_of_an_operator_state_what_they_rely_on() {
     assert!(matches!(repeated.unwrap_err(), Refusal::Conflict(_)), "the same request again is out of date");
     let status = MachineStatus { observed_generation: 1, ..MachineStatus::default() };
     let metadata = precondition(&held);
+    let status = Status::Machine(status);
     let update = StatusUpdate { api_version: API_VERSION, kind: Kind::Machine, metadata, status };
-    assert!(server.execute(Request::PutMachineStatus(update), START).unwrap().committed);
+    assert!(server.execute(Request::PutStatus(update), START).unwrap().committed);
     let lease = Lease {
         metadata: Metadata::named("seaworthy"),
         spec: LeaseSpec {

@@ -4,11 +4,11 @@
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::id::Kind;
 
-use super::clock::Clock;
 use crate::vocabulary::{Occasion, Skew};
 use crate::world::World;
 use crate::world::event::Event;
 use crate::world::happening::Happening;
+use crate::world::process::{self, Clock};
 
 /// The time from the end of a pause until the process reads the messages that had come for it.
 const CATCH_UP: Span = Span::millis(2, 30);
@@ -40,7 +40,7 @@ impl World {
     }
 
     /// The clock of a process that starts in a seat.
-    pub(super) fn clock_of(&self, seat: u32) -> Clock {
+    pub(in crate::world) fn clock_of(&self, seat: u32) -> Clock {
         Clock::new(self.queue.now(), self.skews.get(&seat).copied().unwrap_or_default())
     }
 
@@ -48,7 +48,7 @@ impl World {
     pub(in crate::world) fn leader(&self) -> Option<u32> {
         let lease = self.api.get(Kind::Lease, seaworthy_api::v1alpha1::LEASE)?;
         let holder = lease.lease()?.spec.holder_identity.as_deref()?;
-        self.live.iter().copied().find(|number| holder == super::holder(*number))
+        self.live.iter().copied().find(|number| holder == process::holder(*number))
     }
 
     /// Delays an event if it is for a suspended process. Returns whether it did.

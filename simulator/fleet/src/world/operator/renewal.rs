@@ -7,13 +7,13 @@ use seaworthy_model::effect::{Action, Effect};
 use seaworthy_model::event::Event as Input;
 use seaworthy_model::id::Kind;
 
-use super::Process;
 use crate::vocabulary::RequestFate;
 use crate::world::World;
-use crate::world::arrival::outcome;
+use crate::world::api_server::outcome;
 use crate::world::happening::Happening;
 use crate::world::mail::Sender;
-use crate::world::meeting::Encounter;
+use crate::world::process::Process;
+use crate::world::strikes::Encounter;
 use crate::world::writer::Writer;
 
 /// Whether an action renews the Lease and does nothing else.
@@ -24,20 +24,20 @@ pub(in crate::world) fn is_renewal(action: &Action) -> bool {
 impl World {
     /// Sends a renewal. If no fault touches it, and nothing delays the process, the API server and the watches, it
     /// takes effect at once.
-    pub(super) fn renew(&mut self, process: &mut Process, sender: Sender, action: &Action) {
+    pub(in crate::world) fn renew(&mut self, process: &mut Process, sender: Sender, action: &Action) {
         let request = match request::request(action, &mut process.names) {
             Ok(request) => request,
             Err(error) => {
-                self.happened(&Happening::Unsound(format!("{:?}: {error}", action.target)));
+                self.happened(&Happening::Unsound(&format!("{:?}: {error}", action.target)));
                 return;
             }
         };
-        self.happened(&Happening::Requests(process.number, action, &request));
+        self.message_sent(&Happening::Requests(process.number, action, &request));
         let fate = self.request_fate(Encounter::message(sender, true), process.seat, &request);
         let now = self.queue.now();
         let disturbed = fate != RequestFate::default()
             || !self.paused.is_empty()
-            || self.held_until(Kind::Lease) > now
+            || self.disturbance.held_until(Kind::Lease) > now
             || self.disturbance.delays(Kind::Lease, now);
         if disturbed {
             process.track(action.id, process.clock.when(action.deadline), &mut self.queue);

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use seaworthy_kernel::Priority;
 use seaworthy_model::event::Observation;
-use seaworthy_model::report::{Blocker, Turn};
 
-use super::Process;
 use crate::scenario::OperatorUpgrade;
 use crate::vocabulary::Occasion;
 use crate::world::World;
@@ -54,15 +52,5 @@ impl World {
         let Some(process) = self.take_process(number) else { return self.queue.discount() };
         self.note_occasion(Occasion::OperatorStopped);
         self.end_process(&process, true);
-    }
-}
-
-impl Process {
-    /// Whether the process was asked to stop and has no action left in flight.
-    pub(super) fn has_stopped(&self, turn: &Turn) -> bool {
-        turn.actions.is_empty()
-            && self.deadlines.is_empty()
-            && !self.engine.world().leadership.is_to_let_go()
-            && matches!(self.engine.world().gate(), Some(Blocker::Stopping))
     }
 }

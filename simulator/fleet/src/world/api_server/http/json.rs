@@ -8,7 +8,6 @@ use seaworthy_api::parse;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::meta::SpecError;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Answer, answer};
@@ -16,23 +15,11 @@ use crate::world::pki;
 
 /// An object as a client sees it.
 pub(super) fn of(object: &Resource) -> Value {
-    fn value(object: &impl Serialize, kind: Kind) -> Value {
-        let mut value = serde_json::to_value(object).unwrap_or_default();
-        // Objects are stored without them: their collection says it.
-        value["apiVersion"] = Endpoint::of(kind).api_version.into();
-        value["kind"] = kind.name().into();
-        value
-    }
-    let kind = object.kind();
-    match object {
-        Resource::Machine(object) => value(object, kind),
-        Resource::MachineComponent(object) => value(object, kind),
-        Resource::ClusterPackageVersion(object) => value(object, kind),
-        Resource::Node(object) => value(object, kind),
-        Resource::Lease(object) => value(object, kind),
-        Resource::CertificateSigningRequest(object) => value(object, kind),
-        Resource::Event(object) => value(object, kind),
-    }
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    // Objects are stored without them: their collection says it.
+    value["apiVersion"] = Endpoint::of(object.kind()).api_version.into();
+    value["kind"] = object.kind().name().into();
+    value
 }
 
 /// Reads an object of `kind` that a client sent.
@@ -122,10 +109,7 @@ fn faults(object: &Resource) -> Vec<SpecError> {
     metadata.resource_version = 1.into();
     metadata.deletion_timestamp = None;
     match parse::observed(&judged, &mut Names::new(), pki::read_request) {
-        Ok(Some(Observation::Machine(_, Some(object)))) => object.spec.err().unwrap_or_default(),
-        Ok(Some(Observation::Version(_, Some(object)))) => object.spec.err().unwrap_or_default(),
-        Ok(Some(Observation::PackageVersion(Some(object)))) => object.spec.err().unwrap_or_default(),
-        Ok(_) => Vec::new(),
+        Ok(observation) => observation.map(Observation::spec_errors).unwrap_or_default(),
         Err(error) => error.errors,
     }
 }

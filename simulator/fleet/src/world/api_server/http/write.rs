@@ -77,7 +77,7 @@ impl ApiServer {
 
     fn replace(&mut self, place: &Place<'_>, object: Resource, now: Timestamp) -> Served {
         let (kind, name) = (place.kind, object.metadata().name.to_string());
-        if place.is_status && !has_status(kind) {
+        if place.is_status && !Status::is_of(kind) {
             return Ok(answer::no_such_path());
         }
         let present = self.get(kind, &name).ok_or_else(|| answer::not_found(kind, &name))?;
@@ -87,7 +87,7 @@ impl ApiServer {
         let preconditions = stated(object.metadata());
         if let (true, Resource::CertificateSigningRequest(request)) = (place.is_approval, &object) {
             let conditions = request.status.as_ref().map(|status| status.conditions.clone());
-            let status = Status::Approval(conditions.unwrap_or_default());
+            let status = self.approval(&name, conditions.unwrap_or_default());
             return written(self.update_status((kind, &name), preconditions, now, status), kind, &name);
         }
         if !place.is_status {
@@ -97,13 +97,7 @@ impl ApiServer {
         if kind == Kind::Node && !same_metadata(object.metadata(), present.resource().metadata()) {
             return Ok(answer::not_modelled("change of metadata by a write of a status"));
         }
-        let status = match object {
-            Resource::Machine(object) => object.status.map(Status::Machine),
-            Resource::ClusterPackageVersion(object) => object.status.map(Status::PackageVersion),
-            Resource::Node(object) => object.status.map(Status::Node),
-            Resource::CertificateSigningRequest(object) => object.status.map(Status::CertificateRequest),
-            Resource::MachineComponent(_) | Resource::Lease(_) | Resource::Event(_) => None,
-        };
+        let status = object.into_status();
         let Some(status) = status else { return Ok(answer::not_modelled("removal of a status")) };
         written(self.update_status((kind, &name), preconditions, now, status), kind, &name)
     }
@@ -146,11 +140,6 @@ fn same_metadata(one: &Metadata, other: &Metadata) -> bool {
 
 fn invalid(field: &str, message: &str) -> Box<Answer> {
     answer::invalid(&[SpecError { field: field.into(), message: message.into() }])
-}
-
-/// Whether the status is a subresource of its own.
-const fn has_status(kind: Kind) -> bool {
-    matches!(kind, Kind::Machine | Kind::ClusterPackageVersion | Kind::Node | Kind::CertificateSigningRequest)
 }
 
 /// Whether an update may leave the `resourceVersion` out, and then hits whatever is there.

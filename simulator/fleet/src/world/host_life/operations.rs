@@ -1,0 +1,143 @@
+//! Operations on hosts: their steps, and their end.
+
+use std::time::Duration;
+
+use seaworthy_kernel::{Priority, Span, Timestamp, word};
+use seaworthy_model::cause::Cause;
+use seaworthy_model::event::{Outcome, Receipt};
+
+use crate::vocabulary::{Injection, OperationFate, Point, Step};
+use crate::world::World;
+use crate::world::event::Event;
+use crate::world::happening::{Began, Happening};
+use crate::world::host::{Command, Ended, Order, Progress, Work};
+use crate::world::mail::Letter;
+use crate::world::strikes::Encounter;
+
+impl World {
+    /// An operation begins; its first step ends after `length`.
+    pub(in crate::world) fn operation_begun(
+        &mut self,
+        number: u32,
+        order: &Order,
+        sent: Timestamp,
+        length: Duration,
+    ) {
+        let Command::Apply(work) = order.command else { return };
+        let host = &self.hosts[number as usize];
+        let Some(run) = host.running().map(|running| running.run) else { return };
+        let mut fate = OperationFate::default();
+        let place = |world: &Self| world.place_of_operation(number, &work);
+        let encounter = Encounter { owner: u64::from(number), occurrence: u64::from(run), is_renewal: false };
+        self.meet(encounter, place, |model, chance| {
+            model.on_operation(chance, &mut fate);
+        });
+        if let Some(breaks) = fate.breaks {
+            self.breaks.insert(number, breaks);
+        }
+        self.happened(&Happening::Began(Began { host: number, order, work: &work, sent }));
+        self.step_begun(number, run, Step::Lock, length);
+    }
+
+    pub(super) fn step_begun(&mut self, number: u32, run: u32, step: Step, length: Duration) {
+        let now = self.queue.now();
+        // Waiting for a confirmation takes no longer on a slow host.
+        let length = if step == Step::Confirm { length } else { self.disturbance.slowed(number, length) };
+        self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
+        self.happened(&Happening::StepBegan(number));
+        if step == Step::Reboot {
+            self.shut_down(number);
+            self.queue.after(length, Priority::WORLD, Event::Boot(number));
+        } else {
+            self.queue.after(length, Priority::NORMAL, Event::Step { host: number, run });
+        }
+        if let Some(&(at, lasting)) = self.breaks.get(&number)
+            && at == step
+        {
+            self.breaks.remove(&number);
+            let within = Span { least: Duration::ZERO, most: length };
+            let strikes = now + self.draws.within(word("break"), u64::from(number), u64::from(run), within);
+            self.queue.at(strikes, Priority::WORLD, Event::Fault(Box::new(Injection::PowerOff(number))));
+            self.queue.at(
+                strikes + lasting,
+                Priority::WORLD,
+                Event::Fault(Box::new(Injection::PowerOn(number))),
+            );
+        }
+        self.pass(&Point::Step { host: number, step }, Some(number));
+    }
+
+    /// A step ends.
+    pub(in crate::world) fn step(&mut self, number: u32, run: u32) {
+        self.happened(&Happening::StepEnds(number));
+        let setting = setting!(self, number);
+        let progress = self.hosts[number as usize].advance(run, &setting);
+        self.happened(&Happening::StepEnded(number));
+        match progress {
+            None => self.queue.discount(),
+            Some(Progress::Next(step, length)) => {
+                self.note_takeover(number, step);
+                if step == Step::Confirm {
+                    self.answer_waiting(number);
+                }
+                self.step_begun(number, run, step, length);
+            }
+            Some(Progress::Ended { work, ended, sessions }) => {
+                self.operation_ended(number, &work, ended, sessions)
+            }
+        }
+    }
+
+    /// Reports to every process that waits for the end of an operation that the operation waits for a confirmation.
+    fn answer_waiting(&mut self, number: u32) {
+        let report = self.hosts[number as usize].latest();
+        for sender in self.drop_sessions(number) {
+            let delay = self.way_back(sender);
+            if let Some(facts) = self.facts(sender.process, number, report) {
+                self.answer(sender, delay, Outcome::Done(Receipt::Host(facts)));
+            }
+        }
+    }
+
+    /// An operation was confirmed; its last step ends after `length`.
+    pub(in crate::world) fn operation_confirmed(&mut self, number: u32, length: Duration) {
+        let Some(running) = self.hosts[number as usize].running() else { return };
+        let (id, run) = (running.work.id, running.run);
+        self.happened(&Happening::Confirmed(number, id));
+        self.step_begun(number, run, Step::Commit, length);
+    }
+
+    pub(super) fn operation_ended(&mut self, number: u32, work: &Work, ended: Ended, sessions: Vec<u32>) {
+        let now = self.queue.now();
+        self.breaks.remove(&number);
+        let (kind, sequence) = (ended_number(ended), work.id.sequence);
+        self.trace.record(&[word("ended"), u64::from(number), sequence, kind, now.0]);
+        self.last_operation = now;
+        self.happened(&Happening::Ended(number, work, ended));
+        self.register_node(number, work, ended);
+        for session in sessions {
+            let Some(Letter::Session { sender }) = self.mail.take(session) else { continue };
+            let delay = self.way_back(sender);
+            match ended {
+                Ended::Succeeded => {
+                    let report = self.hosts[number as usize].report(work.id);
+                    if let Some(facts) = self.facts(sender.process, number, report) {
+                        self.answer(sender, delay, Outcome::Done(Receipt::Host(facts)));
+                    }
+                }
+                Ended::Failed(kind) => {
+                    self.answer(sender, delay, Outcome::Refused(Cause::new(kind, "the operation failed")));
+                }
+                Ended::Interrupted => self.answer(sender, delay, Outcome::Unknown),
+            }
+        }
+    }
+}
+
+const fn ended_number(ended: Ended) -> u64 {
+    match ended {
+        Ended::Succeeded => 0,
+        Ended::Interrupted => 1,
+        Ended::Failed(kind) => 2 + kind as u64,
+    }
+}
