@@ -62,24 +62,27 @@ pub fn format_micro(at: Timestamp) -> String {
 /// Reads an RFC 3339 time as [`parse`] does, but keeps the milliseconds.
 #[must_use]
 pub fn parse_micro(text: &str) -> Option<Timestamp> {
-    let whole = parse(text)?;
-    let digits = text.get(19..).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default();
-    let digits = digits.bytes().take_while(u8::is_ascii_digit).chain([b'0'; 3]).take(3);
-    Some(Timestamp(whole.0 + digits.fold(0, |millis, digit| millis * 10 + u64::from(digit - b'0'))))
+    let (whole, fraction) = read(text)?;
+    let digits = fraction.iter().zip([100, 10, 1]);
+    Some(Timestamp(whole.0 + digits.map(|(digit, unit)| u64::from(digit - b'0') * unit).sum::<u64>()))
 }
 
 /// Reads an RFC 3339 time from 1970 to 9999, with any offset. Fractions of a second are cut off; a leap second is
 /// taken for the second before it. `None` when it is anything else.
 #[must_use]
 pub fn parse(text: &str) -> Option<Timestamp> {
-    let (date, rest) = (text.get(..10)?, text.get(10..)?);
-    let (clock, rest) = (rest.get(1..9)?, rest.get(9..)?);
-    if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
-        return None;
-    }
-    let (year, month, day) = three_numbers(date, b'-', 4)?;
-    let (hour, minute, second) = three_numbers(clock, b':', 2)?;
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) {
+    read(text).map(|(whole, _)| whole)
+}
+
+/// The whole seconds of a time, and the digits of its fraction.
+fn read(text: &str) -> Option<(Timestamp, &[u8])> {
+    let (date, rest) = text.as_bytes().split_first_chunk()?;
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = date else { return None };
+    let (clock, rest) = rest.split_first_chunk()?;
+    let &[b'T' | b't' | b' ', h1, h2, b':', min1, min2, b':', s1, s2] = clock else { return None };
+    let (year, month, day) = (number([y1, y2, y3, y4])?, number([m1, m2])?, number([d1, d2])?);
+    let (hour, minute, second) = (number([h1, h2])?, number([min1, min2])?, number([s1, s2])?);
+    if year < 1970 || !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) {
         return None;
     }
     if hour > 23 || minute > 59 || second > 60 {
@@ -87,54 +90,39 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     }
     let of_day = hour * 3600 + minute * 60 + second.min(59);
     let local = days_from_civil(year, month, day) * SECONDS_PER_DAY + of_day;
-    let (behind, ahead) = offset(without_fraction(rest)?)?;
+    let (fraction, rest) = split_fraction(rest)?;
+    let (behind, ahead) = offset(rest)?;
     let seconds = (local + behind).checked_sub(ahead)?;
-    (seconds <= LAST_SECOND).then(|| Timestamp(seconds * 1000))
+    (seconds <= LAST_SECOND).then_some((Timestamp(seconds * 1000), fraction))
 }
 
-/// `AAxBBxCC`, where the first number has `first` digits and the others have two.
-fn three_numbers(text: &str, separator: u8, first: usize) -> Option<(u64, u64, u64)> {
-    let bytes = text.as_bytes();
-    if bytes.get(first) != Some(&separator) || bytes.get(first + 3) != Some(&separator) {
-        return None;
-    }
-    Some((
-        number(text.get(..first)?)?,
-        number(text.get(first + 1..first + 3)?)?,
-        number(text.get(first + 4..)?)?,
-    ))
-}
-
-/// Two or four digits, and nothing else: `str::parse` would also take a sign.
-fn number(text: &str) -> Option<u64> {
-    text.bytes()
+/// Digits, and nothing else: `str::parse` would also take a sign.
+fn number<const DIGITS: usize>(digits: [u8; DIGITS]) -> Option<u64> {
+    digits
+        .into_iter()
         .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + u64::from(byte - b'0')))
 }
 
-fn without_fraction(text: &str) -> Option<&str> {
-    let Some(fraction) = text.strip_prefix('.') else { return Some(text) };
-    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-    if digits > 0 { fraction.get(digits..) } else { None }
+/// The digits of a fraction, if there is one, and what follows.
+fn split_fraction(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let Some(fraction) = text.strip_prefix(b".") else { return Some((&[], text)) };
+    let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if digits > 0 { fraction.split_at_checked(digits) } else { None }
 }
 
 /// Seconds to add, and seconds to subtract, to get from local time to UTC.
-fn offset(text: &str) -> Option<(u64, u64)> {
-    if matches!(text, "Z" | "z") {
-        return Some((0, 0));
-    }
-    let (sign, clock) = text.split_at_checked(1)?;
-    let (hour, minute) = clock.split_once(':')?;
-    if hour.len() != 2 || minute.len() != 2 {
-        return None;
-    }
-    let (hour, minute) = (number(hour)?, number(minute)?);
+fn offset(text: &[u8]) -> Option<(u64, u64)> {
+    let &[sign, h1, h2, b':', m1, m2] = text else {
+        return matches!(text, b"Z" | b"z").then_some((0, 0));
+    };
+    let (hour, minute) = (number([h1, h2])?, number([m1, m2])?);
     if hour > 23 || minute > 59 {
         return None;
     }
     let seconds = hour * 3600 + minute * 60;
     match sign {
-        "-" => Some((seconds, 0)),
-        "+" => Some((0, seconds)),
+        b'-' => Some((seconds, 0)),
+        b'+' => Some((0, seconds)),
         _ => None,
     }
 }
