@@ -8,7 +8,7 @@ use super::oracle::{Oracle, judge};
 use super::record::Record;
 use super::tally::Tally;
 use crate::scenario::{Check, Scenario};
-use crate::world::{Ahead, Happening, Observer, Turned, World};
+use crate::world::{Ahead, Happening, Interests, Observer, Turned, World};
 
 /// All observers of a scenario.
 #[derive(Clone, Debug)]
@@ -47,13 +47,15 @@ impl Observers {
         observer.and_then(|any| any.downcast_ref()).expect("a run has its observers")
     }
 
-    /// The observers of a world, mutable.
+    /// Changes the observers of a world.
     ///
     /// # Panics
     /// As [`Self::of`].
-    pub(crate) fn of_mut(world: &mut World) -> &mut Self {
-        let observer: Option<&mut dyn Any> = world.observer_mut().map(|observer| observer as &mut dyn Any);
-        observer.and_then(|any| any.downcast_mut()).expect("a run has its observers")
+    pub(crate) fn change<R>(world: &mut World, change: impl FnOnce(&mut Self) -> R) -> R {
+        world.change_observer(|observer| {
+            let any: Option<&mut dyn Any> = observer.map(|observer| observer as &mut dyn Any);
+            change(any.and_then(|any| any.downcast_mut()).expect("a run has its observers"))
+        })
     }
 
     /// The objections to an expectation. Empty when it holds.
@@ -65,6 +67,27 @@ impl Observers {
     fn look(&mut self, world: &World, expected: &[Check]) {
         for problem in expected.iter().flat_map(|check| self.judge(world, check)).collect::<Vec<_>>() {
             self.oracle.breach("expected", world.now(), problem);
+        }
+    }
+
+    /// Whether anything is recorded. Most runs record nothing, and there are many happenings.
+    fn is_recording(&self) -> bool {
+        self.record.is_some() | self.contents.is_some() | self.recorder.is_on()
+    }
+
+    #[cold]
+    fn write_down(&mut self, world: &World, happening: &Happening<'_>) {
+        if let Some(record) = &mut self.record {
+            record.observe(world, happening);
+        }
+        if let Some(contents) = &mut self.contents {
+            contents.observe(world, happening);
+        }
+        if self.recorder.is_on() {
+            self.recorder.observe(world, happening);
+            if let Happening::Turned(turned) = happening {
+                self.record_turn(world, turned);
+            }
         }
     }
 
@@ -84,30 +107,21 @@ impl Observer for Observers {
         if let Happening::PeopleAct(_, moment) = happening {
             self.look(world, &moment.expect);
         }
-        if let Some(record) = &mut self.record {
-            record.observe(world, happening);
-        }
-        if let Some(contents) = &mut self.contents {
-            contents.observe(world, happening);
-        }
-        if self.recorder.is_on() {
-            self.recorder.observe(world, happening);
-            if let Happening::Turned(turned) = happening {
-                self.record_turn(world, turned);
-            }
+        if self.is_recording() {
+            self.write_down(world, happening);
         }
     }
 
-    fn follows_events(&self) -> bool {
-        self.record.is_some()
+    fn objects(&self) -> bool {
+        !self.oracle.violations().is_empty()
     }
 
-    fn follows_messages(&self) -> bool {
-        self.contents.is_some()
-    }
-
-    fn follows_machines(&self) -> bool {
-        self.recorder.is_on()
+    fn interests(&self) -> Interests {
+        Interests {
+            events: self.record.is_some(),
+            messages: self.contents.is_some(),
+            machines: self.recorder.is_on(),
+        }
     }
 
     fn prefetch(&self, ahead: Ahead) -> u64 {

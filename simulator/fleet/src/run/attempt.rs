@@ -64,7 +64,12 @@ pub fn attempt_recorded(scenario: &Arc<Scenario>, options: Options) -> (Attempt,
 
 /// Lets a world run to its end in some way, and keeps a record of it.
 pub(crate) fn recorded(world: &mut World, attempt: fn(&mut World) -> Attempt) -> (Attempt, Record) {
-    Observers::of_mut(world).record = Some(Box::default());
+    Observers::change(world, |observers| observers.record = Some(Box::default()));
     let attempt = attempt(world);
-    (attempt, Observers::of_mut(world).record.take().map(|record| *record).unwrap_or_default())
+    (
+        attempt,
+        Observers::change(world, |observers| {
+            observers.record.take().map(|record| *record).unwrap_or_default()
+        }),
+    )
 }

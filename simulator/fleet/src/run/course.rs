@@ -162,9 +162,9 @@ pub fn run_recorded(
 
 /// Lets a world run to its end, and records what happens from now on.
 pub fn conclude_recorded(world: &mut World, progress: &mut impl FnMut(&Progress)) -> (Summary, History) {
-    Observers::of_mut(world).recorder = Recorder::on();
+    Observers::change(world, |observers| observers.recorder = Recorder::on());
     let missing = drive(world, progress);
-    let recorder = std::mem::take(&mut Observers::of_mut(world).recorder);
+    let recorder = Observers::change(world, |observers| std::mem::take(&mut observers.recorder));
     let places = (&world.scenario.fleet, &world.catalogue);
     let history = recorder.finish(world.now(), places, oracle(world).violations());
     (summarise(world, missing), history)
@@ -180,7 +180,7 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
     let mut missing = vec!["the run was broken off".to_owned()];
     let (mut events, mut recounts) = (0u64, 0u64);
     let mut recount_at = recount_after(world, recounts);
-    while oracle(world).violations().is_empty() {
+    while !world.is_objected_to() {
         events += 1;
         if events.is_multiple_of(PROGRESS_EVERY) {
             progress(&progress_of(world));
@@ -212,7 +212,7 @@ fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String>
         if missing.is_empty() && doubts.is_empty() {
             count_again(world);
             let now = world.now();
-            Observers::of_mut(world).oracle.account(now);
+            Observers::change(world, |observers| observers.oracle.account(now));
             return missing;
         }
         if world.now() >= limit {
@@ -241,7 +241,7 @@ fn tally(world: &World) -> &Tally {
 /// Notes that an invariant was broken.
 fn breach(world: &mut World, invariant: &'static str, detail: String) {
     let now = world.now();
-    Observers::of_mut(world).oracle.breach(invariant, now, detail);
+    Observers::change(world, |observers| observers.oracle.breach(invariant, now, detail));
 }
 
 /// Records breaches of what must always hold.

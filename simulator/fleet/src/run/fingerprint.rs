@@ -85,9 +85,9 @@ pub fn logged(scenario: &Arc<Scenario>, seed: Seed) -> Vec<String> {
 
 fn run(scenario: &Arc<Scenario>, seed: Seed, contents: Contents) -> (Attempt, Contents) {
     let mut world = begin(Arc::clone(scenario), Options::seeded(Some(seed)));
-    Observers::of_mut(&mut world).contents = Some(Box::new(contents));
+    Observers::change(&mut world, |observers| observers.contents = Some(Box::new(contents)));
     let attempt = attempt(&mut world);
-    let contents = Observers::of_mut(&mut world).contents.take();
+    let contents = Observers::change(&mut world, |observers| observers.contents.take());
     (attempt, contents.map(|contents| *contents).unwrap_or_default())
 }
 

@@ -6,7 +6,7 @@ use seaworthy_api::request::Request;
 use seaworthy_kernel::{Span, Timestamp, word};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::event::{Outcome, Receipt};
-use seaworthy_model::id::Kind;
+use seaworthy_model::id::{Kind, StoreId};
 
 use super::World;
 use super::api_server::{Preconditions, WriteResult, Written, outcome};
@@ -25,13 +25,13 @@ impl World {
     /// A message arrives.
     pub(super) fn arrive(&mut self, number: u32) {
         match self.mail.take(number) {
-            Some(Letter::Request { sender, request, place, reply, raced }) => {
-                self.api.expect(request.object().0, place);
+            Some(Letter::Request { sender, store, request, place, reply, raced }) => {
+                self.api_servers[store].expect(request.object().0, place);
                 if raced {
                     let (kind, name) = request.object();
-                    self.race(kind, name);
+                    self.race(store, kind, name);
                 }
-                self.execute(sender, *request, reply);
+                self.execute(sender, store, *request, reply);
             }
             Some(Letter::Order { sender, host, order, sent, reply, repeated }) => {
                 self.receive(sender, host, &order, (sent, repeated));
@@ -45,7 +45,7 @@ impl World {
     }
 
     /// The API server executes a request, if it answers at all.
-    fn execute(&mut self, sender: Sender, request: Request, reply: Reply) {
+    fn execute(&mut self, sender: Sender, store: StoreId, request: Request, reply: Reply) {
         let now = self.queue.now();
         if now < self.disturbance.api_down || !self.disturbance.admits(now) {
             if reply != Reply::Unwanted {
@@ -65,7 +65,7 @@ impl World {
             }
             return self.reply_with(sender, reply, outcome);
         }
-        let result = self.api.execute(request, now);
+        let result = self.api_servers[store].execute(request, now);
         self.reply(sender, reply, result);
     }
 
@@ -109,10 +109,10 @@ impl World {
     }
 
     /// Another writer changes an object: a label, as tools do.
-    fn race(&mut self, kind: Kind, name: &str) {
-        let label = self.api.revision().to_string();
+    fn race(&mut self, store: StoreId, kind: Kind, name: &str) {
+        let label = self.api_servers[store].revision().to_string();
         let now = self.queue.now();
-        let result = self.api.update((kind, name), Preconditions::default(), now, |object| {
+        let result = self.api_servers[store].update((kind, name), Preconditions::default(), now, |object| {
             object.metadata_mut().labels.insert("example.com/seen".into(), label);
         });
         if let Ok(written) = result {
@@ -148,7 +148,8 @@ impl World {
     /// Notes a write that is no renewal of the Lease.
     fn note_commit(&mut self, written: &Written, writer: Writer) {
         let (now, name) = (self.queue.now(), written.object.name());
-        let words = [word("commit"), self.api.revision(), word(name), u64::from(written.removed)];
+        let words =
+            [word("commit"), self.api_servers.home().revision(), word(name), u64::from(written.removed)];
         self.trace.record(&words);
         if writer == Writer::Operator {
             self.last_write = now;

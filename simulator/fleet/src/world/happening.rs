@@ -65,9 +65,9 @@ pub(crate) enum Happening<'a> {
     Turned(Turned<'a>),
     /// An operator process orders something.
     Ordered(u32, &'a Action),
-    /// An operator process sends this request to the API server, for this action.
+    /// An operator process sends this request to the API server, for this action. Reported if the observer asks for it.
     Requests(u32, &'a Action, &'a Request),
-    /// An operator process sends this action to a host, with the names of its ids.
+    /// An operator process sends this action to a host, with the names of its ids. Reported if the observer asks for it.
     Commands(u32, &'a Action, &'a Names),
     /// An order cannot be rendered, for this reason.
     Unsound(&'a str),
@@ -95,12 +95,10 @@ pub(crate) enum Happening<'a> {
     Heard(u32, Epoch),
     /// An operation begins on a host.
     Began(Began<'a>),
-    /// A step of the operation on a host begins.
+    /// A step of the operation on a host begins. Reported if the observer asks for it.
     StepBegan(u32),
-    /// A step of the operation on a host is about to take effect.
-    StepEnds(u32),
-    /// A step of the operation on a host has taken effect.
-    StepEnded(u32),
+    /// An operation has changed which version of its component is installed on a host, or whether one is.
+    VersionChanged(u32, &'a Work),
     /// An operation on a host was confirmed.
     Confirmed(u32, OperationId),
     /// An operation on a host has ended.

@@ -64,9 +64,9 @@ impl World {
                     .get(*host as usize)
                     .map_or(0, |found| found.warm() ^ self.prefetch(Ahead::Order(*host)))
             }
-            Some(Letter::Request { sender, request, place, .. }) => {
+            Some(Letter::Request { sender, store, request, place, .. }) => {
                 self.warm_sender(*sender, *place);
-                let collection = self.api.collection(request.object().0);
+                let collection = self.api_servers[*store].collection(request.object().0);
                 collection.at(*place).map_or(0, |stored| stored.warm())
             }
             Some(Letter::Outcome { .. } | Letter::Session { .. }) | None => 0,
@@ -93,7 +93,8 @@ impl World {
             self.warm_sender(*sender, number);
         }
         // Most fleets are created in the order of their hosts.
-        let stored = self.api.collection(Kind::Machine).at(number).map_or(0, |stored| stored.warm());
+        let stored =
+            self.api_servers.home().collection(Kind::Machine).at(number).map_or(0, |stored| stored.warm());
         stored ^ host.warm() ^ self.prefetch(Ahead::End(number, running.work.component))
     }
 

@@ -4,10 +4,10 @@
 use seaworthy_api::request::Request;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::Outcome;
+use seaworthy_model::id::StoreId;
 use seaworthy_model::time::Timestamp;
 
 use super::host::Order;
-
 use crate::vocabulary::Reply;
 
 /// The action, and the process, that sent a message.
@@ -26,6 +26,8 @@ pub(super) enum Letter {
     Request {
         /// The sender.
         sender: Sender,
+        /// The store that it is for.
+        store: StoreId,
         /// The request.
         request: Box<Request>,
         /// The place where the API server most likely keeps the object.

@@ -22,6 +22,7 @@ mod operator;
 mod people;
 pub mod pki;
 mod process;
+mod replicas;
 mod strikes;
 mod view;
 mod writer;
@@ -39,9 +40,8 @@ use seaworthy_model::host::Connection;
 use seaworthy_model::id::Kind;
 use seaworthy_model::machine::HostId;
 
-use api_server::ApiServer;
 pub(crate) use api_server::OPERATOR;
-pub(crate) use api_servers::ApiServers;
+use api_servers::ApiServers;
 use blindness::Blindness;
 use disturbance::Disturbance;
 pub(crate) use event::Event;
@@ -49,6 +49,7 @@ use host::Host;
 use mail::Mail;
 use node::{Deed, Kubelet, Marks, Pods};
 use process::Process;
+pub(crate) use replicas::Replicas;
 
 pub use catalogue::Catalogue;
 pub use happening::End;
@@ -66,20 +67,28 @@ pub(crate) trait Observer: Any + Debug + Send {
     /// Observes a happening, in the present state of the world.
     fn observe(&mut self, world: &World, happening: &Happening<'_>);
 
-    /// Whether it needs every finished event.
-    fn follows_events(&self) -> bool;
+    /// Whether it has found that something is wrong, so that the run may end.
+    fn objects(&self) -> bool;
 
-    /// Whether it needs what operator processes send: [`Happening::Requests`] and [`Happening::Commands`].
-    fn follows_messages(&self) -> bool;
-
-    /// Whether it needs to know about which machines an operator process has received news.
-    fn follows_machines(&self) -> bool;
+    /// What it needs besides what every observer is told.
+    fn interests(&self) -> Interests;
 
     /// Prefetches what it needs next. The returned sum has no meaning.
     fn prefetch(&self, ahead: Ahead) -> u64;
 
     /// A copy of the observer, for a clone of the world that continues on its own.
     fn fork(&self) -> Box<dyn Observer>;
+}
+
+/// What an observer needs besides what every observer is told. Most runs need none of it, and there is much of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Interests {
+    /// Every finished event: [`Happening::Event`].
+    pub events: bool,
+    /// What operator processes send: [`Happening::Requests`] and [`Happening::Commands`].
+    pub messages: bool,
+    /// What befalls single machines: [`Happening::StepBegan`] and [`Turned::touched`].
+    pub machines: bool,
 }
 
 impl Clone for Box<dyn Observer> {
@@ -97,11 +106,13 @@ pub struct World {
     pub(crate) draws: Draws,
     pub(crate) queue: Queue<Event>,
     pub(crate) trace: TraceHash,
-    pub(crate) api: ApiServer,
+    pub(crate) api_servers: ApiServers,
     pub(crate) hosts: Vec<Host>,
     pub(crate) catalogue: Catalogue,
     /// The observer, if there is one. It is taken out while it observes.
     observer: Option<Box<dyn Observer>>,
+    /// What the observer needs.
+    interests: Interests,
     /// When the operator last wrote to the API server.
     pub(crate) last_write: Timestamp,
     /// When an operation last ended on a host, or a host last drifted.
@@ -132,7 +143,7 @@ pub struct World {
     deeds: Vec<Option<Deed>>,
     /// The objects that users applied last, except the machines of the fleet.
     applied: BTreeMap<(Kind, Arc<str>), Arc<Resource>>,
-    pub(crate) api_servers: ApiServers,
+    pub(crate) replicas: Replicas,
     rules: Rules,
     disturbance: Disturbance,
     blindness: Blindness,
@@ -170,8 +181,9 @@ impl World {
             seed,
             queue: Queue::new(START),
             trace: TraceHash::EMPTY,
-            api: ApiServer::new(draws),
+            api_servers: ApiServers::new(draws),
             catalogue: Catalogue::default(),
+            interests: observer.as_ref().map(|observer| observer.interests()).unwrap_or_default(),
             observer,
             last_write: START,
             last_operation: START,
@@ -191,7 +203,7 @@ impl World {
             routes: Vec::new(),
             deeds: Vec::new(),
             applied: BTreeMap::new(),
-            api_servers: ApiServers::new(scenario.fleet.api_server.map(|version| version.0)),
+            replicas: Replicas::new(scenario.fleet.api_server.map(|version| version.0)),
             rules: Rules::new(keyed_rules(&scenario), ledger.as_ref().is_some_and(Ledger::is_replay)),
             disturbance: Disturbance::default(),
             blindness: Blindness::default(),
@@ -221,7 +233,7 @@ impl World {
             let Some(event) = self.queue.next_until(until) else { return false };
             let before = self.trace;
             let is_heartbeat = event.is_heartbeat();
-            let noted = self.observer().is_some_and(Observer::follows_events).then(|| event.clone());
+            let noted = self.interests.events.then(|| event.clone());
             self.happen(event);
             if is_heartbeat && self.trace == before {
                 continue;
@@ -318,7 +330,7 @@ impl World {
 
     /// Reports a message of an operator process, if the observer needs messages: every renewal of a Lease is one.
     fn message_sent(&mut self, message: &Happening<'_>) {
-        if self.observer().is_some_and(Observer::follows_messages) {
+        if self.interests.messages {
             self.happened(message);
         }
     }
@@ -326,6 +338,11 @@ impl World {
     /// Something that is counted happened once more.
     pub(crate) fn note_occasion(&mut self, occasion: Occasion) {
         self.happened(&Happening::Occasion(occasion));
+    }
+
+    /// Whether the observer has found that something is wrong.
+    pub(crate) fn is_objected_to(&self) -> bool {
+        self.observer.as_ref().is_some_and(|observer| observer.objects())
     }
 
     /// Lets the observer prefetch what it needs next.
@@ -338,9 +355,14 @@ impl World {
         self.observer.as_deref()
     }
 
-    /// The observer, mutable.
-    pub(crate) fn observer_mut(&mut self) -> Option<&mut (dyn Observer + 'static)> {
-        self.observer.as_deref_mut()
+    /// Changes the observer, if there is one.
+    pub(crate) fn change_observer<R>(
+        &mut self,
+        change: impl FnOnce(Option<&mut (dyn Observer + 'static)>) -> R,
+    ) -> R {
+        let result = change(self.observer.as_deref_mut());
+        self.interests = self.observer.as_ref().map(|observer| observer.interests()).unwrap_or_default();
+        result
     }
 }
 

@@ -1,24 +1,24 @@
-//! The API servers of the cluster, and their versions.
+//! The replicas of the API server at home, and their versions.
 
 use std::time::Duration;
 
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::requirement::VersionNumber;
 
-/// The API servers.
+/// The replicas of an API server: while it is upgraded, some have the old version and some the new one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ApiServers {
+pub(crate) struct Replicas {
     /// Each version with the start and the end of its use.
     versions: Vec<(VersionNumber, Timestamp, Timestamp)>,
 }
 
-impl ApiServers {
-    /// API servers that all have this version, forever.
+impl Replicas {
+    /// Replicas that all have this version, forever.
     pub(super) fn new(version: Option<VersionNumber>) -> Self {
         Self { versions: version.into_iter().map(|version| (version, Timestamp::ZERO, END)).collect() }
     }
 
-    /// Upgrades the API servers one after the other.
+    /// Upgrades the replicas one after the other.
     pub(super) fn upgrade(&mut self, to: VersionNumber, now: Timestamp, lasting: Duration) {
         for (_, _, until) in &mut self.versions {
             *until = (*until).min(now + lasting);
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn while_they_are_upgraded_there_are_both() {
         let [old, new] = ["1.35.4", "1.36.3"].map(|text| VersionNumber::parse(text).unwrap());
-        let mut servers = ApiServers::new(Some(old));
+        let mut servers = Replicas::new(Some(old));
         servers.upgrade(new, Timestamp(100), Duration::from_millis(50));
         let at = |since, now| -> Vec<_> { servers.there(Timestamp(since), Timestamp(now)).collect() };
         assert_eq!(at(99, 99), [old]);

@@ -62,7 +62,7 @@ impl World {
 
     /// A Machine of the fleet, as the API server has it.
     pub(crate) fn machine_stored(&self, number: u32) -> Option<&Stored> {
-        self.api.get(Kind::Machine, &machine_name(number)).map(AsRef::as_ref)
+        self.api_servers.home().get(Kind::Machine, &machine_name(number)).map(AsRef::as_ref)
     }
 
     /// The number of hosts per version of each component.

@@ -36,12 +36,13 @@ const AROUND: Duration = Duration::from_secs(30);
 
 impl Work {
     fn of(world: &World) -> Self {
-        let fleet = world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+        let fleet = world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
         let fleet = fleet.and_then(|fleet| fleet.package_version());
         let parsed = fleet.and_then(|fleet| parse::package_version(fleet, &mut Names::new()).ok());
         let spec: Option<&PackageVersionSpec> =
             parsed.as_ref().and_then(|object| object.spec.as_ref().ok()).map(AsRef::as_ref);
-        let machines = u32::try_from(world.api.collection(Kind::Machine).len()).unwrap_or(u32::MAX);
+        let machines =
+            u32::try_from(world.api_servers.home().collection(Kind::Machine).len()).unwrap_or(u32::MAX);
         let components = spec.map_or(0, |spec| u32::try_from(spec.components.len()).unwrap_or(u32::MAX));
         let pace = &world.scenario.hosts.pace();
         let steps = pace.download.most + pace.stage.most + pace.restart.most * 2;
@@ -72,7 +73,7 @@ impl Work {
 
 /// The longest probe of any version.
 fn probe(world: &World) -> Duration {
-    let versions = world.api.collection(Kind::MachineComponent).objects();
+    let versions = world.api_servers.home().collection(Kind::MachineComponent).objects();
     let deadlines = versions.into_iter().filter_map(|object| {
         let Resource::MachineComponent(version) = object.resource() else { return None };
         let probe = version.spec.probe.as_ref()?;

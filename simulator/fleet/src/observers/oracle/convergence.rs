@@ -42,10 +42,10 @@ impl Findings {
 #[must_use]
 pub(super) fn findings(world: &World) -> Findings {
     let mut findings = Findings::default();
-    let fleet = world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+    let fleet = world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
     let fleet = fleet.and_then(|object| object.package_version());
     let mut releases = Releases::new(world);
-    for object in world.api.collection(Kind::Machine).objects() {
+    for object in world.api_servers.home().collection(Kind::Machine).objects() {
         let Resource::Machine(machine) = &object.resource() else { continue };
         let Some(host) = world.host_of(machine) else { continue };
         if machine.metadata.deletion_timestamp.is_some() {
@@ -80,14 +80,14 @@ pub(super) struct Stray {
 /// the operator cannot report more. `are_reachable_well` when all others are already known to be converged.
 #[must_use]
 pub(super) fn strays(world: &World, are_reachable_well: bool) -> Vec<Stray> {
-    let fleet = world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+    let fleet = world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
     let fleet = fleet.and_then(|object| object.package_version());
     let mut releases = Releases::new(world);
     let mut strays = Vec::new();
     if are_reachable_well && world.hosts.iter().all(Host::is_reachable) {
         return strays;
     }
-    for object in world.api.collection(Kind::Machine).objects() {
+    for object in world.api_servers.home().collection(Kind::Machine).objects() {
         let Resource::Machine(machine) = object.resource() else { continue };
         let number = host_number(&machine.spec.address.ip);
         let host = number.and_then(|number| world.hosts.get(number as usize));
@@ -307,7 +307,7 @@ impl<'a> Releases<'a> {
         if let Some(spec) = self.specs.get(version) {
             return spec.clone();
         }
-        let object = self.world.api.get(Kind::MachineComponent, version);
+        let object = self.world.api_servers.home().get(Kind::MachineComponent, version);
         let spec = object.and_then(|object| {
             let Resource::MachineComponent(object) = &object.resource() else { return None };
             parse::version(object, &mut self.names).ok().and_then(|(_, read)| read.spec.ok())

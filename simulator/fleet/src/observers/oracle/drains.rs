@@ -71,7 +71,7 @@ impl Oracle {
         let goes = running.and_then(|running| running.previous()).map(|previous| previous.version);
         let versions = comes.into_iter().chain(goes);
         if !versions.into_iter().any(|version| world.drains(world.catalogue.version_name(version)))
-            || world.api.get(Kind::Node, &machine_name(number)).is_none()
+            || world.api_servers.home().get(Kind::Node, &machine_name(number)).is_none()
         {
             return;
         }

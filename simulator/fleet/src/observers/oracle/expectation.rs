@@ -46,10 +46,12 @@ pub(crate) fn judge(world: &World, (oracle, tally): (&Oracle, &Tally), check: &C
         }
         Check::NothingRemoved => at_most("removals", tally.count(Occasion::Removed), 0),
         Check::Stopped(reason) => judge_stopped(world, reason),
-        Check::Gone(reference) => match world.api.get(reference.kind.kind(), &reference.name) {
-            Some(_) => vec![format!("{} {} still exists", reference.kind.kind().name(), reference.name)],
-            None => Vec::new(),
-        },
+        Check::Gone(reference) => {
+            match world.api_servers.home().get(reference.kind.kind(), &reference.name) {
+                Some(_) => vec![format!("{} {} still exists", reference.kind.kind().name(), reference.name)],
+                None => Vec::new(),
+            }
+        }
         Check::Condition(expected) => judge_condition(world, expected),
         Check::MaxOperations(most) => at_most("operations on hosts", tally.operations, *most),
         Check::MaxOperationsPerMachine(most) => {
@@ -80,7 +82,7 @@ fn conditions(object: &Resource) -> Vec<Condition> {
 
 fn judge_condition(world: &World, expected: &ExpectedCondition) -> Vec<String> {
     let ExpectedCondition { kind, name, r#type, status, reason } = expected;
-    let Some(object) = world.api.get(kind.kind(), name) else {
+    let Some(object) = world.api_servers.home().get(kind.kind(), name) else {
         return vec![format!("there is no {} {name}", kind.kind().name())];
     };
     let conditions = conditions(&object.resource());
@@ -145,7 +147,7 @@ fn judge_installed(
 }
 
 fn judge_stopped(world: &World, reason: &str) -> Vec<String> {
-    let fleet = world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+    let fleet = world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
     let Some(fleet) = fleet.and_then(|object| object.package_version()) else {
         return vec!["there is no ClusterPackageVersion".to_owned()];
     };

@@ -114,8 +114,6 @@ pub struct Oracle {
     identities: Identities,
     drains: Drains,
     confirmations: Confirmations,
-    /// The operation whose step is about to take effect, and the version of its component before that.
-    changing: Option<(Work, Option<VersionNumber>)>,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -143,7 +141,6 @@ impl Oracle {
             identities: Identities::default(),
             drains: Drains::default(),
             confirmations: Confirmations::default(),
-            changing: None,
             machines: BTreeMap::new(),
         }
     }

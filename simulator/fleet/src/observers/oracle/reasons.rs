@@ -77,7 +77,7 @@ impl<'a> Truth<'a> {
         let count = |is: &dyn Fn(&Host) -> bool| {
             u32::try_from(world.hosts.iter().filter(|host| is(host)).count()).unwrap_or(u32::MAX)
         };
-        let lease = world.api.get(Kind::Lease, LEASE).map(|lease| lease.resource());
+        let lease = world.api_servers.home().get(Kind::Lease, LEASE).map(|lease| lease.resource());
         let epoch = lease.and_then(|lease| {
             let Resource::Lease(lease) = lease else { return None };
             Some(parse::lease(&lease).ok()?.record.epoch.0)
@@ -183,14 +183,14 @@ impl<'a> Truth<'a> {
     }
 
     fn is_fleet_paused(&self) -> bool {
-        let fleet = self.world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+        let fleet = self.world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
         fleet.and_then(|fleet| fleet.package_version()).is_some_and(|fleet| fleet.spec.paused)
     }
 
     /// Whether the specs of a Machine and of the fleet are valid.
     fn is_acceptable(&self, machine: &Machine) -> bool {
         let mut names = Names::new();
-        let fleet = self.world.api.get(Kind::ClusterPackageVersion, SINGLETON);
+        let fleet = self.world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
         let fleet = fleet.and_then(|fleet| fleet.package_version());
         let is_fleet_well = fleet.is_none_or(|fleet| {
             parse::package_version(fleet, &mut names).is_ok_and(|object| object.spec.is_ok())
@@ -233,7 +233,12 @@ impl<'a> Truth<'a> {
 
     /// The components that a version depends on, by name.
     fn needs_of(&self, version: &str) -> Vec<String> {
-        let version = self.world.api.get(Kind::MachineComponent, version).map(|object| object.resource());
+        let version = self
+            .world
+            .api_servers
+            .home()
+            .get(Kind::MachineComponent, version)
+            .map(|object| object.resource());
         let Some(Resource::MachineComponent(object)) = version else { return Vec::new() };
         object.spec.depends_on.clone()
     }
@@ -241,7 +246,7 @@ impl<'a> Truth<'a> {
     /// Whether a version rule is broken as the reason claims.
     fn is_skewed(&self, said: Blocker) -> bool {
         let now = self.world.now();
-        let mut servers = self.world.api_servers.there(now, now);
+        let mut servers = self.world.replicas.there(now, now);
         if let Blocker::VersionSkew { version, rule, other } = said {
             let number = self.version(other).and_then(|spec| VersionNumber::of(&spec.version));
             return self.rule(version, rule).is_some_and(|rule| !rule.admits(number));
@@ -263,7 +268,8 @@ impl<'a> Truth<'a> {
 
     fn version(&self, version: VersionId) -> Option<Arc<VersionSpec>> {
         let name = self.names.version_object_name(version).ok()?;
-        let Resource::MachineComponent(object) = self.world.api.get(Kind::MachineComponent, name)?.resource()
+        let Resource::MachineComponent(object) =
+            self.world.api_servers.home().get(Kind::MachineComponent, name)?.resource()
         else {
             return None;
         };

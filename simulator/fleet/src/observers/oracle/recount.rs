@@ -53,9 +53,9 @@ pub(super) struct Truth<'a> {
 
 impl<'a> Truth<'a> {
     fn of(world: &'a World) -> Self {
-        let machines = world.api.collection(Kind::Machine).objects();
+        let machines = world.api_servers.home().collection(Kind::Machine).objects();
         Self {
-            api: &world.api,
+            api: world.api_servers.home(),
             machines: machines.into_iter().map(Machine::of).collect(),
             hosts: &world.hosts,
             processes: world.processes_ever(),

@@ -13,7 +13,7 @@ use seaworthy_model::requirement::{API_SERVER, VersionNumber};
 use super::Oracle;
 use crate::world::api_server::Written;
 use crate::world::host::{Change, Host, Work};
-use crate::world::{ApiServers, Catalogue, World};
+use crate::world::{Catalogue, Replicas, World};
 
 /// The rules of versions, by object name; only versions that have any.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl Rules {
         host: &Host,
         work: &Work,
         catalogue: &Catalogue,
-        (servers, sent, now): (&ApiServers, Timestamp, Timestamp),
+        (servers, sent, now): (&Replicas, Timestamp, Timestamp),
     ) -> Option<String> {
         let Change::Install(install) = work.change else { return None };
         let is_other = host.installed_of(work.component).is_none_or(|there| there.version != install.version);
@@ -83,7 +83,7 @@ impl Oracle {
         &mut self,
         (number, host): (u32, &Host),
         work: &Work,
-        (catalogue, servers): (&Catalogue, &ApiServers),
+        (catalogue, servers): (&Catalogue, &Replicas),
         (sent, now): (Timestamp, Timestamp),
     ) {
         if !self.rules.is_empty()
@@ -99,21 +99,12 @@ impl Oracle {
         }
     }
 
-    /// A step of an operation on a host is about to take effect. If versions have rules, the present version of the
-    /// component is remembered.
-    pub(super) fn step_ends(&mut self, world: &World, number: u32) {
-        let has_rules = !self.rules.is_empty();
-        self.changing = has_rules.then(|| world.hosts[number as usize].at_work_on()).flatten();
-    }
-
-    /// The step has taken effect: another version may be installed now.
-    pub(super) fn step_ended(&mut self, world: &World, number: u32) {
-        let Some((work, before)) = self.changing.take() else { return };
-        let host = &world.hosts[number as usize];
-        let after = host.installed_of(work.component).map(|installed| installed.version);
-        if after != before
-            && let Some(clash) = self.rules.clash(host, &work, &world.catalogue)
-        {
+    /// An operation has changed the installed version of its component.
+    pub(super) fn version_changed(&mut self, world: &World, number: u32, work: &Work) {
+        if self.rules.is_empty() {
+            return;
+        }
+        if let Some(clash) = self.rules.clash(&world.hosts[number as usize], work, &world.catalogue) {
             self.breach("versionSkew", world.now(), format!("host {number} has {clash}"));
         }
     }

@@ -40,10 +40,10 @@ impl Oracle {
         let step = step_between(&world.catalogue, running.and_then(Running::previous), work);
         if touches {
             let times = (sent, world.now());
-            self.begins((number, host), work, (&world.catalogue, &world.api_servers), times);
+            self.begins((number, host), work, (&world.catalogue, &world.replicas), times);
         }
         let began = Began { host: number, order: *order, component, sent, touches, step };
-        self.began(&began, &world.api, world.now())
+        self.began(&began, world.api_servers.home(), world.now())
     }
 
     /// An operation has begun on a host. True when it took the last free slot of the budget.

@@ -34,8 +34,7 @@ impl Oracle {
             Happening::Began(began) => {
                 return self.operation_began(world, began).then_some(Occasion::BudgetExhausted);
             }
-            Happening::StepEnds(host) => self.step_ends(world, *host),
-            Happening::StepEnded(host) => self.step_ended(world, *host),
+            Happening::VersionChanged(host, work) => self.version_changed(world, *host, work),
             Happening::Confirmed(host, id) => self.confirmed(*host, *id),
             Happening::Ended(host, work, ended) => self.operation_ended(world, *host, work, *ended),
             Happening::KeyMade(key, host, node) => self.key_made(*key, *host, node),
@@ -87,16 +86,16 @@ impl Oracle {
         let Commit { written, by_operator, .. } = *commit;
         let (now, object) = (world.now(), &*written.object);
         self.committed(written, &world.hosts, now);
-        self.users_written(written, &world.api);
+        self.users_written(written, world.api_servers.home());
         if object.kind() == Kind::MachineComponent && written.removed && by_operator {
             let number = world.catalogue.find_version(object.name());
-            self.version_gone(object, &world.api, (&world.hosts, number), now);
+            self.version_gone(object, world.api_servers.home(), (&world.hosts, number), now);
         }
     }
 
     fn operation_ended(&mut self, world: &World, host: u32, work: &Work, ended: Ended) {
         let component = world.catalogue.component_name(work.component);
         let over = Over { host, work, ended, component };
-        self.ended(&over, &world.api, world.now());
+        self.ended(&over, world.api_servers.home(), world.now());
     }
 }

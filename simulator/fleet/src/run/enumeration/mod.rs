@@ -103,7 +103,7 @@ impl Enumeration {
         let reference = ResolvedPlan { scenario, seed, strikes: Vec::new() };
         let start = || reference.world(file, options).map_err(EnumerationError::Scenario);
         let mut observed = start()?;
-        Observers::of_mut(&mut observed).record = Some(Box::default());
+        Observers::change(&mut observed, |observers| observers.record = Some(Box::default()));
         if let Some(ledger) = &mut observed.ledger {
             ledger.note_points();
         }
@@ -111,7 +111,7 @@ impl Enumeration {
         if let Some(failure) = reached.failure {
             return Err(EnumerationError::Reference(failure));
         }
-        let record = Observers::of_mut(&mut observed).record.take();
+        let record = Observers::change(&mut observed, |observers| observers.record.take());
         let record: Record = record.map(|record| *record).unwrap_or_default();
         let visits = observed.ledger().map(Ledger::points).unwrap_or_default();
         let writes = visits.iter().filter(|visit| visit.point.is_write()).count();

@@ -69,7 +69,7 @@ struct LeaseSeen {
 
 impl LeaseSeen {
     fn of(world: &World) -> Option<Self> {
-        let stored = world.api.get(Kind::Lease, LEASE)?;
+        let stored = world.api_servers.home().get(Kind::Lease, LEASE)?;
         let Resource::Lease(lease) = &stored.resource() else { return None };
         Some(Self {
             holder: lease.spec.holder_identity.clone(),
@@ -105,7 +105,9 @@ impl Chronicle {
 
     /// Lets a world run until then, or until an invariant is broken, and writes down what happens.
     pub fn follow(&mut self, world: &mut World, until: Timestamp) {
-        Observers::of_mut(world).record.get_or_insert_default();
+        Observers::change(world, |observers| {
+            observers.record.get_or_insert_default();
+        });
         while Observers::of(world).oracle.violations().is_empty() && world.step_until(until) {
             self.look(world);
         }

@@ -83,7 +83,7 @@ fn the_first_difference_of_two_runs_is_named() {
     let (again, same) = member.recorded(Options::default());
     assert_eq!((attempt, None), (again, record.divergence(&same)));
     let mut world = begin(Arc::clone(member.scenario()), Options::seeded(Some(Seed(11))));
-    Observers::of_mut(&mut world).record = Some(Box::default());
+    Observers::change(&mut world, |observers| observers.record = Some(Box::default()));
     let at = crate::vocabulary::START + std::time::Duration::from_secs(600);
     let injection = crate::vocabulary::Injection::PowerOff(0);
     world.schedule(&crate::vocabulary::Scheduled { at, injection, end: None });

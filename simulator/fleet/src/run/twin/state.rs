@@ -58,7 +58,7 @@ pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
 
 /// The Machine of each host, if it is not being deleted. Of several for one host, the last.
 fn by_host(world: &World) -> BTreeMap<u32, Box<Machine>> {
-    let objects = world.api.collection(Kind::Machine).objects();
+    let objects = world.api_servers.home().collection(Kind::Machine).objects();
     let machines = objects.into_iter().filter(|object| !object.is_terminating());
     let machines = machines.filter_map(|object| {
         let Resource::Machine(machine) = object.resource() else { return None };
@@ -68,13 +68,20 @@ fn by_host(world: &World) -> BTreeMap<u32, Box<Machine>> {
 }
 
 fn fleet_of(world: &World) -> Option<&ClusterPackageVersion> {
-    world.api.get(Kind::ClusterPackageVersion, SINGLETON)?.package_version()
+    world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON)?.package_version()
 }
 
 fn compare_names(world: &World, twin: &World, add: &mut impl FnMut(Option<u32>, String)) {
     for kind in [Kind::Machine, Kind::MachineComponent, Kind::ClusterPackageVersion] {
         let names = |world: &World| -> Vec<Arc<str>> {
-            world.api.collection(kind).objects().iter().map(|object| Arc::clone(object.name())).collect()
+            world
+                .api_servers
+                .home()
+                .collection(kind)
+                .objects()
+                .iter()
+                .map(|object| Arc::clone(object.name()))
+                .collect()
         };
         let (here, there) = (names(world), names(twin));
         if here == there {
@@ -103,7 +110,7 @@ fn compare_names(world: &World, twin: &World, add: &mut impl FnMut(Option<u32>, 
 /// Whether a version that people deleted is kept in one world by a rollout's record, and the other has no such record.
 /// What was completed before the last rollout depends on how long each took; until the next one it is held.
 fn is_kept(world: &World, other: &World, name: &str) -> bool {
-    let stored = world.api.get(Kind::MachineComponent, name);
+    let stored = world.api_servers.home().get(Kind::MachineComponent, name);
     let Some(stored) = stored.filter(|stored| stored.is_terminating()) else { return false };
     let Resource::MachineComponent(version) = stored.resource() else { return false };
     let records = |world| {

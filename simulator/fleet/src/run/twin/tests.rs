@@ -42,7 +42,11 @@ fn a_machine_that_ended_otherwise_is_named() {
         let Resource::Machine(machine) = object else { panic!("{object:?}") };
         Arc::make_mut(&mut machine.spec).paused = true;
     };
-    world.api.update((Kind::Machine, "m-00003"), Preconditions::default(), now, pause).unwrap();
+    world
+        .api_servers
+        .home_mut()
+        .update((Kind::Machine, "m-00003"), Preconditions::default(), now, pause)
+        .unwrap();
     let failure = compare_with_twin(&world).unwrap();
     assert_eq!(failure.invariant, "twinState");
     assert!(failure.detail.starts_with("m-00003 has another spec"), "{}", failure.detail);
@@ -53,12 +57,13 @@ fn an_object_that_is_missing_is_named() {
     let mut world = ended(STORM);
     let (object, now) = ((Kind::Machine, "m-00004"), world.now());
     world
-        .api
+        .api_servers
+        .home_mut()
         .update(object, Preconditions::default(), now, |machine| {
             Arc::make_mut(&mut machine.metadata_mut().finalizers).clear();
         })
         .unwrap();
-    world.api.delete(object, Preconditions::default(), now).unwrap();
+    world.api_servers.home_mut().delete(object, Preconditions::default(), now).unwrap();
     let failure = compare_with_twin(&world).unwrap();
     assert_eq!(failure.invariant, "twinState");
     assert!(failure.detail.starts_with("Machine m-00004 does not exist"), "{}", failure.detail);
@@ -67,7 +72,7 @@ fn an_object_that_is_missing_is_named() {
 #[test]
 fn work_that_nothing_accounts_for_is_found() {
     let mut world = ended(STORM);
-    Observers::of_mut(&mut world).oracle.overdo(2);
+    Observers::change(&mut world, |observers| observers.oracle.overdo(2));
     let failure = compare_with_twin(&world).unwrap();
     assert_eq!(failure.invariant, "twinEffects");
     assert!(failure.detail.starts_with("m-00002: "), "{}", failure.detail);
@@ -81,14 +86,14 @@ fn a_reboot_that_no_outage_accounts_for_is_found() {
     let failure = compare_with_twin(&world).unwrap();
     assert_eq!(failure.invariant, "twinEffects");
     assert!(failure.detail.starts_with("m-00003: "), "{}", failure.detail);
-    Observers::of_mut(&mut world).oracle.powered_on(3);
+    Observers::change(&mut world, |observers| observers.oracle.powered_on(3));
     assert_eq!(compare_with_twin(&world), None);
 }
 
 #[test]
 fn objects_that_operators_create_or_delete_for_nothing_are_found() {
     let world = ended(STORM);
-    let stored = |kind, name| Arc::clone(world.api.get(kind, name).unwrap());
+    let stored = |kind, name| Arc::clone(world.api_servers.home().get(kind, name).unwrap());
     let created = |object, before, removed| Written { object, before, committed: true, removed };
     let (lease, machine) = (stored(Kind::Lease, LEASE), stored(Kind::Machine, "m-00006"));
     let node = stored(Kind::Node, "m-00006");
@@ -102,7 +107,7 @@ fn objects_that_operators_create_or_delete_for_nothing_are_found() {
     ];
     for (words, written) in table {
         let mut world = world.clone();
-        Observers::of_mut(&mut world).oracle.operator_wrote(&written, START);
+        Observers::change(&mut world, |observers| observers.oracle.operator_wrote(&written, START));
         let failure = compare_with_twin(&world).unwrap();
         assert_eq!(failure.invariant, "twinEffects");
         assert!(failure.detail.starts_with(words), "{}", failure.detail);

@@ -41,7 +41,7 @@ impl World {
     }
 
     fn node_of(&self, number: u32) -> Option<Box<Node>> {
-        let node = self.api.get(Kind::Node, &machine_name(number))?.resource();
+        let node = self.api_servers.home().get(Kind::Node, &machine_name(number))?.resource();
         if let Resource::Node(node) = node { Some(node) } else { None }
     }
 

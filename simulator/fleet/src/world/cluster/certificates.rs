@@ -52,7 +52,7 @@ impl World {
             Deed::Sign(name) => self.sign(&name),
             Deed::Clean(name) => {
                 let key = (Kind::CertificateSigningRequest, &*name);
-                if let Ok(written) = self.api.delete(key, Preconditions::default(), now) {
+                if let Ok(written) = self.api_servers.home_mut().delete(key, Preconditions::default(), now) {
                     self.committed(&written, Writer::Other);
                 }
             }
@@ -69,14 +69,16 @@ impl World {
             status.certificate.is_empty() && status.conditions.iter().any(|known| known.r#type == "Approved")
         });
         if waits {
-            let delay = self.draws.within(word("sign"), self.api.revision(), 0, SIGNING);
+            let delay = self.draws.within(word("sign"), self.api_servers.home().revision(), 0, SIGNING);
             let name = Arc::clone(written.object.name());
             self.plan_deed(self.now() + delay, Deed::Sign(name));
         }
     }
 
     fn sign(&mut self, name: &Arc<str>) {
-        let Some(stored) = self.api.get(Kind::CertificateSigningRequest, name).cloned() else { return };
+        let Some(stored) = self.api_servers.home().get(Kind::CertificateSigningRequest, name).cloned() else {
+            return;
+        };
         let Some(request) = stored.certificate_request() else { return };
         let (now, spec) = (self.now(), &request.spec);
         let pem = base64::decode(&spec.request).and_then(|pem| String::from_utf8(pem).ok());
@@ -97,7 +99,10 @@ impl World {
         };
         let key = (Kind::CertificateSigningRequest, &**name);
         let status = Status::CertificateSigningRequest(status);
-        let Ok(written) = self.api.update_status(key, stored.preconditions(), now, status) else { return };
+        let Ok(written) = self.api_servers.home_mut().update_status(key, stored.preconditions(), now, status)
+        else {
+            return;
+        };
         self.note_occasion(Occasion::CertificateIssued);
         self.committed(&written, Writer::Other);
         self.plan_deed(now + KEPT, Deed::Clean(Arc::clone(name)));
@@ -200,7 +205,7 @@ impl World {
     fn create_request(&mut self, object: CertificateSigningRequest) {
         let now = self.now();
         let object = Resource::CertificateSigningRequest(Box::new(object));
-        if let Ok(written) = self.api.create(object, now) {
+        if let Ok(written) = self.api_servers.home_mut().create(object, now) {
             self.committed(&written, Writer::Other);
         }
     }
@@ -237,7 +242,7 @@ impl World {
             }
             Guise::WrongSigner => signer = "kubernetes.io/kube-apiserver-client",
             Guise::Replay => {
-                let stored = self.api.collection(Kind::CertificateSigningRequest).objects();
+                let stored = self.api_servers.home().collection(Kind::CertificateSigningRequest).objects();
                 let of_others = stored.into_iter().filter(|stored| !stored.name().starts_with(FOREIGN));
                 // The newest request is the best target: its key may still wait on its host.
                 let newest = of_others.max_by_key(|stored| stored.resource_version());

@@ -21,7 +21,7 @@ impl World {
 
     /// Schedules a look at the lease of a Node for the time when it expires, unless it is renewed until then.
     pub(in crate::world) fn plan_expiry(&mut self, host: u32) {
-        let at = self.deadline(self.api.node_renewed(host));
+        let at = self.deadline(self.api_servers.home().node_renewed(host));
         self.queue.at_rank(at, Priority::TIMEOUT, host, Event::Expiry { host });
     }
 
@@ -86,7 +86,12 @@ impl World {
         self.happened(&Happening::NodeSays(number, health));
         let name = machine_name(number);
         let status = Status::Node(status(health, now));
-        let result = self.api.update_status((Kind::Node, &name), Preconditions::default(), now, status);
+        let result = self.api_servers.home_mut().update_status(
+            (Kind::Node, &name),
+            Preconditions::default(),
+            now,
+            status,
+        );
         if let Ok(written) = result {
             self.committed(&written, Writer::Other);
         }

@@ -29,7 +29,7 @@ impl World {
             let before = self.draws.below(word("renewal"), u64::from(number), 0, PERIOD_MILLIS);
             let kubelet = Kubelet::running(START - Duration::from_millis(before));
             self.kubelets.push(kubelet);
-            self.api.renew_node_lease(number, kubelet.since);
+            self.api_servers.home_mut().renew_node_lease(number, kubelet.since);
             if self.is_explicit() {
                 self.plan_renewal(kubelet.since + PERIOD, number);
                 self.plan_expiry(number);
@@ -56,7 +56,7 @@ impl World {
         let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
         kubelet.lose(is_on);
         if !self.is_explicit() {
-            self.api.renew_node_lease(number, renewed);
+            self.api_servers.home_mut().renew_node_lease(number, renewed);
             self.plan_expiry(number);
         }
     }
@@ -95,7 +95,7 @@ impl World {
         let (now, is_explicit) = (self.queue.now(), self.is_explicit());
         let kubelet = self.kubelets[number as usize];
         // The event may belong to an earlier kubelet, or be the second one of this try.
-        if !kubelet.tries_at(now) || self.api.node_renewed(number) == now {
+        if !kubelet.tries_at(now) || self.api_servers.home().node_renewed(number) == now {
             return self.queue.discount();
         }
         let answers_at = self.disturbance.api_down;
@@ -108,7 +108,7 @@ impl World {
         }
         self.happened(&Happening::NodeRenewal(arrives));
         if arrives {
-            self.api.renew_node_lease(number, now);
+            self.api_servers.home_mut().renew_node_lease(number, now);
             if kubelet.is_missed || kubelet.health != Health::Healthy {
                 self.kubelet_ready(number);
             }
@@ -131,7 +131,7 @@ impl World {
     /// mode, a try during an outage of the API server counts, because the judge of Nodes counts from the end of the
     /// outage anyway.
     pub(in crate::world) fn renewed(&self, number: u32) -> Timestamp {
-        let stored = self.api.node_renewed(number);
+        let stored = self.api_servers.home().node_renewed(number);
         let kubelet = self.kubelets.get(number as usize).filter(|_| !self.is_explicit());
         kubelet.and_then(|kubelet| kubelet.try_until(self.queue.now())).unwrap_or(stored)
     }

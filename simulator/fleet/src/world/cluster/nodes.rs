@@ -21,14 +21,14 @@ impl World {
 
     /// Whether a Node carries the operator's taint.
     pub(crate) fn has_our_taint(&self, number: u32) -> bool {
-        let node = self.api.get(Kind::Node, &machine_name(number));
+        let node = self.api_servers.home().get(Kind::Node, &machine_name(number));
         let spec = node.and_then(|node| node.node_spec());
         spec.is_some_and(|spec| spec.taints.iter().any(|taint| taint.key == DRAIN_TAINT))
     }
 
     /// Whether users see a Node as unschedulable.
     pub(crate) fn is_unschedulable(&self, number: u32) -> bool {
-        let node = self.api.get(Kind::Node, &machine_name(number));
+        let node = self.api_servers.home().get(Kind::Node, &machine_name(number));
         node.and_then(|node| node.node_spec()).is_some_and(|spec| spec.unschedulable)
     }
 
@@ -83,27 +83,27 @@ impl World {
         if let Resource::Node(node) = &mut node {
             node.status = Some(status(health, now));
         }
-        if let Ok(written) = self.api.create(node, now) {
+        if let Ok(written) = self.api_servers.home_mut().create(node, now) {
             self.committed(&written, Writer::Other);
         }
     }
 
     /// Whether a change of this version disrupts pods, so that the Node has to be drained.
     pub(crate) fn drains(&self, version: &str) -> bool {
-        let object = self.api.get(Kind::MachineComponent, version);
+        let object = self.api_servers.home().get(Kind::MachineComponent, version);
         let spec = object.and_then(|object| object.version_spec());
         spec.is_some_and(|spec| matches!(spec.disruption.as_str(), "Drain" | "Reboot"))
     }
 
     /// Whether a version makes its host a node.
     pub(crate) fn makes_node(&self, version: &str) -> bool {
-        let object = self.api.get(Kind::MachineComponent, version);
+        let object = self.api_servers.home().get(Kind::MachineComponent, version);
         object.and_then(|object| object.version_spec()).is_some_and(|spec| spec.node_identity.is_some())
     }
 
     /// Since when a Node reports that it is ready, if it does.
     pub(crate) fn node_ready_since(&self, number: u32) -> Option<Timestamp> {
-        let stored = self.api.get(Kind::Node, &machine_name(number))?;
+        let stored = self.api_servers.home().get(Kind::Node, &machine_name(number))?;
         let shown = stored.shown();
         let Resource::Node(node) = &*shown else { return None };
         let status = node.status.as_ref()?;

@@ -167,7 +167,7 @@ impl World {
 
     /// Whether the Node of a host is there, ready, and takes pods.
     pub(crate) fn takes_pods(&self, host: u32) -> bool {
-        let node = self.api.get(Kind::Node, &machine_name(host));
+        let node = self.api_servers.home().get(Kind::Node, &machine_name(host));
         self.is_node_ready(host)
             && node.is_some_and(|node| {
                 node.node_spec().is_none_or(|spec| {

@@ -320,7 +320,12 @@ impl Host {
     /// The operation in flight, and the present version of its component.
     pub fn at_work_on(&self) -> Option<(Work, Option<VersionNumber>)> {
         let work = self.running.as_ref()?.work;
-        Some((work, self.installed_of(work.component).map(|installed| installed.version)))
+        Some((work, self.version_of(work.component)))
+    }
+
+    /// The installed version of a component.
+    pub fn version_of(&self, component: ComponentNumber) -> Option<VersionNumber> {
+        self.installed_of(component).map(|installed| installed.version)
     }
 
     /// The step of run number `run` has ended: takes its effect, and says what follows. `None` when that run is over.

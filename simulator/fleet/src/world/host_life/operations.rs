@@ -44,7 +44,9 @@ impl World {
         // Waiting for a confirmation takes no longer on a slow host.
         let length = if step == Step::Confirm { length } else { self.disturbance.slowed(number, length) };
         self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
-        self.happened(&Happening::StepBegan(number));
+        if self.interests.machines {
+            self.happened(&Happening::StepBegan(number));
+        }
         if step == Step::Reboot {
             self.shut_down(number);
             self.queue.after(length, Priority::WORLD, Event::Boot(number));
@@ -69,10 +71,14 @@ impl World {
 
     /// A step ends.
     pub(in crate::world) fn step(&mut self, number: u32, run: u32) {
-        self.happened(&Happening::StepEnds(number));
         let setting = setting!(self, number);
+        let before = self.hosts[number as usize].at_work_on();
         let progress = self.hosts[number as usize].advance(run, &setting);
-        self.happened(&Happening::StepEnded(number));
+        if let Some((work, before)) = before
+            && self.hosts[number as usize].version_of(work.component) != before
+        {
+            self.happened(&Happening::VersionChanged(number, &work));
+        }
         match progress {
             None => self.queue.discount(),
             Some(Progress::Next(step, length)) => {

@@ -35,7 +35,7 @@ impl World {
             self.queue.at(down, Priority::NORMAL, Event::List { process: number, kind });
             return self.put_process(process);
         }
-        let collection = self.api.sorted(kind);
+        let collection = self.api_servers.home_mut().sorted(kind);
         process.take_in_list(kind, collection.objects().into_iter(), collection.cursor());
         self.turn_soon(&mut process);
         self.put_process(process);
@@ -91,7 +91,7 @@ impl World {
             return;
         }
         watch.due = true;
-        let revision = self.api.revision();
+        let revision = self.api_servers.home().revision();
         let purpose = word("watch") ^ word(kind.name());
         let delay = self.draws.within(purpose, u64::from(number), revision, DELAY);
         let at = (now + delay + self.disturbance.lag(kind, now)).max(self.disturbance.held_until(kind));
@@ -137,15 +137,15 @@ impl World {
         let lag = self.disturbance.lag(kind, now);
         let mut lost = Vec::new();
         if self.rules.lose_events() {
-            let changes = self.api.collection(kind).since(cursor, now)?;
+            let changes = self.api_servers.home().collection(kind).since(cursor, now)?;
             let shown: Vec<Change> = changes.take_while(|change| change.at + lag <= now).cloned().collect();
             let shown = shown.iter().filter(|change| self.is_event_lost(process, change));
             lost = shown.map(|change| change.revision).collect();
         }
         let mut later = None;
-        for (number, change) in self.api.collection(kind).since(cursor, now)?.enumerate() {
+        for (number, change) in self.api_servers.home().collection(kind).since(cursor, now)?.enumerate() {
             if number.is_multiple_of(WARM_AT_ONCE) {
-                let collection = self.api.collection(kind);
+                let collection = self.api_servers.home().collection(kind);
                 let next = collection.since(cursor, now)?.take(WARM_AT_ONCE);
                 process.warm_objects(collection.len(), next.map(|change| &change.object));
             }

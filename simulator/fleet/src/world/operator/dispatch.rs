@@ -10,7 +10,7 @@ use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::host::Connection;
 use seaworthy_model::host_order::HostOrder;
-use seaworthy_model::id::Kind;
+use seaworthy_model::id::{Kind, StoreId};
 
 use super::renewal::is_renewal;
 use crate::vocabulary::{
@@ -78,7 +78,7 @@ impl World {
             return Dispatched::Crashed;
         }
         let place = action.target.machine().map_or(0, |id| id.0);
-        self.send_by_fate(sender, request, place, fate);
+        self.send_by_fate((sender, action.store), request, place, fate);
         Dispatched::Alive
     }
 
@@ -98,7 +98,7 @@ impl World {
     /// Sends a request about the object that the API server most likely keeps in `place`.
     pub(in crate::world) fn send_by_fate(
         &mut self,
-        sender: Sender,
+        (sender, store): (Sender, StoreId),
         request: Request,
         place: u32,
         fate: RequestFate,
@@ -107,7 +107,7 @@ impl World {
         let delay = self.draws.within(word("request"), owner, sender.action.0, API);
         if let Some(again) = fate.again {
             let (request, reply) = (Box::new(request.clone()), Reply::Unwanted);
-            self.post(delay + again, Letter::Request { sender, request, place, reply, raced: false });
+            self.post(delay + again, Letter::Request { sender, store, request, place, reply, raced: false });
         }
         match fate.passage {
             Passage::Arrives => {
@@ -115,7 +115,8 @@ impl World {
                 if fate.late > Duration::ZERO {
                     self.note_occasion(Occasion::RequestLate);
                 }
-                let letter = Letter::Request { sender, request: Box::new(request), place, reply, raced };
+                let letter =
+                    Letter::Request { sender, store, request: Box::new(request), place, reply, raced };
                 self.post(delay + fate.late, letter);
             }
             Passage::Refused => self.answer_unavailable(sender, delay),

@@ -9,10 +9,10 @@ use seaworthy_model::report::{Blocker, Turn};
 use super::dispatch::Dispatched;
 use super::renewal::is_renewal;
 use crate::vocabulary::Occasion;
+use crate::world::World;
 use crate::world::event::Event;
 use crate::world::happening::{Happening, Turned};
 use crate::world::process::Process;
-use crate::world::{Observer, World};
 
 /// The time of one `reconcile` with its bookkeeping.
 const TURN: Duration = Duration::from_millis(1);
@@ -25,8 +25,7 @@ impl World {
         let number = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
         let build = self.builds.get(&seat).copied().unwrap_or(self.scenario.fleet.operator_build);
         let process = Process::new((number, seat, build), self.seed, self.clock_of(seat));
-        let follows = self.observer().is_some_and(Observer::follows_machines);
-        let mut process = Box::new(process.followed(follows));
+        let mut process = Box::new(process.followed(self.interests.machines));
         self.happened(&Happening::ProcessStarted(seat));
         self.trace.record(&[word("start"), u64::from(number), self.queue.now().0]);
         self.processes.push(None);

@@ -46,7 +46,7 @@ impl World {
 
     /// The process that the Lease names, if it lives.
     pub(in crate::world) fn leader(&self) -> Option<u32> {
-        let lease = self.api.get(Kind::Lease, seaworthy_api::v1alpha1::LEASE)?;
+        let lease = self.api_servers.home().get(Kind::Lease, seaworthy_api::v1alpha1::LEASE)?;
         let holder = lease.lease()?.spec.holder_identity.as_deref()?;
         self.live.iter().copied().find(|number| holder == process::holder(*number))
     }

@@ -41,9 +41,9 @@ impl World {
             || self.disturbance.delays(Kind::Lease, now);
         if disturbed {
             process.track(action.id, process.clock.when(action.deadline), &mut self.queue);
-            return self.send_by_fate(sender, request, 0, fate);
+            return self.send_by_fate((sender, action.store), request, 0, fate);
         }
-        let result = self.api.execute(request, now);
+        let result = self.api_servers[action.store].execute(request, now);
         if let Ok(written) = &result {
             self.committed(written, Writer::Operator);
         }

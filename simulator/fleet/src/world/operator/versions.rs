@@ -16,7 +16,7 @@ const ROUND: Span = Span::millis(150, 2_000);
 impl World {
     /// A process begins to ask the API servers for their version.
     pub(in crate::world) fn want_versions(&mut self, process: &mut Process) {
-        if self.api_servers.have_versions() && !process.asks_versions {
+        if self.replicas.have_versions() && !process.asks_versions {
             process.asks_versions = true;
             self.ask_versions_after(process.number, Duration::ZERO);
         }
@@ -33,7 +33,7 @@ impl World {
         let Some(mut process) = self.take_process(number) else { return self.queue.discount() };
         let now = self.queue.now();
         if now >= self.disturbance.api_down
-            && let Some(found) = Found::of(self.api_servers.there(now, now))
+            && let Some(found) = Found::of(self.replicas.there(now, now))
         {
             process.observed(Observation::ApiServers(found));
             self.turn_soon(&mut process);

@@ -40,7 +40,7 @@ impl World {
 
     /// The epoch to adopt, if the operator reports that the store has lost epochs.
     fn epoch_asked_for(&self) -> Option<u64> {
-        let fleet = self.api.get(Kind::ClusterPackageVersion, SINGLETON)?.package_version()?;
+        let fleet = self.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON)?.package_version()?;
         let conditions: &[Condition] = &fleet.status.as_ref()?.conditions;
         let asks = conditions.iter().find(|condition| condition.reason == "StoreRegressed")?;
         Some(epoch_in(&asks.message).unwrap_or(FIRST))
@@ -49,17 +49,19 @@ impl World {
     fn record_adoption(&mut self, epoch: u64) {
         let now = self.queue.now();
         let annotation = (ADOPT_ANNOTATION.to_owned(), epoch.to_string());
-        let written = match self.api.get(Kind::Lease, LEASE) {
-            Some(_) => self.api.update((Kind::Lease, LEASE), Default::default(), now, |object| {
-                object.metadata_mut().annotations.extend([annotation]);
-            }),
+        let written = match self.api_servers.home().get(Kind::Lease, LEASE) {
+            Some(_) => {
+                self.api_servers.home_mut().update((Kind::Lease, LEASE), Default::default(), now, |object| {
+                    object.metadata_mut().annotations.extend([annotation]);
+                })
+            }
             None => {
                 let mut metadata = Metadata { namespace: Some(NAMESPACE.into()), ..Metadata::named(LEASE) };
                 metadata.annotations.extend([annotation]);
                 let api_version = Endpoint::of(Kind::Lease).api_version.into();
                 let (kind, spec) = (Kind::Lease.name().into(), LeaseSpec::default());
                 let lease = Lease { api_version, kind, metadata, spec, status: None };
-                self.api.create(Resource::Lease(Box::new(lease)), now)
+                self.api_servers.home_mut().create(Resource::Lease(Box::new(lease)), now)
             }
         };
         self.note(written, LEASE);

@@ -35,7 +35,7 @@ impl World {
             if scenario.fleet.nodes && !self.nodes_gone.contains(&number) {
                 let now = self.queue.now();
                 let node = healthy_node(name, now);
-                let written = self.api.create(node, now);
+                let written = self.api_servers.home_mut().create(node, now);
                 self.note(written, "Node");
             }
         }
@@ -67,7 +67,7 @@ impl World {
             self.applied.remove(&(reference.kind.kind(), Arc::from(reference.name.as_str())));
             let now = self.queue.now();
             let object = (reference.kind.kind(), reference.name.as_str());
-            let written = self.api.delete(object, Preconditions::default(), now);
+            let written = self.api_servers.home_mut().delete(object, Preconditions::default(), now);
             self.note(written, &reference.name);
         }
         if moment.adopt {
@@ -107,10 +107,10 @@ impl World {
     pub(in crate::world) fn apply(&mut self, object: Resource) {
         let (kind, name) = (object.kind(), object.metadata().name.clone());
         let now = self.queue.now();
-        let written = if self.api.get(kind, &name).is_none() {
-            self.api.create(object, now)
+        let written = if self.api_servers.home().get(kind, &name).is_none() {
+            self.api_servers.home_mut().create(object, now)
         } else {
-            self.api.update((kind, &name), Preconditions::default(), now, |present| {
+            self.api_servers.home_mut().update((kind, &name), Preconditions::default(), now, |present| {
                 let metadata = present.metadata_mut();
                 metadata.labels.clone_from(&object.metadata().labels);
                 metadata.annotations.clone_from(&object.metadata().annotations);
@@ -127,23 +127,28 @@ impl World {
         for &number in &edit.machines {
             let name = machine_name(number);
             let now = self.queue.now();
-            let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
-                let Resource::Machine(machine) = object else { return };
-                let spec = Arc::make_mut(&mut machine.spec);
-                if let Some(components) = &edit.components {
-                    spec.components.clone_from(components);
-                }
-                if let Some(labels) = &edit.node_labels {
-                    spec.node_labels.clone_from(labels);
-                }
-                if let Some(taints) = &edit.node_taints {
-                    spec.node_taints.clone_from(taints);
-                }
-                spec.paused = edit.paused.unwrap_or(spec.paused);
-                if edit.retry.is_some() {
-                    spec.retry.clone_from(&edit.retry);
-                }
-            });
+            let written = self.api_servers.home_mut().update(
+                (Kind::Machine, &name),
+                Preconditions::default(),
+                now,
+                |object| {
+                    let Resource::Machine(machine) = object else { return };
+                    let spec = Arc::make_mut(&mut machine.spec);
+                    if let Some(components) = &edit.components {
+                        spec.components.clone_from(components);
+                    }
+                    if let Some(labels) = &edit.node_labels {
+                        spec.node_labels.clone_from(labels);
+                    }
+                    if let Some(taints) = &edit.node_taints {
+                        spec.node_taints.clone_from(taints);
+                    }
+                    spec.paused = edit.paused.unwrap_or(spec.paused);
+                    if edit.retry.is_some() {
+                        spec.retry.clone_from(&edit.retry);
+                    }
+                },
+            );
             self.note(written, &name);
         }
     }
@@ -151,14 +156,19 @@ impl World {
     /// Users record that the host of a Machine is gone for good.
     fn release_host(&mut self, number: u32) {
         let (name, now) = (machine_name(number), self.queue.now());
-        if self.api.get(Kind::Machine, &name).is_none() {
+        if self.api_servers.home().get(Kind::Machine, &name).is_none() {
             // The Machine is already gone, which is what they want.
             return;
         }
-        let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
-            let uid = object.metadata().uid.to_string();
-            object.metadata_mut().annotations.insert(RELEASE_ANNOTATION.to_owned(), uid);
-        });
+        let written = self.api_servers.home_mut().update(
+            (Kind::Machine, &name),
+            Preconditions::default(),
+            now,
+            |object| {
+                let uid = object.metadata().uid.to_string();
+                object.metadata_mut().annotations.insert(RELEASE_ANNOTATION.to_owned(), uid);
+            },
+        );
         self.note(written, &name);
     }
 
@@ -189,6 +199,6 @@ impl World {
     /// Users begin to upgrade the API servers.
     fn upgrade_api_servers(&mut self, upgrade: ApiServerUpgrade) {
         let now = self.queue.now();
-        self.api_servers.upgrade(upgrade.to.0, now, upgrade.lasting.0);
+        self.replicas.upgrade(upgrade.to.0, now, upgrade.lasting.0);
     }
 }

@@ -15,11 +15,16 @@ impl World {
     /// `kubectl cordon` and `kubectl uncordon`: they change one field, if that is needed.
     pub(crate) fn people_cordon(&mut self, number: u32, unschedulable: bool) {
         let (name, now) = (machine_name(number), self.queue.now());
-        let written = self.api.update((Kind::Node, &name), Preconditions::default(), now, |object| {
-            if let Resource::Node(node) = object {
-                node.spec.unschedulable = unschedulable;
-            }
-        });
+        let written = self.api_servers.home_mut().update(
+            (Kind::Node, &name),
+            Preconditions::default(),
+            now,
+            |object| {
+                if let Resource::Node(node) = object {
+                    node.spec.unschedulable = unschedulable;
+                }
+            },
+        );
         let Ok(written) = written else { return };
         if written.committed {
             self.note_occasion(Occasion::NodeCordonedByPeople);
@@ -40,18 +45,23 @@ impl World {
     /// `kubectl label` and `kubectl taint`: values by key; `None` removes the label or the taint.
     pub(crate) fn people_relabel(&mut self, number: u32, change: &Relabel) {
         let (name, now) = (machine_name(number), self.now());
-        let written = self.api.update((Kind::Node, &name), Preconditions::default(), now, |object| {
-            let Resource::Node(node) = object else { return };
-            for (key, value) in &change.labels {
-                match value {
-                    Some(value) => node.metadata.labels.insert(key.clone(), value.clone()),
-                    None => node.metadata.labels.remove(key),
-                };
-            }
-            for (key, value) in &change.taints {
-                taint(node, key, value.as_deref());
-            }
-        });
+        let written = self.api_servers.home_mut().update(
+            (Kind::Node, &name),
+            Preconditions::default(),
+            now,
+            |object| {
+                let Resource::Node(node) = object else { return };
+                for (key, value) in &change.labels {
+                    match value {
+                        Some(value) => node.metadata.labels.insert(key.clone(), value.clone()),
+                        None => node.metadata.labels.remove(key),
+                    };
+                }
+                for (key, value) in &change.taints {
+                    taint(node, key, value.as_deref());
+                }
+            },
+        );
         let Ok(written) = written else { return };
         if written.committed {
             self.note_occasion(Occasion::NodeRelabelled);

@@ -81,7 +81,8 @@ impl Reach for World {
 
     fn delete_machine(&mut self, number: u32) -> bool {
         let (name, now) = (machine_name(number), self.now());
-        let written = self.api.delete((Kind::Machine, &name), Preconditions::default(), now);
+        let written =
+            self.api_servers.home_mut().delete((Kind::Machine, &name), Preconditions::default(), now);
         self.acted(written)
     }
 
@@ -92,17 +93,22 @@ impl Reach for World {
             return false;
         }
         let (machine, now) = (self.machine(number), self.now());
-        let written = self.api.create(machine, now);
+        let written = self.api_servers.home_mut().create(machine, now);
         self.acted(written)
     }
 
     fn edit_machine(&mut self, number: u32, change: &mut dyn FnMut(&mut MachineSpec)) -> bool {
         let (name, now) = (machine_name(number), self.now());
-        let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
-            if let Resource::Machine(machine) = object {
-                change(Arc::make_mut(&mut machine.spec));
-            }
-        });
+        let written = self.api_servers.home_mut().update(
+            (Kind::Machine, &name),
+            Preconditions::default(),
+            now,
+            |object| {
+                if let Resource::Machine(machine) = object {
+                    change(Arc::make_mut(&mut machine.spec));
+                }
+            },
+        );
         self.acted(written)
     }
 
@@ -138,7 +144,7 @@ impl Reach for World {
     fn edit_defaults(&mut self, change: &mut dyn FnMut(&mut ClusterPackageVersionSpec)) -> bool {
         let object = (Kind::ClusterPackageVersion, SINGLETON);
         let now = self.now();
-        let written = self.api.update(object, Preconditions::default(), now, |object| {
+        let written = self.api_servers.home_mut().update(object, Preconditions::default(), now, |object| {
             if let Resource::ClusterPackageVersion(fleet) = object {
                 change(&mut fleet.spec);
             }
@@ -147,11 +153,11 @@ impl Reach for World {
     }
 
     fn apply_again(&mut self) -> bool {
-        let before = self.api.revision();
+        let before = self.api_servers.home().revision();
         for object in self.applied.clone().into_values() {
             self.apply(Resource::clone(&object));
         }
-        self.api.revision() > before
+        self.api_servers.home().revision() > before
     }
 
     fn impersonate(&mut self, guise: Guise, number: u32, draw: u64) {

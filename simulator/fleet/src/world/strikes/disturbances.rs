@@ -43,7 +43,7 @@ impl World {
 
     /// A cache of the API server keeps the present objects of a kind.
     pub(in crate::world) fn cache(&mut self, kind: Kind) {
-        let collection = self.api.collection(kind);
+        let collection = self.api_servers.home().collection(kind);
         let objects = collection.objects().into_iter().map(Arc::clone).collect();
         let cache = Cache { objects, cursor: collection.cursor() };
         let now = self.now();
@@ -66,7 +66,7 @@ impl World {
     }
 
     pub(in crate::world) fn compact(&mut self) {
-        self.api.compact();
+        self.api_servers.home_mut().compact();
         for kind in KINDS {
             self.relist(kind);
         }
@@ -88,9 +88,14 @@ impl World {
     /// take no more finalizers.
     fn change_finalizers(&mut self, host: u32, change: impl FnOnce(&mut Vec<String>)) {
         let (name, now) = (machine_name(host), self.now());
-        let written = self.api.update((Kind::Machine, &name), Preconditions::default(), now, |object| {
-            change(Arc::make_mut(&mut object.metadata_mut().finalizers));
-        });
+        let written = self.api_servers.home_mut().update(
+            (Kind::Machine, &name),
+            Preconditions::default(),
+            now,
+            |object| {
+                change(Arc::make_mut(&mut object.metadata_mut().finalizers));
+            },
+        );
         if let Ok(written) = written
             && written.committed
         {

@@ -46,7 +46,7 @@ fn miscounts(world: &World) -> Vec<String> {
 /// Changes an object behind the oracle's back.
 fn edit(world: &mut World, kind: Kind, name: &str, change: impl FnOnce(&mut Resource)) {
     let now = world.now();
-    world.api.update((kind, name), Preconditions::default(), now, change).unwrap();
+    world.api_servers.home_mut().update((kind, name), Preconditions::default(), now, change).unwrap();
 }
 
 fn pause_machine(world: &mut World) {
@@ -82,26 +82,34 @@ fn whatever_is_counted_wrong_is_named() {
     type Tamper = fn(&mut World);
     let world = half_way();
     let table: [(&str, Tamper); 9] = [
-        ("host 3, operations:", |world| Observers::of_mut(world).oracle.deeds.began(3, true)),
+        ("host 3, operations:", |world| {
+            Observers::change(world, |observers| observers.oracle.deeds.began(3, true))
+        }),
         ("host 4, operations that did not end:", |world| {
             let (operation, _) = world.hosts[4].journal()[0];
             let Operation { id, generation, component, .. } = operation;
             let work = Work { id, generation, component, change: Change::Remove };
             let over = Over { host: 4, work: &work, ended: Ended::Interrupted, component: "webd" };
-            Observers::of_mut(world).oracle.deeds.ended(&over);
+            Observers::change(world, |observers| observers.oracle.deeds.ended(&over));
         }),
-        ("host 5, epoch:", |world| Observers::of_mut(world).oracle.leadership.heard(5, Epoch(9_999))),
+        ("host 5, epoch:", |world| {
+            Observers::change(world, |observers| observers.oracle.leadership.heard(5, Epoch(9_999)))
+        }),
         ("Machines that are paused:", pause_machine),
         ("components of the fleet:", empty_fleet),
-        ("operator processes:", |world| Observers::of_mut(world).oracle.restraint.process_started()),
+        ("operator processes:", |world| {
+            Observers::change(world, |observers| observers.oracle.restraint.process_started())
+        }),
         ("Machines:", |world| {
             let uid = *Observers::of(world).oracle.machines.keys().next().unwrap();
-            Observers::of_mut(world).oracle.machines.remove(&uid);
+            Observers::change(world, |observers| observers.oracle.machines.remove(&uid));
         }),
-        ("who waits longest:", |world| Observers::of_mut(world).oracle.starvation.muddle()),
+        ("who waits longest:", |world| {
+            Observers::change(world, |observers| observers.oracle.starvation.muddle())
+        }),
         ("host ", |world| {
             let host = at_work(world).unwrap();
-            Observers::of_mut(world).oracle.budget.ended(host);
+            Observers::change(world, |observers| observers.oracle.budget.ended(host));
         }),
     ];
     for (what, tamper) in table {
