@@ -75,6 +75,7 @@ const STOREYS_OF_WORLD: &[&str] = &[
     "mail",
     "api_server",
     "api_servers",
+    "replicas",
     "disturbance",
     "happening",
     "node",
