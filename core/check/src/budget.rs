@@ -31,6 +31,6 @@ fn begins_drain(world: &World, in_flight: &InFlight<Ticket>) -> bool {
     let Subject::Machine(id) = in_flight.subject else { return false };
     let machine = world.machine(id);
     matches!(in_flight.ticket, Ticket::Node(NodeTicket::ListPods(_)))
-        && !machine.is_cordoned()
+        && !machine.has_our_cordon()
         && machine.drain.as_ref().is_some_and(|drain| drain.begins)
 }

@@ -9,9 +9,9 @@ use crate::rows::machine::Machine;
 use crate::rows::node_use::NodeUse;
 
 impl Machine {
-    /// Whether its Node carries anything of ours.
+    /// Whether its Node carries any part of a cordon of ours: the taint or the mark, of whichever operator.
     #[must_use]
-    pub fn is_cordoned(&self) -> bool {
+    pub fn has_our_cordon(&self) -> bool {
         self.node.as_ref().is_some_and(|node| node.is_ours())
     }
 
@@ -42,7 +42,7 @@ impl Machine {
 
     /// Whether its Node is cordoned by us, or may soon be.
     pub(crate) fn holds_node(&self) -> bool {
-        self.is_cordoned() || self.drain.as_ref().is_some_and(|drain| drain.begins || drain.cordoning)
+        self.has_our_cordon() || self.drain.as_ref().is_some_and(|drain| drain.begins || drain.cordoning)
     }
 
     /// `now`, if its Node is not ready: then pods that are to end there do not end.

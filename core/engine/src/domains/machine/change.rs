@@ -76,7 +76,7 @@ impl<'w> Step<'w> {
             self.note(draft, Note::Block(*blocker));
         }
         if let Some(identity) = self.node_identity().filter(|_| !self.is_paused() && !self.is_fleet_paused())
-            && (self.lift(draft) || self.lacks_identity(draft, identity))
+            && (self.remove_mark(draft) || self.obtain_identity(draft, identity))
         {
             return;
         }
@@ -85,7 +85,7 @@ impl<'w> Step<'w> {
         if !matches!(blocker, Blocker::ReleaseFailed { .. }) {
             self.note(draft, Note::Block(blocker));
         }
-        if self.lift(draft) {
+        if self.remove_mark(draft) {
             return;
         }
         self.tell(draft, &Verdict::out_of_sync(reason).with(detail), blocker);
@@ -172,13 +172,13 @@ impl<'w> Step<'w> {
         let meta = &self.object.meta;
         if self.is_paused() {
             self.note(draft, Note::Block(Blocker::Paused));
-            if self.lift(draft) {
+            if self.remove_mark(draft) {
                 return;
             }
             return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
         }
         let drains = self.disrupts(target.component, &change);
-        if drains && self.rests(draft) {
+        if drains && self.rest(draft) {
             return;
         }
         if self.machine.blocked.is_some() {
@@ -186,7 +186,7 @@ impl<'w> Step<'w> {
         }
         if let Some(blocker) = self.fleet_stop(target) {
             self.note(draft, Note::WaitForFleet);
-            if self.lift(draft) {
+            if self.remove_mark(draft) {
                 return;
             }
             return draft.wait(blocker);
@@ -194,7 +194,7 @@ impl<'w> Step<'w> {
         if let Some(blocker) = self.overcommitted(target) {
             self.note(draft, Note::Park);
             self.note(draft, Note::WaitForFleet);
-            if self.lift(draft) {
+            if self.remove_mark(draft) {
                 return;
             }
             return draft.wait(blocker);
@@ -212,7 +212,7 @@ impl<'w> Step<'w> {
         // This comes first: its report would replace the reports below, and a Node must not be drained just to wait for
         // a certificate.
         let is_known = self.object.status.identity.is_some() && !self.machine.is_recorded_unreachable();
-        if is_known && self.lacks_needed_identity(draft, &change) {
+        if is_known && self.obtain_needed_identity(draft, &change) {
             return;
         }
         if drains && !self.drain(draft, target) {
@@ -226,18 +226,18 @@ impl<'w> Step<'w> {
         if self.object.status.identity.is_none() || self.machine.is_recorded_unreachable() {
             return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
         }
-        if self.takes_slot(draft) {
+        if self.take_slot(draft) {
             let component = target.component;
             self.order_change(draft, component, change);
         } else {
             // Remove even a mark that this change does not need: several such machines would wait for each other.
-            self.lift(draft);
+            self.remove_mark(draft);
         }
     }
 
-    /// Whether the machine lacks an identity that a change needs, or it is not known yet whose node the host is. If so,
-    /// takes the next step towards it.
-    fn lacks_needed_identity(self, draft: &mut Draft<'_>, change: &Change) -> bool {
+    /// Takes the next step towards the identity that a change needs, or finds out whose node the host is. False when no
+    /// step is left.
+    fn obtain_needed_identity(self, draft: &mut Draft<'_>, change: &Change) -> bool {
         let Change::Install(release) = change else { return false };
         if self.may_be_of_others(draft) {
             return true;
@@ -245,7 +245,7 @@ impl<'w> Step<'w> {
         let version = self.world.version_spec(release.version);
         let identity = version.and_then(|version| version.node_identity.as_ref());
         identity.is_some_and(|identity| {
-            self.lacks_identity(draft, identity) || self.awaits_better_identity(draft)
+            self.obtain_identity(draft, identity) || self.awaits_better_identity(draft)
         })
     }
 
@@ -275,14 +275,14 @@ impl<'w> Step<'w> {
         let catches_up = matches!(target.origin, Origin::Rollout(index) if target.aim != Aim::Keep
             && matches!(self.machine.standing(index), Standing::Parked | Standing::Excused));
         let is_listed = self.machine.drain.as_ref().is_some_and(|drain| drain.pods.is_some());
-        if catches_up && (self.machine.is_cordoned() || !is_listed) {
-            if !self.takes_slot(draft) {
-                self.lift(draft);
+        if catches_up && (self.machine.has_our_cordon() || !is_listed) {
+            if !self.take_slot(draft) {
+                self.remove_mark(draft);
                 return false;
             }
             self.note(draft, Note::Reserve);
         }
-        let is_empty = self.is_empty(draft, self.world.component_name(target.component));
+        let is_empty = self.empty_node(draft, self.world.component_name(target.component));
         // A drain that starts from a re-check reserves a slot only once the pods are known to be evictable.
         let cordons = matches!(draft.order, Some(Order { ticket: Ticket::Node(NodeTicket::Cordon), .. }));
         if catches_up && cordons {
@@ -291,8 +291,8 @@ impl<'w> Step<'w> {
         is_empty
     }
 
-    /// Whether there is a slot for the machine. If not, it releases its reservation and waits.
-    pub(super) fn takes_slot(self, draft: &mut Draft<'_>) -> bool {
+    /// True if there is a slot for the machine. If not, it releases its reservation and waits.
+    pub(super) fn take_slot(self, draft: &mut Draft<'_>) -> bool {
         let limit = self.world.slots();
         let others = self.world.occupied() - u32::from(self.machine.occupies());
         if others < limit {

@@ -26,7 +26,7 @@ impl Step<'_> {
         }
         host.facts.is_none()
             && (self.object.status.identity.is_none()
-                || self.machine.is_cordoned()
+                || self.machine.has_our_cordon()
                 || self.machine.is_unresolved()
                 || self.object.meta.is_terminating()
                 || self.object.meta.generation != self.object.status.observed_generation

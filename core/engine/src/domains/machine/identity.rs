@@ -127,11 +127,11 @@ impl<'w> Step<'w> {
             Some(Lack::Reading | Lack::Request(_) | Lack::Issue | Lack::Grant | Lack::Installation(_))
             | None => false,
         };
-        is_open && self.lacks_identity(draft, wanted)
+        is_open && self.obtain_identity(draft, wanted)
     }
 
     /// Takes the next step towards an identity. False when no step is left.
-    pub(super) fn lacks_identity(self, draft: &mut Draft<'_>, wanted: &NodeIdentity) -> bool {
+    pub(super) fn obtain_identity(self, draft: &mut Draft<'_>, wanted: &NodeIdentity) -> bool {
         let Some(lack) = self.lack(wanted, draft.now) else { return false };
         match lack {
             Lack::Reading => self.order_host(draft, HostCommand::Facts),

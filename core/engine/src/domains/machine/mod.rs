@@ -102,13 +102,13 @@ impl Step<'_> {
         }
         if self.object.spec.is_err() {
             self.note(draft, Note::Block(Blocker::InvalidSpec));
-            if self.lift(draft) {
+            if self.remove_mark(draft) {
                 return;
             }
             let verdict = Verdict::out_of_sync(Reason::InvalidSpec);
             return self.tell(draft, &verdict, Blocker::InvalidSpec);
         }
-        if self.writes_attributes(draft) || self.tells_trouble(draft) {
+        if self.write_attributes(draft) || self.tell_trouble(draft) {
             return;
         }
         let retry = self.machine.progress.contact.retry;
@@ -134,7 +134,7 @@ impl Step<'_> {
             self.object.meta.is_terminating() && matches!(self.stranger(), Some((Reason::DuplicateHost, _)));
         if let (Some((reason, blocker)), false) = (self.stranger(), is_duplicate_leaving) {
             self.note(draft, Note::Block(blocker));
-            if self.lift(draft) {
+            if self.remove_mark(draft) {
                 return;
             }
             let detail = self.stranger_detail().map(|stranger| Arc::new(Detail::Stranger(stranger)));
@@ -163,7 +163,7 @@ impl Step<'_> {
         draft.back_off(until);
         if self.machine.host.unreachable_since.is_some() {
             // Nothing is at work there, and nothing will be: the Node may take pods again.
-            if !self.machine.is_unresolved() && !self.machine.is_lost() && self.lift(draft) {
+            if !self.machine.is_unresolved() && !self.machine.is_lost() && self.remove_mark(draft) {
                 return;
             }
             draft.wait(Blocker::Unreachable { until });
@@ -186,7 +186,7 @@ impl Step<'_> {
 
     /// Reports that the host is unreachable or fails to carry out orders, once that is certain. True if a write is
     /// ordered for that.
-    fn tells_trouble(self, draft: &mut Draft<'_>) -> bool {
+    fn tell_trouble(self, draft: &mut Draft<'_>) -> bool {
         let Some(trouble) = self.certain_trouble(draft.config) else { return false };
         let verdict = if !trouble.kind.is_contact() {
             Verdict::hindered(trouble)
@@ -205,7 +205,7 @@ impl Step<'_> {
 
     /// Reports that everything is as wanted.
     fn settle(self, draft: &mut Draft<'_>) {
-        if self.lift(draft) {
+        if self.remove_mark(draft) {
             return;
         }
         // A paused machine stays blocked: a batch that leaves it out may be in flight.
@@ -219,7 +219,7 @@ impl Step<'_> {
             };
         }
         let verdict = self.contested_detail().map_or(Verdict::in_sync(), Verdict::contested);
-        self.says(draft, &verdict);
+        self.write_verdict(draft, &verdict);
     }
 
     fn plan_audit(self, draft: &mut Draft<'_>) {

@@ -125,13 +125,13 @@ impl Step<'_> {
         verdict: &Verdict,
         blocker: Blocker,
     ) {
-        if !self.says(draft, verdict) {
+        if !self.write_verdict(draft, verdict) {
             draft.wait(blocker);
         }
     }
 
     /// Writes a verdict if it is not recorded already. True if it writes.
-    pub(in crate::domains::machine) fn says(self, draft: &mut Draft<'_>, verdict: &Verdict) -> bool {
+    pub(in crate::domains::machine) fn write_verdict(self, draft: &mut Draft<'_>, verdict: &Verdict) -> bool {
         let status = self.status(draft.now, verdict);
         let is_news = status.is_some();
         if let Some(status) = status {

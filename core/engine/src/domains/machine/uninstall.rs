@@ -20,14 +20,14 @@ impl Step<'_> {
         let meta = &self.object.meta;
         if self.is_paused() {
             self.note(draft, Note::Block(Blocker::Paused));
-            if self.lift(draft) {
+            if self.remove_mark(draft) {
                 return;
             }
             return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
         }
         if self.is_fleet_paused() {
             self.note(draft, Note::WaitForFleet);
-            if self.lift(draft) {
+            if self.remove_mark(draft) {
                 return;
             }
             return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
@@ -38,13 +38,13 @@ impl Step<'_> {
         }
         let is_ours = facts.owner == Owner::Machine(meta.uid);
         if is_ours && !facts.components.is_empty() && self.disrupts_by_leaving() {
-            let rests = self.rests(draft);
-            if rests || !self.is_empty(draft, "removal") {
+            let rests = self.rest(draft);
+            if rests || !self.empty_node(draft, "removal") {
                 return;
             }
         }
         if !is_ours {
-            if self.lift(draft) {
+            if self.remove_mark(draft) {
                 return;
             }
             let target = Target::Machine(self.machine.id);
@@ -52,15 +52,15 @@ impl Step<'_> {
         }
         match self.next_to_go() {
             Some(component) => {
-                if self.takes_slot(draft) {
+                if self.take_slot(draft) {
                     self.order_change(draft, component, Change::Remove);
-                } else if !self.lift(draft) {
+                } else if !self.remove_mark(draft) {
                     // A drained Node occupies a slot: two of them would wait for each other.
                     self.tell_wait_of_leaving(draft);
                 }
             }
             None => {
-                if self.deletes_node(draft) {
+                if self.delete_node(draft) {
                     return;
                 }
                 self.order_host(draft, HostCommand::Disown);
@@ -74,7 +74,7 @@ impl Step<'_> {
             return;
         }
         let verdict = Verdict::out_of_sync(Reason::Terminating).because(Detail::AwaitsSlot).unfinished();
-        self.says(draft, &verdict);
+        self.write_verdict(draft, &verdict);
     }
 
     /// The deletion of a machine whose host a person has declared gone: that is recorded, its Node is deleted, and
@@ -89,7 +89,7 @@ impl Step<'_> {
             let verdict = Verdict::out_of_sync(Reason::HostReleased).unfinished();
             return self.tell(draft, &verdict, Blocker::AwaitingOwnWrite);
         }
-        if self.deletes_node(draft) {
+        if self.delete_node(draft) {
             return;
         }
         let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);

@@ -21,7 +21,7 @@ const TELL_AFTER: u32 = 3;
 
 impl Step<'_> {
     /// Orders the change of the labels and taints of the Node, if one is needed and allowed now. True if it is ordered.
-    pub(in crate::domains::machine) fn writes_attributes(self, draft: &mut Draft<'_>) -> bool {
+    pub(in crate::domains::machine) fn write_attributes(self, draft: &mut Draft<'_>) -> bool {
         let Some(Plan { change: Some(change), .. }) = attributes_plan(self.world, self.machine) else {
             return false;
         };

@@ -81,13 +81,13 @@ impl Step<'_> {
         self.machine.node.is_some() && (self.machine.is_marked() || self.carries_pods())
     }
 
-    /// Whether the drain is suspended because it was given up or is not allowed. If so, waits and reports why.
-    pub(in crate::domains::machine) fn rests(self, draft: &mut Draft<'_>) -> bool {
+    /// Waits, and reports why, while the drain is suspended because it was given up or is not allowed. True while it is.
+    pub(in crate::domains::machine) fn rest(self, draft: &mut Draft<'_>) -> bool {
         let Some(drain) = self.machine.drain.as_deref() else { return false };
         if draft.now >= drain.rests_until || self.machine.node.is_none() {
             return false;
         }
-        if self.machine.is_cordoned() {
+        if self.machine.has_our_cordon() {
             self.uncordon(draft);
             return true;
         }
@@ -106,9 +106,9 @@ impl Step<'_> {
         true
     }
 
-    /// Whether no pod is left that would have to leave the Node before the work on it. If not, takes the next step of
-    /// the drain.
-    pub(in crate::domains::machine) fn is_empty(self, draft: &mut Draft<'_>, reason: &str) -> bool {
+    /// Takes the next step of the drain. True once no pod is left that would have to leave the Node before the work on
+    /// it.
+    pub(in crate::domains::machine) fn empty_node(self, draft: &mut Draft<'_>, reason: &str) -> bool {
         let Some(node) = &self.machine.node else { return true };
         let empty = Drain::default();
         let drain = self.machine.drain.as_deref().unwrap_or(&empty);
@@ -130,14 +130,14 @@ impl Step<'_> {
             cordoned.is_some() && listed.under == cordoned && drain.passed > 0
         })) else {
             // A repeated check of pods that must not be evicted needs no slot.
-            let begins = drain.pods.is_none() && !self.machine.is_cordoned();
-            if !begins || self.may_begin(draft, node) {
+            let begins = drain.pods.is_none() && !self.machine.has_our_cordon();
+            if !begins || self.admit_drain(draft, node) {
                 self.order_node(draft, NodeWork::ListPods(cordoned));
             }
             return false;
         };
         if let Some((pod, loss)) = self.forbidden(listed, draft.now) {
-            if self.machine.is_cordoned() {
+            if self.machine.has_our_cordon() {
                 self.uncordon(draft);
                 return false;
             }
@@ -155,20 +155,20 @@ impl Step<'_> {
         false
     }
 
-    /// Whether there is a slot for a drain, and another Node for its pods.
-    fn may_begin(self, draft: &mut Draft<'_>, node: &NodeState) -> bool {
-        if !self.takes_slot(draft) {
-            if !self.lift(draft) {
+    /// Takes a slot for a drain. True if there is one, and another Node for its pods; otherwise reports what is missing.
+    fn admit_drain(self, draft: &mut Draft<'_>, node: &NodeState) -> bool {
+        if !self.take_slot(draft) {
+            if !self.remove_mark(draft) {
                 self.tell_wait_of_leaving(draft);
             }
             return false;
         }
         // A Node that is cordoned already may be empty: it yields only if its pods cannot be evicted.
-        node.is_ours() || !self.yields_to_others(draft)
+        node.is_ours() || !self.yield_to_others(draft)
     }
 
     fn cordon(self, draft: &mut Draft<'_>, node: &NodeState, reason: &str) {
-        if !self.may_begin(draft, node) {
+        if !self.admit_drain(draft, node) {
             return;
         }
         let shape = node.shape();
@@ -188,13 +188,13 @@ impl Step<'_> {
         self.order_node(draft, NodeWork::Cordon(Box::new(cordon)));
     }
 
-    /// Whether its drain would leave no Node that takes pods while others are being drained. If so, it is uncordoned,
-    /// and waits until one of the others takes pods again.
-    fn yields_to_others(self, draft: &mut Draft<'_>) -> bool {
+    /// Uncordons the Node if its drain would leave none that takes pods while others are being drained, and waits until one
+    /// of the others takes pods again. True if it waits.
+    fn yield_to_others(self, draft: &mut Draft<'_>) -> bool {
         let Some(emptied) = self.world.last_node(self.machine.id) else { return false };
         self.note(draft, Note::Park);
         self.note(draft, Note::WaitForNode);
-        if !self.lift(draft) {
+        if !self.remove_mark(draft) {
             let verdict = Verdict::out_of_sync(Reason::LastSchedulableNode).unfinished();
             self.tell(draft, &verdict, Blocker::LastSchedulableNode { emptied });
         }
@@ -217,7 +217,7 @@ impl Step<'_> {
             self.note(draft, Note::Passed(drain.passed + ahead));
             return self.order_node(draft, NodeWork::Evict(Box::new(pod.pod.clone())));
         }
-        if drain.refused.is_some() && self.yields_to_others(draft) {
+        if drain.refused.is_some() && self.yield_to_others(draft) {
             return;
         }
         let next = drain.next_look();
@@ -285,8 +285,8 @@ impl Step<'_> {
 
     /// Removes our mark from the Node, if there is one: there is no work for it now. True if that takes this step, or
     /// its echo is awaited; then the step ends.
-    pub(in crate::domains::machine) fn lift(self, draft: &mut Draft<'_>) -> bool {
-        if !self.machine.is_cordoned() {
+    pub(in crate::domains::machine) fn remove_mark(self, draft: &mut Draft<'_>) -> bool {
+        if !self.machine.has_our_cordon() {
             return self.forget_drain(draft);
         }
         self.uncordon(draft);
@@ -318,11 +318,11 @@ impl Step<'_> {
 
     /// Deletes the Node of a machine that is being deleted, or only removes our mark if the Node is another host's.
     /// True while there is something to do.
-    pub(in crate::domains::machine) fn deletes_node(self, draft: &mut Draft<'_>) -> bool {
+    pub(in crate::domains::machine) fn delete_node(self, draft: &mut Draft<'_>) -> bool {
         let Some(node) = &self.machine.node else { return self.forget_drain(draft) };
         let is_ours = self.machine.is_marked() || (self.object.is_released && self.carries_pods());
         if !is_ours || !self.is_of_this_host(node) {
-            return self.lift(draft);
+            return self.remove_mark(draft);
         }
         if let Some(drain) = self.machine.drain.as_deref()
             && draft.now < drain.write.retry.not_before
