@@ -5,30 +5,31 @@ use serde::Deserialize;
 use super::{Chance, Model, all};
 use crate::vocabulary::{Passage, Portion, RequestFate, Window};
 
-/// Requests to the API server that fail before they are executed.
+/// Requests of operators to the API server fail before they are executed.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiError {
-    /// What share of them; all when left out.
+    /// The share of requests that fail. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// When.
+    /// The window in which requests fail, `[from, to]` since the start of the run. Any time before the quiet phase if
+    /// omitted.
     #[serde(default)]
     pub between: Window,
-    /// Whether the operator is told; any when left out.
+    /// The result that the operator observes. One of them, drawn for each request, if omitted.
     #[serde(default)]
     pub answer: Option<Answer>,
 }
 
-/// What the operator is told of a request that failed.
+/// The result that the operator observes when a request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Answer {
-    /// 429 or 5xx: nothing happened.
+    /// The API server refuses the request with 429 or 5xx: nothing was executed.
     Refused,
-    /// Nothing: the request is lost, and it may have been executed as far as the operator knows.
+    /// The request is lost without an answer, so the operator cannot know whether it was executed.
     Lost,
 }
 

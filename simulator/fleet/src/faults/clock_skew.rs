@@ -6,28 +6,29 @@ use serde::Deserialize;
 use super::{Model, Plan};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Skew};
 
-/// A clock that is wrong from some time on. When it becomes quiet it is set right, but a process that runs already never
-/// sees its clock go back.
+/// The clock of the operator processes in a seat is wrong from some time on. It is set right at the start of the quiet
+/// phase, but a process that runs then never sees its clock go back.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClockSkew {
-    /// Of which replica.
+    /// The seat of the operator whose clock is wrong. 0 if omitted.
     #[serde(default)]
     pub seat: u32,
-    /// From then on. When a process runs then, its clock leaps.
+    /// The time from which the clock is wrong, since the start of the run, or since the fault's trigger fired. The
+    /// clock of a process that runs at this time leaps.
     #[serde(default)]
     pub at: Length,
-    /// It shows so much more.
+    /// The time by which the clock is ahead.
     #[serde(default)]
     pub ahead: Length,
-    /// It shows so much less.
+    /// The time by which the clock is behind.
     #[serde(default)]
     pub behind: Length,
-    /// It gains so much.
+    /// The rate by which the clock is fast: `1%` gains one second in 100.
     #[serde(default)]
     pub fast: Portion,
-    /// It loses so much.
+    /// The rate by which the clock is slow: `1%` loses one second in 100. At most 50%.
     #[serde(default)]
     pub slow: Portion,
 }

@@ -6,14 +6,15 @@ use serde::Deserialize;
 use super::{Model, Plan};
 use crate::vocabulary::{Injection, Range, Window};
 
-/// Compactions beyond the usual ones.
+/// The history is compacted more often than usual, and every watch breaks.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Compaction {
-    /// From one to the next.
+    /// The interval between two compactions.
     pub every: Range,
-    /// When.
+    /// The window in which compactions happen, `[from, to]` since the start of the run, or since the fault's trigger
+    /// fired. Any time before the quiet phase if omitted.
     #[serde(default)]
     pub between: Window,
 }

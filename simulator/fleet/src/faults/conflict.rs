@@ -5,15 +5,17 @@ use serde::Deserialize;
 use super::{Chance, Model, all};
 use crate::vocabulary::{Portion, RequestFate, Window};
 
-/// Writes of the operator that another writer forestalls by changing a label.
+/// Another writer changes a label of an object just before the operator's write arrives, so the write is refused as
+/// stale.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Conflict {
-    /// What share of them; all when left out.
+    /// The share of writes that are affected. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// When.
+    /// The window in which writes are affected, `[from, to]` since the start of the run. Any time before the quiet
+    /// phase if omitted.
     #[serde(default)]
     pub between: Window,
 }

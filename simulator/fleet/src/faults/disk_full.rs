@@ -7,27 +7,31 @@ use super::Model;
 use super::plan::{Plan, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
-/// Hosts whose disk is full.
+/// The disks of hosts are full for a while.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiskFull {
-    /// In which part of the fleet.
+    /// The part of the fleet whose hosts are affected. If omitted, `share` applies to the whole fleet.
     #[serde(default)]
     pub scope: Option<Scope>,
-    /// What share of the hosts.
+    /// The share of the hosts in `scope` that are affected. All hosts in `scope` if omitted, or none if `scope` is
+    /// omitted too.
     #[serde(default)]
     pub share: Portion,
-    /// These hosts, by their numbers.
+    /// The hosts that are affected in addition, by number.
     #[serde(default)]
     pub hosts: Vec<u32>,
-    /// At these times.
+    /// The times at which the disks become full, since the start of the run, or since the fault's trigger fired. If
+    /// `at` and `between` are omitted, they become full when the trigger of the fault fires, or without a trigger at a
+    /// random time before the quiet phase.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// At some time in here, each host at its own.
+    /// A window, `[from, to]`, from which one time is drawn, separately for each host, at which its disk becomes full,
+    /// in addition to `at`.
     #[serde(default)]
     pub between: Option<Range>,
-    /// Until somebody has made room.
+    /// The time until somebody has made room on the disk.
     pub lasting: Range,
 }
 

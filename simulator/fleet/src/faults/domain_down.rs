@@ -8,23 +8,25 @@ use super::host_down::Loses;
 use super::{Model, Plan, When};
 use crate::vocabulary::{Fleet, Length, Range, Scope};
 
-/// A part of the fleet that goes down at one time.
+/// A part of the fleet goes down as one, and returns as one.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DomainDown {
-    /// Which part.
+    /// The part of the fleet that goes down.
     pub scope: Scope,
-    /// At these times.
+    /// The times at which it goes down, since the start of the run, or since the fault's trigger fired. If `at` and
+    /// `between` are omitted, it goes down when the trigger of the fault fires, or without a trigger at a random time
+    /// before the quiet phase.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// At some time in here.
+    /// A window, `[from, to]`, from which one time is drawn at which it goes down, in addition to `at`.
     #[serde(default)]
     pub between: Option<Range>,
-    /// For how long; for ever when left out.
+    /// The duration of the outage. Forever if omitted.
     #[serde(default)]
     pub lasting: Option<Range>,
-    /// What is lost.
+    /// What the hosts lose: power or the network. Power if omitted.
     #[serde(default)]
     pub loses: Loses,
 }

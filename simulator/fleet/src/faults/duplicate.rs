@@ -7,18 +7,19 @@ use seaworthy_kernel::Span;
 use super::{Chance, Model, all};
 use crate::vocabulary::{OrderFate, Portion, Range, RequestFate, Window};
 
-/// Requests to the API server and orders to hosts that arrive twice.
+/// Requests to the API server and orders to hosts arrive twice.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Duplicate {
-    /// What share of them; all when left out.
+    /// The share of requests and orders that arrive twice. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// When.
+    /// The window in which requests and orders arrive twice, `[from, to]` since the start of the run. Any time before
+    /// the quiet phase if omitted.
     #[serde(default)]
     pub between: Window,
-    /// How long after it was sent the second arrives; up to two minutes when left out.
+    /// The time from the sending of the message to the arrival of the second copy. 1 ms to 2 minutes if omitted.
     #[serde(default)]
     pub after: Option<Range>,
 }

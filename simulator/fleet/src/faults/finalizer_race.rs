@@ -7,43 +7,47 @@ use super::Model;
 use super::plan::{Plan, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
-/// Machines whose finalizers others change.
+/// Other clients change the finalizers of Machines.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FinalizerRace {
-    /// In which part of the fleet.
+    /// The part of the fleet whose Machines are affected. If omitted, `share` applies to the whole fleet.
     #[serde(default)]
     pub scope: Option<Scope>,
-    /// What share of the machines.
+    /// The share of the Machines in `scope` that are affected. All Machines in `scope` if omitted, or none if `scope`
+    /// is omitted too.
     #[serde(default)]
     pub share: Portion,
-    /// These machines, by their numbers.
+    /// The Machines that are affected in addition, by number.
     #[serde(default)]
     pub hosts: Vec<u32>,
-    /// At these times.
+    /// The times at which the finalizers are changed, since the start of the run, or since the fault's trigger fired.
+    /// If `at` and `between` are omitted, they are changed when the trigger of the fault fires, or without a trigger at
+    /// a random time before the quiet phase.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// At some time in here, each at its own.
+    /// A window, `[from, to]`, from which one time is drawn, separately for each Machine, at which its finalizers are
+    /// changed, in addition to `at`.
     #[serde(default)]
     pub between: Option<Range>,
-    /// For how long the other finalizer stays.
+    /// The time for which the other controller's finalizer stays. Until the quiet phase if omitted.
     #[serde(default)]
     pub lasting: Option<Range>,
-    /// What is done.
+    /// The change of the finalizers. `adds` if omitted.
     #[serde(default)]
     pub does: Interference,
 }
 
-/// What is done to the finalizers of a Machine.
+/// A change of the finalizers of a Machine by another client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Interference {
-    /// Another one is added, and removed later.
+    /// Another controller adds its finalizer, and removes it later.
     #[default]
     Adds,
-    /// Ours is removed.
+    /// Somebody removes the operator's finalizer.
     RemovesOurs,
 }
 

@@ -11,47 +11,51 @@ use super::Model;
 use super::plan::{Plan, When, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope, Window};
 
-/// Hosts on which something is changed by hand.
+/// Users change something on hosts by hand.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HandEdit {
-    /// In which part of the fleet.
+    /// The part of the fleet whose hosts are changed. If omitted, `share` applies to the whole fleet.
     #[serde(default)]
     pub scope: Option<Scope>,
-    /// What share of all hosts.
+    /// The share of the hosts in `scope` that are changed. All hosts in `scope` if omitted, or none if `scope` is
+    /// omitted too.
     #[serde(default)]
     pub share: Portion,
-    /// These hosts, by their numbers.
+    /// The hosts that are changed in addition, by number.
     #[serde(default)]
     pub hosts: Vec<u32>,
-    /// At these times since the start.
+    /// The times at which a host is changed, since the start of the run, or since the fault's trigger fired. If `at`,
+    /// `between` and `every` are omitted, it is changed when the trigger of the fault fires, or without a trigger at a
+    /// random time before the quiet phase.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// At some time in here, each host at its own.
+    /// A window, `[from, to]`, from which one time is drawn, separately for each host, at which it is changed, in
+    /// addition to `at`. With `every`, the window in which the changes are repeated.
     #[serde(default)]
     pub between: Option<Range>,
-    /// Again and again in this distance, as a tool does that manages the same files: between the times of `between`, or
-    /// until it becomes quiet.
+    /// The interval between repeated changes, as by a tool that manages the same files. They happen within the window
+    /// `between`, or until the quiet phase if that is omitted.
     #[serde(default)]
     pub every: Option<Range>,
-    /// One of these is changed; any when left out.
+    /// The kinds of changes, of which one is drawn each time. All kinds if omitted.
     #[serde(default)]
     pub what: Vec<What>,
 }
 
-/// What is changed.
+/// A kind of change by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum What {
-    /// A config file of the release.
+    /// A config file of the release is edited.
     Files,
-    /// A link on the host.
+    /// A link on the host is changed.
     Links,
     /// The service is stopped.
     NotRunning,
-    /// Another binary runs.
+    /// The service runs another binary.
     WrongBinary,
 }
 

@@ -5,20 +5,21 @@ use serde::Deserialize;
 use super::{Chance, Model, all};
 use crate::vocabulary::{OperationFate, Portion, Range, Step, Window};
 
-/// Operations in the middle of which the host goes down.
+/// Hosts lose power in the middle of operations.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HostBreaks {
-    /// What share of them; all when left out.
+    /// The share of operations in which the host loses power. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// When.
+    /// The window in which hosts lose power, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
-    /// How long the host stays down.
+    /// The time for which the host stays down.
     pub lasting: Range,
-    /// In which step; in any of an installation when left out.
+    /// The step of the operation in which the host loses power. A random step of an installation if omitted.
     #[serde(default)]
     pub step: Option<Step>,
 }

@@ -5,15 +5,16 @@ use serde::Deserialize;
 use super::{Chance, Model, all};
 use crate::vocabulary::{OrderFate, Portion, Window};
 
-/// Orders that find their host busy with something else.
+/// Orders are refused because another program holds the lock of the host.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HostBusy {
-    /// What share of them; all when left out.
+    /// The share of orders that are refused. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// When.
+    /// The window in which orders are refused, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
 }

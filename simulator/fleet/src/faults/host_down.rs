@@ -6,30 +6,34 @@ use super::Model;
 use super::plan::{Plan, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
-/// Hosts that go down.
+/// Hosts go down: they lose power or the network.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HostDown {
-    /// In which part of the fleet.
+    /// The part of the fleet whose hosts go down. If omitted, `share` applies to the whole fleet.
     #[serde(default)]
     pub scope: Option<Scope>,
-    /// What share of all hosts.
+    /// The share of the hosts in `scope` that go down. All hosts in `scope` if omitted, or none if `scope` is omitted
+    /// too.
     #[serde(default)]
     pub share: Portion,
-    /// These hosts, by their numbers.
+    /// The hosts that go down in addition, by number.
     #[serde(default)]
     pub hosts: Vec<u32>,
-    /// At these times since the start.
+    /// The times at which the hosts go down, since the start of the run, or since the fault's trigger fired. If `at`
+    /// and `between` are omitted, they go down when the trigger of the fault fires, or without a trigger at a random
+    /// time before the quiet phase.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// At some time in here, each host at its own.
+    /// A window, `[from, to]`, from which one time is drawn, separately for each host, at which it goes down, in
+    /// addition to `at`.
     #[serde(default)]
     pub between: Option<Range>,
-    /// For how long; for ever when left out.
+    /// The duration of the outage. Forever if omitted.
     #[serde(default)]
     pub lasting: Option<Range>,
-    /// What is lost.
+    /// What the hosts lose: power or the network. Power if omitted.
     #[serde(default)]
     pub loses: Loses,
 }
@@ -39,10 +43,10 @@ pub struct HostDown {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Loses {
-    /// Power: what was under way is cut short.
+    /// The host loses power: what was under way is interrupted.
     #[default]
     Power,
-    /// The network: what was under way goes on.
+    /// The host loses the network: what was under way continues.
     Network,
 }
 

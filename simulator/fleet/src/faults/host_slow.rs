@@ -9,29 +9,34 @@ use super::Model;
 use super::plan::{Plan, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
-/// Hosts that are slow.
+/// Hosts are slow for a while.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HostSlow {
-    /// In which part of the fleet.
+    /// The part of the fleet whose hosts are slow. If omitted, `share` applies to the whole fleet.
     #[serde(default)]
     pub scope: Option<Scope>,
-    /// What share of the hosts.
+    /// The share of the hosts in `scope` that are slow. All hosts in `scope` if omitted, or none if `scope` is omitted
+    /// too.
     #[serde(default)]
     pub share: Portion,
-    /// These hosts, by their numbers.
+    /// The hosts that are slow in addition, by number.
     #[serde(default)]
     pub hosts: Vec<u32>,
-    /// At these times.
+    /// The times at which the hosts become slow, since the start of the run, or since the fault's trigger fired. If
+    /// `at` and `between` are omitted, they become slow when the trigger of the fault fires, or without a trigger at a
+    /// random time before the quiet phase.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// At some time in here, each host at its own.
+    /// A window, `[from, to]`, from which one time is drawn, separately for each host, at which it becomes slow, in
+    /// addition to `at`.
     #[serde(default)]
     pub between: Option<Range>,
-    /// For how long.
+    /// The time for which a host is slow.
     pub lasting: Range,
-    /// How many times as long everything takes, at most.
+    /// The largest factor by which everything on a host takes longer. The factor of each host is drawn from 2 to this
+    /// value.
     pub factor: u16,
 }
 

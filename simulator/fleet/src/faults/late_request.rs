@@ -5,18 +5,19 @@ use serde::Deserialize;
 use super::{Chance, Model, all};
 use crate::vocabulary::{Portion, Range, RequestFate, Window};
 
-/// Requests to the API server that arrive late.
+/// Requests to the API server arrive late, and are still executed.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LateRequest {
-    /// What share of them; all when left out.
+    /// The share of requests that arrive late. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// When.
+    /// The window in which requests are delayed, `[from, to]` since the start of the run. Any time before the quiet
+    /// phase if omitted.
     #[serde(default)]
     pub between: Window,
-    /// By how much.
+    /// The delay of a request.
     pub by: Range,
 }
 

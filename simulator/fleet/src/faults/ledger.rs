@@ -72,7 +72,7 @@ impl Ledger {
         ledger
     }
 
-    /// Dictates one more strike. The start of the run schedules strikes that have a time of their own.
+    /// Dictates one more strike. A strike at a time of its own is scheduled at the start of the run.
     pub(crate) fn add(&mut self, strike: Strike) {
         let index = self.strikes.len();
         if let (Strike::Met(met), Some(due)) = (&strike, &mut self.due) {
@@ -82,7 +82,7 @@ impl Ledger {
         self.strikes.push(strike);
     }
 
-    /// What faults did, or are to do.
+    /// The strikes of faults: those that happened, or in a replay those that are to happen.
     #[must_use]
     pub fn strikes(&self) -> &[Strike] {
         &self.strikes
@@ -108,7 +108,7 @@ impl Ledger {
         self.points.as_deref().unwrap_or_default()
     }
 
-    /// What has struck so far at points of the world.
+    /// The strikes so far at points that the run reached.
     pub(crate) fn struck(&self) -> impl Iterator<Item = &Met> {
         self.strikes.iter().zip(&self.came).filter_map(|(strike, came)| match strike {
             Strike::Met(met) if *came => Some(met),

@@ -9,18 +9,20 @@ use serde::Deserialize;
 use super::{Chance, Model, Plan, all};
 use crate::vocabulary::{Injection, KindName, Portion, Window};
 
-/// Changes that a watch never shows.
+/// Watches omit changes.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LostEvent {
-    /// What share of them; all when left out.
+    /// The share of changes that a watch omits. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// Of these kinds; of all when left out.
+    /// The kinds of objects whose changes are omitted. All kinds but `CertificateSigningRequest` if omitted. Changes of
+    /// `CertificateSigningRequest` are never omitted.
     #[serde(default)]
     pub kinds: Vec<KindName>,
-    /// When.
+    /// The window in which changes are omitted, `[from, to]` since the start of the run. Any time before the quiet
+    /// phase if omitted.
     #[serde(default)]
     pub between: Window,
 }

@@ -5,15 +5,16 @@ use serde::Deserialize;
 use super::{Chance, Model, all};
 use crate::vocabulary::{Portion, Reply, RequestFate, Window};
 
-/// Writes to the API server whose reply never comes.
+/// The API server's replies to writes of operators are lost, although the writes are committed.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LostReply {
-    /// What share of them; all when left out.
+    /// The share of writes whose replies are lost. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// When.
+    /// The window in which replies are lost, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
 }

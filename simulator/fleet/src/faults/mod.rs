@@ -114,7 +114,7 @@ const fn all() -> Portion {
 
 macro_rules! registry {
     ($($name:ident => $module:ident),* $(,)?) => {
-        /// A fault as scenario files write it: its name, and what it needs to know.
+        /// A fault as scenario files write it: its name, and its settings.
         #[derive(Clone, Debug, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "camelCase")]
@@ -145,7 +145,7 @@ macro_rules! registry {
             /// The names of all faults.
             pub const NAMES: &[&str] = &[$(stringify!($module)),*];
 
-            /// Its name.
+            /// The name of the fault.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self {
@@ -153,7 +153,7 @@ macro_rules! registry {
                 }
             }
 
-            /// Its name in Rust's spelling.
+            /// The name of the fault in Rust's spelling.
             const fn spelled(&self) -> &'static str {
                 match self {
                     $(Self::$name(_) => stringify!($name),)*

@@ -9,46 +9,50 @@ use super::Model;
 use super::plan::{Plan, aim};
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scope};
 
-/// Nodes whose condition is not the truth.
+/// Nodes report a wrong condition.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeLies {
-    /// In which part of the fleet.
+    /// The part of the fleet whose Nodes report a wrong condition. If omitted, `share` applies to the whole fleet.
     #[serde(default)]
     pub scope: Option<Scope>,
-    /// What share of the Nodes.
+    /// The share of the Nodes in `scope` that report a wrong condition. All Nodes in `scope` if omitted, or none if
+    /// `scope` is omitted too.
     #[serde(default)]
     pub share: Portion,
-    /// These, by their numbers.
+    /// The Nodes that report a wrong condition in addition, by number.
     #[serde(default)]
     pub hosts: Vec<u32>,
-    /// At these times.
+    /// The times at which the Nodes begin to report it, since the start of the run, or since the fault's trigger fired.
+    /// If `at` and `between` are omitted, they begin to do so when the trigger of the fault fires, or without a trigger
+    /// at a random time before the quiet phase.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// At some time in here, each at its own.
+    /// A window, `[from, to]`, from which one time is drawn, separately for each Node, at which it begins to report it,
+    /// in addition to `at`.
     #[serde(default)]
     pub between: Option<Range>,
-    /// For how long.
+    /// The time for which a Node reports the condition.
     pub lasting: Range,
-    /// What it says; one of these.
+    /// The condition that the Node reports. `same` if omitted.
     #[serde(default)]
     pub says: Says,
 }
 
-/// What a Node says that lies.
+/// The condition that a Node reports, whether or not it is true.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Says {
-    /// What it said before.
+    /// The Node continues to report its last condition.
     #[default]
     Same,
-    /// Ready.
+    /// The Node reports Ready as True.
     Ready,
-    /// Not ready.
+    /// The Node reports Ready as False.
     NotReady,
-    /// That it is not known.
+    /// The Node reports Ready as Unknown.
     Unknown,
 }
 

@@ -6,25 +6,29 @@ use serde::Deserialize;
 use super::{Chance, Model, Plan, When};
 use crate::vocabulary::{Injection, Length, OrderFate, Portion, Reply, RequestFate, Side, Window};
 
-/// Crashes of the operator: at simple times, and at a share of its write points (each write to the API server but
-/// renewals of the Lease, and each order to a host), just before it is sent, or after it took effect and before the reply.
+/// The operator crashes: at given times, and at a share of its write points. A write point is a write to the API
+/// server, except renewals of the Lease, or an order to a host. The crash comes just before the write is sent, or after
+/// it took effect and before the reply.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OperatorCrash {
-    /// At these times.
+    /// The times at which the operator in `seat` crashes, since the start of the run, or since the fault's trigger
+    /// fired. If `at` and `share` are omitted, it crashes when the trigger of the fault fires.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// At what share of its write points.
+    /// The share of write points at which an operator crashes. None if omitted.
     #[serde(default)]
     pub share: Portion,
-    /// When, as to the share.
+    /// The window in which the operator crashes at write points, `[from, to]` since the start of the run. Any time
+    /// before the quiet phase if omitted.
     #[serde(default)]
     pub between: Window,
-    /// Which replica.
+    /// The seat of the operator that crashes at the times of `at`. 0 if omitted. Crashes at write points concern all
+    /// seats.
     #[serde(default)]
     pub seat: u32,
-    /// On which side of a write point; on any when left out.
+    /// The side of a write point at which the operator crashes. A side drawn for each crash if omitted.
     #[serde(default)]
     pub side: Option<Side>,
 }

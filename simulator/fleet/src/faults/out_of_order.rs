@@ -8,19 +8,20 @@ use seaworthy_kernel::word;
 use super::{Model, Plan};
 use crate::vocabulary::{Injection, KindName, Range, Window};
 
-/// Watches that lag, each kind by a time of its own, which changes again and again.
+/// Watches lag, each kind by a delay of its own that changes repeatedly.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OutOfOrder {
-    /// Of these kinds; of all when left out.
+    /// The kinds of objects whose watches lag. All kinds but `CertificateSigningRequest` if omitted.
     #[serde(default)]
     pub kinds: Vec<KindName>,
-    /// By how much.
+    /// The delay of a watch.
     pub lag: Range,
-    /// How long one delay holds.
+    /// The time for which a watch keeps one delay.
     pub lasting: Range,
-    /// When.
+    /// The window in which watches lag, `[from, to]` since the start of the run, or since the fault's trigger fired.
+    /// Any time before the quiet phase if omitted.
     #[serde(default)]
     pub between: Window,
 }

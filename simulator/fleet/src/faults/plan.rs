@@ -1,4 +1,4 @@
-//! What faults get to know: the fleet, the window in which they may act, and their draws.
+//! The inputs of faults: the fleet, the window in which they may act, and their draws.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -9,31 +9,31 @@ use serde::Deserialize;
 use super::Ledger;
 use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, START, Scheduled, Scope, Window};
 
-/// When a fault strikes: at simple times, or once at a time that is drawn from a window.
+/// The times at which a fault strikes: given times, and a time that is drawn from a window.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct When {
-    /// At these times since the start.
+    /// The given times, since the start of the run, or since the trigger fired.
     pub at: Vec<Length>,
-    /// At some time in here.
+    /// The window from which one time is drawn.
     pub between: Option<Range>,
 }
 
-/// What a fault of hosts strikes, and when.
+/// The hosts that a fault strikes, and when.
 #[derive(Clone, Debug)]
 pub struct Aim<'a> {
-    /// In which part of the fleet.
+    /// The part of the fleet that the fault strikes.
     pub scope: Option<&'a Scope>,
-    /// What share of it.
+    /// The share of this part that the fault strikes.
     pub share: Portion,
-    /// In addition, these hosts.
+    /// Further hosts that the fault strikes, by number.
     pub hosts: &'a [u32],
-    /// At these times, each host at its own.
+    /// The times of the strikes. A time from a window is drawn separately for each host.
     pub when: When,
 }
 
 impl Aim<'_> {
-    /// The first host or part that the fleet does not have.
+    /// The first host or part of the aim that the fleet does not have.
     #[must_use]
     pub fn problem(&self, fleet: &Fleet) -> Option<String> {
         let missing = self.hosts.iter().find(|host| **host >= fleet.machines);
@@ -61,26 +61,27 @@ pub(super) use aim;
 pub struct Target {
     /// The host.
     pub host: u32,
-    /// When.
+    /// The time of the strike.
     pub at: Timestamp,
-    /// Which time it is, for this host.
+    /// The number of the strike on this host, from 0.
     pub occurrence: u64,
 }
 
-/// When a fault begins, and where.
+/// The origin of the times of a fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// The start of its times: the start of the run, or the instant at which its trigger fired.
+    /// The time from which the times of the fault are counted: the start of the run, or the instant at which its
+    /// trigger fired.
     pub origin: Timestamp,
     /// Whether a trigger fired.
     pub triggered: bool,
-    /// The host at which it fired.
+    /// The host at which the trigger fired.
     pub here: Option<u32>,
-    /// When it becomes quiet.
+    /// The start of the quiet phase.
     pub quiet: Timestamp,
 }
 
-/// A fault that plans what it does at times of its own.
+/// A fault that plans its actions at times of its own.
 #[derive(Debug)]
 pub struct Plan<'a> {
     draws: &'a Draws,
@@ -102,7 +103,7 @@ impl<'a> Plan<'a> {
         Self { draws, key, fleet, moment, planned }
     }
 
-    /// What times are counted from.
+    /// The time from which times are counted.
     #[must_use]
     pub const fn origin(&self) -> Timestamp {
         self.moment.origin
@@ -129,7 +130,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// For how long a target is struck.
+    /// The duration of the strike on a target.
     #[must_use]
     pub fn lasting(&self, range: Range, target: Target) -> Duration {
         self.within(range.0, u64::from(target.host), word("lasting") ^ target.occurrence)
@@ -234,17 +235,17 @@ pub struct Chance<'a> {
     pub draws: &'a Draws,
     /// The key of the fault.
     pub key: u64,
-    /// What would be struck.
+    /// The subject of the strike.
     pub owner: u64,
     /// The number of the occurrence, for this owner.
     pub occurrence: u64,
-    /// Now.
+    /// The present time.
     pub now: Timestamp,
-    /// When it becomes quiet.
+    /// The start of the quiet phase.
     pub quiet: Timestamp,
-    /// How often the fault has struck here.
+    /// The number of strikes of the fault at this point.
     pub struck: &'a Cell<u64>,
-    /// Where strikes are noted, or dictated.
+    /// The ledger that records or dictates strikes.
     pub ledger: Option<&'a RefCell<Box<Ledger>>>,
     /// Whether this is a renewal of the Lease. A run has thousands of them a day even when idle, so they do not count
     /// as write points, and a fault that strikes once skips them.

@@ -7,23 +7,26 @@ use serde::Deserialize;
 use super::{Model, Plan, When};
 use crate::vocabulary::{Injection, Length, Range, Window};
 
-/// Pauses of a process: at simple times, and again and again.
+/// Operator processes are suspended: at given times, or repeatedly.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProcessPause {
-    /// Of which replica; of the one that leads then, when left out.
+    /// The seat of the process that is suspended. The leader at that time if omitted.
     #[serde(default)]
     pub seat: Option<u32>,
-    /// At these times.
+    /// The times at which the process is suspended, since the start of the run, or since the fault's trigger fired. If
+    /// `at` and `every` are omitted, it is suspended when the trigger of the fault fires, or without a trigger at a
+    /// random time before the quiet phase.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// From the end of one pause to the next.
+    /// The interval from the end of one pause to the start of the next, if pauses repeat.
     #[serde(default)]
     pub every: Option<Range>,
-    /// How long a pause lasts.
+    /// The duration of a pause.
     pub lasting: Range,
-    /// When, as to those that repeat.
+    /// The window in which pauses repeat, if `every` is set, `[from, to]` since the start of the run, or since the
+    /// fault's trigger fired. Any time before the quiet phase if omitted.
     #[serde(default)]
     pub between: Window,
 }

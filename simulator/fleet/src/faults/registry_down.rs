@@ -7,18 +7,20 @@ use seaworthy_kernel::word;
 use super::{Model, Plan, When};
 use crate::vocabulary::{Injection, Length, Range};
 
-/// Times in which downloads fail.
+/// Downloads of artefacts fail on all hosts for a while.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegistryDown {
-    /// At these times.
+    /// The times at which downloads begin to fail, since the start of the run, or since the fault's trigger fired. If
+    /// `at` and `between` are omitted, they begin to fail when the trigger of the fault fires, or without a trigger at
+    /// a random time before the quiet phase.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// At some time in here.
+    /// A window, `[from, to]`, from which one time is drawn at which downloads begin to fail, in addition to `at`.
     #[serde(default)]
     pub between: Option<Range>,
-    /// For how long.
+    /// The duration of the outage.
     pub lasting: Range,
 }
 

@@ -12,19 +12,20 @@ use super::trigger::{Progress, Trigger};
 use super::{Chance, Fault, Model, Moment, Plan};
 use crate::vocabulary::{Fleet, Length, Point, Scheduled};
 
-/// A fault, and when it strikes: a map with the name of the fault and, if it does not strike at random, `when`.
+/// A fault, and when it strikes: a map with the name of the fault and, if the fault waits for something, `when`.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename_all = "camelCase"))]
 pub struct Rule {
-    /// What goes wrong.
+    /// The fault.
     #[cfg_attr(feature = "schema", schemars(flatten))]
     pub fault: Fault,
-    /// What it waits for. Its times are then counted from there. What strikes requests, orders or operations strikes
-    /// once: where the trigger fires, or at the next that it may strike.
+    /// The trigger of the fault. The times of the fault are counted from the instant at which the trigger fires. A
+    /// fault that strikes requests, orders or operations strikes once: at the point where the trigger fires, or at the
+    /// next point that it may strike. The windows of such faults are still counted from the start of the run.
     #[cfg_attr(feature = "schema", schemars(default))]
     pub when: Option<Trigger>,
-    /// How long it goes on striking after that, instead of once.
+    /// The time for which such a fault continues to strike after the trigger fired, instead of once. Requires `when`.
     #[cfg_attr(feature = "schema", schemars(default))]
     pub during: Option<Length>,
 }
@@ -141,7 +142,7 @@ impl Rules {
         self.loses_events
     }
 
-    /// Whether one of them has a trigger.
+    /// Whether the fault with this index has a trigger.
     pub(crate) fn is_triggered(&self, index: usize) -> bool {
         self.rules.get(index).is_some_and(|armed| armed.rule.when.is_some())
     }
@@ -186,7 +187,7 @@ impl Rules {
         self.rules[index].strikes += 1;
     }
 
-    /// How often each has struck.
+    /// The number of strikes of each fault.
     pub(crate) fn strikes(&self) -> impl Iterator<Item = u64> {
         self.rules.iter().map(|armed| armed.strikes)
     }

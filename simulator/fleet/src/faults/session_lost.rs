@@ -9,22 +9,23 @@ use serde::Deserialize;
 use super::{Chance, Model, all};
 use crate::vocabulary::{OrderFate, Portion, SessionFate, Window};
 
-/// Sessions to hosts that are lost.
+/// Sessions to hosts are lost while an order is on its way or under way.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionLost {
-    /// What share of them; all when left out.
+    /// The share of orders whose session is lost. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// When.
+    /// The window in which sessions are lost, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
 }
 
 /// The time from the sending of the order to the detection of the loss: from at once to the end of TCP keep-alives.
 const NOTICED: Span = Span::millis(500, 45_000);
-/// How much later than that a late order arrives: a stalled connection recovers.
+/// The additional time after which a late order arrives: a stalled connection recovers.
 const LATE: Span = Span::millis(10, 60_000);
 
 impl Model for SessionLost {

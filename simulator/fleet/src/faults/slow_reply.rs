@@ -6,18 +6,19 @@ use serde::Deserialize;
 use super::{Chance, Model, all};
 use crate::vocabulary::{Portion, Range, Reply, RequestFate, Window};
 
-/// Replies of the API server that watches overtake.
+/// Replies of the API server arrive after watches have shown the change.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlowReply {
-    /// What share of them; all when left out.
+    /// The share of replies that are late. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// When.
+    /// The window in which replies are delayed, `[from, to]` since the start of the run. Any time before the quiet
+    /// phase if omitted.
     #[serde(default)]
     pub between: Window,
-    /// By how much the reply is later than usual.
+    /// The time by which a reply is later than usual.
     pub by: Range,
 }
 

@@ -6,19 +6,20 @@ use serde::Deserialize;
 use super::{Model, Plan};
 use crate::vocabulary::{Injection, KindName, Range, Window};
 
-/// Watches that deliver nothing for a while, again and again.
+/// Watches deliver nothing for a while, repeatedly.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StaleWatch {
-    /// Of these kinds; of all when left out.
+    /// The kinds of objects whose watches are held. All kinds but `CertificateSigningRequest` if omitted.
     #[serde(default)]
     pub kinds: Vec<KindName>,
-    /// From one hold to the next.
+    /// The interval from the end of one hold to the start of the next.
     pub every: Range,
-    /// How long a hold lasts.
+    /// The duration of a hold.
     pub lasting: Range,
-    /// When.
+    /// The window in which watches are held, `[from, to]` since the start of the run, or since the fault's trigger
+    /// fired. Any time before the quiet phase if omitted.
     #[serde(default)]
     pub between: Window,
 }

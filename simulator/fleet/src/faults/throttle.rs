@@ -8,22 +8,24 @@ use seaworthy_kernel::word;
 use super::{Model, Plan, When};
 use crate::vocabulary::{Injection, Length, Range};
 
-/// Times in which the operator's requests are limited.
+/// The API server limits the requests of operators for a while.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Throttle {
-    /// So many a second, in the long run.
+    /// The number of requests a second that the API server accepts in the long run. 0 counts as 1.
     pub per_second: u32,
-    /// So many at once, after a time without any.
+    /// The number of requests that the API server accepts at once, after a time without any.
     pub burst: u32,
-    /// At these times.
+    /// The times at which the limit begins, since the start of the run, or since the fault's trigger fired. If `at` and
+    /// `between` are omitted, it begins when the trigger of the fault fires, or without a trigger at a random time
+    /// before the quiet phase.
     #[serde(default)]
     pub at: Vec<Length>,
-    /// At some time in here.
+    /// A window, `[from, to]`, from which one time is drawn at which the limit begins, in addition to `at`.
     #[serde(default)]
     pub between: Option<Range>,
-    /// For how long.
+    /// The duration of the limit.
     pub lasting: Range,
 }
 

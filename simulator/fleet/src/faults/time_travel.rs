@@ -10,21 +10,23 @@ use seaworthy_kernel::word;
 use super::{Model, Plan};
 use crate::vocabulary::{Injection, KindName, Range, Window};
 
-/// Watches that go back in time.
+/// Watches go back in time: they are served from an old cache.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TimeTravel {
-    /// Of these kinds; of all but the Lease when left out, which is always read from the store.
+    /// The kinds of objects whose watches go back. If omitted, all kinds but `CertificateSigningRequest` and `Lease`;
+    /// the Lease is always read from the store.
     #[serde(default)]
     pub kinds: Vec<KindName>,
-    /// From one to the next.
+    /// The interval between two occurrences of the fault on a watch.
     pub every: Range,
-    /// How old the cache is.
+    /// The age of the cache when the watch begins to read from it.
     pub age: Range,
-    /// How long it stays as old, before it begins to catch up.
+    /// The time for which the cache does not change, before it begins to catch up.
     pub lasting: Range,
-    /// When.
+    /// The window in which caches are kept, `[from, to]` since the start of the run, or since the fault's trigger
+    /// fired. Any time before the quiet phase if omitted.
     #[serde(default)]
     pub between: Window,
 }

@@ -12,18 +12,18 @@ use serde_json::Value;
 
 use crate::vocabulary::{Author, Destination, KindName, Length, Point, START, Side, Step, Verb};
 
-/// When a fault strikes.
+/// The instant at which a fault strikes. A trigger fires once, when it becomes true.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Trigger {
     /// A change of an object was committed.
     Commit(Commit),
-    /// An operator writes: to the API server, or an operation to a host.
+    /// An operator sends a write to the API server, or an order that changes something to a host.
     Write(Write),
     /// A host begins a step of an operation.
     Step(AtStep),
-    /// So long after the start.
+    /// This time has passed since the start of the run.
     After(Length),
     /// All of these have happened, in any order.
     All(Vec<Self>),
@@ -31,31 +31,31 @@ pub enum Trigger {
     Any(Vec<Self>),
 }
 
-/// A change of an object.
+/// A committed change of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Commit {
-    /// Of this kind.
+    /// The kind of the object.
     pub kind: KindName,
-    /// Of this name, in which `*` stands for anything; of any when left out.
+    /// The name of the object, in which `*` stands for any text. Any name if omitted.
     #[serde(default)]
     pub name: Option<String>,
-    /// What was done; anything when left out.
+    /// The kind of the change. Any change if omitted.
     #[serde(default)]
     pub verb: Option<Verb>,
-    /// Who did it; anybody when left out.
+    /// The author of the change. Any author if omitted.
     #[serde(default)]
     pub by: Option<Author>,
-    /// What these fields are after the change. A path is dotted; in a list, an element is meant by its place, its `name`
-    /// or its `type`: `status.conditions.Ready.status`.
+    /// The values that fields of the object must have after the change. A path is dotted. An element of a list is
+    /// addressed by its index, `name`, `type` or `component`: `status.conditions.Ready.status`.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, Value>"))]
     pub r#where: BTreeMap<String, Value>,
-    /// Fields that the change alters.
+    /// The fields that the change must alter, as paths.
     #[serde(default)]
     pub changes: Vec<String>,
-    /// Which such change, counted from one.
+    /// The number of the matching change at which the trigger fires, counted from one. The first one if omitted.
     #[serde(default = "first")]
     pub nth: u32,
 }
@@ -65,13 +65,15 @@ pub struct Commit {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Write {
-    /// To where; anywhere when left out.
+    /// The destination of the write. Any destination if omitted.
     #[serde(default)]
     pub to: Option<Destination>,
-    /// Before it leaves the operator, or after it took effect and before the reply.
+    /// The side of the write: before it leaves the operator, or after it took effect and before the reply. `before` if
+    /// omitted.
     #[serde(default)]
     pub side: Side,
-    /// Which such write of all operator processes, counted from one.
+    /// The number of the matching write at which the trigger fires, counted from one over all operator processes. The
+    /// first one if omitted.
     #[serde(default = "first")]
     pub nth: u32,
 }
@@ -81,12 +83,12 @@ pub struct Write {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AtStep {
-    /// Which step begins.
+    /// The step that begins.
     pub at: Step,
-    /// On which hosts, by number; on any when left out.
+    /// The hosts, by number. Any host if omitted.
     #[serde(default)]
     pub hosts: Vec<u32>,
-    /// Which such step, counted from one.
+    /// The number of the matching step at which the trigger fires, counted from one. The first one if omitted.
     #[serde(default = "first")]
     pub nth: u32,
 }
@@ -95,14 +97,14 @@ const fn first() -> u32 {
     1
 }
 
-/// The progress of a trigger: how often each of its parts has happened.
+/// The progress of a trigger: the number of times that each of its parts has happened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     counts: Vec<u32>,
 }
 
 impl Progress {
-    /// Applies a happening. True when the trigger has just become true.
+    /// Applies a happening. Returns true if the trigger is now true.
     pub(crate) fn advance(&mut self, trigger: &Trigger, point: &Point<'_>, now: Timestamp) -> bool {
         self.part(trigger, point, now, &mut 0)
     }
@@ -141,7 +143,7 @@ impl Trigger {
         }
     }
 
-    /// The first problem of the trigger in a fleet of so many hosts, and its field.
+    /// The first problem of the trigger, with its field, in a fleet of this many hosts.
     pub(crate) fn problem(&self, hosts: u32) -> Option<String> {
         let counted = |nth: u32| (nth == 0).then(|| "nth: is counted from one".to_owned());
         match self {

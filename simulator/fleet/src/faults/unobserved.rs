@@ -8,19 +8,20 @@ use seaworthy_kernel::word;
 use super::{Model, Plan};
 use crate::vocabulary::{Injection, KindName, Range, Window};
 
-/// Watches that break for a while and then list anew.
+/// Watches break for a while, and then list again.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Unobserved {
-    /// Of these kinds; of all when left out.
+    /// The kinds of objects whose watches break. All kinds but `CertificateSigningRequest` if omitted.
     #[serde(default)]
     pub kinds: Vec<KindName>,
-    /// From one to the next.
+    /// The interval from the end of one break to the start of the next.
     pub every: Range,
-    /// For how long.
+    /// The duration of a break.
     pub lasting: Range,
-    /// When.
+    /// The window in which watches break, `[from, to]` since the start of the run, or since the fault's trigger fired.
+    /// Any time before the quiet phase if omitted.
     #[serde(default)]
     pub between: Window,
 }

@@ -58,7 +58,7 @@ impl Observers {
         })
     }
 
-    /// The objections to an expectation. Empty when it holds.
+    /// The reasons why an expectation does not hold. Empty if it holds.
     pub(crate) fn judge(&self, world: &World, check: &Check) -> Vec<String> {
         judge(world, (&self.oracle, &self.tally), check)
     }

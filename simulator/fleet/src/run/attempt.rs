@@ -11,12 +11,12 @@ use crate::run::course::{Summary, conclude};
 use crate::scenario::Scenario;
 use crate::world::World;
 
-/// A run that has ended, in whatever way.
+/// A run that has ended with a summary or with a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// The summary; `None` after a panic.
+    /// The summary of the run. `None` after a panic.
     pub summary: Option<Summary>,
-    /// The first failure; `None` when the run succeeded.
+    /// The first failure. `None` if the run succeeded.
     pub failure: Option<Failure>,
 }
 
@@ -62,7 +62,7 @@ pub fn attempt_recorded(scenario: &Arc<Scenario>, options: Options) -> (Attempt,
     recorded(&mut world, attempt)
 }
 
-/// Lets a world run to its end in some way, and keeps a record of it.
+/// Lets a world run to its end with `attempt`, and keeps a record of the run.
 pub(crate) fn recorded(world: &mut World, attempt: fn(&mut World) -> Attempt) -> (Attempt, Record) {
     Observers::change(world, |observers| observers.record = Some(Box::default()));
     let attempt = attempt(world);

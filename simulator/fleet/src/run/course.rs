@@ -31,13 +31,13 @@ const LOOK_EVERY: u64 = 1 << 8;
 /// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Events so far.
+    /// The number of events so far.
     pub events: u64,
-    /// Simulated time so far.
+    /// The simulated time so far.
     pub simulated: Duration,
     /// Whether faults may still act.
     pub chaos: bool,
-    /// Hosts at work.
+    /// The number of operations that have begun on hosts so far.
     pub operations: u64,
 }
 
@@ -53,14 +53,14 @@ pub struct Summary {
     pub machines: u32,
     /// Whether all expectations at the end of the scenario held, and continued to hold without another write.
     pub converged: bool,
-    /// What was still missing, if not.
+    /// The reasons why the expectations at the end did not hold. Empty if they held.
     pub missing: Vec<String>,
-    /// What the scenario is meant to show but this history did not contain. With the scenario's own seed and fleet,
-    /// this makes the scenario worthless; another history may do without it.
+    /// The occasions of `sometimes` that did not happen. With the scenario's own seed and fleet, they make the scenario
+    /// worthless; another history may do without them.
     pub unseen: Vec<&'static str>,
     /// Invariants that were broken.
     pub violations: Vec<Breach>,
-    /// Invariants whose breaches the scenario allowed, and how often.
+    /// The invariants whose breaches the scenario allowed, each with the number of breaches.
     pub tolerated: BTreeMap<&'static str, u32>,
     /// Events that were dispatched.
     pub events: u64,
@@ -94,7 +94,7 @@ pub struct Summary {
     pub versions_after: BTreeMap<String, u32>,
     /// How often each fault struck.
     pub strikes: BTreeMap<String, u64>,
-    /// What happened, and how often.
+    /// The occasions that happened, each with the number of times.
     pub occasions: BTreeMap<&'static str, u64>,
     /// The hash of everything observable: two runs that did the same have the same hash, with heartbeats folded or
     /// explicit.
@@ -106,21 +106,21 @@ pub struct Summary {
 pub struct Breach {
     /// Its name.
     pub invariant: &'static str,
-    /// When, since the start.
+    /// The time of the breach, since the start of the run.
     pub at: String,
     /// What happened.
     pub detail: String,
 }
 
-/// The most of the budget that was used.
+/// The largest use of the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Budget {
-    /// Machines at work or unavailable.
+    /// The number of machines at work or unavailable.
     pub peak: u32,
     /// The limit at that moment.
     pub limit: u32,
-    /// Machines at work at once, at most.
+    /// The largest number of machines at work at the same time.
     pub at_work: u32,
 }
 
@@ -170,7 +170,7 @@ pub fn conclude_recorded(world: &mut World, progress: &mut impl FnMut(&Progress)
     (summarise(world, missing), history)
 }
 
-/// Lets time pass until the run is over. Returns what is still missing then.
+/// Dispatches events until the run is over. Returns the reasons why the expectations at the end do not hold.
 fn drive(world: &mut World, progress: &mut impl FnMut(&Progress)) -> Vec<String> {
     let quiet = world.quiet;
     let stable = world.scenario.quiet.stable.0;
@@ -272,7 +272,7 @@ fn judge(world: &World) -> Vec<String> {
     world.scenario.eventually.iter().flat_map(|check| observers.judge(world, check)).collect()
 }
 
-/// What should have happened at least once, but did not.
+/// The occasions of `sometimes` that did not happen.
 fn unseen(world: &World) -> Vec<&'static str> {
     let unseen = world.scenario.sometimes.iter().filter(|occasion| tally(world).count(**occasion) == 0);
     unseen.map(|occasion| occasion.name()).collect()

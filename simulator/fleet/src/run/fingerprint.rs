@@ -17,7 +17,7 @@ use crate::scenario::Scenario;
 /// The fingerprint of one run. Its text is one line, so that builds of different revisions can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Which run: file, seed and number of machines.
+    /// The run: file, seed and number of machines.
     pub case: String,
     /// The outcome: hashes, counts, and the failure if there was one.
     pub outcome: String,

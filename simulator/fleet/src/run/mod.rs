@@ -1,4 +1,4 @@
-//! Runs: a world, its observers, and what is made of them: results, twins, swarms, plans and explanations.
+//! Runs: a world and its observers, and the results, twins, swarms, plans and explanations that are derived from it.
 
 pub mod attempt;
 pub mod beginning;

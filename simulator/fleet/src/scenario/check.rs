@@ -1,4 +1,4 @@
-//! What a scenario expects.
+//! The expectations of scenarios.
 
 use std::collections::BTreeMap;
 
@@ -6,44 +6,51 @@ use serde::Deserialize;
 
 use crate::vocabulary::{KindName, Reference};
 
-/// Something that must hold, at a moment of the timeline or at the end.
+/// An expectation: something that must hold at a moment of the timeline, at every moment, or at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Check {
-    /// Every machine that can be reached has exactly what is wanted, and the status says so.
+    /// Every Machine whose host can be reached has exactly the components that its specs ask for, and its status says
+    /// so.
     Converged,
-    /// On every host that can be reached exactly this version of each of these components is installed, undamaged. The
-    /// version as its author spells it; `none` for a component that must not be there.
+    /// Exactly this version of each of these components is installed, undamaged, on every host that can be reached and
+    /// has a Machine. The version is written as its author spells it; `none` means that the component must not be
+    /// installed.
     Installed(BTreeMap<String, String>),
-    /// On these machines, by number, exactly this version of each of these components is installed.
+    /// Exactly this version of each of these components is installed on these machines, as in `installed`.
     InstalledOn(InstalledOn),
-    /// The Nodes of these machines, by number, are unschedulable, and no others are.
+    /// The Nodes of these machines, by number in ascending order, are unschedulable, and no other Nodes of the fleet
+    /// are.
     Unschedulable(Vec<u32>),
-    /// At most so many hosts were ever harmed by a release that failed.
+    /// The largest number of hosts that failing releases may have harmed during the run.
     MaxHarmed(u32),
-    /// At least so many were: the scenario bites.
+    /// The least number of hosts that failing releases must have harmed during the run, to prove that the scenario
+    /// exercises failures.
     MinHarmed(u32),
-    /// At most so many hosts ever had operations of ours at once.
+    /// The largest number of hosts that may have been at work on operations of the operator at the same time.
     MaxAtWork(u32),
-    /// Nothing was ever removed from any host.
+    /// No component was ever removed from any host.
     NothingRemoved,
-    /// The `ClusterPackageVersion` says that its rollouts stopped for this reason.
+    /// The `Progressing` condition of the `ClusterPackageVersion` is `False` with this reason: its rollouts have
+    /// stopped.
     Stopped(String),
-    /// An object of this kind and name does not exist.
+    /// The object of this kind and name does not exist.
     Gone(Reference),
-    /// A condition of an object is as told.
+    /// The object has a condition of this type, status and reason.
     Condition(ExpectedCondition),
-    /// Operations were started on hosts so often at most, in all.
+    /// The largest number of operations that may have begun on hosts during the run.
     MaxOperations(u64),
-    /// The same, for each machine of the fleet.
+    /// The largest average number of operations per machine of the fleet: at most this number times the number of
+    /// machines may have begun.
     MaxOperationsPerMachine(u32),
-    /// Operator processes wrote so often at most to the API server, in all, renewals of the Lease aside.
+    /// The largest number of writes of operator processes that the API server may have committed, without renewals of
+    /// the Lease.
     MaxApiWrites(u64),
 }
 
 impl Check {
-    /// Whether it can be looked up at every moment: it does not depend on the size of the fleet.
+    /// Whether the check is cheap enough for every moment: its cost does not depend on the size of the fleet.
     #[must_use]
     pub const fn is_cheap(&self) -> bool {
         match self {
@@ -65,31 +72,31 @@ impl Check {
     }
 }
 
-/// A condition of an object.
+/// A condition that an object is expected to have.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExpectedCondition {
     /// The kind of the object: `Machine` or `ClusterPackageVersion`.
     pub kind: KindName,
-    /// Its name.
+    /// The name of the object.
     pub name: String,
     /// The type of the condition.
     pub r#type: String,
-    /// Its status: `True`, `False` or `Unknown`.
+    /// The status of the condition: `True`, `False` or `Unknown`.
     pub status: String,
-    /// Its reason; any when left out.
+    /// The reason of the condition. Any reason if omitted.
     #[serde(default)]
     pub reason: Option<String>,
 }
 
-/// What is installed on some machines.
+/// The components that some machines are expected to have.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InstalledOn {
-    /// Which machines, by number.
+    /// The machines, by number.
     pub machines: Vec<u32>,
-    /// Version by component.
+    /// The expected version of each component, by name of the component; `none` means that it must not be installed.
     pub components: BTreeMap<String, String>,
 }

@@ -1,8 +1,8 @@
-//! What is wrong with a scenario file.
+//! The problems of a scenario file.
 
 use std::fmt;
 
-/// What is wrong with a scenario file.
+/// The problems of a scenario file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     file: String,

@@ -1,4 +1,4 @@
-//! How hosts behave in a scenario.
+//! The behaviour of hosts in a scenario, and what is on them at the start.
 
 use seaworthy_kernel::Share;
 use seaworthy_model::cause::CauseKind;
@@ -6,25 +6,27 @@ use serde::Deserialize;
 
 use crate::vocabulary::{Fleet, FoundState, Pace, Portion, Range};
 
-/// How hosts behave.
+/// The behaviour of the hosts, and what is on them at the start.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Hosts {
-    /// How long fetching an artefact takes.
+    /// The time that a host takes to fetch an artefact. 2 to 20 seconds if omitted.
     pub download: Option<Range>,
-    /// How long restarting a service takes.
+    /// The time that a host takes to restart a service. 0.3 to 4 seconds if omitted.
     pub restart: Option<Range>,
-    /// Versions that do not work.
+    /// Versions that fail on hosts.
     pub failing: Vec<Failing>,
-    /// What somebody else has installed before. Of one component on one host the first that is said counts.
+    /// Components that somebody else has installed on hosts before the start. If several entries for one component
+    /// apply to a host, the first one counts.
     pub found: Vec<FoundComponent>,
-    /// Identities of nodes that somebody else has put there before. On one host the first that is said counts.
+    /// Certificates of nodes that somebody else has put on hosts before the start. If several entries apply to a host,
+    /// the first one counts.
     pub identities: Vec<FoundIdentity>,
 }
 
 impl Hosts {
-    /// How long steps take.
+    /// The time that steps of operations take.
     #[must_use]
     pub fn pace(&self) -> Pace {
         let usual = Pace::default();
@@ -36,19 +38,19 @@ impl Hosts {
     }
 }
 
-/// Something that is on some hosts from the beginning.
+/// The hosts that have something from the start. `machines` and `share` exclude each other.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Where {
-    /// On these, by the numbers of their machines.
+    /// The hosts, by the numbers of their machines.
     pub machines: Vec<u32>,
-    /// On this share of the hosts.
+    /// The share of the hosts, drawn at random: each host is chosen with this probability.
     pub share: Portion,
 }
 
 impl Where {
-    /// What is wrong with it, if anything.
+    /// What is wrong with the selection, if anything.
     pub(super) fn problem(&self, fleet: &Fleet) -> Option<String> {
         if !self.machines.is_empty() && self.share.0 != Share::NONE {
             return Some("on: give either machines or a share, not both".into());
@@ -58,78 +60,78 @@ impl Where {
     }
 }
 
-/// A component that somebody else has installed.
+/// A component that somebody else has installed before the start.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FoundComponent {
     /// The name of the component.
     pub name: String,
-    /// The version whose files it has.
+    /// The version of the component that is installed.
     pub version: String,
-    /// On which hosts.
+    /// The hosts on which the component is installed.
     pub on: Where,
-    /// How it is.
+    /// The state of the component.
     #[serde(default)]
     pub state: FoundState,
 }
 
-/// A certificate of a node, with its key, that somebody else has put on hosts.
+/// A certificate of a node, with its key, that somebody else has put on hosts before the start.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FoundIdentity {
-    /// The file.
+    /// The path of the file on the host.
     pub path: String,
-    /// On which hosts.
+    /// The hosts that have the certificate.
     pub on: Where,
-    /// Of which node it is. Hosts that are not nodes of this cluster have no Node here.
+    /// The node that the certificate is for. A host that is not a node of this cluster has no Node here.
     #[serde(default)]
     pub of: FoundNode,
 }
 
-/// Whose a certificate is that was there before.
+/// The node that a found certificate was issued for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FoundNode {
-    /// Of the Node of the machine.
+    /// The certificate is for the machine's own Node.
     #[default]
     Own,
-    /// Of another node of this cluster.
+    /// The certificate is for another node of this cluster.
     Another,
-    /// Of a node of the same name in another cluster.
+    /// The certificate is for a node of the same name in another cluster.
     OtherCluster,
 }
 
-/// A version that does not work.
+/// A version that fails on hosts.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Failing {
-    /// The name of its `MachineComponent`.
+    /// The name of the `MachineComponent` of the version.
     pub version: String,
-    /// On what share of the hosts.
+    /// The share of the hosts on which the version fails.
     pub share: Portion,
-    /// In what way.
+    /// The way in which the version fails.
     #[serde(default)]
     pub cause: FailureCause,
 }
 
-/// In what way a version does not work.
+/// The way in which a version fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FailureCause {
-    /// It does not become healthy.
+    /// The version does not become healthy.
     #[default]
     ProbeFailed,
-    /// What is downloaded is not what was promised.
+    /// The digest of the download differs from the release's digest.
     DigestMismatch,
-    /// A template does not render.
+    /// A template of the version does not render.
     TemplateFailed,
-    /// Its preflight says no. The version must have one.
+    /// The preflight of the version fails. The version must have a preflight.
     PreflightFailed,
-    /// It cuts the host off: from the swap on nobody gets in by a new connection, until it is taken back. The version must
-    /// have to be confirmed.
+    /// The version locks out logins: from the swap until the rollback, the host refuses new connections. The version
+    /// must need a confirmation.
     NotConfirmed,
 }
 

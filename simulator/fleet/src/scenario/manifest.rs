@@ -1,4 +1,4 @@
-//! Manifests inside scenario files: the same text that people give to `kubectl apply`.
+//! Manifests inside scenario files: the same text that users give to `kubectl apply`.
 
 use seaworthy_api::names::Names;
 use seaworthy_api::object::Resource;
@@ -9,7 +9,7 @@ use seaworthy_model::meta::SpecError;
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
-/// A manifest, and where it stands.
+/// A manifest, with the line of the file at which it begins.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     line: u64,
@@ -17,7 +17,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The object; `None` when the manifest is not acceptable, which no scenario that was read contains.
+    /// The object. `None` if the manifest is not acceptable; a scenario that was read contains no such manifest.
     #[must_use]
     pub fn object(&self) -> Option<&Resource> {
         self.read.as_ref().ok()
@@ -37,7 +37,7 @@ impl<'de> Deserialize<'de> for Manifest {
     }
 }
 
-/// Reads a manifest as `kubectl apply` and the API server's schemas would: what they refuse is refused here.
+/// Reads a manifest as `kubectl apply` and the API server's schemas would: refuses what they refuse.
 fn read(value: &serde_json::Value) -> Result<Resource, Vec<String>> {
     let object = manifest::read(value).map_err(|error| vec![error.to_string()])?;
     let errors = spec_errors(&object);

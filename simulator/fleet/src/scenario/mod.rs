@@ -1,4 +1,4 @@
-//! Scenario files: a fleet, what people apply to it and when, what goes wrong, and what must come of it.
+//! Scenario files: a fleet, what users apply to it and when, the faults that occur, and the expected outcome.
 
 mod check;
 mod error;
@@ -22,50 +22,51 @@ use crate::vocabulary::{
 };
 use crate::workloads::Workload;
 
-/// A scenario, as its file says it.
+/// A scenario, as its file describes it.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scenario {
-    /// Its name: that of the file without its ending.
+    /// The name of the scenario: the name of its file without the extension.
     pub name: String,
-    /// What it shows, for people.
+    /// A description for readers of what the scenario shows.
     pub goal: String,
-    /// The seed, unless another is asked for.
+    /// The seed of the run, unless the command line sets another one. 1 if omitted.
     #[serde(default = "seed_default")]
     pub seed: u64,
-    /// The machines.
+    /// The shape of the fleet: its machines, failure domains, pools, pods, operators and API servers.
     pub fleet: Fleet,
-    /// How hosts behave.
+    /// The behaviour of the hosts, and what is on them at the start.
     #[serde(default)]
     pub hosts: Hosts,
-    /// The certificates of nodes.
+    /// The validity and renewal of the certificates of nodes.
     #[serde(default)]
     pub certificates: Certificates,
-    /// What is there when the operator starts.
+    /// The objects that exist when the operator starts, in addition to the Machines and Nodes of the fleet.
     #[serde(default)]
     pub manifests: Vec<Manifest>,
-    /// What people do later.
+    /// The actions of users during the run, in order of time.
     #[serde(default)]
     pub timeline: Vec<Moment>,
-    /// What goes wrong.
+    /// The faults of the run.
     #[serde(default)]
     pub faults: Vec<Rule>,
-    /// When nothing goes wrong any more, and how long it may take from then on.
+    /// The start of the quiet phase, in which no fault acts any more, and the time limits that apply from then on.
     pub quiet: Quiet,
-    /// What others do all the time.
+    /// Other actors, such as users and programs, that act on the fleet until the quiet phase.
     #[serde(default)]
     pub workloads: Vec<Workload>,
-    /// What must hold at every moment.
+    /// Expectations that must hold at every moment. Only checks whose cost does not depend on the size of the fleet are
+    /// allowed.
     #[serde(default)]
     pub always: Vec<Check>,
-    /// What must hold at the end, and go on to hold.
+    /// Expectations that must hold at the end of the run, and must continue to hold.
     #[serde(default)]
     pub eventually: Vec<Check>,
-    /// What must have happened at least once, or the scenario shows nothing.
+    /// Occasions that must happen at least once. Otherwise the scenario shows nothing.
     #[serde(default)]
     pub sometimes: Vec<Occasion>,
-    /// Invariants that may be broken here, and why that is right.
+    /// Invariants that may be broken in this scenario, each with the reason why that is right.
     #[serde(default)]
     pub allowed: Vec<Allowance>,
 }
@@ -74,143 +75,150 @@ const fn seed_default() -> u64 {
     1
 }
 
-/// An upgrade of the API servers: for a while there are both.
+/// An upgrade of the API servers. For a while both versions serve.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiServerUpgrade {
-    /// The version that they have in the end.
+    /// The version that all API servers have in the end.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub to: ApiServerVersion,
-    /// How long there are some of the one before.
+    /// The time during which some API servers still have the previous version.
     pub lasting: Length,
 }
 
-/// An upgrade of the operator itself, or a rollback: each process is told to stop, and another build starts in its seat.
+/// An upgrade or rollback of the operator itself: each process is asked to stop, and another build starts in its seat.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OperatorUpgrade {
-    /// The build that runs in the end.
+    /// The build of the operator that runs in the end.
     pub to: Build,
-    /// From the first seat to the one that would come after the last.
+    /// The time over which the replacements are spread evenly. The first seat is replaced at once, the last one before
+    /// this time is over.
     pub lasting: Length,
 }
 
-/// The certificates of nodes, of machines with a component that has a `nodeIdentity`.
+/// The certificates of nodes. They concern machines with a component that has a `nodeIdentity`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Certificates {
-    /// How long they are valid.
+    /// The validity period of the certificates. 8760 hours (one year) if omitted.
     pub valid_for: Length,
-    /// Whether kubelets renew theirs.
+    /// Whether kubelets renew their certificates. True if omitted.
     pub renewal: bool,
 }
 
 impl Default for Certificates {
-    /// A year, as `--cluster-signing-duration` of kube-controller-manager has it.
+    /// A year, the default of `--cluster-signing-duration` of kube-controller-manager.
     fn default() -> Self {
         Self { valid_for: Length(Duration::from_secs(8760 * 3600)), renewal: true }
     }
 }
 
-/// What people do at one time, in this order.
+/// The actions of users at one time. Expectations are checked first.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Moment {
-    /// When, since the start.
+    /// The time of the moment, since the start of the run. It must not be before the previous moment or after
+    /// `quiet.after`.
     pub at: Length,
-    /// They look whether this holds.
+    /// Expectations that are checked at this moment, before users act.
     #[serde(default)]
     pub expect: Vec<Check>,
-    /// They create or change these objects.
+    /// Objects that users create or change, as `kubectl apply` does.
     #[serde(default)]
     pub apply: Vec<Manifest>,
-    /// They edit the specs of machines of the fleet.
+    /// Changes that users make to the specs of Machines of the fleet.
     #[serde(default)]
     pub edit: Vec<Edit>,
-    /// They delete these objects.
+    /// Objects that users delete.
     #[serde(default)]
     pub delete: Vec<Reference>,
-    /// They record on the Lease that hosts may be taken over which have seen the epoch that the operator tells of, and do it
-    /// again whenever it asks.
+    /// Whether users allow the takeover of hosts that have seen the epoch which the operator reports. They record that
+    /// on the Lease, and again whenever the operator asks for it.
     #[serde(default)]
     pub adopt: bool,
-    /// They cordon the Nodes of these machines.
+    /// Machines, by number, whose Nodes users cordon.
     #[serde(default)]
     pub cordon: Vec<u32>,
-    /// They uncordon the Nodes of these machines.
+    /// Machines, by number, whose Nodes users uncordon.
     #[serde(default)]
     pub uncordon: Vec<u32>,
-    /// They label and taint Nodes.
+    /// Labels and taints that users set on Nodes or remove from them.
     #[serde(default)]
     pub relabel: Vec<Relabel>,
-    /// Whether disruption budgets allow what they say from now on, or nothing.
+    /// Whether disruption budgets allow the disruptions that they specify (true) or none at all (false) from this
+    /// moment on. Unchanged if omitted.
     #[serde(default)]
     pub budgets: Option<bool>,
-    /// They take away from the hosts of these machines what others have left there.
+    /// Machines, by number, from whose hosts users remove the software and the node identity that somebody else had
+    /// left there.
     #[serde(default)]
     pub clear: Vec<u32>,
-    /// They record that the hosts of these machines are gone for good.
+    /// Machines, by number, whose hosts users declare to be gone for good.
     #[serde(default)]
     pub release: Vec<u32>,
-    /// They start one more operator, in this seat (0 is that of the first).
+    /// The seat in which users start one more operator process. The first seat is 0.
     #[serde(default)]
     pub start_operator: Option<u32>,
-    /// They begin to replace the operators by another build, one seat after the other.
+    /// An upgrade of the operators that users begin: another build replaces them, one seat after the other.
     #[serde(default)]
     pub upgrade_operators: Option<OperatorUpgrade>,
-    /// They begin to upgrade the API servers, or to set them back, one after the other.
+    /// An upgrade or rollback of the API servers that users begin, one server after the other. Requires
+    /// `fleet.apiServer`.
     #[serde(default)]
     pub upgrade_api_servers: Option<ApiServerUpgrade>,
 }
 
-/// A change to the specs of machines of the fleet.
+/// A change of the specs of Machines of the fleet. Omitted fields stay unchanged.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
-    /// Which, by their numbers.
+    /// The Machines that are changed, by number.
     pub machines: Vec<u32>,
-    /// Their pinned components from now on.
+    /// The new pinned components of these Machines.
     #[serde(default)]
     #[cfg_attr(
         feature = "schema",
         schemars(with = "Option<Vec<serde_json::Map<String, serde_json::Value>>>")
     )]
     pub components: Option<Vec<seaworthy_api::v1alpha1::ComponentSetting>>,
-    /// The labels that they want on their Nodes from now on.
+    /// The new labels that these Machines set on their Nodes.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<std::collections::BTreeMap<String, String>>"))]
     pub node_labels: Option<seaworthy_api::v1alpha1::NodeLabels>,
-    /// The taints that they want on their Nodes from now on.
+    /// The new taints that these Machines set on their Nodes.
     #[serde(default)]
     #[cfg_attr(
         feature = "schema",
         schemars(with = "Option<Vec<serde_json::Map<String, serde_json::Value>>>")
     )]
     pub node_taints: Option<Vec<seaworthy_api::v1alpha1::NodeTaint>>,
-    /// Whether they are paused from now on.
+    /// Whether these Machines are paused from this moment on.
     #[serde(default)]
     pub paused: Option<bool>,
-    /// A new word that allows a failed release another try.
+    /// A new value of `retry`, which allows another attempt of a failed release.
     #[serde(default)]
     pub retry: Option<String>,
 }
 
-/// The end of the run.
+/// The quiet phase at the end of the run.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Quiet {
-    /// From then on, since the start, no fault acts, and what is to return has returned.
+    /// The start of the quiet phase, since the start of the run. From then on no fault acts, and hosts that are to
+    /// return have returned.
     pub after: Length,
-    /// So long after it everything must have converged; when left out, as long as what there is to do may take.
+    /// The time within which everything must converge, since the start of the quiet phase. If omitted, it is derived
+    /// from the work to do.
     #[serde(default)]
     pub limit: Option<Length>,
-    /// And then nothing may be written for so long.
+    /// The time during which nothing may be written after convergence. 15 minutes if omitted.
     #[serde(default = "stable_default")]
     pub stable: Length,
 }
@@ -223,7 +231,7 @@ impl Scenario {
     /// Reads a scenario file.
     ///
     /// # Errors
-    /// All that is wrong with it, with file, line and field where there is one.
+    /// All problems of the file, each with file, line and field where there is one.
     pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self =
             serde_saphyr::from_str(text).map_err(|error| ScenarioError::malformed(file, &error))?;
@@ -235,10 +243,10 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The same with another number of machines.
+    /// The same scenario with another number of machines.
     ///
     /// # Errors
-    /// When it names a machine that is then not there.
+    /// When the scenario names a machine that does not exist then.
     pub fn with_machines(mut self, file: &str, machines: u32) -> Result<Self, ScenarioError> {
         self.fleet.machines = machines;
         self.judge().map_err(|problems| ScenarioError::unacceptable(file, problems))?;
@@ -253,7 +261,7 @@ impl Scenario {
         serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
     }
 
-    /// The seed that the file names.
+    /// The seed of the scenario file.
     #[must_use]
     pub const fn seed(&self) -> Seed {
         Seed(self.seed)
@@ -342,7 +350,7 @@ impl Scenario {
     fn judge_fleet(&self, problems: &mut Vec<String>) {
         /// A host's address is 10.0.0.0 plus its number plus one.
         const MACHINES_MAX: u32 = 1 << 23;
-        /// Each keeps the whole fleet in mind.
+        /// Every operator process holds a cache of the whole fleet.
         const OPERATORS_MAX: u32 = 16;
         if self.name.is_empty() {
             problems.push("name: must not be empty".into());

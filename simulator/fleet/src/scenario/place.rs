@@ -1,10 +1,10 @@
-//! Where in a scenario file a field stands.
+//! The lines of a scenario file at which its fields begin.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_saphyr::Spanned;
 
-/// The parts of a scenario file, by the lines at which they begin.
+/// The fields of a scenario file, by the lines at which they begin.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Places {
@@ -23,12 +23,12 @@ type Part = Option<Spanned<IgnoredAny>>;
 type Parts = Vec<Spanned<IgnoredAny>>;
 
 impl Places {
-    /// The places of a text that is known to be a scenario.
+    /// Reads a text that is known to be a scenario.
     pub(super) fn of(text: &str) -> Self {
         serde_saphyr::from_str(text).unwrap_or_default()
     }
 
-    /// A problem that begins with a field, with the line of that field in front.
+    /// The text of a problem that begins with a field, preceded by the line of that field.
     pub(super) fn locate(&self, problem: String) -> String {
         match self.line(&problem) {
             Some(line) => format!("line {line}: {problem}"),

@@ -1,4 +1,4 @@
-//! Simulated time in the forms that people and Kubernetes write.
+//! Simulated time in the forms that users and Kubernetes write.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! Drift, for display.
+//! Texts for drift.
 
 use seaworthy_model::host::Drift;
 
-/// How a release differs from what it should be, for display.
+/// The ways in which an installed release differs from its specification, for display.
 #[must_use]
 pub(crate) fn drift_words(drift: Drift) -> String {
     let parts = [

@@ -65,7 +65,7 @@ pub enum Reply {
     Comes,
     /// It is lost, and the sender notices nothing.
     Lost,
-    /// How much later than usual the reply arrives.
+    /// The reply arrives this much later than usual.
     Late(Duration),
     /// No sender waits for the reply: the message is a duplicate.
     Unwanted,
@@ -81,6 +81,6 @@ pub enum Passage {
     Arrives,
     /// The request is refused, and nothing is executed.
     Refused,
-    /// It is lost, and the sender notices nothing.
+    /// The request is lost, and the sender notices nothing.
     Lost,
 }

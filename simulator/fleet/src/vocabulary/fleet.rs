@@ -11,34 +11,34 @@ use super::{Portion, Range};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fleet {
-    /// How many.
+    /// The number of machines.
     pub machines: u32,
-    /// Failure domains. Machine n is in zone n modulo this.
+    /// The number of zones. Machine n is in zone n modulo this number. 1 if omitted.
     #[serde(default = "one")]
     pub zones: u32,
-    /// Racks per zone.
+    /// The number of racks in each zone. 1 if omitted.
     #[serde(default = "one")]
     pub racks_per_zone: u32,
-    /// What share of the hosts is arm64; the others are amd64.
+    /// The share of the hosts that are arm64; the others are amd64. None if omitted.
     #[serde(default)]
     pub arm64: Portion,
-    /// Whether each host runs a kubelet, and so has a Node.
+    /// Whether each host runs a kubelet, and therefore has a Node. True if omitted.
     #[serde(default = "yes")]
     pub nodes: bool,
-    /// Kinds of machines, all over the failure domains: a label `pool` on the Machine.
+    /// Pools of machines, spread over all failure domains. The Machines of a pool have its name in the label `pool`.
     #[serde(default)]
     pub pools: Vec<Pool>,
-    /// What runs on the Nodes; nothing when left out.
+    /// The pods that run on the Nodes. None if omitted.
     #[serde(default)]
     pub pods: Option<Pods>,
-    /// Operator processes from the first second on, one in each seat from 0. One leads, the others stand by; whatever
-    /// ends in a seat is started again there.
+    /// The number of operator processes, which start one second after the start of the run, one in each seat from 0.
+    /// One process leads and the others stand by. A process that ends is started again in its seat. 1 if omitted.
     #[serde(default = "one")]
     pub operators: u32,
-    /// The build of the operator that runs first.
+    /// The build of the operator at the start.
     #[serde(default)]
     pub operator_build: Build,
-    /// The version of the API servers, for example `1.36.3`. Without one they do not tell it.
+    /// The version of the API servers, for example `1.36.3`. If omitted, the API servers do not report a version.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub api_server: Option<ApiServerVersion>,
@@ -57,7 +57,7 @@ impl Fleet {
         if self.zones == 0 || self.racks_per_zone == 0 { 0 } else { host / self.zones % self.racks_per_zone }
     }
 
-    /// The pool of a host; `None` when its share of the fleet belongs to no pool.
+    /// The pool of a host. `None` if the host belongs to no pool.
     #[must_use]
     pub fn pool_of(&self, host: u32, draws: &Draws) -> Option<&str> {
         let place = u32::try_from(draws.below(word("pool"), u64::from(host), 0, u64::from(Share::ALL.0)));
@@ -69,7 +69,7 @@ impl Fleet {
     }
 }
 
-/// The version of API servers.
+/// The version of the API servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ApiServerVersion(pub VersionNumber);
@@ -84,26 +84,27 @@ impl TryFrom<String> for ApiServerVersion {
     }
 }
 
-/// What runs on the Nodes of a fleet: apps whose controllers make another pod when one goes, each with a disruption budget.
+/// The pods that run on the Nodes of a fleet: apps, each with a disruption budget and a controller that replaces
+/// missing pods.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pods {
-    /// How many apps.
+    /// The number of apps. 1 if omitted.
     #[serde(default = "one")]
     pub apps: u32,
-    /// How many pods each has.
+    /// The number of pods of each app.
     pub replicas: u32,
-    /// How many of them its budget lets be unavailable.
+    /// The number of pods of each app that its disruption budget allows to be unavailable. 1 if omitted.
     #[serde(default = "one")]
     pub max_unavailable: u32,
-    /// How long a pod takes to end.
+    /// The time that a pod takes to terminate. 0.5 to 30 seconds if omitted.
     #[serde(default = "grace_default")]
     pub grace: Range,
-    /// How long a pod takes from its being placed until it is ready.
+    /// The time from the scheduling of a pod until it is ready. 2 to 20 seconds if omitted.
     #[serde(default = "startup_default")]
     pub startup: Range,
-    /// On what share of the Nodes there is a pod that nobody makes again.
+    /// The share of the Nodes that have a pod without a controller, which nobody replaces. None if omitted.
     #[serde(default)]
     pub bare: Portion,
 }
@@ -116,14 +117,14 @@ const fn startup_default() -> Range {
     Range(Span::millis(2_000, 20_000))
 }
 
-/// A kind of machines.
+/// A pool of machines.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pool {
-    /// Its name.
+    /// The name of the pool.
     pub name: String,
-    /// What share of the fleet it is.
+    /// The share of the fleet that belongs to the pool. The shares of all pools must not exceed 100%.
     pub share: Portion,
 }
 
@@ -139,10 +140,10 @@ const fn yes() -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Build {
-    /// One that came before: it words conditions in another way, does not record the cgroup version of hosts, sends less at
+    /// An earlier build: it words conditions differently, does not record the cgroup version of hosts, sends less at
     /// once, waits longer after failures, and audits more often.
     Earlier,
-    /// The one that is compiled here.
+    /// The current build: the one compiled from this workspace.
     #[default]
     Current,
 }

@@ -2,15 +2,15 @@
 
 use serde::Deserialize;
 
-/// How it is with a component that somebody else has installed.
+/// The state of a component that somebody else has installed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FoundState {
-    /// It has the files of its version, and runs.
+    /// The component has the files of its version, and its service runs.
     #[default]
     Running,
-    /// It has the files of its version, and does not run.
+    /// The component has the files of its version, and its service does not run.
     Stopped,
-    /// It has other files in the same places.
+    /// The component has other files in the same places.
     Altered,
 }

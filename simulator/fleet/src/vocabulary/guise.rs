@@ -2,24 +2,24 @@
 
 use serde::Deserialize;
 
-/// As whom somebody asks, and for what.
+/// The false identity under which a client requests a certificate, and what it requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Guise {
-    /// A stranger, under the very name that the operator would give to a request for this key.
+    /// A stranger sends the request under the object name that the operator would give to a request for this key.
     StolenName,
-    /// A stranger, under another name.
+    /// A stranger sends the request under another object name.
     WrongName,
-    /// A node, for itself, but in one more group.
+    /// A node requests a certificate for itself, but in an additional group.
     ExtraGroup,
-    /// A node, for another one.
+    /// A node requests the client certificate of another node.
     OtherNode,
-    /// A node, to serve under the address of another one.
+    /// A node requests a serving certificate for the address of another node.
     WrongAddress,
-    /// A stranger, from another signer.
+    /// A stranger requests the certificate from another signer.
     WrongSigner,
-    /// A stranger who has copied somebody's request.
+    /// A stranger sends a copy of the request of another client.
     Replay,
 }
 

@@ -10,109 +10,109 @@ use serde::{Deserialize, Serialize};
 
 use super::{Skew, clock, readable, since_start};
 
-/// What faults do to the world.
+/// A single change that a fault makes to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Injection {
-    /// A host loses its power.
+    /// A host loses power.
     PowerOff(u32),
-    /// A host gets it back.
+    /// The power of a host returns.
     PowerOn(u32),
     /// A host is cut off from the network.
     Cut(u32),
-    /// A host is connected again.
+    /// A host is connected to the network again.
     Mend(u32),
-    /// Something on a host changes by itself.
+    /// Something on a host changes without the operator.
     Spoil(u32, Drift),
-    /// Operator processes of a seat crash.
+    /// The operator processes of a seat crash.
     Crash {
         /// The seat.
         seat: u32,
     },
-    /// A process stands still until then.
+    /// An operator process is suspended.
     Pause {
-        /// Of which seat; without one, whichever holds the Lease.
+        /// The seat of the process. The holder of the Lease if omitted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seat: Option<u32>,
-        /// Until when.
+        /// The end of the pause.
         #[serde(with = "clock::length")]
         until: Timestamp,
     },
-    /// The clocks of a seat's processes are wrong.
+    /// The clocks of the processes in a seat are wrong.
     Skew {
         /// The seat.
         seat: u32,
-        /// How.
+        /// The error of the clock.
         skew: Skew,
     },
-    /// Watches of a kind deliver nothing until then.
+    /// Watches of a kind deliver nothing until this time.
     HoldWatch(Kind, #[serde(with = "clock::length")] Timestamp),
-    /// Watches of a kind deliver everything so much later, until then.
+    /// Watches of a kind deliver everything late.
     Lag {
         /// The kind.
         kind: Kind,
-        /// How much later.
+        /// The additional delay.
         #[serde(with = "clock::span")]
         lag: Duration,
-        /// Until when.
+        /// The end of the delay.
         #[serde(with = "clock::length")]
         until: Timestamp,
     },
-    /// Watches of a kind break, and have to list again.
+    /// Watches of a kind break, and list again.
     Relist(Kind),
-    /// What was committed until now can not be watched any more, and every watch breaks.
+    /// The history is compacted up to the present, and every watch breaks.
     Compact,
-    /// A cache of the API server keeps what it has of a kind.
+    /// A cache of the API server keeps its present state of a kind.
     Cache(Kind),
-    /// Watches of a kind are bound to a cache.
+    /// Watches of a kind are served from an old cache.
     Travel {
         /// The kind.
         kind: Kind,
-        /// How old the cache is.
+        /// The time whose state the cache shows.
         #[serde(with = "clock::length")]
         since: Timestamp,
-        /// Until when it stays so.
+        /// The time until which the cache stays that old.
         #[serde(with = "clock::length")]
         until: Timestamp,
     },
-    /// Watches may leave changes out from now on, for ever.
+    /// Watches may omit changes from now on, until the end of the run.
     Silence,
-    /// The API server does not answer until then.
+    /// The API server does not answer until this time.
     ApiDown(#[serde(with = "clock::length")] Timestamp),
-    /// The API server lets only so many requests of operators through.
+    /// The API server limits the requests of operators.
     Throttle {
-        /// A second, in the long run.
+        /// The number of requests a second, in the long run.
         per_second: u32,
-        /// At once.
+        /// The number of requests at once.
         burst: u32,
-        /// Until when.
+        /// The end of the limit.
         #[serde(with = "clock::length")]
         until: Timestamp,
     },
-    /// Nothing can be downloaded until then.
+    /// Nothing can be downloaded until this time.
     RegistryDown(#[serde(with = "clock::length")] Timestamp),
     /// Another controller puts its finalizer on a Machine.
     AddFinalizer(u32),
-    /// And removes it.
+    /// The other controller removes its finalizer from the Machine.
     DropFinalizer(u32),
-    /// Somebody removes our finalizer from a Machine.
+    /// Somebody removes the operator's finalizer from a Machine.
     StripFinalizer(u32),
-    /// A Node says this from now on, whatever the truth is; what it says now when left out.
+    /// A Node reports this condition from now on, whether or not it is true; its present one if `None`.
     Lie(u32, Option<Health>),
-    /// A Node says the truth again.
+    /// A Node reports its true condition again.
     Truth(u32),
-    /// Everything on a host takes so many times as long.
+    /// Everything on a host takes this many times as long.
     Slow(u32, u16),
-    /// The disk of a host becomes full, for one more cause.
+    /// The disk of a host is full, for one more cause.
     Fill(u32),
-    /// One of these causes is gone.
+    /// One of the causes of a full disk is gone.
     MakeRoom(u32),
-    /// Nothing; triggers look at the clock.
+    /// Nothing changes; triggers check the time.
     Time,
 }
 
 impl Injection {
-    /// The host that it hits, if it hits one.
+    /// The number of the host that the injection hits, if it hits one.
     #[must_use]
     pub const fn host(mut self) -> Option<u32> {
         match self.host_mut() {
@@ -162,7 +162,7 @@ impl Injection {
         }
     }
 
-    /// When it ends by itself, if it does.
+    /// The time at which the injection ends by itself, if it does.
     #[must_use]
     pub const fn until(mut self) -> Option<Timestamp> {
         match self.until_mut() {

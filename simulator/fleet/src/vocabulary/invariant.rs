@@ -3,7 +3,7 @@
 use seaworthy_check::CHECKS;
 use serde::Deserialize;
 
-/// The invariants that the oracle judges, besides those that are checked after every turn.
+/// The invariants that the oracle judges, in addition to those that are checked after every turn.
 const OWN_INVARIANTS: [&str; 30] = [
     "budget",
     "hostExclusivity",
@@ -46,15 +46,15 @@ pub static INVARIANTS: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyL
     names
 });
 
-/// An invariant that may be broken.
+/// An invariant that may be broken in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Allowance {
-    /// Its name, as a breach gives it.
+    /// The name of the invariant, as a breach reports it.
     pub invariant: String,
-    /// Why it is right here.
+    /// The reason why the breach is right in this scenario. It must not be empty.
     pub reason: String,
-    /// How often at most.
+    /// The largest number of breaches that are allowed.
     pub most: u32,
 }

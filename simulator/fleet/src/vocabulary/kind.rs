@@ -3,18 +3,18 @@
 use seaworthy_model::id::Kind;
 use serde::Deserialize;
 
-/// An object, by kind and name.
+/// An object, identified by kind and name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// Its kind, as Kubernetes spells it.
+    /// The kind of the object, as Kubernetes spells it.
     pub kind: KindName,
-    /// Its name.
+    /// The name of the object.
     pub name: String,
 }
 
-/// A kind, by its name in Kubernetes.
+/// A kind of objects, by its name in Kubernetes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "they are the names of the kinds")]
@@ -28,11 +28,11 @@ pub enum KindName {
 }
 
 impl KindName {
-    /// Every kind that every fleet has.
+    /// The kinds that every fleet has: all but `CertificateSigningRequest`.
     pub const ALL: [Self; 5] =
         [Self::Machine, Self::MachineComponent, Self::ClusterPackageVersion, Self::Node, Self::Lease];
 
-    /// These, or every kind when there is none.
+    /// The given kinds, or [every kind](Self::ALL) if none is given.
     #[must_use]
     pub const fn or_all(kinds: &[Self]) -> &[Self] {
         if kinds.is_empty() { &Self::ALL } else { kinds }

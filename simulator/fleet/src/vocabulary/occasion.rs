@@ -1,10 +1,10 @@
-//! What may happen in a run, and is counted.
+//! Occasions that a run counts.
 
 use serde::Deserialize;
 
 macro_rules! occasions {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
-        /// Something that may happen in a run, and is counted. A scenario that never got there shows nothing.
+        /// Something that may happen in a run and is counted. A scenario that never got there shows nothing.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "camelCase")]
@@ -16,7 +16,7 @@ macro_rules! occasions {
             /// Every occasion.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Its name in Rust's spelling.
+            /// The name of the occasion in Rust's spelling.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -30,124 +30,124 @@ macro_rules! occasions {
 occasions! {
     /// An operator process crashed.
     OperatorCrashed,
-    /// An operator process was told to stop, and ended.
+    /// An operator process was asked to stop, and ended.
     OperatorStopped,
     /// An operator process ended because a newer one had taken over.
     OperatorSteppedDown,
-    /// Another operator process than the one before has taken the Lease.
+    /// Another operator process took the Lease.
     LeaderChanged,
-    /// An operator process stood still for a while.
+    /// An operator process was suspended for a while.
     ProcessPaused,
-    /// The holder of the Lease could not renew it in time, and started nothing until it could.
+    /// The leader could not renew the Lease in time, and started nothing until it could.
     RenewalOverdue,
     /// The reply to a committed write was lost.
     ReplyLost,
     /// A write was refused as stale.
     WriteStale,
-    /// Another writer forestalled ours.
+    /// Another writer changed the object just before the operator's write arrived.
     WriteRaced,
-    /// A watch held back what it had.
+    /// A watch delivered nothing for a while.
     WatchHeld,
-    /// A watch had to list again, because what it asked for was compacted away.
+    /// A watch had to list again, because the version that it asked for had been compacted.
     Relisted,
     /// A session to a host was lost.
     SessionLost,
-    /// An order arrived at a host when nobody waited for it any more.
+    /// An order arrived at a host after the operator had stopped waiting for the answer.
     OrderLate,
     /// A host refused an order because it had seen a newer one.
     FenceRefused,
     /// A host refused an order because another Machine owns it.
     OwnerRefused,
-    /// A host lost its power, or the network, in the middle of an operation.
+    /// A host lost power or the network in the middle of an operation.
     HostLostInOperation,
-    /// An operation was undone because the host had been down.
+    /// An operation was undone because its host had been down.
     OperationInterrupted,
-    /// An operation was finished by the host itself after it had been down.
+    /// A host finished an operation by itself after it had been down.
     OperationResumed,
-    /// A host was started anew by an operation.
+    /// An operation rebooted its host.
     HostRebooted,
     /// An operation was confirmed.
     OperationConfirmed,
-    /// An operation was not confirmed in time, and its host restored itself.
+    /// An operation was not confirmed in time, and its host restored the previous release.
     ConfirmationLapsed,
-    /// An order did not get into a host that takes no new connections.
+    /// An order did not reach its host, because the host accepts no new connections.
     HostShut,
-    /// A release failed.
+    /// A release failed on a host.
     ReleaseFailed,
-    /// What somebody else had installed was taken over, and went on running.
+    /// The operator took over software that somebody else had installed, and the software continued to run.
     ReleaseTakenOver,
-    /// A host was changed by hand.
+    /// Something on a host was changed by hand.
     HostSpoiled,
-    /// An operation repaired what was changed by hand.
+    /// An operation repaired a change by hand.
     HostRepaired,
-    /// The budget was used up to its limit.
+    /// An operation took the last free slot of `maxUnavailable`.
     BudgetExhausted,
-    /// Something was removed from a host.
+    /// A component was removed from a host.
     Removed,
-    /// A host could not be reached any more: no power, or no network.
+    /// A host became unreachable: it lost power or the network.
     HostLost,
     /// A request arrived much later than usual.
     RequestLate,
     /// A request never arrived.
     RequestLost,
-    /// A request was turned away: 429, 5xx, or no answer at all.
+    /// A request was refused with 429 or 5xx, or got no answer because the API server was down.
     RequestRefused,
-    /// A request arrived once more.
+    /// A request arrived a second time.
     RequestRepeated,
-    /// An order arrived once more.
+    /// An order arrived a second time.
     OrderRepeated,
-    /// A reply came late, after watches had shown what it says.
+    /// A reply arrived late, after watches had shown its result.
     ReplyLate,
-    /// The API server was down.
+    /// The API server did not answer for a while.
     ApiDown,
-    /// A watch was bound to a cache that was behind.
+    /// A watch was served from a stale cache.
     TimeTravelled,
-    /// A watch left a change out.
+    /// A watch omitted a change.
     EventLost,
-    /// A Node said something else than the truth.
+    /// A Node reported a wrong condition.
     NodeLied,
     /// A host became slow.
     HostSlowed,
-    /// An operation found no room on the disk.
+    /// An operation failed because the disk was full.
     SpaceLacking,
-    /// A host was busy with something else.
+    /// A host refused an order because another program held its lock.
     HostBusy,
-    /// Others changed the finalizers of a Machine.
+    /// Another client changed the finalizers of a Machine.
     FinalizersChanged,
-    /// A Machine joined the fleet, its name having been used before or not.
+    /// A workload created a Machine, whether or not its name had been used before.
     MachineJoined,
-    /// The deletion of a Machine was asked for by somebody who acts all the time.
+    /// A workload deleted a Machine.
     MachineLeft,
-    /// Somebody who acts all the time edited a Machine.
+    /// A workload edited a Machine.
     MachineEdited,
-    /// Somebody made specs again what had been applied.
+    /// A GitOps tool restored specs that users had applied.
     EditReverted,
     /// A certificate of a node was signed.
     CertificateIssued,
-    /// A host took the certificate for the key that waited there.
+    /// A host installed the certificate for its pending key.
     CertificateInstalled,
-    /// A kubelet renewed its certificate by itself.
+    /// A kubelet renewed its certificate.
     CertificateRenewed,
-    /// Somebody asked for a certificate that is not theirs.
+    /// A client requested a certificate under a false identity.
     ForeignRequest,
-    /// Another version became the fleet's default by somebody who acts all the time.
+    /// A workload made another version the fleet's default.
     VersionPublished,
     /// An operator cordoned a Node.
     NodeCordoned,
-    /// An operator took its cordon off a Node.
+    /// An operator uncordoned a Node that it had cordoned.
     NodeUncordoned,
-    /// People cordoned a Node, or lifted that.
+    /// Users cordoned or uncordoned a Node.
     NodeCordonedByPeople,
-    /// Others changed labels or taints of a Node.
+    /// Another writer changed labels or taints of a Node.
     NodeRelabelled,
     /// An operator set labels or taints of a Node.
     NodeAttributesSet,
-    /// An operator put labels or taints of a Node right that others had changed.
+    /// An operator restored labels or taints of a Node that another writer had changed.
     NodeAttributesRepaired,
     /// A Node was deleted.
     NodeDeleted,
     /// A pod was evicted.
     PodEvicted,
-    /// A pod was not evicted, because a disruption budget did not allow it.
+    /// The eviction of a pod was refused, because a disruption budget did not allow it.
     EvictionRefused,
 }

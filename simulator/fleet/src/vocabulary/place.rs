@@ -14,7 +14,7 @@ pub enum Place {
     Request {
         /// The operator's seat.
         seat: u32,
-        /// What it writes.
+        /// The kind of the write.
         writes: Writes,
         /// The name of the object.
         object: String,
@@ -23,7 +23,7 @@ pub enum Place {
     Order {
         /// The operator's seat.
         seat: u32,
-        /// What it orders.
+        /// The order.
         orders: HostCommandKind,
         /// The host.
         host: u32,
@@ -34,7 +34,7 @@ pub enum Place {
         host: u32,
         /// The component that changes.
         component: String,
-        /// The version that is installed; none when the component is removed.
+        /// The version that is installed. Omitted if the component is removed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<String>,
     },
@@ -49,39 +49,39 @@ pub enum Place {
     },
 }
 
-/// What a request writes.
+/// The kind of a request of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Writes {
-    /// The creation of the Lease.
+    /// The request creates the Lease.
     NewLease,
-    /// Holder and epoch of the Lease.
+    /// The request sets the holder and the epoch of the Lease.
     Lease,
-    /// The renewal of the Lease by its holder.
+    /// The holder of the Lease renews it.
     Renewal,
-    /// The status of a Machine.
+    /// The request writes the status of a Machine.
     MachineStatus,
-    /// The status of the `ClusterPackageVersion`, or of anything else that is no Machine.
+    /// The request writes the status of the `ClusterPackageVersion`, or of another object that is not a Machine.
     PackageVersionStatus,
-    /// The finalizers of an object.
+    /// The request writes the finalizers of an object.
     Finalizers,
-    /// A certificate request.
+    /// The request creates a certificate request.
     CertificateRequest,
-    /// The approval of a certificate request.
+    /// The request approves a certificate request.
     Approval,
-    /// An Event.
+    /// The request creates an Event.
     Event,
-    /// The operator's cordon of a Node.
+    /// The operator cordons a Node.
     Cordon,
-    /// The operator's uncordon of a Node.
+    /// The operator uncordons a Node.
     Uncordon,
-    /// Labels and taints of a Node.
+    /// The request writes labels and taints of a Node.
     NodeAttributes,
-    /// The deletion of a Node.
+    /// The request deletes a Node.
     NodeDeletion,
-    /// The eviction of a pod.
+    /// The request evicts a pod.
     Eviction,
-    /// No write: the request lists pods.
+    /// The request lists pods and writes nothing.
     PodList,
 }
 
@@ -116,8 +116,8 @@ impl Place {
         Self::Order { seat, orders, host }
     }
 
-    /// Whether the operator changes something here: a mutation of the API server that is no renewal of the Lease, the
-    /// start of an operation, an order about a certificate, or the disowning of a host.
+    /// Whether the operator changes something at this point: a mutation of the API server that is not a renewal of the
+    /// Lease, the start of an operation, an order about a certificate, or the disowning of a host.
     #[must_use]
     pub const fn is_write(&self) -> bool {
         match self {
@@ -127,8 +127,8 @@ impl Place {
         }
     }
 
-    /// Whether another write cannot undo what is done here: software is replaced or removed, a host is disowned, or an
-    /// object is released.
+    /// Whether no other write can undo what happens at this point: software is replaced or removed, a host is disowned,
+    /// or an object is released.
     #[must_use]
     pub const fn is_destructive(&self) -> bool {
         match self {
@@ -138,7 +138,7 @@ impl Place {
         }
     }
 
-    /// The host of the point, if it has one.
+    /// The number of the host of the point, if it has one.
     #[must_use]
     pub fn host(&self) -> Option<u32> {
         match self {

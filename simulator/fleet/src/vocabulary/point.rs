@@ -5,74 +5,74 @@ use serde::Deserialize;
 
 use super::Step;
 
-/// What is done to an object.
+/// The kind of a change of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Verb {
-    /// It is new.
+    /// The object was created.
     Create,
-    /// It is changed.
+    /// The object was changed.
     Update,
-    /// Its deletion is asked for, and finalizers keep it.
+    /// The deletion of the object was requested, and finalizers keep it.
     Terminate,
-    /// It is gone.
+    /// The object was removed.
     Delete,
 }
 
-/// Who changes an object.
+/// The author of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Author {
     /// An operator process.
     Operator,
-    /// People, kubelets, other programs.
+    /// Any other writer: users, kubelets, other programs.
     Other,
 }
 
-/// Where a write goes.
+/// The destination of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Destination {
-    /// To the API server.
+    /// The write goes to the API server.
     Api,
-    /// To a host, as an order to change something.
+    /// The write goes to a host, as an order that changes something.
     Host,
 }
 
-/// The side of a write.
+/// The side of a write: before or after it takes effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Side {
-    /// Before it leaves the operator.
+    /// Before the write leaves the operator.
     #[default]
     Before,
-    /// After it took effect, before the reply.
+    /// After the write took effect, and before the reply.
     After,
 }
 
-/// Something that happened and that triggers may wait for.
+/// A happening that triggers may wait for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Point<'a> {
     /// A change was committed.
     Commit {
-        /// What was done.
+        /// The kind of the change.
         verb: Verb,
-        /// Who did it.
+        /// The author of the change.
         by: Author,
-        /// The object; its last state when it is gone.
+        /// The object after the change; its last state if it was removed.
         object: &'a Resource,
-        /// What it was before.
+        /// The object before the change. `None` if it is new.
         before: Option<&'a Resource>,
     },
     /// An operator writes.
     Write {
-        /// To where.
+        /// The destination of the write.
         to: Destination,
-        /// Before or after it takes effect.
+        /// Before or after the write takes effect.
         side: Side,
     },
     /// A host begins a step.

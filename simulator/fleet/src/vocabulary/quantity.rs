@@ -8,20 +8,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use seaworthy_kernel::{Share, Span};
 
-/// A length of time: `500ms`, `10s`, `5m`, `2h`, `1d`, or several of them in a row.
+/// A length of time: a number with a unit, `500ms`, `10s`, `5m`, `2h` or `1d`, or several of them in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Length(pub Duration);
 
-/// A length of time that is drawn: `10m`, or `[10m, 2h]` for anything between.
+/// A length of time that is drawn from a range: `[10m, 2h]` for any length between these two, or `10m` for exactly
+/// that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range(pub Span);
 
-/// A part of a whole: `2%`, `0.05%`, up to four decimals.
+/// A share of a whole, as a percentage with up to four decimals: `2%`, `0.05%`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Portion(pub Share);
 
 impl Length {
-    /// Parses a length of time; `None` when the text is not one.
+    /// Parses a length of time. `None` if the text is not one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut rest = text;
@@ -50,7 +51,7 @@ impl Length {
 }
 
 impl Portion {
-    /// Parses a percentage; `None` when the text is not one from 0 to 100.
+    /// Parses a percentage. `None` if the text is not one from 0 to 100.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let number = text.strip_suffix('%')?;
@@ -71,7 +72,7 @@ impl Range {
 }
 
 impl fmt::Display for Length {
-    /// As [`Length::parse`] reads it: `1h2m3s4ms`.
+    /// Writes the length as [`Length::parse`] reads it: `1h2m3s4ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, millis) = (self.0.as_secs(), self.0.subsec_millis());
         let parts =

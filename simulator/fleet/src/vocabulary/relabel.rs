@@ -2,17 +2,17 @@
 
 use serde::Deserialize;
 
-/// What somebody does to labels and taints of Nodes.
+/// A change of labels and taints of Nodes by another writer.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Relabel {
-    /// Of which machines, by their numbers.
+    /// The machines, by number, whose Nodes are changed.
     pub machines: Vec<u32>,
-    /// Values of labels by key; null takes the label away.
+    /// The values of labels by key. Null removes the label.
     #[serde(default)]
     pub labels: std::collections::BTreeMap<String, Option<String>>,
-    /// Values of taints by key, with the effect `NoSchedule`; null takes the taint away.
+    /// The values of taints by key, with the effect `NoSchedule`. Null removes the taint.
     #[serde(default)]
     pub taints: std::collections::BTreeMap<String, Option<String>>,
 }

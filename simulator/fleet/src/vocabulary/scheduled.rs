@@ -1,16 +1,16 @@
-//! What a fault does to the world at a time of its own.
+//! Injections that a fault makes at times of its own.
 
 use seaworthy_kernel::Timestamp;
 
 use super::Injection;
 
-/// Something that a fault does at a time of its own.
+/// An injection that a fault makes at a time of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduled {
-    /// When.
+    /// The time of the injection.
     pub at: Timestamp,
-    /// What.
+    /// The injection.
     pub injection: Injection,
-    /// When the injection ends, and the injection that reverts it.
+    /// The end of the injection, and the injection that reverts it.
     pub end: Option<(Timestamp, Injection)>,
 }

@@ -7,30 +7,32 @@ use serde::Deserialize;
 
 use super::{Fleet, Portion};
 
-/// A part of the fleet. What is left out does not restrict it; an empty scope is the whole fleet.
+/// A part of the fleet: the hosts that match all fields. Omitted fields do not restrict it; an empty scope is the whole
+/// fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Scope {
-    /// The hosts in this zone.
+    /// The zone of the hosts, by number from 0.
     pub zone: Option<u32>,
-    /// The hosts in this rack: zone and rack, as in `1/3`.
+    /// The rack of the hosts: the numbers of its zone and of the rack in it, as in `1/3`.
     pub rack: Option<RackName>,
-    /// The hosts of this pool.
+    /// The name of the pool of the hosts.
     pub pool: Option<String>,
-    /// These hosts, by number.
+    /// The hosts, by number.
     pub hosts: Option<Vec<u32>>,
-    /// The host at which the trigger fired.
+    /// Whether the scope is restricted to the host at which the fault's trigger fired.
     pub here: bool,
-    /// What share of the zones that are left; each with all its hosts.
+    /// The share of the zones that is drawn from those that match the fields above. A drawn zone keeps all its matching
+    /// hosts.
     pub zones: Option<Portion>,
-    /// What share of the racks that are left; each with all its hosts.
+    /// The share of the racks that is drawn from those that are left. A drawn rack keeps all its matching hosts.
     pub racks: Option<Portion>,
-    /// What share of the hosts that are left.
+    /// The share of the hosts that is drawn from those that are left.
     pub share: Option<Portion>,
 }
 
-/// A rack: its zone, and its number in it.
+/// A rack: the number of its zone, and its own number within the zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct RackName {
@@ -90,7 +92,7 @@ impl Scope {
         hosts
     }
 
-    /// The first domain or pool in the scope that the fleet does not have.
+    /// The first domain, host or pool of the scope that the fleet does not have.
     #[must_use]
     pub fn problem(&self, fleet: &Fleet) -> Option<String> {
         let Fleet { machines, zones, racks_per_zone: racks, .. } = fleet;
@@ -109,7 +111,7 @@ fn rack_name(fleet: &Fleet, host: u32) -> RackName {
     RackName { zone: fleet.zone_of(host), rack: fleet.rack_of(host) }
 }
 
-/// So many of the different ones of `all`, drawn without repetition.
+/// The given share of the distinct values in `all`, drawn without repetition.
 fn chosen(all: impl Iterator<Item = u32>, share: Portion, draws: &Draws, key: u64) -> BTreeSet<u32> {
     let all: BTreeSet<u32> = all.collect();
     let count = share.0.of(u32::try_from(all.len()).unwrap_or(u32::MAX)) as usize;

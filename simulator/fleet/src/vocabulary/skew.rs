@@ -1,4 +1,4 @@
-//! How the clock of an operator process may be wrong.
+//! Errors of the clock of an operator process.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use super::clock::span;
 use super::readable;
 
-/// How a clock differs from the time of the world.
+/// The difference of a clock from the time of the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Skew {
-    /// It shows so much more.
+    /// The time by which the clock is ahead.
     #[serde(with = "span")]
     pub ahead: Duration,
-    /// It shows so much less.
+    /// The time by which the clock is behind.
     #[serde(with = "span")]
     pub behind: Duration,
-    /// How fast the clock runs: it gains this many millionths.
+    /// The rate by which the clock is fast: it gains this many millionths.
     pub fast: u32,
-    /// How slow the clock runs: it loses this many millionths, fewer than a million.
+    /// The rate by which the clock is slow: it loses this many millionths, fewer than a million.
     pub slow: u32,
 }
 

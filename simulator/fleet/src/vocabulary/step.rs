@@ -10,47 +10,49 @@ use serde::Deserialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Step {
-    /// Take the host's lock.
+    /// The host takes its lock.
     Lock,
-    /// Write the intention into the journal.
+    /// The host writes the intended change into its journal.
     Journal,
-    /// Fetch the artefact.
+    /// The host fetches the artefact.
     Download,
-    /// Compare its digest.
+    /// The host compares the digest of the artefact with the release's digest.
     Verify,
-    /// Unpack it beside the current release.
+    /// The host unpacks the artefact next to the current release.
     Stage,
-    /// Render config files and unit.
+    /// The host renders the config files and the unit.
     Render,
-    /// Make it the current release: one symlink. When it has ended, the change is done.
+    /// The host makes the new release the current one by changing one symlink. When this step has ended, the change is
+    /// done.
     Swap,
-    /// Restart the service.
+    /// The host restarts the service.
     Restart,
-    /// Wait until it is healthy.
+    /// The host waits until the service is healthy.
     Probe,
-    /// After a failed probe: make the previous release the current one again.
+    /// After a failed probe: the host makes the previous release the current one again.
     Restore,
-    /// And restart that.
+    /// After a restore: the host restarts the service of the previous release.
     Recover,
-    /// Of a removal: stop the service.
+    /// During a removal: the host stops the service.
     Stop,
-    /// Of a removal: remove the current release. When it has ended, the change is done.
+    /// During a removal: the host removes the current release. When this step has ended, the change is done.
     Delete,
-    /// Write the end into the journal.
+    /// The host writes the end of the operation into its journal.
     Commit,
-    /// Between rendering and the swap, if the release has one: its own test of itself.
+    /// Between rendering and the swap: the host runs the release's own test, if the release has one.
     Preflight,
-    /// Of a removal, between stop and delete, if the release has one: its commands, and what it left behind.
+    /// Between stop and delete of a removal: the host runs the clean-up commands of the release, if it has any, and
+    /// removes what the release left behind.
     Clean,
-    /// After the swap, if the release that comes or the one that goes says so, and again on the way back: the host is shut
-    /// down and started anew.
+    /// After the swap, and again on a rollback: the host reboots, if the new or the previous release asks for it.
     Reboot,
-    /// After the probe, if the release has to be confirmed: nothing is done until that comes, or its time is over.
+    /// After the probe: the host waits until the operation is confirmed or the time limit is over, if the release needs
+    /// a confirmation.
     Confirm,
 }
 
 impl Step {
-    /// Every step, by its number.
+    /// Every step, in the order of its number.
     pub const ALL: [Self; 18] = [
         Self::Lock,
         Self::Journal,
@@ -96,19 +98,20 @@ impl Step {
     }
 }
 
-/// How long steps take.
+/// The time that steps take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Fetching an artefact.
+    /// The time to fetch an artefact.
     pub download: Span,
-    /// Unpacking one.
+    /// The time to unpack an artefact.
     pub stage: Span,
-    /// Restarting a service.
+    /// The time to restart a service.
     pub restart: Span,
 }
 
 impl Default for Pace {
-    /// An artefact of some 50 MB over a shared 100 Mbit/s, an ordinary disk, an ordinary service.
+    /// The times for an artefact of about 50 MB over a shared 100 Mbit/s link, an ordinary disk and an ordinary
+    /// service.
     fn default() -> Self {
         Self {
             download: Span::millis(2_000, 20_000),
@@ -119,8 +122,8 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// How long `step` takes on the host `owner` in its run number `run`. This does not cover the probe, whose length
-    /// the release sets.
+    /// The time that `step` takes on the host `owner` in its operation number `run`. The probe and the confirmation are
+    /// not covered: the release sets their length.
     #[must_use]
     pub fn length(&self, draws: &Draws, owner: u64, run: u32, step: Step) -> Duration {
         let span = match step {

@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use super::{Injection, Length, Place};
 
-/// Something that a fault did.
+/// A single action of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Strike {
-    /// At a time of its own.
+    /// The fault struck at a time of its own.
     Timed(Timed),
-    /// At a point of the world.
+    /// The fault struck at a point that the run reached.
     Met(Met),
 }
 
-/// A strike at a time.
+/// A strike at a time of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Timed {
-    /// The fault: its name, and `#2` behind that of the second of this name.
+    /// The label of the fault: its name, with `#2` behind the second of the same name.
     pub fault: String,
-    /// When, since the start.
+    /// The time of the strike, since the start of the run.
     pub at: Length,
-    /// What it does.
+    /// The injection that the fault makes.
     pub does: Injection,
-    /// How it is taken back, if it is.
+    /// The end of the strike, if it is reverted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
 }
@@ -35,33 +35,33 @@ pub struct Timed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct End {
-    /// When, since the start.
+    /// The time of the end, since the start of the run.
     pub at: Length,
-    /// What takes it back.
+    /// The injection that reverts the strike.
     pub does: Injection,
 }
 
-/// A strike at a point.
+/// A strike at a point that the run reaches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Met {
-    /// The fault, as in [`Timed::fault`].
+    /// The label of the fault, as in [`Timed::fault`].
     pub fault: String,
-    /// The point.
+    /// The point at which the fault struck.
     pub point: Place,
-    /// Which time that the run comes to this point; the first is 1.
+    /// The number of times that the run has then reached this point; the first is 1.
     pub nth: u32,
-    /// Which of the fault's chances at this point; the first is 0.
+    /// The number of the fault's chance at this point; the first is 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub chance: u32,
-    /// When it was, since the start. A replay does not look at it.
+    /// The time of the strike, since the start of the run. A replay ignores it.
     pub at: Length,
-    /// What the fault drew, by the name of the draw.
+    /// The values that the fault drew, by the name of the draw.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub drawn: BTreeMap<String, Drawn>,
 }
 
-/// What a fault drew.
+/// A value that a fault drew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Drawn {
@@ -77,7 +77,7 @@ const fn is_zero(number: &u32) -> bool {
 }
 
 impl Strike {
-    /// The fault.
+    /// The label of the fault.
     #[must_use]
     pub fn fault(&self) -> &str {
         match self {
@@ -93,7 +93,7 @@ impl Strike {
         }
     }
 
-    /// When it was, since the start.
+    /// The time of the strike, since the start of the run.
     #[must_use]
     pub const fn at(&self) -> Length {
         match self {
@@ -102,7 +102,7 @@ impl Strike {
         }
     }
 
-    /// The host that it hits, if it hits one.
+    /// The number of the host that the strike hits, if it hits one.
     #[must_use]
     pub fn host(&self) -> Option<u32> {
         match self {
@@ -111,7 +111,7 @@ impl Strike {
         }
     }
 
-    /// The same on another host.
+    /// The same strike on another host.
     #[must_use]
     pub fn on_host(self, number: u32) -> Self {
         match self {
@@ -124,7 +124,7 @@ impl Strike {
         }
     }
 
-    /// In words.
+    /// The strike, for display.
     #[must_use]
     pub fn words(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! When something may happen.
+//! Windows of time.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Range;
 
-/// When a fault may strike: `[from, to]` since the start. The quiet phase cuts it off.
+/// A window of time, `[from, to]` since the start of the run. It ends at the start of the quiet phase at the latest.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]

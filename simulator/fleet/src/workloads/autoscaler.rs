@@ -6,22 +6,23 @@ use serde::Deserialize;
 use super::{Hands, Model};
 use crate::vocabulary::{Fleet, Portion, Range, Scope, Window};
 
-/// A program that deletes Machines and creates them again.
+/// A program deletes Machines and creates them again under the same names.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Autoscaler {
-    /// From one act to the next.
+    /// The interval between two actions of this workload.
     pub every: Range,
-    /// When.
+    /// The window in which the workload acts, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
-    /// Which machines; all when left out.
+    /// The part of the fleet whose Machines leave and join. The whole fleet if omitted.
     #[serde(default)]
     pub scope: Option<Scope>,
-    /// What share of them always stays.
+    /// The share of these Machines that always stays.
     pub least: Portion,
-    /// How many machines leave or join at once, at most.
+    /// The largest number of Machines that leave or join at once. 0 counts as 1.
     pub step: u32,
 }
 

@@ -6,17 +6,18 @@ use serde::Deserialize;
 use super::{Hands, Model};
 use crate::vocabulary::{Fleet, Range, Scope, Window};
 
-/// People who cordon Nodes.
+/// Users cordon Nodes, and uncordon the Nodes that they cordoned.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Cordoners {
-    /// From one act to the next.
+    /// The interval between two actions of this workload.
     pub every: Range,
-    /// When.
+    /// The window in which the workload acts, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
-    /// Which machines; all when left out.
+    /// The part of the fleet whose Nodes are cordoned. The whole fleet if omitted.
     #[serde(default)]
     pub scope: Option<Scope>,
 }

@@ -8,23 +8,24 @@ use serde::Deserialize;
 use super::{Hands, Model};
 use crate::vocabulary::{Fleet, Occasion, Range, Scope, Window};
 
-/// People who edit Machines.
+/// Users edit single Machines: they pause, pin and retry them, and revert that.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Editors {
-    /// From one edit to the next.
+    /// The interval between two edits.
     pub every: Range,
-    /// When.
+    /// The window in which the workload acts, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
-    /// Which machines; all when left out.
+    /// The part of the fleet whose Machines are edited. The whole fleet if omitted.
     #[serde(default)]
     pub scope: Option<Scope>,
-    /// They pin these components to one of these versions.
+    /// The components that users pin, each with the versions from which one is drawn.
     #[serde(default)]
     pub pins: BTreeMap<String, Vec<String>>,
-    /// They delete Machines too.
+    /// Whether users also delete Machines. They create them again at the start of the quiet phase. False if omitted.
     #[serde(default)]
     pub deletes: bool,
 }

@@ -6,17 +6,18 @@ use serde::Deserialize;
 use super::{Hands, Model};
 use crate::vocabulary::{Occasion, Range, Window};
 
-/// A tool that reverts what others changed.
+/// A GitOps tool restores what its repository contains.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Gitops {
-    /// From one comparison to the next.
+    /// The interval between two comparisons of the fleet with the repository.
     pub every: Range,
-    /// When.
+    /// The window in which the workload acts, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
-    /// Whether it creates Machines that are gone.
+    /// Whether the tool also creates Machines that are gone. False if omitted.
     #[serde(default)]
     pub recreates: bool,
 }

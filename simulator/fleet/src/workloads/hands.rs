@@ -7,7 +7,7 @@ use crate::vocabulary::{Fleet, Occasion, Relabel, Scope};
 
 use crate::vocabulary::Guise;
 
-/// What a workload can do to a world, and observe of it.
+/// The actions that a workload can take in a world, and what it can observe.
 pub(crate) trait Reach: std::fmt::Debug {
     /// The draws of the run.
     fn draws(&self) -> &Draws;
@@ -65,13 +65,13 @@ impl<'a> Hands<'a> {
         usize::try_from(drawn).unwrap_or_default()
     }
 
-    /// One of `all`; `None` when there is none.
+    /// One of `all`; `None` if it is empty.
     #[must_use]
     pub fn one_of<'t, T>(&self, what: &str, all: &'t [T]) -> Option<&'t T> {
         all.get(self.below(what, all.len()))
     }
 
-    /// The machines of a part of the fleet, by number; of the whole fleet when the part is left out.
+    /// The machines of a part of the fleet, by number. The whole fleet if the scope is `None`.
     #[must_use]
     pub fn machines(&self, scope: Option<&Scope>) -> Vec<u32> {
         let fleet = self.world.fleet();
@@ -81,7 +81,7 @@ impl<'a> Hands<'a> {
         )
     }
 
-    /// One machine of a part of the fleet; `None` when there is none.
+    /// One machine of a part of the fleet; `None` if the part is empty.
     #[must_use]
     pub fn any_machine(&self, scope: Option<&Scope>) -> Option<u32> {
         self.one_of("machine", &self.machines(scope)).copied()

@@ -5,17 +5,18 @@ use serde::Deserialize;
 use super::{Hands, Model};
 use crate::vocabulary::{Guise, Range, Window};
 
-/// Somebody who asks for certificates of the machines of the fleet.
+/// A client requests certificates of the machines of the fleet under false identities.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Impostors {
-    /// From one request to the next.
+    /// The interval between two requests.
     pub every: Range,
-    /// When.
+    /// The window in which the workload acts, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
-    /// In what guise; in every one when left out.
+    /// The false identities, of which one is drawn for each request. All if omitted.
     #[serde(default)]
     pub guises: Vec<Guise>,
 }

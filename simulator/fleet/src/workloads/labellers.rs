@@ -6,20 +6,21 @@ use serde::Deserialize;
 use super::{Hands, Model};
 use crate::vocabulary::{Fleet, Range, Relabel, Scope, Window};
 
-/// Others who label and taint Nodes.
+/// Other writers set and remove labels and taints of Nodes.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Labellers {
-    /// From one act to the next.
+    /// The interval between two actions of this workload.
     pub every: Range,
-    /// When.
+    /// The window in which the workload acts, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
-    /// Which machines; all when left out.
+    /// The part of the fleet whose Nodes are labelled and tainted. The whole fleet if omitted.
     #[serde(default)]
     pub scope: Option<Scope>,
-    /// The keys, of labels and of taints with the effect `NoSchedule`.
+    /// The keys of the labels and taints. Taints have the effect `NoSchedule`.
     pub keys: Vec<String>,
 }
 

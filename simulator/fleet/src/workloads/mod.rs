@@ -36,7 +36,7 @@ pub trait Model {
 
 macro_rules! registry {
     ($($name:ident => $module:ident),* $(,)?) => {
-        /// Somebody who acts, as scenario files write it: the name, and what needs to be known.
+        /// A workload as scenario files write it: its name, and its settings.
         #[derive(Clone, Debug, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "camelCase")]
@@ -48,7 +48,7 @@ macro_rules! registry {
         }
 
         impl Workload {
-            /// Its name.
+            /// The name of the workload.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self {
@@ -56,7 +56,7 @@ macro_rules! registry {
                 }
             }
 
-            /// From one act to the next.
+            /// The interval between two actions of the workload.
             #[must_use]
             pub const fn every(&self) -> Range {
                 match self {
@@ -64,7 +64,7 @@ macro_rules! registry {
                 }
             }
 
-            /// When.
+            /// The window in which the workload acts.
             #[must_use]
             pub const fn between(&self) -> Window {
                 match self {

@@ -5,19 +5,21 @@ use serde::Deserialize;
 use super::{Hands, Model};
 use crate::vocabulary::{Occasion, Range, Window};
 
-/// Somebody who changes the fleet's default for a component.
+/// A publisher changes the fleet's default version of a component.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Publisher {
-    /// From one change to the next.
+    /// The interval between two changes.
     pub every: Range,
-    /// When.
+    /// The window in which the workload acts, `[from, to]` since the start of the run. Any time before the quiet phase
+    /// if omitted.
     #[serde(default)]
     pub between: Window,
-    /// The component.
+    /// The name of the component.
     pub component: String,
-    /// One of these versions, whose `MachineComponent` is among the manifests. The last one stays in the end.
+    /// The versions of which one is published at a time. Their `MachineComponent`s must be among the manifests. The
+    /// last one is published at the start of the quiet phase and stays.
     pub versions: Vec<String>,
 }
 

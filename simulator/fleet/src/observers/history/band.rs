@@ -7,15 +7,15 @@ use super::Millis;
 /// A time in which a fault acted, or a moment at which it struck.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Band {
-    /// What went wrong.
+    /// The kind of the fault.
     pub kind: FaultKind,
-    /// Since when.
+    /// The start of the time.
     pub from: Millis,
     /// The end; `from` for a moment, the end of the run if the fault was never reverted.
     pub until: Millis,
-    /// How many machines the fault hit; or how many times it struck, if it hits no machine or strikes for a moment.
+    /// The number of machines that the fault hit, or of strikes if the fault hits no machine or strikes for a moment.
     pub times: u32,
-    /// Where, for display: a zone, machines, a seat, a kind of object. Empty for the whole fleet.
+    /// The scope of the fault, for display: a zone, machines, a seat, a kind of object. Empty for the whole fleet.
     pub scope: String,
     /// Details for display: how slow, how late, by how much. May be empty.
     pub detail: String,

@@ -31,7 +31,7 @@ struct Strike {
     detail: String,
 }
 
-/// What was hit.
+/// The target of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     Host(u32),
@@ -42,7 +42,7 @@ enum Target {
     All,
 }
 
-/// What an injection means for bands.
+/// The effect of an injection on bands.
 enum Meaning {
     /// A condition begins and lasts until it is reverted.
     Begins(FaultKind, Target, String),
@@ -52,7 +52,7 @@ enum Meaning {
     Lasts(FaultKind, Target, String),
     /// A moment without duration.
     Strikes(FaultKind, Target, String),
-    /// Nothing visible.
+    /// The injection is not shown.
     Nothing,
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Operator {
     /// The host of each machine of the leading process.
     pub(super) hosts: Vec<Option<u32>>,
     pub(super) fleet: FleetState,
-    /// When every machine was last scanned, and whether a new scan is due.
+    /// The time of the last scan of every machine, and whether a new scan is due.
     pub(super) scanned: Millis,
     pub(super) scan_due: bool,
     pub(super) reasons: BTreeMap<&'static str, u16>,

@@ -41,7 +41,7 @@ impl Phase {
         Self::Gone,
     ];
 
-    /// Its name, for people.
+    /// The name of the phase, for display.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -61,26 +61,26 @@ pub struct History {
     pub pauses: Vec<Pause>,
     /// Calls of `reconcile`.
     pub turns: Vec<Turn>,
-    /// What faults did, by their kind and then by time.
+    /// The bands of faults, by kind and then by time.
     pub bands: Vec<Band>,
-    /// What users did.
+    /// The actions of users.
     pub acts: Vec<Act>,
     /// Other occasions, and how often each happened since the turn before.
     pub occurrences: Vec<Occurrence>,
-    /// What must never happen, and did.
+    /// The breaches of invariants.
     pub violations: Vec<Violation>,
-    /// When the run ended.
+    /// The end of the run.
     pub end: Millis,
 }
 
 /// Something that happened to a machine or its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// The time of the event.
     pub at: Millis,
     /// The number of the machine's host.
     pub host: u32,
-    /// What.
+    /// The event.
     pub what: What,
 }
 
@@ -139,13 +139,13 @@ pub struct Rollout {
     pub from: String,
     /// The version that is the default now; empty when the component is to be removed.
     pub to: String,
-    /// When it was first seen.
+    /// The time at which the rollout was first seen.
     pub since: Millis,
-    /// When it was complete.
+    /// The time at which the rollout was completed.
     pub completed: Option<Millis>,
     /// The number of machines in each state.
     pub counts: Series<Counts>,
-    /// When machines were admitted, and how many.
+    /// The times at which machines were admitted, each with their number.
     pub batches: Vec<(Millis, u32)>,
 }
 
@@ -186,66 +186,66 @@ pub struct Budget {
 /// The life of an operator process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// The replica that it belongs to.
+    /// The seat of the process.
     pub seat: u32,
-    /// When it started.
+    /// The start of the process.
     pub from: Millis,
-    /// When it began to act, and with which epoch.
+    /// The time at which the process began to act, and its epoch.
     pub led: Option<(Millis, u32)>,
-    /// When it ended, and why.
+    /// The end of the process, and the reason.
     pub ended: Option<(Millis, End)>,
 }
 
 /// A time during which a process was suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// Which process, by its number in [`History::processes`].
+    /// The process, by its number in [`History::processes`].
     pub process: u32,
-    /// Since when.
+    /// The start of the pause.
     pub from: Millis,
-    /// Until when.
+    /// The end of the pause.
     pub until: Millis,
 }
 
 /// A call of `reconcile`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// When.
+    /// The time of the call.
     pub at: Millis,
-    /// By which process, by its number in [`History::processes`].
+    /// The process, by its number in [`History::processes`].
     pub process: u32,
-    /// How many subjects were looked at.
+    /// The number of subjects that were looked at.
     pub looked_at: u32,
-    /// How many writes to the API server were ordered.
+    /// The number of writes to the API server that were ordered.
     pub writes: u16,
-    /// How many orders went to hosts.
+    /// The number of orders to hosts.
     pub orders: u16,
 }
 
 /// An action of users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Act {
-    /// When.
+    /// The time of the action.
     pub at: Millis,
-    /// What, in one line.
+    /// The action, in one line.
     pub what: String,
 }
 
 /// An occasion that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurrence {
-    /// When it was noticed.
+    /// The time at which the occasion was noticed.
     pub at: Millis,
-    /// What.
+    /// The occasion.
     pub what: Occasion,
-    /// How often it happened since it was last noticed.
+    /// The number of times that it happened since it was last noticed.
     pub times: u32,
 }
 
 /// A breach of an invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// When.
+    /// The time of the breach.
     pub at: Millis,
     /// The name of the invariant.
     pub invariant: &'static str,

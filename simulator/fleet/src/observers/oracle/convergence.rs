@@ -76,8 +76,9 @@ pub(super) struct Stray {
     pub finding: String,
 }
 
-/// All Machines that have not converged. Of those whose hosts cannot be reached, only the installed software counts:
-/// the operator cannot report more. `are_reachable_well` when all others are already known to be converged.
+/// All Machines that have not converged. For Machines whose hosts cannot be reached, only the installed software
+/// counts, because the operator cannot report more. Set `are_reachable_well` when all other Machines are already known
+/// to be converged.
 #[must_use]
 pub(super) fn strays(world: &World, are_reachable_well: bool) -> Vec<Stray> {
     let fleet = world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);

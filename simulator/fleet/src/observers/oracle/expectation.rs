@@ -16,7 +16,7 @@ use crate::scenario::{Check, ExpectedCondition};
 use crate::vocabulary::Occasion;
 use crate::world::World;
 
-/// The objections to an expectation. Empty when it holds.
+/// The reasons why an expectation does not hold. Empty if it holds.
 #[must_use]
 pub(crate) fn judge(world: &World, (oracle, tally): (&Oracle, &Tally), check: &Check) -> Vec<String> {
     match check {

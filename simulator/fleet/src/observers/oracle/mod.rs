@@ -71,7 +71,7 @@ pub use start::Began;
 pub struct Violation {
     /// The invariant's name.
     pub invariant: &'static str,
-    /// When.
+    /// The time of the breach.
     pub at: Timestamp,
     /// What happened.
     pub detail: String,
@@ -96,7 +96,7 @@ const VIOLATIONS_MAX: usize = 100;
 /// The oracle of a run.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    /// By invariant: how many more breaches are allowed, and how many were allowed so far.
+    /// By invariant: the number of breaches that are still allowed, and the number that were allowed so far.
     allowed: BTreeMap<&'static str, (u32, u32)>,
     violations: Vec<Violation>,
     budget: Budget,

@@ -78,7 +78,7 @@ pub(super) struct Machine<'a> {
     pub name: &'a Arc<str>,
     /// The number of the host at its address, if the address belongs to the fleet.
     pub host: Option<u32>,
-    /// Its deletion was asked for.
+    /// Whether its deletion was requested.
     pub is_terminating: bool,
     /// Whether users have paused it.
     pub is_paused: bool,
@@ -108,7 +108,7 @@ impl Miscounts {
         }
     }
 
-    /// The same for one host.
+    /// Compares a counter of one host with the true value.
     pub(super) fn compare_at<T: PartialEq + Debug>(&mut self, host: usize, what: &str, counted: T, truth: T) {
         if counted != truth {
             self.0.push(format!("host {host}, {what}: {counted:?} were counted, and it is {truth:?}"));

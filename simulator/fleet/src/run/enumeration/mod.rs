@@ -31,16 +31,17 @@ pub struct Enumeration {
     /// The reference run, up to the last point that was returned.
     world: World,
     points: std::vec::IntoIter<ForkPoint>,
-    /// How many points there are.
+    /// The number of points.
     pub count: usize,
-    /// Writes of the operator in the reference run. Each is crashed twice.
+    /// The number of writes of the operator in the reference run. Two forks crash the operator at each of them: one
+    /// before the write, one after it.
     pub writes: usize,
 }
 
 /// A world in which one thing goes wrong.
 #[derive(Clone, Debug)]
 pub struct Fork {
-    /// By which rule.
+    /// The rule that selected the point.
     pub rule: Rule,
     strike: Strike,
     world: World,
@@ -49,9 +50,9 @@ pub struct Fork {
 /// The result of a fork.
 #[derive(Clone, Debug)]
 pub struct Forked {
-    /// By which rule.
+    /// The rule that selected the point.
     pub rule: Rule,
-    /// What went wrong on purpose.
+    /// The strike that was injected.
     pub strike: Strike,
     /// Whether the strike happened.
     pub came: bool,
@@ -59,7 +60,7 @@ pub struct Forked {
     pub attempt: Attempt,
 }
 
-/// Why nothing can be enumerated.
+/// The reason why nothing can be enumerated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnumerationError {
     /// The scenario is not acceptable without its faults.
@@ -144,7 +145,7 @@ impl Enumeration {
 }
 
 impl Fork {
-    /// Lets it run to its end.
+    /// Lets the fork run to its end.
     #[must_use]
     pub fn run(mut self) -> Forked {
         let attempt = attempt(&mut self.world);

@@ -12,10 +12,11 @@ use crate::observers::record::Record;
 use crate::vocabulary::{Drawn, End, Injection, Length, Met, START, Strike, Timed};
 use crate::world::Event;
 
-/// How long a stale read lasts: longer than any deadline of the engine, so that it decides on what it has.
+/// The duration of a stale read. It is longer than any deadline of the engine, so that the engine decides with the
+/// state that it has.
 const STALE: Duration = Duration::from_secs(600);
 
-/// What is made to go wrong.
+/// A rule: the kind of fault that is injected at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Rule {
@@ -30,10 +31,10 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All of them.
+    /// Every rule.
     pub const ALL: [Self; 4] = [Self::CrashBefore, Self::CrashAfter, Self::StaleRead, Self::HiddenTransition];
 
-    /// In words.
+    /// The rule, for display.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -45,7 +46,7 @@ impl Rule {
     }
 }
 
-/// A point, and what goes wrong there.
+/// A point, and the fault that is injected there.
 #[derive(Clone, Debug)]
 pub(super) struct ForkPoint {
     pub(super) at: Timestamp,

@@ -1,5 +1,5 @@
-//! A chronicle: what happened, in order, for display. It compares the world after every event, so that the world need
-//! not know of it.
+//! A chronicle: the events of a run in order, for display. It compares the world after every event, so the world need
+//! not know about it.
 
 use seaworthy_api::object::Resource;
 use seaworthy_api::v1alpha1::{ADOPT_ANNOTATION, LEASE};
@@ -14,25 +14,25 @@ use crate::vocabulary::{Strike, drift_words, machine_name, since_start};
 use crate::world::host::{Ended, Host, Operation};
 use crate::world::{Catalogue, Event, World};
 
-/// What happened to some hosts, and around them.
+/// A record of what happened to some hosts and around them.
 #[derive(Clone, Debug)]
 pub struct Chronicle {
     hosts: Vec<(u32, Seen)>,
     operators: Vec<(u32, u32)>,
     lease: Option<LeaseSeen>,
     strikes: usize,
-    /// What happened, oldest first.
+    /// The events, oldest first.
     pub lines: Vec<Line>,
 }
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
-    /// To which host, if to one.
+    /// The host of the event, if it concerns one.
     pub host: Option<u32>,
-    /// What.
+    /// A description of the event.
     pub text: String,
 }
 
@@ -42,7 +42,7 @@ impl std::fmt::Display for Line {
     }
 }
 
-/// What was last seen of a host.
+/// The last observed state of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     on: bool,
@@ -59,7 +59,7 @@ impl Seen {
     }
 }
 
-/// What was last seen of the operators' Lease.
+/// The last observed state of the operators' Lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LeaseSeen {
     holder: Option<String>,
@@ -90,7 +90,7 @@ impl LeaseSeen {
 }
 
 impl Chronicle {
-    /// A chronicle of these hosts, from now on.
+    /// A chronicle of these hosts that starts now.
     #[must_use]
     pub fn new(world: &World, hosts: impl IntoIterator<Item = u32>) -> Self {
         let seen = |number| Some((number, Seen::of(world.host(number)?)));
@@ -103,7 +103,7 @@ impl Chronicle {
         }
     }
 
-    /// Lets a world run until then, or until an invariant is broken, and writes down what happens.
+    /// Lets a world run until this time, or until an invariant is broken, and records what happens.
     pub fn follow(&mut self, world: &mut World, until: Timestamp) {
         Observers::change(world, |observers| {
             observers.record.get_or_insert_default();
@@ -227,7 +227,7 @@ fn end_of(ended: Ended) -> String {
     }
 }
 
-/// What users do at a moment.
+/// The actions of users at a moment, for display.
 fn deeds(moment: &Moment) -> Vec<String> {
     let objects = moment.apply.iter().filter_map(|manifest| manifest.object());
     let mut deeds: Vec<String> = objects

@@ -1,4 +1,5 @@
-//! Why a machine, or a version, is as it is at a moment of a run, in the engine's own reasons; and what happened before.
+//! Why a machine or a version is in its state at a moment of a run, by the engine's own reasons; and what happened
+//! before.
 
 mod chronicle;
 mod version;
@@ -20,7 +21,7 @@ use crate::world::World;
 /// An explanation: headings with their lines.
 pub type Explanation = Vec<(&'static str, Vec<String>)>;
 
-/// Why a machine is as it is. `None` when no operator is alive, or it knows no such machine.
+/// Why a machine is in its state. `None` if no operator process is alive, or if it knows no such machine.
 #[must_use]
 pub fn explain(world: &World, name: &str) -> Option<Explanation> {
     let (process, engine, names) = world.mind()?;

@@ -8,10 +8,11 @@ use seaworthy_model::report::Subject;
 use super::{Explanation, leading};
 use crate::world::World;
 
-/// The number of users to name.
+/// The largest number of objects and hosts to name.
 const USERS_MAX: usize = 20;
 
-/// Why a `MachineComponent` is as it is. `None` when no operator is alive, or it knows none of that name.
+/// Why a `MachineComponent` is in its state. `None` if no operator process is alive, or if it knows no version of that
+/// name.
 #[must_use]
 pub fn explain_version(world: &World, name: &str) -> Option<Explanation> {
     let (process, engine, names) = world.mind()?;

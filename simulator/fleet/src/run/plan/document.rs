@@ -1,4 +1,4 @@
-//! A scenario as data that programs change: the swarm draws other faults and fleets, the shrinker takes away.
+//! A scenario as data that programs change: the swarm draws other faults and fleets, and the shrinker removes parts.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ impl Document {
         Scenario::read(file, &text)
     }
 
-    /// Its name.
+    /// The name of the scenario.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.get("name").and_then(Value::as_str).unwrap_or_default()
@@ -97,7 +97,7 @@ impl Document {
         self.0.pointer("/fleet/pods").is_some()
     }
 
-    /// A number of the fleet's shape.
+    /// Sets a number of the fleet's shape.
     pub(crate) fn set_fleet(&mut self, field: &str, number: u32) {
         if let Some(fleet) = self.0.get_mut("fleet").and_then(Value::as_object_mut) {
             fleet.insert(field.to_owned(), Value::from(number));
@@ -128,7 +128,7 @@ impl Document {
         self.0.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// A list of the scenario, which is empty when it is left out.
+    /// A list of the scenario. It is empty if omitted.
     pub(crate) fn list_mut(&mut self, field: &str) -> &mut Vec<Value> {
         let list = self.fields_mut().entry(field).or_insert_with(|| Value::Array(Vec::new()));
         if !list.is_array() {
@@ -147,7 +147,7 @@ impl Document {
     }
 }
 
-/// The fields beside a fault in its map: its trigger, and for how long that holds.
+/// The fields next to a fault in its map: its trigger, and the time for which it strikes after that.
 const TRIGGER_FIELDS: [&str; 2] = ["when", "during"];
 
 /// The name of a fault as a scenario file writes it; empty when it has none.
@@ -163,7 +163,7 @@ pub(crate) fn fault_mut(fault: &mut Value) -> Option<&mut Value> {
     faults.next().map(|(_, fault)| fault)
 }
 
-/// The number of the machine that a reference means, if it means one.
+/// The number of the machine that a reference names, if it names one.
 fn machine_number(reference: &Value) -> Option<u32> {
     if reference.get("kind")?.as_str()? != "Machine" {
         return None;

@@ -31,9 +31,9 @@ const FORMAT: &str = "seaworthy.dev/plan/v1";
 pub struct ResolvedPlan {
     /// The scenario.
     pub scenario: Document,
-    /// The seed, from which everything is drawn that is no strike: delays, ranks, identities.
+    /// The seed, from which everything is drawn except strikes: delays, ranks, identities.
     pub seed: Seed,
-    /// What the faults do.
+    /// The strikes of the faults.
     pub strikes: Vec<Strike>,
 }
 
@@ -47,7 +47,7 @@ struct Text {
 }
 
 impl ResolvedPlan {
-    /// Whether a file is a plan, and not a scenario.
+    /// Whether a file is a plan and not a scenario.
     #[must_use]
     pub fn is_plan(text: &str) -> bool {
         text.lines().any(|line| line.starts_with("format:"))
@@ -107,7 +107,7 @@ impl ResolvedPlan {
         Ok(begin_with(scenario, options, Some(ledger)))
     }
 
-    /// Leaves out the faults that strike no more. Those that stay keep their strikes.
+    /// Drops the faults that have no strikes. The other faults keep theirs.
     pub fn drop_idle_faults(&mut self) {
         let faults = self.scenario.list("faults").to_vec();
         let before = labels(faults.iter().map(fault_name));
@@ -127,7 +127,7 @@ impl ResolvedPlan {
 }
 
 impl fmt::Display for ResolvedPlan {
-    /// The plan as its file has it.
+    /// Writes the plan in the form of its file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = Text {
             format: FORMAT.into(),

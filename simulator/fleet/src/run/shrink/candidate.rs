@@ -7,13 +7,13 @@ use serde_json::Value;
 use crate::run::plan::{Document, ResolvedPlan};
 use crate::vocabulary::{Drawn, End, Length, Met, START, Strike, Timed};
 
-/// The same without any strike.
+/// The same plan without strikes.
 pub(super) fn without_strikes(plan: &ResolvedPlan) -> ResolvedPlan {
     ResolvedPlan { strikes: Vec::new(), ..plan.clone() }
 }
 
-/// The same with so many machines: what hits hosts beyond is left out, or hits others instead; numbers of machines in
-/// budgets stay, or shrink with the fleet.
+/// The same plan with this many machines. Actions and strikes on hosts that no longer exist are dropped, or moved to
+/// other hosts. Numbers of machines in budgets stay, or shrink with the fleet.
 pub(super) fn smaller_fleets(plan: &ResolvedPlan, machines: u32) -> Vec<ResolvedPlan> {
     let exists = |strike: &&Strike| strike.host().is_none_or(|host| host < machines);
     let left: Vec<Strike> = plan.strikes.iter().filter(exists).cloned().collect();
@@ -57,7 +57,7 @@ fn scale_budgets(document: &mut Document, machines: u32, before: u32) {
     }
 }
 
-/// The same in one zone, in one rack per zone, or with one operator.
+/// The same plan with one zone, with one rack per zone, or with one operator.
 pub(super) fn simpler_fleets(plan: &ResolvedPlan) -> Vec<ResolvedPlan> {
     let one = |field: &str| {
         let mut smaller = plan.clone();
@@ -67,7 +67,7 @@ pub(super) fn simpler_fleets(plan: &ResolvedPlan) -> Vec<ResolvedPlan> {
     vec![one("zones"), one("racksPerZone"), one("operators")]
 }
 
-/// The same without one of its manifests, moments, workloads, expectations, or what people do in a moment.
+/// The same plan without one of its manifests, moments, workloads, expectations or user actions in a moment.
 pub(super) fn shorter_lists(plan: &ResolvedPlan) -> Vec<ResolvedPlan> {
     let mut candidates = Vec::new();
     for field in ["timeline", "manifests", "workloads", "eventually", "always", "sometimes"] {
@@ -96,10 +96,10 @@ pub(super) fn shorter_lists(plan: &ResolvedPlan) -> Vec<ResolvedPlan> {
     candidates
 }
 
-/// An outage is not made shorter than this.
+/// The least length of an outage: it is not made shorter.
 const SHORT: Duration = Duration::from_secs(60);
 
-/// The same with one outage half as long.
+/// The same plan with one outage half as long.
 pub(super) fn shorter_outages(plan: &ResolvedPlan) -> Vec<ResolvedPlan> {
     let shorter = plan.strikes.iter().enumerate().filter_map(|(index, strike)| {
         let mut smaller = plan.clone();
@@ -135,7 +135,7 @@ fn shorter(strike: &Strike) -> Option<Strike> {
     }
 }
 
-/// Half of a length in whole milliseconds, if that is not too short.
+/// Half of a length, in whole milliseconds. `None` if that would be too short.
 fn half(length: Duration) -> Option<Duration> {
     let half = Duration::from_millis(u64::try_from(length.as_millis() / 2).ok()?);
     (half >= SHORT).then_some(half)

@@ -22,7 +22,7 @@ use crate::world::World;
 pub struct Shrunk {
     /// The smallest plan that was found.
     pub plan: ResolvedPlan,
-    /// How it fails.
+    /// The failure of this plan.
     pub failure: Failure,
     /// The number of plans that were tried.
     pub tried: u32,
@@ -31,11 +31,11 @@ pub struct Shrunk {
 /// The progress of shrinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shrinking {
-    /// Plans that were tried.
+    /// The number of plans that were tried.
     pub tried: u32,
-    /// Machines that are left.
+    /// The number of machines that are left.
     pub machines: u32,
-    /// Strikes that are left.
+    /// The number of strikes that are left.
     pub strikes: usize,
 }
 
@@ -174,7 +174,7 @@ impl Shrinker<'_> {
         Some(came)
     }
 
-    /// Takes the first of the smaller plans that fails alike, as often as there is one.
+    /// Replaces the plan by the first smaller plan that fails in the same way, until there is none.
     fn repeat(&mut self, smaller: fn(&ResolvedPlan) -> Vec<ResolvedPlan>) {
         loop {
             let candidates = smaller(&self.best);
@@ -189,7 +189,8 @@ impl Shrinker<'_> {
         loop {
             let machines = self.best.scenario.machines();
             let fixed = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24];
-            // At last a small part: one by one, as many runs as there are machines would come to nothing else.
+            // Finally try a slightly smaller fleet. To remove machines one by one would take as many runs as there are
+            // machines.
             let least = machines - (machines / 32).max(1);
             let halves = [machines / 16, machines / 8, machines / 4, machines / 2];
             let parts = halves.into_iter().chain([machines * 3 / 4, machines * 7 / 8, least]);

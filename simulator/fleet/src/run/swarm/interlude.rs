@@ -58,7 +58,7 @@ fn publish(document: &mut Document, lots: Lots, climate: Climate) -> Option<()> 
     Some(())
 }
 
-/// Users change the fleet's defaults at some time, and later restore what they would be otherwise.
+/// Users change the fleet's defaults at some time, and later restore the values that they would have otherwise.
 fn play(
     document: &mut Document,
     lots: Lots,
@@ -93,7 +93,7 @@ fn in_force(document: &Document, seconds: u64) -> Option<Value> {
     defaults.cloned()
 }
 
-/// Inserts a moment at which users apply an object, after what they already do then.
+/// Inserts a moment at which users apply an object, after other moments of the same time.
 fn insert(document: &mut Document, seconds: u64, object: &Value) {
     let timeline = document.list_mut("timeline");
     let place = timeline.partition_point(|moment| at(moment).is_some_and(|at| at <= seconds));
@@ -101,18 +101,18 @@ fn insert(document: &mut Document, seconds: u64, object: &Value) {
     timeline.insert(place, json!({"at": at, "apply": [object]}));
 }
 
-/// When a moment is, in seconds since the start.
+/// The time of a moment, in seconds since the start of the run.
 fn at(moment: &Value) -> Option<u64> {
     Some(Length::parse(moment.get("at")?.as_str()?)?.0.as_secs())
 }
 
-/// The component and the version of a setting that wants one.
+/// The component and the version of a setting that asks for a version.
 fn version_of(setting: &Value) -> Option<(String, String)> {
     let field = |name| setting.get(name).and_then(Value::as_str).map(str::to_owned);
     Some((field("name")?, field("version")?))
 }
 
-/// The `MachineComponent` of a version, if it is there from the beginning.
+/// The `MachineComponent` of a version, if it exists from the start.
 fn component_of<'a>(document: &'a Document, component: &str, version: &str) -> Option<&'a Value> {
     document.list("manifests").iter().find(|object| {
         let is = |field, value| object.pointer(field).and_then(Value::as_str) == Some(value);

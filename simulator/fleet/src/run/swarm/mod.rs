@@ -50,7 +50,8 @@ pub struct Member {
 const PODS_NEED: u32 = 4;
 
 impl Swarm {
-    /// A swarm over these scenario files, with fleets of up to so many machines; as many as the file says when left out.
+    /// A swarm over these scenario files, with fleets of up to this many machines, or up to the number in the file if
+    /// `None`.
     #[must_use]
     pub fn new(files: Vec<(String, Document)>, machines_max: Option<u32>) -> Self {
         let files = files.into_iter().map(|(file, mut document)| {
@@ -119,7 +120,7 @@ impl Member {
         self.scenario.fleet.machines
     }
 
-    /// The labels of its faults.
+    /// The labels of the faults of the member.
     #[must_use]
     pub fn scenario(&self) -> &Arc<Scenario> {
         &self.scenario
@@ -131,19 +132,19 @@ impl Member {
         attempt(&mut begin(Arc::clone(&self.scenario), self.options(options)))
     }
 
-    /// Its run, compared with its fault-free twin.
+    /// Runs the member and compares the run with its fault-free twin.
     #[must_use]
     pub fn run_with_twin(&self, options: Options) -> Attempt {
         attempt_with_twin(&mut begin(Arc::clone(&self.scenario), self.options(options)))
     }
 
-    /// Its run, and the record of it.
+    /// Runs the member and returns the record too.
     #[must_use]
     pub fn recorded(&self, options: Options) -> (Attempt, Record) {
         self.recorded_by(options, attempt)
     }
 
-    /// Its run, compared with its fault-free twin, and the record of it.
+    /// Runs the member, compares the run with its fault-free twin, and returns the record too.
     #[must_use]
     pub fn recorded_with_twin(&self, options: Options) -> (Attempt, Record) {
         self.recorded_by(options, attempt_with_twin)
@@ -153,7 +154,7 @@ impl Member {
         recorded(&mut begin(Arc::clone(&self.scenario), self.options(options)), attempt)
     }
 
-    /// Its run as a plan that replays without the swarm.
+    /// Runs the member and returns the run as a plan that replays without the swarm.
     #[must_use]
     pub fn plan(&self, options: Options) -> ResolvedPlan {
         let mut world = begin_noted(Arc::clone(&self.scenario), self.options(options));

@@ -20,7 +20,7 @@ impl Lots {
         self.draws.below(word("swarm"), word(what), word(of), bound)
     }
 
-    /// One of several.
+    /// One of the values.
     pub(super) fn one<T: Copy>(self, what: &str, of: &str, all: &[T]) -> Option<T> {
         let index = self.below(what, of, all.len() as u64);
         all.get(usize::try_from(index).unwrap_or_default()).copied()
@@ -51,7 +51,7 @@ pub(super) struct Climate {
     pub(super) quiet: u64,
 }
 
-/// A fault of this name as a scenario file writes it. `None` for one that the swarm does not know.
+/// A fault of this name as a scenario file writes it. `None` if the swarm does not know the fault.
 pub(super) fn fault(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
     on_messages(name, lots, climate)
         .or_else(|| on_hosts(name, lots, climate))
@@ -175,7 +175,7 @@ fn on_servers(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
 /// The share of write points at which the operator crashes: chosen so that it crashes at most a few dozen times,
 /// whatever the size of the fleet.
 fn crashes(lots: Lots, climate: Climate) -> String {
-    /// Write points of a machine's life in a scenario, about.
+    /// The approximate number of write points per machine in a scenario.
     const POINTS: u64 = 10;
     let crashes = 1 + lots.below("crashes", "operator_crash", 24);
     let millionths = (crashes * 1_000_000 / (POINTS * u64::from(climate.machines.max(1)))).min(50_000);
@@ -190,7 +190,7 @@ mod tests {
     use crate::faults::Fault;
     use crate::vocabulary::Fleet;
 
-    /// A fault that the swarm does not draw is a fault that nothing meets but the scenarios that name it.
+    /// A fault that the swarm does not draw would be tested only by the scenarios that name it.
     #[test]
     fn every_fault_is_drawn_and_acceptable() {
         for &name in Fault::NAMES {

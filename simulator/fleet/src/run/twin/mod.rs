@@ -29,7 +29,7 @@ use crate::world::World;
 pub(crate) struct Difference {
     /// The invariant that is broken.
     pub invariant: &'static str,
-    /// On which host, if on one.
+    /// The host that differs, if the difference concerns one.
     pub host: Option<u32>,
     /// What differs: the run first, the twin second.
     pub detail: String,

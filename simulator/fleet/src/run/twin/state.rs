@@ -107,8 +107,9 @@ fn compare_names(world: &World, twin: &World, add: &mut impl FnMut(Option<u32>, 
     }
 }
 
-/// Whether a version that people deleted is kept in one world by a rollout's record, and the other has no such record.
-/// What was completed before the last rollout depends on how long each took; until the next one it is held.
+/// Whether a version that users deleted stays in `world` because of the record of a rollout, and `other` has no such
+/// record. Which rollouts were completed before the last one depends on how long each took; a record keeps its versions
+/// until the next rollout.
 fn is_kept(world: &World, other: &World, name: &str) -> bool {
     let stored = world.api_servers.home().get(Kind::MachineComponent, name);
     let Some(stored) = stored.filter(|stored| stored.is_terminating()) else { return false };
