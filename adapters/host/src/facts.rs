@@ -45,7 +45,7 @@ pub(crate) fn gather(
 
 /// What became of an operation; `None` when the host has never heard of it.
 fn report(site: &Site<'_>, id: OperationId) -> Result<Option<OperationReport>> {
-    let Some(lines) = journal::read(&site.layout.journal(id))? else { return Ok(None) };
+    let Some(lines) = journal::read(&site.layout.journal(id)) else { return Ok(None) };
     // Without its order it is not known what the operation was about. That must not hide the other facts.
     let Ok(operation) = operations::order(site, id) else { return Ok(None) };
     let release = match operation.change {
@@ -94,7 +94,7 @@ fn components(site: &Site<'_>) -> Result<Vec<Component>> {
         if !is_object_name(&name) {
             continue;
         }
-        if let Some(manifest) = Manifest::current(&site.layout, &name)? {
+        if let Some(manifest) = Manifest::current(&site.layout, &name) {
             components.push(manifest.inspect(&site.layout, site.system)?);
         }
     }

@@ -1,5 +1,8 @@
 //! The journal of one operation: a line of JSON per step, durable before the next step begins. It alone says what an
 //! operation did and what is left to do; a transient unit vanishes with a reboot, a journal does not.
+//!
+//! A journal that cannot be read is damage of its operation alone: that has failed, and the next order puts its component
+//! right. The lines before the damage still count.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -149,21 +152,45 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal at `path`, making it if it does not exist.
+    /// Opens the journal at `path`, making it if it does not exist. One that is damaged is put aside; the new one has the
+    /// lines before the damage, and ends there.
     pub(crate) fn open(disk: Disk<'_>, path: PathBuf, boot: BootId) -> Result<Self> {
-        let (lines, whole) = parse(&path)?.unwrap_or_default();
+        let Found { lines, whole, damage } = parse(&path).unwrap_or_default();
+        if damage.is_some() {
+            let aside = damaged(&path);
+            disk.remove_tree(&aside)?;
+            disk.rename(&path, &aside)?;
+        }
         let file = OpenOptions::new()
             .append(true)
             .create(true)
             .mode(0o600)
             .open(&path)
             .map_err(|error| failure::on("open", &path, &error))?;
-        let journal = Self { path, file, boot, lines, whole };
-        journal.cut(disk)?;
-        if let Some(parent) = journal.path.parent() {
-            disk.sync_dir(parent)?;
+        let mut journal = Self { path, file, boot, lines: Vec::new(), whole: 0 };
+        match damage {
+            None => {
+                (journal.lines, journal.whole) = (lines, whole);
+                journal.cut(disk)?;
+                journal.sync_name(disk)?;
+            }
+            Some(cause) => {
+                journal.sync_name(disk)?;
+                journal.begin_anew(disk, lines, cause)?;
+            }
         }
         Ok(journal)
+    }
+
+    /// Writes the lines that are left of a damaged journal, and that the operation has failed, unless they say how it ended.
+    fn begin_anew(&mut self, disk: Disk<'_>, lines: Vec<Line>, cause: Cause) -> Result<()> {
+        for line in lines {
+            self.add(disk, line)?;
+        }
+        if has_ended(&self.lines) {
+            return Ok(());
+        }
+        self.write(disk, Step::Ended { state: OperationState::Failed(cause) })
     }
 
     /// Cuts off the part of a line that a power cut or a full disk has left. Its step was not done yet: a line comes first.
@@ -180,7 +207,11 @@ impl Journal {
     /// Adds a line: all of it, or none.
     pub(crate) fn write(&mut self, disk: Disk<'_>, step: Step) -> Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let line = Line { at: u64::try_from(now.as_millis()).unwrap_or(u64::MAX), boot: self.boot, step };
+        let at = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        self.add(disk, Line { at, boot: self.boot, step })
+    }
+
+    fn add(&mut self, disk: Disk<'_>, line: Line) -> Result<()> {
         let text = serde_json::to_string(&line).map_err(|error| failure::host(error.to_string()))?;
         if let Err(cause) = disk.append(&mut self.file, &self.path, &text) {
             // Half a line would spoil the next one. What cannot be cut now is cut when it is opened again.
@@ -192,14 +223,34 @@ impl Journal {
         Ok(())
     }
 
+    /// Makes the name of the journal durable.
+    fn sync_name(&self, disk: Disk<'_>) -> Result<()> {
+        self.path.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))
+    }
+
     pub(crate) fn lines(&self) -> &[Line] {
         &self.lines
     }
 }
 
-/// Reads the journal at `path`; `None` when there is none, or not one whole line of it.
-pub(crate) fn read(path: &Path) -> Result<Option<Vec<Line>>> {
-    Ok(parse(path)?.map(|(lines, _)| lines).filter(|lines| !lines.is_empty()))
+/// Reads the journal at `path`; `None` when there is none, or not one whole line of it. The operation of a damaged journal
+/// has failed, unless the lines before the damage say how it ended.
+pub(crate) fn read(path: &Path) -> Option<Vec<Line>> {
+    let Found { mut lines, damage, .. } = parse(path)?;
+    if let Some(cause) = damage.filter(|_| !has_ended(&lines)) {
+        let (at, boot) = lines.last().map_or((0, BootId(0)), |last| (last.at, last.boot));
+        lines.push(Line { at, boot, step: Step::Ended { state: OperationState::Failed(cause) } });
+    }
+    Some(lines).filter(|lines| !lines.is_empty())
+}
+
+/// Where a damaged journal is put aside, for people.
+pub(crate) fn damaged(path: &Path) -> PathBuf {
+    path.with_extension("damaged")
+}
+
+fn has_ended(lines: &[Line]) -> bool {
+    lines.iter().any(|line| matches!(line.step, Step::Ended { .. }))
 }
 
 /// What became of the operation, as seen in `boot`.
@@ -218,18 +269,37 @@ pub(crate) fn confirming(lines: &[Line], boot: BootId) -> Option<Duration> {
     (last.boot == boot).then(|| Duration::from_millis(until))
 }
 
-/// The whole lines of a journal, and their length in bytes.
-fn parse(path: &Path) -> Result<Option<(Vec<Line>, u64)>> {
-    let Some(bytes) = disk::read(path, LENGTH_MAX)? else { return Ok(None) };
-    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-    let mut lines = Vec::new();
-    for (number, text) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
-        let line = serde_json::from_slice(text).map_err(|error| {
-            failure::host(format!("{} is damaged at line {}: {error}", path.display(), number + 1))
-        })?;
-        lines.push(line);
+/// What a file has of a journal.
+#[derive(Default)]
+struct Found {
+    /// The whole lines, up to the first damage.
+    lines: Vec<Line>,
+    /// Their length in the file, in bytes.
+    whole: u64,
+    /// Why no more of it can be read, if it is damaged.
+    damage: Option<Cause>,
+}
+
+/// Reads what there is of a journal; `None` when it does not exist.
+fn parse(path: &Path) -> Option<Found> {
+    let bytes = match disk::read(path, LENGTH_MAX) {
+        Ok(bytes) => bytes?,
+        Err(cause) => return Some(Found { damage: Some(cause), ..Found::default() }),
+    };
+    let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let mut found = Found::default();
+    for (number, text) in bytes[..end].split_inclusive(|&byte| byte == b'\n').enumerate() {
+        match serde_json::from_slice(text) {
+            Ok(line) => found.lines.push(line),
+            Err(error) => {
+                let detail = format!("{} is damaged at line {}: {error}", path.display(), number + 1);
+                found.damage = Some(failure::host(detail));
+                break;
+            }
+        }
+        found.whole += text.len() as u64;
     }
-    Ok(Some((lines, whole as u64)))
+    Some(found)
 }
 
 #[cfg(test)]
@@ -243,23 +313,46 @@ mod tests {
     use crate::steps::Unobserved;
 
     #[test]
-    fn a_torn_last_line_is_cut_off_and_a_damaged_one_is_an_error() {
+    fn a_torn_last_line_is_cut_off() {
         let path = std::env::temp_dir().join(format!("seaworthy-journal-{}", std::process::id()));
         let disk = Disk::new(&Unobserved);
         let mut journal = Journal::open(disk, path.clone(), BootId(1)).unwrap();
-        assert_eq!(read(&path).unwrap(), None);
+        assert_eq!(read(&path), None);
         journal.write(disk, Step::Accepted).unwrap();
         drop(journal);
         let whole = fs::read(&path).unwrap();
         fs::write(&path, [&whole[..], b"{\"at\":1,\"bo"].concat()).unwrap();
-        assert_eq!(read(&path).unwrap().unwrap().len(), 1);
+        assert_eq!(read(&path).unwrap().len(), 1);
         let mut journal = Journal::open(disk, path.clone(), BootId(1)).unwrap();
         journal.write(disk, Step::Linked).unwrap();
-        let lines = read(&path).unwrap().unwrap();
+        let lines = read(&path).unwrap();
         assert_eq!(lines.iter().map(|line| &line.step).collect::<Vec<_>>(), [&Step::Accepted, &Step::Linked]);
-        fs::write(&path, [b"nonsense\n", &whole[..]].concat()).unwrap();
-        assert!(read(&path).unwrap_err().detail.contains("line 1"));
         fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_journal_is_one_of_an_operation_that_failed() {
+        let path = std::env::temp_dir().join(format!("seaworthy-journal-damaged-{}", std::process::id()));
+        let disk = Disk::new(&Unobserved);
+        let mut journal = Journal::open(disk, path.clone(), BootId(1)).unwrap();
+        journal.write(disk, Step::Accepted).unwrap();
+        journal.write(disk, Step::Linked).unwrap();
+        drop(journal);
+        let whole = fs::read_to_string(&path).unwrap();
+        let first = whole.lines().next().unwrap();
+        let damages = [format!("nonsense\n{whole}"), format!("{first}\nnonsense\n"), "x".repeat(5 << 20)];
+        for (damage, kept) in damages.iter().zip([0, 1, 0]) {
+            fs::write(&path, damage).unwrap();
+            let failed = |lines: &[Line]| matches!(state(lines, BootId(1)), OperationState::Failed(_));
+            let lines = read(&path).unwrap_or_default();
+            assert!(failed(&lines) && lines.len() == kept + 1, "{lines:?}");
+            let mended = Journal::open(disk, path.clone(), BootId(1)).unwrap();
+            assert!(failed(mended.lines()) && mended.lines().len() == kept + 1, "{:?}", mended.lines());
+            assert_eq!(read(&path).unwrap(), mended.lines());
+            assert_eq!(fs::read_to_string(damaged(&path)).unwrap(), *damage, "it is kept for people");
+        }
+        fs::remove_file(&path).unwrap();
+        fs::remove_file(damaged(&path)).unwrap();
     }
 
     /// Runs itself once more as a process that may only write short files: a stand-in for a disk that is full.
@@ -281,7 +374,7 @@ mod tests {
         let own = std::env::current_exe().unwrap();
         let ran = Command::new("sh").args(["-c", script]).arg(own).env(LIMITED, &path).output().unwrap();
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
-        let lines = read(&path).unwrap().unwrap();
+        let lines = read(&path).unwrap();
         assert_eq!(lines.iter().map(|line| &line.step).collect::<Vec<_>>(), [&Step::Accepted, &Step::Linked]);
         fs::remove_file(&path).unwrap();
     }

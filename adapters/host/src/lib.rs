@@ -8,7 +8,7 @@
 //!   previous/<component> -> ../releases/...      the release before it, kept: going back needs no download
 //!   staging/<operation>/                         a release that is being made
 //!   state/memory.json                            owner and fences
-//!   state/operations/<operation>.{json,journal}  the order, and a line for each step
+//!   state/operations/<operation>.{json,journal}  the order, and a line for each step; `.damaged`: a journal put aside
 //!   state/identity.{json,journal}                the key that waits for a certificate, and the history of keys
 //! /etc/systemd/system/<unit> -> /opt/seaworthy/current/<component>/.seaworthy/<unit>
 //! ```
@@ -18,6 +18,8 @@
 //!   anything in between.
 //! - An accepted operation ends, done or undone, however often its execution is killed. `execution` has the rules.
 //! - A file that is not ours is never changed or removed, except for the paths that a component lists in its `removal`.
+//! - Damage to a file of its own never keeps the host from being managed: what cannot be read counts as lost, and the next
+//!   order puts it right. Only when it is unknown who owns the host, a person has to say so.
 //! - No input is trusted: names, paths, archives, templates and lengths are validated before they are used.
 
 mod archive;

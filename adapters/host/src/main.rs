@@ -5,6 +5,9 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use seaworthy_api::host::frame::{self, HEADER};
 use seaworthy_api::host::wire::{Answer, Reply, Request};
@@ -12,6 +15,10 @@ use seaworthy_host::{Host, Layout, ROOT, Site, Steps, Systemd, template};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::OperationId;
 use serde::Serialize;
+
+/// How long a caller may take to send its request of at most 16 MiB. The operator sends it at once; whoever says nothing must
+/// not hold a session for ever.
+const REQUEST_WITHIN: Duration = Duration::from_secs(120);
 
 const HELP: &str = "\
 seaworthy-host works on the host that it runs on. It needs root.
@@ -182,7 +189,7 @@ fn status(host: &Host<'_>, id: Option<OperationId>) -> Result<ExitCode, Failure>
         },
     };
     let lines =
-        host.journal(id)?.ok_or_else(|| Failure::Work(format!("this host has never heard of {id}")))?;
+        host.journal(id).ok_or_else(|| Failure::Work(format!("this host has never heard of {id}")))?;
     for line in lines {
         let text = serde_json::to_string(&line).map_err(|error| Failure::Work(error.to_string()))?;
         print(format!("{text}\n").as_bytes())?;
@@ -230,7 +237,7 @@ fn disown(host: &Host<'_>) -> Result<ExitCode, Failure> {
 
 /// One request frame in, one reply frame out.
 fn serve(host: &Host<'_>) -> Result<ExitCode, Failure> {
-    let request = read_request(&mut io::stdin().lock());
+    let request = within(REQUEST_WITHIN, || read_request(&mut io::stdin().lock()));
     let reply: Reply = match request {
         Ok(request) => host.handle(&request),
         Err(failure) => {
@@ -244,10 +251,37 @@ fn serve(host: &Host<'_>) -> Result<ExitCode, Failure> {
     print(&frame::encode(&reply)?)
 }
 
+/// Reads a request in a thread of its own, which is left alone when it takes too long: the program ends then.
+fn within(
+    patience: Duration,
+    read: impl FnOnce() -> Result<Request, Failure> + Send + 'static,
+) -> Result<Request, Failure> {
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || drop(send.send(read())));
+    receive
+        .recv_timeout(patience)
+        .unwrap_or_else(|_| Err(Failure::Work(format!("it did not arrive within {} s", patience.as_secs()))))
+}
+
 fn read_request(input: &mut dyn Read) -> Result<Request, Failure> {
     let mut header = [0; HEADER];
     input.read_exact(&mut header)?;
     let mut body = vec![0; frame::body_length(header)?];
     input.read_exact(&mut body)?;
     Ok(frame::decode(&body)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_silent_caller_is_given_up() {
+        let (_caller, mut input) = UnixStream::pair().unwrap();
+        let request = within(Duration::from_millis(1), move || read_request(&mut input));
+        let Err(Failure::Work(detail)) = request else { panic!("a request out of nothing") };
+        assert!(detail.contains("did not arrive"), "{detail}");
+    }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use seaworthy_api::host::wire::{Component, RenderedFile};
+use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::{Probe, ReleaseId, Rollback};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::Drift;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::digest_of_file;
 use crate::disk;
-use crate::failure::Result;
+use crate::failure::{self, Result};
 use crate::layout::Layout;
 use crate::system::{System, UnitState, running_binary};
 
@@ -87,22 +88,35 @@ pub(crate) struct ServiceUnit {
 }
 
 impl Manifest {
-    /// Reads a manifest; `None` when it does not exist or is not readable as one. A component whose manifest is lost
-    /// counts as not installed, and installing it puts everything right.
-    pub(crate) fn read(layout: &Layout, component: &str, directory: &str) -> Result<Option<Self>> {
-        let Some(bytes) = disk::read(&layout.manifest(component, directory), LENGTH_MAX)? else {
-            return Ok(None);
-        };
+    /// Reads a manifest; `None` when it does not exist or cannot be read, for whatever reason. A component whose manifest
+    /// is lost counts as not installed, and installing it puts everything right. It must not keep the host from being
+    /// managed.
+    pub(crate) fn read(layout: &Layout, component: &str, directory: &str) -> Option<Self> {
+        let bytes = disk::read(&layout.manifest(component, directory), LENGTH_MAX).ok()??;
         let manifest: Option<Self> = serde_json::from_slice(&bytes).ok();
-        Ok(manifest.filter(|read| read.component == component && read.directory == directory))
+        manifest.filter(|read| read.component == component && read.directory == directory)
+    }
+
+    /// What is written into its file.
+    ///
+    /// # Errors
+    /// When [`Self::read`] could not read it: the release has too many files, or too long names.
+    pub(crate) fn text(&self) -> Result<Vec<u8>> {
+        let text = serde_json::to_vec_pretty(self).map_err(|error| failure::host(error.to_string()))?;
+        if text.len() as u64 > LENGTH_MAX {
+            let detail = format!(
+                "the list of its {} files has {} bytes, and at most {LENGTH_MAX} are read: their names are too long",
+                self.entries.len(),
+                text.len()
+            );
+            return Err(Cause::new(CauseKind::ArchiveRefused, detail));
+        }
+        Ok(text)
     }
 
     /// The manifest of the current release of `component`.
-    pub(crate) fn current(layout: &Layout, component: &str) -> Result<Option<Self>> {
-        match linked_directory(&layout.current(component)) {
-            Some(directory) => Self::read(layout, component, &directory),
-            None => Ok(None),
-        }
+    pub(crate) fn current(layout: &Layout, component: &str) -> Option<Self> {
+        Self::read(layout, component, &linked_directory(&layout.current(component))?)
     }
 
     /// The digest that `path` has in the manifest, if it is a file.
@@ -186,4 +200,36 @@ impl HostLink {
 pub(crate) fn linked_directory(link: &Path) -> Option<String> {
     let target = disk::target(link)?;
     Some(target.file_name()?.to_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The archive of such a release has little more than a megabyte. Its manifest must not be written: nothing could read it,
+    /// and a host that cannot read what is installed on it cannot be managed.
+    #[test]
+    fn what_could_not_be_read_is_not_written() {
+        let entry = |number| Entry { path: format!("{number:01000}"), kind: EntryKind::Directory };
+        let mut manifest = Manifest {
+            component: "webd".into(),
+            version_name: "webd-1.0.0".into(),
+            version: "1.0.0".into(),
+            release: ReleaseId(Digest::of(b"")),
+            directory: "1.0.0-0123456789ab.1".into(),
+            entries: (0..10).map(entry).collect(),
+            links: Vec::new(),
+            unit: None,
+            probe: None,
+            rollback: Rollback::Safe,
+            reboot: false,
+            removal: None,
+            rendered: Vec::new(),
+        };
+        assert!(manifest.text().is_ok_and(|text| text.len() as u64 <= LENGTH_MAX));
+        manifest.entries = (0..70_000).map(entry).collect();
+        let cause = manifest.text().unwrap_err();
+        assert_eq!(cause.kind, CauseKind::ArchiveRefused);
+        assert!(cause.detail.contains("70000 files"), "{}", cause.detail);
+    }
 }

@@ -59,14 +59,18 @@ pub enum Verdict {
 impl Memory {
     pub(crate) fn read(layout: &Layout) -> Result<Self> {
         let path = layout.memory();
-        let Some(bytes) = disk::read(&path, LENGTH_MAX)? else { return Ok(Self::default()) };
-        serde_json::from_slice(&bytes).map_err(|error| {
+        let damaged = |why: String| {
             failure::host(format!(
-                "{} is damaged ({error}): nobody knows who manages this host; once that is clear, run \
+                "{} is damaged ({why}): nobody knows who manages this host; once that is clear, run \
                  `seaworthy-host disown --force`",
                 path.display()
             ))
-        })
+        };
+        match disk::read(&path, LENGTH_MAX) {
+            Ok(None) => Ok(Self::default()),
+            Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string())),
+            Err(cause) => Err(damaged(cause.detail)),
+        }
     }
 
     pub(crate) fn write(&self, disk: Disk<'_>, layout: &Layout) -> Result<()> {

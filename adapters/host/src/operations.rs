@@ -21,7 +21,7 @@ pub(crate) fn order(site: &Site<'_>, id: OperationId) -> Result<Operation> {
 }
 
 /// The journal of an operation; `None` when the host has never heard of it.
-pub(crate) fn lines(site: &Site<'_>, id: OperationId) -> Result<Option<Vec<Line>>> {
+pub(crate) fn lines(site: &Site<'_>, id: OperationId) -> Option<Vec<Line>> {
     journal::read(&site.layout.journal(id))
 }
 
@@ -32,13 +32,13 @@ pub(crate) fn journal(site: &Site<'_>, id: OperationId) -> Result<Journal> {
 
 /// The state of an operation in this boot.
 pub(crate) fn state(site: &Site<'_>, id: OperationId) -> Result<OperationState> {
-    let Some(lines) = lines(site, id)? else { return Ok(OperationState::Running) };
+    let Some(lines) = lines(site, id) else { return Ok(OperationState::Running) };
     Ok(journal::state(&lines, site.system.boot()?))
 }
 
 /// Whether an operation waits to be confirmed, and its time is not over: then nothing else is to be done for it.
 fn is_waiting(site: &Site<'_>, id: OperationId) -> Result<bool> {
-    let lines = lines(site, id)?.unwrap_or_default();
+    let lines = lines(site, id).unwrap_or_default();
     let until = journal::confirming(&lines, site.system.boot()?);
     Ok(until.is_some_and(|until| site.system.uptime() < until))
 }
@@ -46,7 +46,7 @@ fn is_waiting(site: &Site<'_>, id: OperationId) -> Result<bool> {
 /// The latest operation, if it has not ended.
 pub(crate) fn unfinished(site: &Site<'_>, memory: &Memory) -> Result<Option<OperationId>> {
     let Some(id) = memory.latest else { return Ok(None) };
-    Ok((lines(site, id)?.is_some() && state(site, id)?.is_open()).then_some(id))
+    Ok((lines(site, id).is_some() && state(site, id)?.is_open()).then_some(id))
 }
 
 /// The latest operation, if it has not ended. Starts its execution again when no process executes it, unless it only
@@ -78,8 +78,11 @@ pub(crate) fn forget(site: &Site<'_>, kept: usize) -> Result<()> {
     ids.sort_unstable();
     let surplus = ids.len().saturating_sub(kept);
     for id in &ids[..surplus] {
-        site.disk().remove(&site.layout.journal(*id))?;
-        site.disk().remove(&site.layout.order(*id))?;
+        let journal = site.layout.journal(*id);
+        // Damage may have put a directory in place of any of them.
+        for path in [&journal::damaged(&journal), &journal, &site.layout.order(*id)] {
+            site.disk().remove_tree(path)?;
+        }
     }
     Ok(())
 }

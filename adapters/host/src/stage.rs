@@ -26,6 +26,9 @@ use crate::tree::Tree;
 const BYTES_KEPT: u64 = 64 << 20;
 const INODES_KEPT: u64 = 1024;
 
+/// What a file of a release may permit at most: the same as in an archive. Others than root never write to it.
+const MODE_MASK: u32 = 0o755;
+
 /// A release in the making.
 pub(crate) struct Stage<'a> {
     pub(crate) site: &'a Site<'a>,
@@ -84,7 +87,7 @@ impl Stage<'_> {
             template::render(self.site.program, &self.release.recipe, self.component, &current, templates)?;
         let mut paths = Vec::new();
         for (file, text) in content.files.iter().zip(&rendered) {
-            tree.replace_file(&file.path, file.mode, text.as_bytes())?;
+            tree.replace_file(&file.path, file.mode & MODE_MASK, text.as_bytes())?;
             paths.push(file.path.clone());
         }
         if let (Some(unit), Some(text)) = (&content.unit, rendered.get(content.files.len())) {
@@ -153,8 +156,8 @@ impl Stage<'_> {
     /// Puts the finished tree in its place, its manifest first.
     fn publish(&self, manifest: &Manifest, tree: &Path) -> Result<()> {
         let (disk, layout) = (self.site.disk(), &self.site.layout);
+        let text = manifest.text()?;
         disk.make_dir(&layout.manifests(self.component), 0o755)?;
-        let text = serde_json::to_vec_pretty(manifest).map_err(|error| failure::host(error.to_string()))?;
         disk.replace(&layout.manifest(self.component, &manifest.directory), &text, 0o644)?;
         let releases = layout.releases(self.component);
         disk.make_dir(&releases, 0o755)?;
@@ -217,7 +220,7 @@ fn room(directory: &Path) -> Result<u64> {
 pub(crate) fn find_intact(site: &Site<'_>, component: &str, release: &Release) -> Result<Option<Manifest>> {
     for name in disk::names(&site.layout.manifests(component))? {
         let Some(directory) = name.strip_suffix(".json") else { continue };
-        if let Some(manifest) = Manifest::read(&site.layout, component, directory)?
+        if let Some(manifest) = Manifest::read(&site.layout, component, directory)
             && manifest.release == release.id
             && manifest.files_intact(&site.layout)
         {

@@ -22,7 +22,7 @@ const COUNT_MAX: usize = 1024;
 /// The longest time in a probe, in seconds.
 const SECONDS_MAX: u32 = 24 * 3600;
 /// Where no link is made: these are not directories on a disk.
-const UNREAL: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
+const UNREAL: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/var/run"];
 
 /// Validates the names in a fence.
 pub(crate) fn check_fence(fence: &Fence) -> Result<()> {
@@ -117,6 +117,7 @@ fn check_content(content: &Content, layout: &Layout) -> Result<()> {
     }
     for link in &content.links {
         check_host_path("link", &link.path, layout)?;
+        check_not_our_unit(&link.path)?;
         check_inside("link target", &link.target)?;
         if !paths.insert(link.path.as_str()) {
             return Err(failure::invalid(format!("link {:?} is given twice", link.path)));
@@ -215,6 +216,16 @@ pub(crate) fn check_host_path(what: &str, path: &str, layout: &Layout) -> Result
     }
     if layout.on_host(path).starts_with(layout.root()) {
         return Err(failure::invalid(format!("{what} {path:?} is in the host program's own directory")));
+    }
+    Ok(())
+}
+
+/// Units that begin with `seaworthy-` are those of the program: of operations under way, and of what finishes them after a
+/// reboot. A file of such a name would shadow them.
+fn check_not_our_unit(path: &str) -> Result<()> {
+    let is_of_systemd = path.split('/').any(|part| part == "systemd");
+    if is_of_systemd && path.split('/').any(|part| part.starts_with("seaworthy-")) {
+        return Err(failure::invalid(format!("link {path:?} has a name of the host program's own units")));
     }
     Ok(())
 }

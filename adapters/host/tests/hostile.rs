@@ -264,6 +264,33 @@ fn programs_and_removals() {
 }
 
 #[test]
+fn links() {
+    let (world, artefacts) = old_host("hostile-links");
+    let table: &[(&str, Spoil)] = &[
+        ("relative link", |r| r.content.links[0].path = "usr/local/bin/webd".into()),
+        ("link with dots", |r| r.content.links[0].path = "/usr/../etc/webd".into()),
+        ("link in /proc", |r| r.content.links[0].path = "/proc/webd".into()),
+        ("link in /run", |r| r.content.links[0].path = "/run/webd".into()),
+        ("link in /run by another name", |r| r.content.links[0].path = "/var/run/webd".into()),
+        ("link over the unit of an operation", |r| {
+            r.content.links[0].path = "/etc/systemd/system/seaworthy-e1-s999.service".into();
+        }),
+        ("link into the unit that resumes", |r| {
+            r.content.links[0].path = "/etc/systemd/system/seaworthy-resume.service.d/x.conf".into();
+        }),
+        ("link in our own root", |r| r.content.links[0].path = "/opt/seaworthy/state/memory.json".into()),
+        ("link target outside", |r| r.content.links[0].target = "../../../etc/shadow".into()),
+        ("the same link twice", |r| r.content.links.push(r.content.links[0].clone())),
+    ];
+    for (sequence, (what, spoil)) in (10..).zip(table) {
+        let mut recipe = artefacts.recipe(NEW);
+        spoil(&mut recipe);
+        assert_refused(&world, sequence, install(sequence, recipe), CauseKind::OperationInvalid, what);
+    }
+    end(world);
+}
+
+#[test]
 fn orders() {
     let (world, artefacts) = old_host("hostile-orders");
     fn unit(recipe: &mut Recipe) -> &mut Unit {
@@ -294,13 +321,6 @@ fn orders() {
             let file = |n| ConfigFile { path: format!("f{n}"), template: String::new(), mode: 0o644 };
             r.content.files = (0..1025).map(file).collect();
         }),
-        ("relative link", |r| r.content.links[0].path = "usr/local/bin/webd".into()),
-        ("link with dots", |r| r.content.links[0].path = "/usr/../etc/webd".into()),
-        ("link in /proc", |r| r.content.links[0].path = "/proc/webd".into()),
-        ("link in /run", |r| r.content.links[0].path = "/run/webd".into()),
-        ("link in our own root", |r| r.content.links[0].path = "/opt/seaworthy/state/memory.json".into()),
-        ("link target outside", |r| r.content.links[0].target = "../../../etc/shadow".into()),
-        ("the same link twice", |r| r.content.links.push(r.content.links[0].clone())),
         ("unit with a path", |r| unit(r).name = "../../x.service".into()),
         ("unit that is no service", |r| unit(r).name = "webd.socket".into()),
         ("unit of our own", |r| unit(r).name = "seaworthy-resume.service".into()),

@@ -64,7 +64,7 @@ fn pid(world: &World) -> Option<u32> {
 
 fn journal_lines(world: &World, sequence: u64) -> usize {
     let units = world.units(&Unobserved);
-    world.with_host(&units, &Unobserved, |host| host.journal(operation_id(sequence)).unwrap().unwrap().len())
+    world.with_host(&units, &Unobserved, |host| host.journal(operation_id(sequence)).unwrap().len())
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Execution<'_> {
         if lines.iter().any(|line| matches!(line.step, Step::Ended { .. })) {
             return Ok(());
         }
-        match self.started()? {
+        match self.started() {
             Some(before) => self.resume(&before),
             None if accepted == Some(self.site.system.boot()?) => self.begin(),
             None => self.end(OperationState::Interrupted),
@@ -105,7 +105,7 @@ impl Execution<'_> {
     }
 
     fn begin(&mut self) -> Result<()> {
-        let manifest = Manifest::current(&self.site.layout, &self.operation.component)?;
+        let manifest = Manifest::current(&self.site.layout, &self.operation.component);
         let ran = match manifest.as_ref().and_then(|manifest| manifest.unit.as_ref()) {
             Some(unit) => self.site.system.unit(&unit.name)? != UnitState::Stopped,
             None => false,
@@ -140,7 +140,7 @@ impl Execution<'_> {
         let current = linked_directory(&self.site.layout.current(&self.operation.component));
         match swapping.filter(|directory| current.as_ref() == Some(directory)) {
             Some(directory) => {
-                match Manifest::read(&self.site.layout, &self.operation.component, &directory)? {
+                match Manifest::read(&self.site.layout, &self.operation.component, &directory) {
                     Some(manifest) if healthy => self.finish(&manifest, before),
                     Some(_) if self.is_waiting()? => self.await_confirmation(release, before),
                     Some(manifest) => self.activate(release, &manifest, before),
@@ -158,19 +158,15 @@ impl Execution<'_> {
     }
 
     /// What the journal says was there before.
-    fn started(&self) -> Result<Option<Before>> {
+    fn started(&self) -> Option<Before> {
         for line in self.journal.lines() {
             if let Step::Started { before, ran } = &line.step {
-                let manifest = match before {
-                    Some(directory) => {
-                        Manifest::read(&self.site.layout, &self.operation.component, directory)?
-                    }
-                    None => None,
-                };
-                return Ok(Some(Before { manifest, ran: *ran }));
+                let read =
+                    |directory| Manifest::read(&self.site.layout, &self.operation.component, directory);
+                return Some(Before { manifest: before.as_deref().and_then(read), ran: *ran });
             }
         }
-        Ok(None)
+        None
     }
 
     /// The paths where this operation has found the files of the release already, not made by us, and whether its unit ran.
@@ -202,14 +198,14 @@ impl Execution<'_> {
             .collect();
         for name in disk::names(&layout.releases(component))? {
             if !kept.contains(&name) {
-                disk.remove(&layout.manifest(component, &name))?;
+                disk.remove_tree(&layout.manifest(component, &name))?;
                 disk.remove_tree(&layout.releases(component).join(&name))?;
             }
         }
         for name in disk::names(&layout.manifests(component))? {
             if !name.strip_suffix(".json").is_some_and(|directory| kept.iter().any(|kept| kept == directory))
             {
-                disk.remove(&layout.manifests(component).join(&name))?;
+                disk.remove_tree(&layout.manifests(component).join(&name))?;
             }
         }
         Ok(())

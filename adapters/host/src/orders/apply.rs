@@ -28,7 +28,7 @@ pub(super) fn apply(site: &Site<'_>, request: &Request, operation: &Operation) -
             return Err(cause);
         }
         let ours = memory.operations_of.as_ref() == Some(&request.fence.cluster);
-        if ours && operations::lines(site, id)?.is_some() {
+        if ours && operations::lines(site, id).is_some() {
             if attach(site, &memory, &verdict).is_err() {
                 return Ok(Answer::Pending);
             }
@@ -88,7 +88,7 @@ fn give_up(site: &Site<'_>, id: OperationId, cause: Cause) -> Result<()> {
 fn await_execution(site: &Site<'_>, id: OperationId) -> Result<()> {
     let deadline = site.system.now() + PATIENCE;
     while site.system.now() < deadline {
-        let begun = operations::lines(site, id)?.is_some_and(|lines| lines.len() > 1);
+        let begun = operations::lines(site, id).is_some_and(|lines| lines.len() > 1);
         if begun || site.is_executing()? {
             break;
         }

@@ -78,10 +78,8 @@ impl<'a> Host<'a> {
     }
 
     /// The journal of an operation; `None` when the host has never heard of it.
-    ///
-    /// # Errors
-    /// When the journal cannot be read.
-    pub fn journal(&self, id: OperationId) -> Result<Option<Vec<Line>>> {
+    #[must_use]
+    pub fn journal(&self, id: OperationId) -> Option<Vec<Line>> {
         operations::lines(&self.site, id)
     }
 
@@ -113,6 +111,10 @@ impl<'a> Host<'a> {
         let _lock = admission::open(&self.site)?;
         let before = Memory::read(&self.site.layout).ok();
         let after = Memory { owner: None, ..before.clone().unwrap_or_default() };
+        if before.is_none() {
+            // It may be anything, even a directory.
+            self.site.disk().remove_tree(&self.site.layout.memory())?;
+        }
         after.write(self.site.disk(), &self.site.layout)?;
         Ok(before)
     }

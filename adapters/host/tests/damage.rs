@@ -1,0 +1,124 @@
+//! Damage to each file that the program owns, one after the other: the host can be managed all the same, and the next order
+//! puts it right.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
+
+mod world;
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use seaworthy_api::host::wire::{Answer, Command, Reply};
+use seaworthy_host::Unobserved;
+use seaworthy_model::host::{Drift, OperationState};
+
+use world::artefacts::{Artefacts, NEW, OLD, install};
+use world::judge::{assert_whole, facts};
+use world::{World, apply, request, scratch};
+
+/// Longer than whatever the program reads; a file with a hole, so nothing is written.
+const ENDLESS: u64 = 1 << 32;
+
+/// What is done to a file, in words and in deed.
+type Damage = (&'static str, fn(&Path));
+
+const DAMAGES: [Damage; 6] = [
+    ("removed", |path| fs::remove_file(path).unwrap()),
+    ("emptied", |path| fs::write(path, "").unwrap()),
+    ("cut", |path| {
+        let contents = fs::read(path).unwrap();
+        fs::write(path, &contents[..contents.len() / 2]).unwrap();
+    }),
+    ("overwritten", |path| fs::write(path, "\0\u{ff}nonsense\n").unwrap()),
+    ("enlarged", |path| OpenOptions::new().write(true).open(path).unwrap().set_len(ENDLESS).unwrap()),
+    ("replaced by a directory", |path| {
+        fs::remove_file(path).unwrap();
+        fs::create_dir_all(path.join("inside")).unwrap();
+    }),
+];
+
+/// The files of the program, without those of releases: damage there is drift. Nothing is in a lock.
+fn own_files(world: &World) -> Vec<PathBuf> {
+    let root = world.layout().root().to_owned();
+    let (mut files, mut directories) = (Vec::new(), vec![root.join("state"), root.join("manifests")]);
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let (kind, path) = entry.map(|entry| (entry.file_type().unwrap(), entry.path())).unwrap();
+            if kind.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_none_or(|extension| extension != "lock") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Gives an order. If what the host remembers of its owner is damaged, it is refused with the way out, which is taken.
+fn order(world: &World, number: u64, command: Command, what: &str) -> Reply {
+    let first = world.handle(&request(number, command.clone()));
+    let cause = match &first.answer {
+        Answer::Later(cause) | Answer::Refused(cause) => cause.clone(),
+        Answer::Done(_) | Answer::Pending => return first,
+    };
+    assert!(what.contains("memory.json"), "{what}: {cause:?}");
+    assert!(cause.detail.contains("disown --force"), "{what}: {}", cause.detail);
+    let units = world.units(&Unobserved);
+    world.with_host(&units, &Unobserved, |host| host.disown_by_force()).unwrap();
+    world.handle(&request(number + 1, command))
+}
+
+/// A host with two releases, of which the new one is current.
+fn host(artefacts: &Artefacts) -> World {
+    let base = scratch("damage");
+    let world = World::make(&base, &base.join("volatile"));
+    for (number, edition) in [(1, OLD), (10, NEW)] {
+        facts(world.handle(&apply(artefacts.install(number, edition))));
+    }
+    world
+}
+
+/// Inflicts a damage on the file of that number, and lets the next order put it right. False when there is no such file.
+fn damage_and_repair(artefacts: &Artefacts, number: usize, (damage, inflict): Damage) -> bool {
+    let world = host(artefacts);
+    let Some(file) = own_files(&world).into_iter().nth(number) else { return false };
+    let what = format!("{} is {damage}", file.strip_prefix(&world.base).unwrap().display());
+    inflict(&file);
+    facts(order(&world, 20, Command::Facts, &what));
+    let repaired = facts(order(&world, 30, apply(artefacts.install(30, NEW)).command, &what));
+    assert_eq!(repaired.operation.unwrap().state, OperationState::Succeeded, "{what}");
+    assert_eq!(repaired.components[0].drift, Drift::NONE, "{what}");
+    // A release before the current one that has no manifest is rubbish, and stays until the next one takes its place.
+    if !what.contains(OLD.version) {
+        assert_whole(&world, Some(NEW), &[OLD], &what);
+    }
+    true
+}
+
+#[test]
+fn whatever_is_damaged_the_next_order_puts_it_right() {
+    let artefacts = Artefacts::serve();
+    for damage in DAMAGES {
+        let files = (0..).take_while(|number| damage_and_repair(&artefacts, *number, damage)).count();
+        assert!(files >= 7, "{files} files are too few to be true");
+    }
+    fs::remove_dir_all(host(&artefacts).base.clone()).unwrap();
+}
+
+/// Whoever may write to a file of a release decides what root runs.
+#[test]
+fn nobody_but_root_may_write_to_a_release() {
+    let base = scratch("damage-modes");
+    let world = World::make(&base, &base.join("volatile"));
+    let artefacts = Artefacts::serve();
+    let mut recipe = artefacts.recipe(NEW);
+    recipe.content.files[0].mode = 0o777;
+    let seen = facts(world.handle(&apply(install(1, recipe.clone()))));
+    assert_eq!(seen.components[0].drift, Drift::NONE);
+    let file = world.layout().current("webd").join(&recipe.content.files[0].path);
+    assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o7777, 0o755);
+    drop(world);
+    fs::remove_dir_all(base).unwrap();
+}
