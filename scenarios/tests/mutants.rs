@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use members::{member, swarm};
-use mutated_copy::{HOUSE, UNCHECKED};
+use mutated_copy::UNCHECKED;
+use mutated_copy::tree::HOUSE;
 use seaworthy_fleet::swarm::Swarm;
 use seaworthy_fleet::{Failure, Options, Scenario, run};
 use seaworthy_kernel::Seed;

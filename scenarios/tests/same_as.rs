@@ -2,27 +2,16 @@
 //! simulator, with and without it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "mutated_copy/tree.rs"]
+mod tree;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
-use seaworthy_mutants::Tree;
 use seaworthy_mutants::switch::VARIABLE;
-
-/// The root of the workspace.
-const HOUSE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
-/// A simulator that contains every mutant.
-fn mutated_simulator() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mutants").join("named");
-    let tree = Tree::of_all(Path::new(HOUSE), &folder).unwrap();
-    let mut cargo = tree.cargo();
-    cargo.args(["build", "--quiet", "--release", "--package", "seaworthy"]);
-    let status = cargo.status().unwrap();
-    assert!(status.success(), "{cargo:?}: {status}");
-    tree.target().join("release/seaworthy")
-}
+use tree::{HOUSE, TREE};
 
 /// Compares a program with the simulator in which no mutant is on.
 fn compare(base: &Path, ours: &Path) -> Output {
@@ -37,7 +26,7 @@ fn compare(base: &Path, ours: &Path) -> Output {
 
 #[test]
 fn a_planted_change_of_behaviour_is_found_and_named() {
-    let simulator = mutated_simulator();
+    let simulator = TREE.simulator().unwrap();
     let same = compare(&simulator, &simulator);
     assert!(same.status.success(), "{}", String::from_utf8_lossy(&same.stderr));
     assert!(String::from_utf8_lossy(&same.stdout).contains(" cases are equal"), "{same:?}");

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use seaworthy_mutants::Tree;
 use seaworthy_mutants::switch::VARIABLE;
-use serde_json::Value;
 
 /// A program that has not ended by then hangs, and so the mutant is found.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -50,9 +49,9 @@ pub(crate) struct Finders {
 
 impl Finders {
     pub(crate) fn build(tree: &Tree) -> Result<Self, String> {
-        let seaworthy = simulator(tree)?;
+        let seaworthy = tree.simulator()?;
         let unit = ["test", "--no-run", "--package", "seaworthy-engine", "--package", "seaworthy-check"];
-        let mut tests = programs(tree, &unit)?;
+        let mut tests = tree.programs(&unit)?;
         // It judges the tree, and a mutated one is not as it should be.
         tests.retain(|(program, _)| !name(program).starts_with("tidy-"));
         Ok(Self { root: tree.root().to_owned(), seaworthy, tests })
@@ -96,30 +95,6 @@ impl Finders {
         files.sort();
         Ok(files)
     }
-}
-
-/// Builds the simulator of a mutated copy.
-pub(crate) fn simulator(tree: &Tree) -> Result<PathBuf, String> {
-    let built = programs(tree, &["build", "--release", "--package", "seaworthy"])?;
-    built.into_iter().next().map(|(program, _)| program).ok_or_else(|| "cargo built no simulator".into())
-}
-
-/// What cargo builds with these arguments: the programs, each with the folder of its crate.
-fn programs(tree: &Tree, arguments: &[&str]) -> Result<Vec<(PathBuf, PathBuf)>, String> {
-    let mut cargo = tree.cargo();
-    cargo.args(arguments).args(["--quiet", "--message-format=json"]).stderr(Stdio::inherit());
-    let output = cargo.output().map_err(|error| format!("{cargo:?}: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{cargo:?}: {}", output.status));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(program).collect())
-}
-
-/// The program that a message of cargo says was built, and the folder of its crate.
-fn program(message: &str) -> Option<(PathBuf, PathBuf)> {
-    let message: Value = serde_json::from_str(message).ok()?;
-    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
-    Some((message["executable"].as_str()?.into(), folder))
 }
 
 fn name(path: &Path) -> String {

@@ -55,8 +55,7 @@ fn folder() -> PathBuf {
 }
 
 fn simulator() -> Result<(), String> {
-    let tree = Tree::of_all(&house(), &folder().join("named"))?;
-    println!("{}", finders::simulator(&tree)?.display());
+    println!("{}", Tree::of_all(&house(), &folder())?.simulator()?.display());
     Ok(())
 }
 

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
 
 use crate::mutant::{FOLDER, Mutant};
 use crate::splice::{Change, splice};
@@ -20,12 +22,13 @@ pub struct Tree {
 pub type Changes = BTreeMap<String, Vec<Change>>;
 
 impl Tree {
-    /// Builds the mutants of the workspace at `house` into a copy of it below `folder`.
+    /// Builds all mutants that have files into a copy of the workspace at `house`. `mutants` is the folder of mutated copies.
     ///
     /// # Errors
     ///
     /// A mutant that does not fit, or a file that cannot be read or written.
-    pub fn of_all(house: &Path, folder: &Path) -> Result<Self, String> {
+    pub fn of_all(house: &Path, mutants: &Path) -> Result<Self, String> {
+        let folder = mutants.join("named");
         let mutants = Mutant::read_all(house)?;
         let mut changes = Changes::new();
         for (number, mutant) in mutants.iter().enumerate() {
@@ -37,7 +40,7 @@ impl Tree {
             }
         }
         let names: Vec<&str> = mutants.iter().map(|mutant| &*mutant.name).collect();
-        Self::write(house, folder, &names, &changes)
+        Self::write(house, &folder, &names, &changes)
     }
 
     /// Copies the workspace at `house`, with these mutants in it. Files that are as they should be are left alone, so that
@@ -90,17 +93,43 @@ impl Tree {
         command
     }
 
+    /// What cargo builds in the copy with these arguments: the programs, each with the folder of its crate.
+    ///
+    /// # Errors
+    ///
+    /// If cargo does not start, or fails.
+    pub fn programs(&self, arguments: &[&str]) -> Result<Vec<(PathBuf, PathBuf)>, String> {
+        let mut cargo = self.cargo();
+        cargo.args(arguments).args(["--quiet", "--message-format=json"]).stderr(Stdio::inherit());
+        let output = cargo.output().map_err(|error| format!("{cargo:?}: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("{cargo:?}: {}", output.status));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(program).collect())
+    }
+
+    /// Builds the simulator of the copy, and says where it lies.
+    ///
+    /// # Errors
+    ///
+    /// If cargo does not start, or fails.
+    pub fn simulator(&self) -> Result<PathBuf, String> {
+        let built = self.programs(&["build", "--release", "--package", "seaworthy"])?;
+        built.into_iter().next().map(|(program, _)| program).ok_or_else(|| "cargo built no simulator".into())
+    }
+
     /// The root of the copy.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
+}
 
-    /// The folder in which cargo builds it.
-    #[must_use]
-    pub fn target(&self) -> &Path {
-        &self.target
-    }
+/// The program that a message of cargo says was built, and the folder of its crate.
+fn program(message: &str) -> Option<(PathBuf, PathBuf)> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
+    Some((message["executable"].as_str()?.into(), folder))
 }
 
 fn read(path: &Path) -> Result<String, String> {
