@@ -5,16 +5,31 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use seaworthy_model::cause::Cause;
+
 use crate::disk;
 use crate::failure::{self, Result};
-use crate::links;
+use crate::place;
 use crate::site::Site;
 use crate::validation;
 
-/// Unmounts whatever is mounted at `path` or below it, and deletes it with all that is in it, if it is there.
-pub(crate) fn clear(site: &Site<'_>, path: &str) -> Result<()> {
-    validation::check_removed(path, &site.layout)?;
-    let Some(place) = real_place(site, path)? else { return Ok(()) };
+/// What people can do about a path that is not deleted.
+const WAY_OUT: &str = "install a version whose removal does not list it, then remove that";
+
+/// Unmounts whatever is mounted at `path` or below it, and deletes it with all that is in it, if it is there. The paths that
+/// are `spared` stay, with the directories above them.
+pub(crate) fn clear(site: &Site<'_>, path: &str, spared: &[String]) -> Result<()> {
+    let place = place::real(site, path, validation::check_removed)
+        .map_err(|cause| Cause::new(cause.kind, format!("{}; {WAY_OUT}", cause.detail)))?;
+    let found = match fs::symlink_metadata(&place) {
+        Ok(found) => found,
+        Err(error) if disk::is_absent(&error) => return Ok(()),
+        Err(error) => return Err(failure::on("look at", &place, &error)),
+    };
+    if !found.is_dir() && place.parent() == Some(&site.layout.on_host("/etc")) {
+        let detail = format!("{path:?} is a file directly in /etc, and those are not deleted; {WAY_OUT}");
+        return Err(failure::invalid(detail));
+    }
     // The last one first: what was mounted later lies on top of it, or inside.
     for mount in mounts_below(site, &place)?.iter().rev() {
         site.system.unmount(mount)?;
@@ -23,28 +38,19 @@ pub(crate) fn clear(site: &Site<'_>, path: &str) -> Result<()> {
     if let Some(mount) = mounts_below(site, &place)?.first() {
         return Err(failure::host(format!("{} is mounted still, or again", mount.display())));
     }
-    site.disk().remove_tree(&place)
+    let spared: Vec<PathBuf> = spared.iter().map(|path| site.layout.on_host(path)).collect();
+    remove_around(site, &place, &spared)
 }
 
-/// The real path of a path of the host; `None` when nothing is there. Links above it may lead elsewhere, but not to a
-/// protected place, and only root may be able to change them.
-fn real_place(site: &Site<'_>, path: &str) -> Result<Option<PathBuf>> {
-    let place = site.layout.on_host(path);
-    if fs::symlink_metadata(&place).is_err_and(|error| disk::is_absent(&error)) {
-        return Ok(None);
+/// Removes a directory with all that is in it but for the places that are `spared`, and what is in those.
+fn remove_around(site: &Site<'_>, place: &Path, spared: &[PathBuf]) -> Result<()> {
+    if spared.iter().any(|spared| spared == place) {
+        return Ok(());
     }
-    links::check_above(site, &place)?;
-    let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else { return Ok(None) };
-    let real = |path: &Path| path.canonicalize().map_err(|error| failure::on("look at", path, &error));
-    let (above, prefix) = (real(parent)?, real(site.layout.prefix())?);
-    let place = above.join(name);
-    let inside = place.strip_prefix(&prefix).ok().and_then(Path::to_str);
-    match inside.map(|inside| validation::check_removed(&format!("/{inside}"), &site.layout)) {
-        Some(Ok(())) => Ok(Some(place)),
-        Some(Err(_)) | None => {
-            Err(failure::invalid(format!("{path:?} leads to {}, which is not deleted", place.display())))
-        }
+    if !spared.iter().any(|spared| spared.starts_with(place)) {
+        return site.disk().remove_tree(place);
     }
+    disk::names(place)?.iter().try_for_each(|name| remove_around(site, &place.join(name), spared))
 }
 
 fn mounts_below(site: &Site<'_>, place: &Path) -> Result<Vec<PathBuf>> {

@@ -51,6 +51,22 @@ impl<'a> Disk<'a> {
         self.sync_parent(path)
     }
 
+    /// Makes one of the program's own directories. Whatever else is in its place is damage, and goes.
+    pub(crate) fn make_own_dir(self, path: &Path, mode: u32) -> Result<()> {
+        if fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir()) {
+            self.remove(path)?;
+        }
+        self.make_dir(path, mode)
+    }
+
+    /// Makes one of the program's own links. A directory in its place is damage, and goes.
+    pub(crate) fn point_own(self, path: &Path, target: &Path) -> Result<()> {
+        if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+            self.remove_tree(path)?;
+        }
+        self.point(path, target)
+    }
+
     /// Creates a file that must not exist yet. Its contents and name are not durable before [`Self::sync`] and
     /// [`Self::sync_dir`].
     pub(crate) fn create(self, path: &Path, mode: u32) -> Result<File> {
@@ -182,11 +198,11 @@ pub(crate) fn is_absent(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound
 }
 
-/// The names in a directory, sorted; none when it does not exist.
+/// The names in a directory, sorted; none when it does not exist, or something else is in its place.
 pub(crate) fn names(directory: &Path) -> Result<Vec<String>> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
-        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        Err(error) if is_absent(&error) || error.kind() == ErrorKind::NotADirectory => return Ok(Vec::new()),
         Err(error) => return Err(failure::on("list", directory, &error)),
     };
     let mut names = Vec::new();

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use seaworthy_model::certificate::{Certificate, HostIdentity, PendingRequest};
+use seaworthy_model::certificate::{Certificate, HostIdentity, NODE_PREFIX, PendingRequest};
 use seaworthy_model::digest::Digest;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, Zeroizing};
@@ -17,7 +17,9 @@ use crate::failure::{self, Result};
 use crate::journal::{Journal, Step};
 use crate::keys::{self, Found};
 use crate::links;
+use crate::place;
 use crate::site::Site;
+use crate::validation;
 
 /// The longest record: a request has some 400 bytes, a key some 250.
 const RECORD_MAX: u64 = 1 << 16;
@@ -91,17 +93,22 @@ pub(crate) fn report(site: &Site<'_>) -> Result<Option<HostIdentity>> {
     Ok(Some(HostIdentity { path: record.path.as_str().into(), certificate, pending }))
 }
 
-/// The certificate in the file at `path`, if it is there with a key.
+/// The certificate of a node in the file at `path`, if it is there with its key.
+///
+/// # Errors
+/// When anything is there that is neither a node's nor the rest of a rotation: it may be replaced by nothing of ours.
 pub(crate) fn present(site: &Site<'_>, path: &str) -> Result<Option<Certificate>> {
     let place = site.layout.on_host(path);
     let Some(contents) = disk::read(&place, keys::LENGTH_MAX)?.map(Zeroizing::new) else { return Ok(None) };
     match keys::look(&contents) {
-        Found::Certificate(certificate) => Ok(Some(certificate)),
-        Found::Remains => Ok(None),
-        Found::Other => {
+        Found::Certificate(certificate) if certificate.common_name.starts_with(NODE_PREFIX) => {
+            Ok(Some(certificate))
+        }
+        Found::Remains if rotated(site, &place).is_some() => Ok(None),
+        Found::Certificate(_) | Found::Remains | Found::Other => {
             let place = place.display();
             Err(failure::invalid(format!(
-                "{place} is in the way: it is there, and no certificate with a key"
+                "{place} is in the way: it is there, and no certificate of a node with its key"
             )))
         }
     }
@@ -110,7 +117,7 @@ pub(crate) fn present(site: &Site<'_>, path: &str) -> Result<Option<Certificate>
 /// Writes certificate and key into a new file, and makes the link lead there.
 pub(crate) fn put(site: &Site<'_>, record: &mut Record, pending: &Pending, certificate: &str) -> Result<()> {
     let link = site.layout.on_host(&record.path);
-    links::check_above(site, &link)?;
+    place::real(site, &record.path, validation::check_identity)?;
     links::make_parent(site, &link)?;
     let name = own_name(&link, pending.key);
     let place = link.with_file_name(&name);
@@ -127,13 +134,14 @@ pub(crate) fn remove(site: &Site<'_>) -> Result<()> {
     let record = Record::read(site)?;
     if let Some(installed) = &record.installed {
         let link = site.layout.on_host(&record.path);
-        // Where the link leads by now, rotation may have put the successor of ours.
-        let target = disk::target(&link).filter(|target| target.components().count() == 1);
-        for place in target.map(|target| link.with_file_name(target)).iter().chain(&record.obsolete) {
+        // Rotation may have put the successor of ours where the link leads by now.
+        if let Some(place) = rotated(site, &link) {
+            site.disk().remove(&place)?;
+            site.disk().remove(&link)?;
+        }
+        for place in record.obsolete.iter().chain([installed]) {
             site.disk().remove(place)?;
         }
-        site.disk().remove(installed)?;
-        site.disk().remove(&link)?;
         site.disk().remove_temporary(&link)?;
     }
     if !record.path.is_empty() {
@@ -153,6 +161,22 @@ pub(crate) fn note(site: &Site<'_>, step: Step) -> Result<()> {
 
 /// The name of the file for a key: `kubelet-client-current.pem` leads to `kubelet-client-0123456789ab.pem`.
 fn own_name(link: &Path, key: Digest) -> String {
+    format!("{}-{}.pem", stem(link), key.short())
+}
+
+/// What `link` leads to, if that is a file such as we or kubelet's rotation put beside it. Kubelet makes links with absolute
+/// targets.
+fn rotated(site: &Site<'_>, link: &Path) -> Option<PathBuf> {
+    let target = disk::target(link)?;
+    let name = target.file_name()?.to_str()?;
+    let directory = target.parent()?.to_str()?;
+    let is_beside = directory.is_empty() || Some(&*site.layout.on_host(directory)) == link.parent();
+    let inner = name.strip_prefix(&*stem(link))?.strip_prefix('-')?.strip_suffix(".pem")?;
+    (is_beside && inner != "current").then(|| link.with_file_name(name))
+}
+
+/// What the names of the files of an identity begin with: `kubelet-client` for `kubelet-client-current.pem`.
+fn stem(link: &Path) -> String {
     let stem = link.file_stem().unwrap_or_default().to_string_lossy();
-    format!("{}-{}.pem", stem.strip_suffix("-current").unwrap_or(&stem), key.short())
+    stem.strip_suffix("-current").unwrap_or(&stem).to_owned()
 }

@@ -4,11 +4,13 @@
 //! A journal that cannot be read is damage of its operation alone: that has failed, and the next order puts its component
 //! right. The lines before the damage still count.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use seaworthy_api::host::wire::Owner;
 use seaworthy_model::cause::Cause;
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{BootId, OperationState};
@@ -17,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, Disk};
 use crate::failure::{self, Result};
+use crate::memory::SeenFence;
 
 /// A journal has a few dozen lines; the longest lists what was rendered.
 const LENGTH_MAX: u64 = 4 << 20;
@@ -132,6 +135,16 @@ pub enum Step {
     },
     /// The node's certificate and key were removed.
     IdentityRemoved,
+    /// A person has made the host forget its owner.
+    OwnerForgotten {
+        /// The owner, if that was known.
+        owner: Option<Owner>,
+    },
+    /// A person has made the host forget the fences that it had seen.
+    FencesForgotten {
+        /// Those fences, per cluster.
+        fences: BTreeMap<String, SeenFence>,
+    },
     /// The execution went on after it had been interrupted.
     Resumed,
     /// The end.
@@ -242,6 +255,11 @@ pub(crate) fn read(path: &Path) -> Option<Vec<Line>> {
         lines.push(Line { at, boot, step: Step::Ended { state: OperationState::Failed(cause) } });
     }
     Some(lines).filter(|lines| !lines.is_empty())
+}
+
+/// Whether the journal at `path` cannot be read to its end.
+pub(crate) fn is_damaged(path: &Path) -> bool {
+    parse(path).is_some_and(|found| found.damage.is_some())
 }
 
 /// Where a damaged journal is put aside, for people.

@@ -72,6 +72,10 @@ impl Layout {
         self.state().join("identity.journal")
     }
 
+    pub(crate) fn people_journal(&self) -> PathBuf {
+        self.state().join("people.journal")
+    }
+
     pub(crate) fn operations(&self) -> PathBuf {
         self.state().join("operations")
     }

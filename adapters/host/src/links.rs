@@ -12,7 +12,9 @@ use crate::disk;
 use crate::failure::{self, Result};
 use crate::layout::OWN;
 use crate::manifest::{HostLink, Manifest};
+use crate::place;
 use crate::site::Site;
+use crate::validation;
 
 /// Where systemd looks for units that an administrator made.
 const UNITS: &str = "/etc/systemd/system";
@@ -52,8 +54,8 @@ pub(crate) fn add_missing(
 ) -> Result<Vec<String>> {
     let mut found_alike = Vec::new();
     for link in &release.links {
+        place::real(site, &link.path, validation::check_link)?;
         let place = site.layout.on_host(&link.path);
-        check_above(site, &place)?;
         site.disk().remove_temporary(&place)?;
         match fs::symlink_metadata(&place) {
             Err(error) if disk::is_absent(&error) => {
@@ -137,15 +139,6 @@ pub(crate) fn remove(site: &Site<'_>, links: &[HostLink], kept: &[HostLink]) -> 
 
 fn has(links: &[HostLink], path: &str) -> bool {
     links.iter().any(|link| link.path == path)
-}
-
-/// Checks the directories above a link, wherever links lead: a user who may write to one of them could make root create
-/// our link in any place.
-pub(crate) fn check_above(site: &Site<'_>, place: &Path) -> Result<()> {
-    let real = |path: &Path| path.canonicalize().map_err(|error| failure::on("look at", path, &error));
-    let prefix = real(site.layout.prefix())?;
-    let Some(above) = place.ancestors().skip(1).find(|above| above.exists()) else { return Ok(()) };
-    real(above)?.ancestors().take_while(|above| above.starts_with(&prefix)).try_for_each(disk::check_access)
 }
 
 pub(crate) fn make_parent(site: &Site<'_>, place: &Path) -> Result<()> {

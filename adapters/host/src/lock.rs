@@ -1,6 +1,7 @@
 //! Locks that the kernel frees when their holder dies: no time-outs, no clocks, nothing to clean up.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -25,12 +26,13 @@ pub(crate) struct Lock {
 impl Lock {
     /// Takes the lock, unless another holds it.
     pub(crate) fn attempt(path: &Path) -> Result<Option<Self>> {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(path)
+        let open = || OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+        let file = open()
+            .or_else(|error| {
+                // Damage: nobody holds a directory.
+                let is_directory = error.kind() == ErrorKind::IsADirectory;
+                if is_directory { fs::remove_dir_all(path).and_then(|()| open()) } else { Err(error) }
+            })
             .map_err(|error| failure::on("open", path, &error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Self { _file: file })),

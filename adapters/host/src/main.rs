@@ -30,7 +30,10 @@ For people:
   status [OPERATION]  print the journal of an operation, by default the latest; e7-s12 is epoch 7, number 12
   apply FILE          carry out a request written as JSON (`-`: standard input) and print the reply
   resume              finish or undo the operation that was interrupted, if there is one
+  repair              put right what is damaged of this program's own files, and say what it was
   disown --force      forget who manages this host; what is installed stays as it is
+  forget-fences --force
+                      forget how high the epochs of operators were; the next order counts, whoever gives it
 
 For the operator:
   serve               read one request frame from standard input, carry it out, write one reply frame
@@ -155,6 +158,12 @@ fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
             "disown makes the host forget its owner, who may still be at work; if you are sure, say --force"
                 .into(),
         )),
+        ["repair"] => repair(&host),
+        ["forget-fences", "--force"] => forget_fences(&host),
+        ["forget-fences"] => Err(Failure::Usage(
+            "forget-fences lets late orders of older operators in; if you are sure that there are none, say --force"
+                .into(),
+        )),
         ["render"] => {
             template::serve(&mut io::stdin().lock(), &mut io::stdout().lock())?;
             Ok(ExitCode::SUCCESS)
@@ -235,6 +244,26 @@ fn disown(host: &Host<'_>) -> Result<ExitCode, Failure> {
     print(said.as_bytes())
 }
 
+fn repair(host: &Host<'_>) -> Result<ExitCode, Failure> {
+    let found = host.repair()?;
+    if found.is_empty() {
+        return print(b"nothing is damaged\n");
+    }
+    print(format!("{}\n", found.join("\n")).as_bytes())
+}
+
+fn forget_fences(host: &Host<'_>) -> Result<ExitCode, Failure> {
+    let memory = host.forget_fences_by_force()?;
+    if memory.seen.is_empty() {
+        return print(b"this host had seen no fence\n");
+    }
+    for (cluster, seen) in &memory.seen {
+        let (epoch, sequence) = (seen.epoch.0, seen.sequence);
+        print(format!("forgotten: epoch {epoch} sequence {sequence} of cluster {cluster}\n").as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// One request frame in, one reply frame out.
 fn serve(host: &Host<'_>) -> Result<ExitCode, Failure> {
     let request = within(REQUEST_WITHIN, || read_request(&mut io::stdin().lock()));
@@ -248,7 +277,14 @@ fn serve(host: &Host<'_>) -> Result<ExitCode, Failure> {
             Reply::new(Answer::Refused(cause))
         }
     };
-    print(&frame::encode(&reply)?)
+    let mut framed = frame::encode(&reply)?;
+    let length = framed.len() - HEADER;
+    if length > frame::REPLY_MAX {
+        let detail =
+            format!("the reply has {length} bytes, more than the {} that are read", frame::REPLY_MAX);
+        framed = frame::encode(&Reply::new(Answer::Later(Cause::new(CauseKind::HostFailed, detail))))?;
+    }
+    print(&framed)
 }
 
 /// Reads a request in a thread of its own, which is left alone when it takes too long: the program ends then.
@@ -266,7 +302,7 @@ fn within(
 fn read_request(input: &mut dyn Read) -> Result<Request, Failure> {
     let mut header = [0; HEADER];
     input.read_exact(&mut header)?;
-    let mut body = vec![0; frame::body_length(header)?];
+    let mut body = vec![0; frame::body_length(header, frame::BODY_MAX)?];
     input.read_exact(&mut body)?;
     Ok(frame::decode(&body)?)
 }

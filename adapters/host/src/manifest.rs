@@ -2,8 +2,9 @@
 //! its release directory appears, so a directory that has a manifest is complete, and one that has none is rubbish.
 //! Kept outside the release, so that what happens inside one cannot change it.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use seaworthy_api::host::wire::{Component, RenderedFile};
@@ -128,11 +129,13 @@ impl Manifest {
         }
     }
 
-    /// Whether all files in the directory are as they should be. What was added beside them is not looked at: programs
-    /// may write into their directory.
+    /// Whether the directory holds what was put there, nothing else, and nobody else may change it.
     pub(crate) fn files_intact(&self, layout: &Layout) -> bool {
         let directory = layout.releases(&self.component).join(&self.directory);
-        self.entries.iter().all(|entry| entry.is_intact(&directory))
+        let is_ours = fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir() && is_ours(&found));
+        is_ours
+            && self.entries.iter().all(|entry| entry.is_intact(&directory))
+            && count(&directory, self.entries.len()).is_ok_and(|count| count == self.entries.len())
     }
 
     /// What the component looks like now.
@@ -179,15 +182,39 @@ impl Entry {
         let path = directory.join(&self.path);
         let Ok(metadata) = fs::symlink_metadata(&path) else { return false };
         match &self.kind {
-            EntryKind::Directory => metadata.is_dir(),
+            EntryKind::Directory => metadata.is_dir() && is_ours(&metadata),
             EntryKind::Link { target } => disk::target(&path).is_some_and(|read| read == Path::new(target)),
             EntryKind::File { mode, sha256 } => {
                 metadata.is_file()
-                    && metadata.permissions().mode() & 0o7777 == *mode
+                    && is_ours(&metadata)
+                    && metadata.mode() & 0o7777 == *mode
                     && digest_of_file(&path).is_ok_and(|digest| digest == *sha256)
             }
         }
     }
+}
+
+/// Whether a file or directory belongs to root, and nobody else may write to it.
+fn is_ours(found: &Metadata) -> bool {
+    found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0
+}
+
+/// How many names are below a directory; it stops at the first one above `most`. Links are not followed.
+fn count(directory: &Path, most: usize) -> io::Result<usize> {
+    let (mut count, mut directories) = (0, vec![directory.to_owned()]);
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            count += 1;
+            if count > most {
+                return Ok(count);
+            }
+            if entry.file_type()?.is_dir() {
+                directories.push(entry.path());
+            }
+        }
+    }
+    Ok(count)
 }
 
 impl HostLink {

@@ -69,13 +69,18 @@ pub(crate) fn persists(operation: &Operation) -> bool {
     }
 }
 
+/// The operations that are remembered, the oldest first.
+pub(crate) fn ids(site: &Site<'_>) -> Result<Vec<OperationId>> {
+    let names = disk::names(&site.layout.operations())?;
+    let ids = names.iter().filter_map(|name| OperationId::parse(name.strip_suffix(".json")?));
+    let mut ids: Vec<OperationId> = ids.collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
 /// Forgets all but the last `kept` operations.
 pub(crate) fn forget(site: &Site<'_>, kept: usize) -> Result<()> {
-    let mut ids: Vec<OperationId> = disk::names(&site.layout.operations())?
-        .iter()
-        .filter_map(|name| OperationId::parse(name.strip_suffix(".json")?))
-        .collect();
-    ids.sort_unstable();
+    let ids = ids(site)?;
     let surplus = ids.len().saturating_sub(kept);
     for id in &ids[..surplus] {
         let journal = site.layout.journal(*id);

@@ -32,10 +32,10 @@ impl Site<'_> {
         disk.make_dir(layout.root(), 0o755)?;
         disk::check_access(layout.root())?;
         for open in ["releases", "manifests", "current", "previous"] {
-            disk.make_dir(&layout.root().join(open), 0o755)?;
+            disk.make_own_dir(&layout.root().join(open), 0o755)?;
         }
         for closed in [layout.state(), layout.operations(), layout.staging()] {
-            disk.make_dir(&closed, 0o700)?;
+            disk.make_own_dir(&closed, 0o700)?;
         }
         Ok(())
     }

@@ -157,10 +157,10 @@ impl Stage<'_> {
     fn publish(&self, manifest: &Manifest, tree: &Path) -> Result<()> {
         let (disk, layout) = (self.site.disk(), &self.site.layout);
         let text = manifest.text()?;
-        disk.make_dir(&layout.manifests(self.component), 0o755)?;
+        disk.make_own_dir(&layout.manifests(self.component), 0o755)?;
         disk.replace(&layout.manifest(self.component, &manifest.directory), &text, 0o644)?;
         let releases = layout.releases(self.component);
-        disk.make_dir(&releases, 0o755)?;
+        disk.make_own_dir(&releases, 0o755)?;
         disk.rename(tree, &releases.join(&manifest.directory))
     }
 }

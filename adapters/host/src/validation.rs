@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use seaworthy_api::host::translate::is_object_name;
 use seaworthy_api::host::wire::{Change, Fence, Operation, Release};
+use seaworthy_api::host_path::{COMPONENT_UNIT, IDENTITY_PLACE, LINKABLE, REMOVABLE};
 use seaworthy_model::component::{
     Architecture, Artefact, ArtefactFormat, Confirm, Content, Probe, ProbeCheck, Rollback, Unit,
 };
+use seaworthy_model::host_path::{is_component_unit, is_identity_place, is_linkable, is_removable};
 use seaworthy_model::invocation::Invocation;
-use seaworthy_model::removal::{Removal, is_removable};
+use seaworthy_model::removal::Removal;
 
 use crate::failure::{self, Result};
 use crate::layout::{Layout, OWN};
@@ -21,8 +23,6 @@ const TEMPLATE_MAX: usize = 2 << 20;
 const COUNT_MAX: usize = 1024;
 /// The longest time in a probe, in seconds.
 const SECONDS_MAX: u32 = 24 * 3600;
-/// Where no link is made: these are not directories on a disk.
-const UNREAL: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/var/run"];
 
 /// Validates the names in a fence.
 pub(crate) fn check_fence(fence: &Fence) -> Result<()> {
@@ -116,8 +116,7 @@ fn check_content(content: &Content, layout: &Layout) -> Result<()> {
         }
     }
     for link in &content.links {
-        check_host_path("link", &link.path, layout)?;
-        check_not_our_unit(&link.path)?;
+        check_link(&link.path, layout)?;
         check_inside("link target", &link.target)?;
         if !paths.insert(link.path.as_str()) {
             return Err(failure::invalid(format!("link {:?} is given twice", link.path)));
@@ -168,16 +167,6 @@ fn check_removal(removal: &Removal, layout: &Layout) -> Result<()> {
     removal.paths.iter().try_for_each(|path| check_removed(path, layout))
 }
 
-/// Validates a path that is to be deleted with all that is in it.
-pub(crate) fn check_removed(path: &str, layout: &Layout) -> Result<()> {
-    let place = layout.on_host(path);
-    let is_own = place.starts_with(layout.root()) || layout.root().starts_with(&place);
-    if is_own || !is_removable(path) || path.len() > PATH_MAX || path.chars().any(char::is_control) {
-        return Err(failure::invalid(format!("{path:?} is not a path that may be deleted")));
-    }
-    Ok(())
-}
-
 /// Whether a program may be run: an absolute path or one in the release, with arguments that can be passed.
 fn is_command(command: &[String]) -> bool {
     let program = command.first().map(String::as_str).unwrap_or_default();
@@ -205,27 +194,38 @@ pub(crate) fn check_inside(what: &str, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// A path on the host where something of ours may be, outside the program's own directory.
-pub(crate) fn check_host_path(what: &str, path: &str, layout: &Layout) -> Result<()> {
+/// Validates the path of a link on the host.
+pub(crate) fn check_link(path: &str, layout: &Layout) -> Result<()> {
+    check_on_host("link", path, (is_linkable, LINKABLE), layout)
+}
+
+/// Validates the path of the file with the node's identity.
+pub(crate) fn check_identity(path: &str, layout: &Layout) -> Result<()> {
+    check_on_host("identity", path, (is_identity_place, IDENTITY_PLACE), layout)
+}
+
+/// Validates a path that is to be deleted with all that is in it.
+pub(crate) fn check_removed(path: &str, layout: &Layout) -> Result<()> {
+    check_on_host("removal", path, (is_removable, REMOVABLE), layout)
+}
+
+/// A path on the host that keeps `rule`, and has nothing to do with the program's own directory.
+fn check_on_host(
+    what: &str,
+    path: &str,
+    (rule, message): (fn(&str) -> bool, &str),
+    layout: &Layout,
+) -> Result<()> {
     let Some(relative) = path.strip_prefix('/') else {
         return Err(failure::invalid(format!("{what} {path:?} is not absolute")));
     };
     check_inside(what, relative)?;
-    if UNREAL.iter().any(|unreal| path == *unreal || path.starts_with(&format!("{unreal}/"))) {
-        return Err(failure::invalid(format!("{what} {path:?} would not be on a disk")));
-    }
-    if layout.on_host(path).starts_with(layout.root()) {
+    let place = layout.on_host(path);
+    if place.starts_with(layout.root()) || layout.root().starts_with(&place) {
         return Err(failure::invalid(format!("{what} {path:?} is in the host program's own directory")));
     }
-    Ok(())
-}
-
-/// Units that begin with `seaworthy-` are those of the program: of operations under way, and of what finishes them after a
-/// reboot. A file of such a name would shadow them.
-fn check_not_our_unit(path: &str) -> Result<()> {
-    let is_of_systemd = path.split('/').any(|part| part == "systemd");
-    if is_of_systemd && path.split('/').any(|part| part.starts_with("seaworthy-")) {
-        return Err(failure::invalid(format!("link {path:?} has a name of the host program's own units")));
+    if !rule(path) {
+        return Err(failure::invalid(format!("{what} {path:?} {message}")));
     }
     Ok(())
 }
@@ -237,8 +237,8 @@ fn check_unit(unit: &Unit) -> Result<()> {
     if !start || unit.name.len() > 200 || !stem.bytes().all(fine) || stem.ends_with('@') {
         return Err(failure::invalid(format!("unit {:?} is not the name of a service", unit.name)));
     }
-    if stem.starts_with("seaworthy-") {
-        return Err(failure::invalid(format!("unit {:?} has a name of the host program's own", unit.name)));
+    if !is_component_unit(&unit.name) {
+        return Err(failure::invalid(format!("unit {:?} {COMPONENT_UNIT}", unit.name)));
     }
     check_template(&unit.name, &unit.template)?;
     unit.executable.as_ref().map_or(Ok(()), |path| check_inside("executable", path))

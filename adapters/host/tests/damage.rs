@@ -38,22 +38,42 @@ const DAMAGES: [Damage; 6] = [
     }),
 ];
 
-/// The files of the program, without those of releases: damage there is drift. Nothing is in a lock.
-fn own_files(world: &World) -> Vec<PathBuf> {
-    let root = world.layout().root().to_owned();
-    let (mut files, mut directories) = (Vec::new(), vec![root.join("state"), root.join("manifests")]);
-    while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(directory).unwrap() {
-            let (kind, path) = entry.map(|entry| (entry.file_type().unwrap(), entry.path())).unwrap();
-            if kind.is_dir() {
-                directories.push(path);
-            } else if path.extension().is_none_or(|extension| extension != "lock") {
-                files.push(path);
+/// What is done to a directory.
+const DAMAGES_OF_DIRECTORIES: [Damage; 2] = [
+    ("removed", |path| fs::remove_dir_all(path).unwrap()),
+    ("replaced by a file", |path| {
+        fs::remove_dir_all(path).unwrap();
+        fs::write(path, "x").unwrap();
+    }),
+];
+
+/// The files, links and directories of the program, without those in releases: damage there is drift.
+struct Own {
+    files: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
+}
+
+impl Own {
+    fn of(world: &World) -> Self {
+        let root = world.layout().root().to_owned();
+        let (mut files, mut directories) = (Vec::new(), Vec::new());
+        let mut unread = vec![root.clone()];
+        while let Some(directory) = unread.pop() {
+            for entry in fs::read_dir(&directory).unwrap() {
+                let (kind, path) = entry.map(|entry| (entry.file_type().unwrap(), entry.path())).unwrap();
+                if kind.is_dir() {
+                    directories.push(path.clone());
+                    unread.push(path);
+                } else {
+                    files.push(path);
+                }
             }
+            unread.retain(|directory| *directory != root.join("releases"));
         }
+        files.sort();
+        directories.sort();
+        Self { files, directories }
     }
-    files.sort();
-    files
 }
 
 /// Gives an order. If what the host remembers of its owner is damaged, it is refused with the way out, which is taken.
@@ -80,18 +100,38 @@ fn host(artefacts: &Artefacts) -> World {
     world
 }
 
-/// Inflicts a damage on the file of that number, and lets the next order put it right. False when there is no such file.
-fn damage_and_repair(artefacts: &Artefacts, number: usize, (damage, inflict): Damage) -> bool {
+/// Inflicts a damage on what has that number among those that are chosen, and lets the next order put it right. False when
+/// there is none of that number.
+fn damage_and_repair(
+    artefacts: &Artefacts,
+    choose: fn(Own) -> Vec<PathBuf>,
+    number: usize,
+    (damage, inflict): Damage,
+) -> bool {
     let world = host(artefacts);
-    let Some(file) = own_files(&world).into_iter().nth(number) else { return false };
+    let Some(file) = choose(Own::of(&world)).into_iter().nth(number) else { return false };
     let what = format!("{} is {damage}", file.strip_prefix(&world.base).unwrap().display());
+    let is_directory = file.is_dir() && !file.is_symlink();
+    if file.is_symlink() {
+        // A file is in the place of the link, and that is damaged.
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, "link").unwrap();
+    }
     inflict(&file);
     facts(order(&world, 20, Command::Facts, &what));
     let repaired = facts(order(&world, 30, apply(artefacts.install(30, NEW)).command, &what));
     assert_eq!(repaired.operation.unwrap().state, OperationState::Succeeded, "{what}");
     assert_eq!(repaired.components[0].drift, Drift::NONE, "{what}");
-    // A release before the current one that has no manifest is rubbish, and stays until the next one takes its place.
-    if !what.contains(OLD.version) {
+    let units = world.units(&Unobserved);
+    let left = world.with_host(&units, &Unobserved, |host| host.repair()).unwrap();
+    assert!(
+        left.iter().all(|found| found.contains("journal") || found.contains("order")),
+        "{what}: {left:?}"
+    );
+    // The release before the current one may be lost with a directory. Without a manifest or a link it is rubbish, and stays
+    // until the next one takes its place.
+    let has_previous = world.layout().root().join("previous/webd").is_symlink();
+    if !is_directory && !what.contains(OLD.version) && has_previous {
         assert_whole(&world, Some(NEW), &[OLD], &what);
     }
     true
@@ -101,8 +141,15 @@ fn damage_and_repair(artefacts: &Artefacts, number: usize, (damage, inflict): Da
 fn whatever_is_damaged_the_next_order_puts_it_right() {
     let artefacts = Artefacts::serve();
     for damage in DAMAGES {
-        let files = (0..).take_while(|number| damage_and_repair(&artefacts, *number, damage)).count();
-        assert!(files >= 7, "{files} files are too few to be true");
+        let each = (0..).take_while(|number| damage_and_repair(&artefacts, |own| own.files, *number, damage));
+        let files = each.count();
+        assert!(files >= 11, "{files} files are too few to be true");
+    }
+    for damage in DAMAGES_OF_DIRECTORIES {
+        let each =
+            (0..).take_while(|number| damage_and_repair(&artefacts, |own| own.directories, *number, damage));
+        let directories = each.count();
+        assert!(directories >= 8, "{directories} directories are too few to be true");
     }
     fs::remove_dir_all(host(&artefacts).base.clone()).unwrap();
 }

@@ -419,9 +419,9 @@ fn a_removal_does_not_follow_links() {
     facts(world.handle(&apply(remove(13))));
     assert!(at("/srv/data/precious").exists() && fs::symlink_metadata(at("/var/lib/webd")).is_err());
     // A directory that others may write to is nothing to delete from.
-    fs::create_dir_all(at("/srv/open/webd")).unwrap();
-    fs::set_permissions(at("/srv/open"), fs::Permissions::from_mode(0o777)).unwrap();
-    facts(world.handle(&apply(with("/srv/open/webd", 14))));
+    fs::create_dir_all(at("/var/lib/open/webd")).unwrap();
+    fs::set_permissions(at("/var/lib/open"), fs::Permissions::from_mode(0o777)).unwrap();
+    facts(world.handle(&apply(with("/var/lib/open/webd", 14))));
     let reply = world.handle(&apply(remove(15)));
     let Answer::Refused(cause) = reply.answer else { panic!("{reply:?}") };
     assert!(cause.detail.contains("written to by others"), "{}", cause.detail);

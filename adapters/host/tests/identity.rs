@@ -6,6 +6,7 @@
 mod world;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use seaworthy_api::host::wire::{Answer, CertificateRequest, Command, Request};
 use seaworthy_model::cause::CauseKind;
@@ -119,7 +120,7 @@ fn what_is_somebody_elses_is_not_touched() {
     assert_eq!(fs::read_to_string(place(&world)).unwrap(), foreign);
     fs::write(place(&world), "something else").unwrap();
     assert_eq!(refusal(&world, &ask(2, None)), CauseKind::OperationInvalid);
-    for path in ["relative.pem", "/", "/a/../b", "/proc/x", "/opt/seaworthy/state/x", "/a\n/b"] {
+    for path in ["relative.pem", "/", "/etc/a/../b", "/proc/x", "/opt/seaworthy/state/x", "/etc/a\n/b"] {
         let order =
             request(3, Command::RequestCertificate(CertificateRequest { path: path.into(), replaces: None }));
         assert_eq!(refusal(&world, &order), CauseKind::OperationInvalid, "{path}");
@@ -135,8 +136,10 @@ fn what_a_power_cut_left_of_a_rotation_is_no_certificate() {
     let (world, authority) = new_host("identity-torn");
     fs::create_dir_all(place(&world).parent().unwrap()).unwrap();
     let whole = authority.expired("m1");
+    let file = "kubelet-client-2026-11-23-10-00-00.pem";
+    symlink(file, place(&world)).unwrap();
     for torn in ["", "\n", &whole[..40], &whole[..whole.find("-----BEGIN PRIVATE").unwrap()]] {
-        fs::write(place(&world), torn).unwrap();
+        fs::write(place(&world).with_file_name(file), torn).unwrap();
         let asked = identity(world.handle(&ask(1 + torn.len() as u64, None)));
         assert!(asked.certificate.is_none() && asked.pending.is_some(), "{torn:?}");
     }

@@ -308,7 +308,9 @@ fn owners_and_fences() {
     let before = world.with_host(&units, &Unobserved, |host| host.disown_by_force()).unwrap().unwrap();
     assert_eq!(before.owner.unwrap().machine_name, "m1");
     assert_eq!(refusal(world.handle(&apply(remove(9)))).0, CauseKind::FenceRefused);
-    succeed(world.handle(&by(foreign(), apply(remove(99)).command)));
+    let mut removal = remove(99);
+    removal.id.epoch = Epoch(9);
+    succeed(world.handle(&by(foreign(), apply(removal).command)));
     end(world);
 }
 

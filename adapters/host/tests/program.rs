@@ -34,7 +34,7 @@ fn program(world: &World, arguments: &[&str], input: &[u8]) -> Output {
 
 fn reply(output: &Output) -> Reply {
     let (header, body) = output.stdout.split_at(HEADER);
-    assert_eq!(frame::body_length(header.try_into().unwrap()).unwrap(), body.len());
+    assert_eq!(frame::body_length(header.try_into().unwrap(), frame::REPLY_MAX).unwrap(), body.len());
     frame::decode(body).unwrap()
 }
 

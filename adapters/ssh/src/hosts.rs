@@ -216,7 +216,7 @@ impl Sink for Reply {
         let (header, rest) = piece.split_at(split);
         self.header.extend_from_slice(header);
         let Ok(header) = <[u8; HEADER]>::try_from(self.header.as_slice()) else { return Flow::More };
-        match frame::body_length(header) {
+        match frame::body_length(header, frame::REPLY_MAX) {
             Ok(length) => {
                 self.length = Some(length);
                 self.body.extend_from_slice(&rest[..rest.len().min(length - self.body.len())]);
@@ -327,7 +327,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_hostile_length_costs_no_memory() {
-        let longest = u32::try_from(frame::BODY_MAX).unwrap();
+        let longest = u32::try_from(frame::REPLY_MAX).unwrap();
         for length in [longest + 1, u32::MAX] {
             // The length itself comes in two pieces.
             let [first, rest @ ..] = length.to_be_bytes();

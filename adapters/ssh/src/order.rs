@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn an_order_that_is_too_long_is_nobodys_connection_problem() {
-        let Outcome::Refused(cause) = unsendable(&FrameError::TooLong { length: 1 << 30 }) else {
+        let Outcome::Refused(cause) = unsendable(&FrameError::TooLong { length: 1 << 30, most: 1 << 24 })
+        else {
             panic!("not refused")
         };
         assert_eq!(cause.kind, CauseKind::OperationInvalid);

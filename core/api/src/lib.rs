@@ -12,6 +12,7 @@ pub mod base64;
 #[cfg(feature = "crd")]
 pub mod crd;
 pub mod host;
+pub mod host_path;
 mod kubernetes;
 pub mod manifest;
 pub mod names;

@@ -381,7 +381,8 @@ fn of_requirements() {
 
 #[test]
 fn of_preflights_and_removals() {
-    let path = "must be a path of at least two parts, and no directory of the system's own";
+    let path =
+        "must be the component's own in /etc, /opt, /run, /var/lib or /var/log, such as /var/lib/kubelet";
     let program = "must be an absolute path, or a relative one in the release, without '..'";
     let removed = |path: &str| json!({ "paths": [path] });
     let run = |program: &str| json!([{ "command": [program] }]);

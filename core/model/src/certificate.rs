@@ -20,6 +20,9 @@ pub const NODE_PREFIX: &str = "system:node:";
 /// The organization of a node's certificate, and the group that it makes its holder a member of.
 pub const NODES_GROUP: &str = "system:nodes";
 
+/// The most organizations of a certificate that are read. A node has one.
+const ORGANIZATIONS_MAX: usize = 64;
+
 /// The client certificate that a component needs before it is installed: that of a kubelet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,6 +56,7 @@ pub struct Certificate {
     /// The common name of its subject.
     pub common_name: Arc<str>,
     /// The organizations of its subject.
+    #[serde(deserialize_with = "crate::bounded::list::<_, _, ORGANIZATIONS_MAX>")]
     pub organizations: Vec<Arc<str>>,
     /// The digest of its issuer's name (of its DER).
     pub issuer: Digest,

@@ -13,6 +13,7 @@
 extern crate alloc;
 
 pub mod attributes;
+pub mod bounded;
 pub mod cause;
 pub mod certificate;
 pub mod component;
@@ -25,6 +26,7 @@ pub mod effect;
 pub mod event;
 pub mod host;
 pub mod host_order;
+pub mod host_path;
 pub mod id;
 pub mod invocation;
 pub mod lease;

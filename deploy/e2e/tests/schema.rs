@@ -2,17 +2,22 @@
 
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{PATIENCE, World, apply_crds, eventually, scenario};
-use seaworthy_model::removal::is_removable;
+use seaworthy_model::host_path::{is_identity_place, is_linkable, is_removable};
 use serde_json::{Value, json};
 
-/// Paths that a component may ask to have deleted: the API server and the hosts must be of one mind.
-const REMOVED: [&str; 18] = [
+/// Places on a host that a component may ask for, in three ways: the API server and the hosts must be of one mind.
+const PLACES: [&str; 26] = [
     "/var/lib/webd",
+    "/var/lib/webd/pki/webd.pem",
     "/etc/cni/net.d",
+    "/etc/webd.conf",
+    "/etc/group.d",
     "/run/webd",
     "/opt/seaworthy-x",
     "/usr/local/lib/webd",
     "/etc/systemd/system/webd.service.d",
+    "/etc/systemd/system/seaworthy-resume.service.d/x.conf",
+    "/usr/lib/systemd/system/ssh.service",
     "/",
     "/var",
     "/var/lib",
@@ -22,6 +27,9 @@ const REMOVED: [&str; 18] = [
     "/usr/bin/webd",
     "/etc/systemd",
     "/etc/ssh/x",
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/passwd",
+    "/root/.ssh/authorized_keys",
     "/opt/seaworthy/state",
     "/tmp/webd",
     "var/lib/webd",
@@ -104,21 +112,24 @@ fn a_version_cannot_be_changed() -> Result<()> {
             &changed(&component, "/spec/artefacts/0/sha256", json!("0"))?,
             "spec.artefacts[0].sha256",
         )?;
-        let removal = |path: &str| changed(&component, "/spec/removal", json!({"paths": [path]}));
-        for path in REMOVED {
-            if is_removable(path) {
-                let object = removal(path)?.to_string();
-                let arguments = ["apply", "--dry-run=server", "-f", "-"];
-                let output = world.control_plane().kubectl_output(arguments, &object)?;
-                ensure!(
-                    output.status.success(),
-                    "refused: {path}: {}",
-                    String::from_utf8_lossy(&output.stderr)
-                );
-            } else {
-                refused(world, &removal(path)?, "spec.removal.paths[0]")?;
+        for path in PLACES {
+            for (field, value, is_accepted) in [
+                ("spec.removal.paths[0]", json!({"paths": [path]}), is_removable(path)),
+                ("spec.links[0].path", json!([{"path": path, "target": "bin/webd"}]), is_linkable(path)),
+                ("spec.nodeIdentity.path", json!({"path": path}), is_identity_place(path)),
+            ] {
+                let pointer =
+                    field.split(['.', '[']).take(2).fold(String::new(), |text, part| text + "/" + part);
+                let object = changed(&component, &pointer, value)?;
+                if is_accepted {
+                    accepted(world, &object).with_context(|| format!("{field}: {path}"))?;
+                } else {
+                    refused(world, &object, field).with_context(|| format!("{field}: {path}"))?;
+                }
             }
         }
+        let unit = json!({"name": "sshd.service", "template": "[Service]"});
+        refused(world, &changed(&component, "/spec/unit", unit)?, "spec.unit.name")?;
         refused(world, &changed(&component, "/spec/artefacts", json!([]))?, "spec.artefacts")?;
         refused(world, &changed(&component, "/spec/dependsOn", json!(["webd"]))?, "spec.dependsOn")?;
         let below = |at_least: &str| json!([{"component": "runc", "atLeast": at_least, "below": "1.10.0"}]);
@@ -130,10 +141,8 @@ fn a_version_cannot_be_changed() -> Result<()> {
         ] {
             refused(world, &changed(&component, "/spec/requires", requires)?, field)?;
         }
-        let ordered = changed(&component, "/spec/requires", below("1.9.0"))?.to_string();
-        let arguments = ["apply", "--dry-run=server", "-f", "-"];
-        let output = world.control_plane().kubectl_output(arguments, &ordered)?;
-        ensure!(output.status.success(), "1.9.0 is below 1.10.0");
+        let ordered = changed(&component, "/spec/requires", below("1.9.0"))?;
+        accepted(world, &ordered).context("1.9.0 is below 1.10.0")?;
         let early = json!({"beforeStop": [{"command": ["bin/leave"]}]});
         refused(world, &changed(&component, "/spec/removal", early)?, "spec.removal.beforeStop")?;
         world.control_plane().apply(&component.to_string())?;
@@ -200,6 +209,14 @@ fn refused(world: &World, object: &Value, words: &str) -> Result<()> {
     ensure!(!output.status.success(), "accepted: {object}");
     ensure!(said.contains(words), "refused without {words:?}: {said}");
     eprintln!("refused as it should be: {}", said.trim());
+    Ok(())
+}
+
+/// The API server takes the object. It is not stored.
+fn accepted(world: &World, object: &Value) -> Result<()> {
+    let arguments = ["apply", "--dry-run=server", "-f", "-"];
+    let output = world.control_plane().kubectl_output(arguments, &object.to_string())?;
+    ensure!(output.status.success(), "refused: {}", String::from_utf8_lossy(&output.stderr));
     Ok(())
 }
 

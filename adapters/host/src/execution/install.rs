@@ -146,7 +146,7 @@ impl Execution<'_> {
             if old.release != manifest.release {
                 let link = self.site.layout.previous(&self.operation.component);
                 let target = stage::link_target(&self.operation.component, &old.directory);
-                self.site.disk().point(&link, &target)?;
+                self.site.disk().point_own(&link, &target)?;
             }
         }
         self.tidy()?;

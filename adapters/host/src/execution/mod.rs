@@ -223,7 +223,7 @@ impl Execution<'_> {
 
     fn point_current(&self, directory: &str) -> Result<()> {
         let link = self.site.layout.current(&self.operation.component);
-        self.site.disk().point(&link, &stage::link_target(&self.operation.component, directory))
+        self.site.disk().point_own(&link, &stage::link_target(&self.operation.component, directory))
     }
 
     fn stop(&self, unit: &str) -> Result<()> {
@@ -243,6 +243,11 @@ impl Execution<'_> {
     }
 
     fn end(&mut self, state: OperationState) -> Result<()> {
+        let state = if let OperationState::Failed(cause) = state {
+            OperationState::Failed(failure::told(cause))
+        } else {
+            state
+        };
         self.note(Step::Ended { state })
     }
 }

@@ -5,6 +5,7 @@ use seaworthy_model::host::OperationState;
 use seaworthy_model::invocation::Invocation;
 
 use super::{Before, Execution};
+use crate::claims;
 use crate::clearing;
 use crate::disk;
 use crate::failure::{self, Result};
@@ -45,8 +46,8 @@ impl Execution<'_> {
         let component = &self.operation.component;
         // The manifest goes last: until then a second removal knows what to take away.
         disk.remove_temporary(&layout.current(component))?;
-        disk.remove(&layout.current(component))?;
-        disk.remove(&layout.previous(component))?;
+        disk.remove_tree(&layout.current(component))?;
+        disk.remove_tree(&layout.previous(component))?;
         disk.remove_tree(&layout.releases(component))?;
         disk.remove_tree(&layout.manifests(component))
     }
@@ -67,7 +68,8 @@ impl Execution<'_> {
         }
         self.note(Step::Stopped)?;
         self.invoke_all(&removal.after_stop)?;
-        removal.paths.iter().try_for_each(|path| clearing::clear(self.site, path))
+        let spared = claims::of_others(self.site, &manifest.component)?;
+        removal.paths.iter().try_for_each(|path| clearing::clear(self.site, path, &spared))
     }
 
     fn invoke_all(&mut self, invocations: &[Invocation]) -> Result<()> {

@@ -1,10 +1,11 @@
 //! The order to apply an operation: it is accepted, or attached to when it was accepted before, and followed.
 
-use seaworthy_api::host::wire::{Answer, Operation, Request};
+use seaworthy_api::host::wire::{Answer, Change, Operation, Request};
 use seaworthy_model::cause::Cause;
 use seaworthy_model::host::{OperationId, OperationState};
 
 use super::{admission, reply};
+use crate::claims;
 use crate::facts;
 use crate::failure::{self, Result};
 use crate::journal::Step;
@@ -36,6 +37,7 @@ pub(super) fn apply(site: &Site<'_>, request: &Request, operation: &Operation) -
             if let Some(other) = operations::resume_unfinished(site, &memory)? {
                 return Err(admission::busy(other));
             }
+            check_number(request, id)?;
             operations::forget(site, if ours { OPERATIONS_KEPT } else { 0 })?;
             memory.operations_of = Some(request.fence.cluster.clone());
             accept(site, memory, operation)?;
@@ -44,6 +46,15 @@ pub(super) fn apply(site: &Site<'_>, request: &Request, operation: &Operation) -
     // The operation was accepted, now or before. An error from here on must not look as if it had not begun.
     let is_followed = |state: &OperationState| *state == OperationState::Running;
     Ok(reply::follow(site, request, id, is_followed).unwrap_or(Answer::Pending))
+}
+
+/// A new operation has the number of the order that brings it. Otherwise it could pass for one that an operator remembers.
+fn check_number(request: &Request, id: OperationId) -> Result<()> {
+    let number = OperationId { epoch: request.fence.epoch, sequence: request.fence.sequence };
+    if id != number {
+        return Err(failure::invalid(format!("operation {id} came with the order {number}")));
+    }
+    Ok(())
 }
 
 /// Resumes an operation that was accepted before.
@@ -58,6 +69,9 @@ fn attach(site: &Site<'_>, memory: &Memory, verdict: &Verdict) -> Result<()> {
 fn accept(site: &Site<'_>, mut memory: Memory, operation: &Operation) -> Result<()> {
     let id = operation.id;
     validation::check(operation, facts::architecture()?, &site.layout)?;
+    if let Change::Install(release) = &operation.change {
+        claims::check(site, &operation.component, &release.recipe.content)?;
+    }
     let order = serde_json::to_vec(operation).map_err(|error| failure::host(error.to_string()))?;
     resume::arm(site)?;
     // In this order: the first line of the journal makes the operation known, so its order has to be stored by then.

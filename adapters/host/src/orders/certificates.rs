@@ -77,7 +77,7 @@ pub(super) fn install(site: &Site<'_>, request: &Request, file: &CertificateFile
 
 /// The name of the node that an order is about, if the order makes sense.
 fn check<'r>(site: &Site<'_>, request: &'r Request, path: &str) -> Result<&'r str> {
-    validation::check_host_path("identity", path, &site.layout)?;
+    validation::check_identity(path, &site.layout)?;
     let node = &request.fence.machine_name;
     if !is_object_name(node) {
         return Err(failure::invalid(format!("{node:?} is not the name of a node")));

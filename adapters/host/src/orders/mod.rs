@@ -12,11 +12,12 @@ use seaworthy_model::host::OperationId;
 
 use crate::execution;
 use crate::facts;
-use crate::failure::Result;
+use crate::failure::{self, Result};
 use crate::identity;
 use crate::journal::Line;
 use crate::memory::{Memory, Verdict};
 use crate::operations;
+use crate::people;
 use crate::resume;
 use crate::site::Site;
 use crate::validation;
@@ -37,6 +38,7 @@ impl<'a> Host<'a> {
     #[must_use]
     pub fn handle(&self, request: &Request) -> Reply {
         let answer = self.respond(request).unwrap_or_else(|cause| {
+            let cause = failure::told(cause);
             let for_good = matches!(
                 cause.kind,
                 CauseKind::OwnedByAnother
@@ -102,21 +104,30 @@ impl<'a> Host<'a> {
         }
     }
 
+    /// Puts right what is damaged of the program's own files: for a person on the host. Returns what it found, a sentence each.
+    ///
+    /// # Errors
+    /// When the memory of owner and fences is damaged, which only a person can decide about, or an operation is under way.
+    pub fn repair(&self) -> Result<Vec<String>> {
+        people::repair(&self.site)
+    }
+
     /// Makes the host forget its owner, without a fence: for a person who knows that the owner is gone. The fences stay.
     /// Returns the memory as it was; `None` when it was damaged.
     ///
     /// # Errors
     /// When the memory cannot be written.
     pub fn disown_by_force(&self) -> Result<Option<Memory>> {
-        let _lock = admission::open(&self.site)?;
-        let before = Memory::read(&self.site.layout).ok();
-        let after = Memory { owner: None, ..before.clone().unwrap_or_default() };
-        if before.is_none() {
-            // It may be anything, even a directory.
-            self.site.disk().remove_tree(&self.site.layout.memory())?;
-        }
-        after.write(self.site.disk(), &self.site.layout)?;
-        Ok(before)
+        people::forget_owner(&self.site)
+    }
+
+    /// Makes the host forget the fences that it has seen: for a person who knows that no operator of a higher epoch is left.
+    /// Returns the memory as it was.
+    ///
+    /// # Errors
+    /// When the memory is damaged, or cannot be written.
+    pub fn forget_fences_by_force(&self) -> Result<Memory> {
+        people::forget_fences(&self.site)
     }
 }
 

@@ -22,11 +22,20 @@ impl Authority {
 
     /// A certificate of a node, with its key, that has ended long ago.
     pub fn expired(&self, node: &str) -> String {
+        self.pair(&format!("system:node:{node}"))
+    }
+
+    /// A certificate of nobody's node, with its key.
+    pub fn own(&self) -> String {
+        self.pair("kubernetes-ca")
+    }
+
+    fn pair(&self, name: &str) -> String {
         let key = KeyPair::generate().unwrap();
         let mut parameters = CertificateParams::default();
         parameters.distinguished_name = rcgen::DistinguishedName::new();
         parameters.distinguished_name.push(DnType::OrganizationName, "system:nodes");
-        parameters.distinguished_name.push(DnType::CommonName, format!("system:node:{node}"));
+        parameters.distinguished_name.push(DnType::CommonName, name);
         parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
         parameters.not_after = rcgen::date_time_ymd(2021, 1, 1);
         let certificate = parameters.signed_by(&key, &self.0).unwrap();

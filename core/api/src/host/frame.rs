@@ -11,14 +11,20 @@ pub const HEADER: usize = 4;
 /// that is never needed, and a hostile length cannot exhaust memory.
 pub const BODY_MAX: usize = 16 << 20;
 
+/// The longest body of a reply, in bytes. A host with 256 components needs a fifth of it. A host may be anybody's by now, and
+/// some hundreds may reply at the same time.
+pub const REPLY_MAX: usize = 256 << 10;
+
 /// Why a frame could not be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The body is longer than [`BODY_MAX`].
-    #[error("a frame of {length} bytes is longer than {BODY_MAX}")]
+    /// The body is longer than it may be.
+    #[error("a frame of {length} bytes is longer than {most}")]
     TooLong {
         /// Its length in bytes.
         length: usize,
+        /// The most bytes that it may have.
+        most: usize,
     },
     /// The body is not the expected JSON document.
     #[error("a frame's body is not what was expected: {0}")]
@@ -38,17 +44,17 @@ pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, FrameError> {
             frame[..HEADER].copy_from_slice(&announced.to_be_bytes());
             Ok(frame)
         }
-        _ => Err(FrameError::TooLong { length }),
+        _ => Err(FrameError::TooLong { length, most: BODY_MAX }),
     }
 }
 
-/// How many bytes follow this header.
+/// How many bytes follow this header, of a frame that has at most `most`: [`BODY_MAX`] or [`REPLY_MAX`].
 ///
 /// # Errors
-/// When that is more than [`BODY_MAX`].
-pub const fn body_length(header: [u8; HEADER]) -> Result<usize, FrameError> {
+/// When there are more.
+pub const fn body_length(header: [u8; HEADER], most: usize) -> Result<usize, FrameError> {
     let length = u32::from_be_bytes(header) as usize;
-    if length > BODY_MAX { Err(FrameError::TooLong { length }) } else { Ok(length) }
+    if length > most { Err(FrameError::TooLong { length, most }) } else { Ok(length) }
 }
 
 /// Reads a body.
@@ -67,14 +73,17 @@ mod tests {
     fn a_frame_reads_as_it_was_written() {
         let frame = encode(&vec!["a", "b"]).unwrap();
         let (header, body) = frame.split_at(HEADER);
-        assert_eq!(body_length(header.try_into().unwrap()).unwrap(), body.len());
+        assert_eq!(body_length(header.try_into().unwrap(), BODY_MAX).unwrap(), body.len());
         assert_eq!(decode::<Vec<String>>(body).unwrap(), ["a", "b"]);
     }
 
     #[test]
     fn hostile_frames_are_refused() {
-        assert!(matches!(body_length([0xff; 4]), Err(FrameError::TooLong { length: 0xffff_ffff })));
-        assert!(body_length(u32::try_from(BODY_MAX).unwrap().to_be_bytes()).is_ok());
+        for most in [BODY_MAX, REPLY_MAX] {
+            let too_long = body_length([0xff; 4], most);
+            assert!(matches!(too_long, Err(FrameError::TooLong { length: 0xffff_ffff, .. })));
+            assert!(body_length(u32::try_from(most).unwrap().to_be_bytes(), most).is_ok());
+        }
         assert!(matches!(encode(&"x".repeat(BODY_MAX)), Err(FrameError::TooLong { .. })));
         assert!(matches!(decode::<Vec<String>>(b"[1]"), Err(FrameError::Body(_))));
         assert!(matches!(decode::<Vec<String>>("[".repeat(100_000).as_bytes()), Err(FrameError::Body(_))));

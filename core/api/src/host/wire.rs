@@ -1,5 +1,6 @@
 //! Requests to a host, and its replies, as JSON.
 
+use seaworthy_model::bounded;
 use seaworthy_model::cause::Cause;
 use seaworthy_model::certificate::HostIdentity;
 use seaworthy_model::component::{Architecture, CgroupVersion, ReleaseId};
@@ -11,10 +12,14 @@ use seaworthy_model::machine::HostId;
 use serde::{Deserialize, Serialize};
 
 pub use super::command::{CertificateFile, CertificateRequest, Change, Command, Operation, Release};
+use super::translate::COMPONENTS_MAX;
 
 /// The version of this protocol. Both sides refuse any other: the host program is delivered by its digest, so they
 /// differ only by mistake.
 pub const PROTOCOL: u32 = 1;
+
+/// The most files of one component that are read from a reply: as many as a release may have, and its unit.
+const RENDERED_MAX: usize = 1025;
 
 /// An order to a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,6 +100,7 @@ pub struct Facts {
     /// The highest epoch that it has seen from its owner's cluster or, without an owner, from the cluster that asks.
     pub epoch: Epoch,
     /// What is installed, sorted by component.
+    #[serde(deserialize_with = "bounded::list::<_, _, COMPONENTS_MAX>")]
     pub components: Vec<Component>,
     /// The operation that was asked for or, for plain facts, the latest.
     pub operation: Option<OperationReport>,
@@ -156,6 +162,7 @@ pub struct Component {
     /// In what it differs from that release.
     pub drift: Drift,
     /// The digests of what was rendered for this host: config files and unit, sorted by path.
+    #[serde(deserialize_with = "bounded::list::<_, _, RENDERED_MAX>")]
     pub rendered: Vec<RenderedFile>,
     /// The digest of the binary that the running service consists of; absent when none runs.
     pub running: Option<Digest>,

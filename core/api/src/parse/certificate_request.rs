@@ -23,6 +23,8 @@ const AUTOMATIC: &str = "AutoApproved";
 /// stays in memory.
 const LIST_MAX: usize = 64;
 const TEXT_MAX: usize = 1024;
+/// The longest request that is decoded, in bytes of base64. A node's has some 500; who sends more does so to keep us busy.
+const REQUEST_MAX: usize = 16 << 10;
 
 /// Whether an object is of interest: certificate requests of other signers are not.
 #[must_use]
@@ -37,14 +39,15 @@ fn signer(name: &str) -> Option<Signer> {
     Signer::ALL.into_iter().find(|signer| signer.name() == name)
 }
 
-/// Reads a certificate request; `None` when it is not [of interest](is_of_interest).
+/// Reads a certificate request, of which `content` was [decoded](request_content) before; `None` when it is not
+/// [of interest](is_of_interest).
 ///
 /// # Errors
 /// When the metadata is invalid.
 pub(super) fn certificate_request(
     object: &CertificateSigningRequest,
+    content: impl FnOnce(&str) -> Result<RequestContent, String>,
     names: &mut Names,
-    read: ReadRequest,
 ) -> Result<Option<(CertificateRequestId, CertificateRequestObject)>, MetadataError> {
     let spec = &object.spec;
     let Some(signer) = signer(&spec.signer_name) else { return Ok(None) };
@@ -57,13 +60,20 @@ pub(super) fn certificate_request(
         username: spec.username.as_str().into(),
         groups: spec.groups.iter().take(LIST_MAX).map(|group| group.as_str().into()).collect(),
         usages: usages.fold(Usages::default(), Usages::with),
-        content: content(&spec.request, read),
+        content: content(&spec.request),
         state: state(object),
     };
     Ok(Some((id, read)))
 }
 
-fn content(request: &str, read: ReadRequest) -> Result<RequestContent, String> {
+/// What a request asks for, as base64 of PEM. `read` decodes the PEM.
+///
+/// # Errors
+/// When it is longer than any node's, or cannot be decoded.
+pub fn request_content(request: &str, read: ReadRequest) -> Result<RequestContent, String> {
+    if request.len() > REQUEST_MAX {
+        return Err(format!("spec.request has {} bytes, more than any node's", request.len()));
+    }
     let bytes = base64::decode(request).ok_or("spec.request is not base64")?;
     let pem = String::from_utf8(bytes).map_err(|_| "spec.request is not PEM")?;
     let content = read(&pem)?;
@@ -129,7 +139,7 @@ mod tests {
     fn requests_of_other_signers_are_nobodys_business() {
         let mut names = Names::new();
         let other = request("kubernetes.io/kube-apiserver-client");
-        assert_eq!(certificate_request(&other, &mut names, unread), Ok(None));
+        assert_eq!(certificate_request(&other, unread, &mut names), Ok(None));
         assert!(!is_of_interest(&Resource::CertificateSigningRequest(Box::new(other))));
         assert!(names.take_new().is_empty(), "their names are not kept");
     }
@@ -159,7 +169,7 @@ mod tests {
             let status =
                 CertificateRequestStatus { conditions: conditions(given), certificate: certificate.into() };
             object.status = Some(status);
-            let (_, read) = certificate_request(&object, &mut Names::new(), unread).unwrap().unwrap();
+            let (_, read) = certificate_request(&object, unread, &mut Names::new()).unwrap().unwrap();
             assert_eq!(read.state, expected, "{given:?}");
             assert_eq!((read.usages, read.signer), (Usages::NODE_CLIENT, Signer::KubeletClient));
         }
@@ -168,11 +178,12 @@ mod tests {
     #[test]
     fn what_cannot_be_read_says_why() {
         let mut object = request(Signer::KubeletServing.name());
-        let content = |object: &_| {
-            certificate_request(object, &mut Names::new(), unread).unwrap().unwrap().1.content.unwrap_err()
-        };
+        let content =
+            |object: &CertificateSigningRequest| request_content(&object.spec.request, unread).unwrap_err();
         assert_eq!(content(&object), "nobody reads it");
         object.spec.request = "?".into();
         assert_eq!(content(&object), "spec.request is not base64");
+        object.spec.request = "A".repeat(REQUEST_MAX + 4);
+        assert_eq!(content(&object), "spec.request has 16388 bytes, more than any node's");
     }
 }

@@ -9,15 +9,18 @@ use seaworthy_model::component::{
     Unit, VersionObject, VersionSpec,
 };
 use seaworthy_model::digest::Digest;
+use seaworthy_model::host_path::{is_component_unit, is_within};
 use seaworthy_model::id::{Kind, VersionId};
 use seaworthy_model::meta::Parsed;
 
 use super::faults::{Faults, Field};
+use super::host_path::{identity_place, linkable};
 use super::metadata::{MetadataError, metadata};
 use super::probe::probe;
 use super::removal::{invocation, removal};
 use super::requirement::{requirement, requirements};
 use super::text;
+use crate::host_path::COMPONENT_UNIT;
 use crate::names::Names;
 use crate::object::MachineComponent;
 use crate::v1alpha1::{self, MachineComponentSpec};
@@ -104,9 +107,7 @@ fn machine_parameter_names(field: Field<'_>, names: &[String], faults: &mut Faul
 }
 
 fn node_identity(field: Field<'_>, identity: &v1alpha1::NodeIdentity, faults: &mut Faults) -> NodeIdentity {
-    if !text::is_absolute_path(&identity.path) {
-        faults.add(field.name("path"), text::absolute_path_words());
-    }
+    identity_place(field.name("path"), &identity.path, faults);
     let renew_before = identity.renew_before.as_deref().and_then(|written| {
         let read = text::duration(written);
         let message = "must be a duration such as \"24h\" or \"90m\"";
@@ -232,20 +233,13 @@ fn collisions(root: Field<'_>, spec: &MachineComponentSpec, faults: &mut Faults)
     }
 }
 
-/// Whether `inner` is `outer` or lies below it.
-fn is_within(inner: &str, outer: &str) -> bool {
-    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 fn links(field: Field<'_>, links: &[v1alpha1::Link], faults: &mut Faults) -> Vec<Link> {
     faults.at_most(field, links.len(), 32);
     faults.unique(field, "path", links.iter().map(|link| link.path.as_str()));
     let mut read = Vec::with_capacity(links.len());
     for (index, link) in links.iter().enumerate() {
         let item = field.index(index);
-        if !text::is_absolute_path(&link.path) {
-            faults.add(item.name("path"), text::absolute_path_words());
-        }
+        linkable(item.name("path"), &link.path, faults);
         if !text::is_relative_path(&link.target) {
             faults.add(item.name("target"), text::relative_path_words());
         }
@@ -256,6 +250,7 @@ fn links(field: Field<'_>, links: &[v1alpha1::Link], faults: &mut Faults) -> Vec
 
 fn unit(field: Field<'_>, unit: &v1alpha1::Unit, faults: &mut Faults) -> Unit {
     faults.require(field.name("name"), text::is_service(&unit.name), text::UNIT);
+    faults.require(field.name("name"), is_component_unit(&unit.name), COMPONENT_UNIT);
     faults.require(field.name("template"), !unit.template.is_empty(), "must not be empty");
     let fits = unit.template.len() <= TEMPLATE_MAX;
     faults.require(field.name("template"), fits, "must have at most 65536 bytes");
@@ -280,17 +275,4 @@ fn facts(field: Field<'_>, facts: &[String], faults: &mut Faults) -> Vec<Fact> {
         }
     }
     read
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_within;
-
-    #[test]
-    fn within_goes_by_whole_names() {
-        assert!(is_within("bin/webd", "bin/webd"));
-        assert!(is_within("bin/webd", "bin"));
-        assert!(!is_within("bin", "bin/webd"));
-        assert!(!is_within("bin2/webd", "bin"));
-    }
 }

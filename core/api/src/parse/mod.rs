@@ -10,6 +10,7 @@ mod certificate_request;
 mod component_setting;
 mod detail;
 mod faults;
+mod host_path;
 mod lease;
 mod machine;
 mod machine_component;
@@ -23,14 +24,15 @@ mod requirement;
 mod status;
 mod text;
 
+use seaworthy_model::certificate::RequestContent;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{CertificateRequestId, Kind};
 use seaworthy_model::package_version::SINGLETON;
 
 use crate::names::Names;
-use crate::object::Resource;
+use crate::object::{CertificateSigningRequest, Resource};
 
-pub use certificate_request::{ReadRequest, is_of_interest};
+pub use certificate_request::{ReadRequest, is_of_interest, request_content};
 pub use lease::lease;
 pub use machine::{machine, machine_again};
 pub use machine_component::version;
@@ -67,13 +69,25 @@ pub fn observed(
         }
         Resource::Lease(object) => Observation::Lease(Some(Box::new(lease(object)?))),
         Resource::CertificateSigningRequest(object) => {
-            let Some((id, read)) = certificate_request::certificate_request(object, names, read)? else {
-                return Ok(None);
-            };
-            Observation::CertificateRequest(id, Some(Box::new(read)))
+            return requested(object, |request| request_content(request, read), names);
         }
         Resource::Event(_) => return Ok(None),
     }))
+}
+
+/// The observation of a certificate request; `None` when it is for a signer that nothing depends on. `content` says what it
+/// asks for, given `spec.request`: whoever has [decoded](request_content) it elsewhere gives that. Deliver
+/// [`Names::announce`] first.
+///
+/// # Errors
+/// When the metadata of the object is invalid.
+pub fn requested(
+    object: &CertificateSigningRequest,
+    content: impl FnOnce(&str) -> Result<RequestContent, String>,
+    names: &mut Names,
+) -> Result<Option<Observation>, MetadataError> {
+    let read = certificate_request::certificate_request(object, content, names)?;
+    Ok(read.map(|(id, read)| Observation::CertificateRequest(id, Some(Box::new(read)))))
 }
 
 /// The observation that the object `name` of `kind` is deleted. `None` when nothing depended on it: a

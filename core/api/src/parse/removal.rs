@@ -1,15 +1,12 @@
 //! Programs that a `MachineComponent` runs on a host, and what is done when it is removed.
 
 use seaworthy_model::invocation::Invocation;
-use seaworthy_model::removal::{Removal, is_removable};
+use seaworthy_model::removal::Removal;
 
 use super::faults::{Faults, Field};
+use super::host_path::removable;
 use super::probe::command;
-use super::text;
 use crate::v1alpha1;
-
-/// The fault of a path that hosts do not delete.
-const REMOVABLE: &str = "must be a path of at least two parts, and no directory of the system's own";
 
 /// Reads an invocation; `None` with at least one fault.
 pub(super) fn invocation(
@@ -30,11 +27,7 @@ pub(super) fn removal(field: Field<'_>, read: &v1alpha1::Removal, faults: &mut F
     faults.at_most(field, read.paths.len(), 16);
     faults.unique(field, "", read.paths.iter().map(String::as_str));
     for (index, path) in read.paths.iter().enumerate() {
-        if !text::is_absolute_path(path) {
-            faults.add(field.index(index), text::absolute_path_words());
-        } else {
-            faults.require(field.index(index), is_removable(path), REMOVABLE);
-        }
+        removable(field.index(index), path, faults);
     }
     Removal { before_stop, after_stop, paths: read.paths.clone() }
 }

@@ -145,8 +145,9 @@ pub struct Confirm {
 #[serde(rename_all = "camelCase")]
 pub struct NodeIdentity {
     /// The file on the host with certificate and key, as kubelet's own rotation keeps it:
-    /// `/var/lib/kubelet/pki/kubelet-client-current.pem`.
-    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::absolute_path())))]
+    /// `/var/lib/kubelet/pki/kubelet-client-current.pem`. It has to be in a directory of the component's own, in `/etc` or
+    /// `/var/lib`. Another file that is there already is never replaced.
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::identity_path())))]
     pub path: String,
     /// How long before its end a certificate that kubelet has not renewed is replaced, for example `24h`. By default when
     /// nineteen twentieths of its life are over; kubelet renews when 70 to 90 % are.
@@ -275,8 +276,9 @@ fn mode_default() -> String {
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Link {
-    /// The absolute path on the host, for example `/usr/local/bin/webd`.
-    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::absolute_path())))]
+    /// The absolute path on the host, for example `/usr/local/bin/webd`. Accounts, SSH, what starts the host and units of the
+    /// system are out of reach.
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::linkable_path())))]
     pub path: String,
     /// The path in the release that it leads to, for example `bin/webd`.
     #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::relative_path())))]
@@ -291,7 +293,11 @@ pub struct Unit {
     /// The name of the unit, for example `webd.service`.
     #[cfg_attr(
         feature = "crd",
-        schemars(length(max = 128), extend("pattern" = r"^[A-Za-z0-9][A-Za-z0-9_.-]*\.service$"))
+        schemars(
+            length(max = 128),
+            extend("pattern" = r"^[A-Za-z0-9][A-Za-z0-9_.-]*\.service$"),
+            extend("x-kubernetes-validations" = schema::component_unit())
+        )
     )]
     pub name: String,
     /// A Jinja template of the unit file. It sees the same as those of `files`.
@@ -345,8 +351,8 @@ pub struct Removal {
     )]
     pub after_stop: Vec<Invocation>,
     /// Directories and files on the host that the component made while it ran. At the end of its removal whatever is
-    /// mounted there is unmounted, and they are deleted with all that is in them. No directory of the system's own is
-    /// accepted.
+    /// mounted there is unmounted, and they are deleted with all that is in them. Each is in `/etc`, `/opt`, `/run`, `/var/lib`
+    /// or `/var/log`, and neither the system's own nor a plain file directly in `/etc`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(schema_with = "removed_paths_schema"))]
     pub paths: Vec<String>,

@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 
 use schemars::Schema;
-use seaworthy_model::removal::{PROTECTED_DIRECTORIES, PROTECTED_TREES};
+use seaworthy_model::host_path::{HOMES, IDENTITY_HOMES, SYSTEM, UNITS, UNLINKED};
 use serde_json::{Value, json};
+
+use crate::host_path::{COMPONENT_UNIT, IDENTITY_PLACE, LINKABLE, REMOVABLE};
 
 /// A number of at most 65535.
 macro_rules! number {
@@ -93,31 +95,61 @@ pub(crate) fn absolute_path() -> Value {
     )
 }
 
+/// The rules for a link on the host.
+pub(crate) fn linkable_path() -> Value {
+    let above: BTreeSet<&str> = UNLINKED.into_iter().flat_map(above).collect();
+    let above: Vec<String> = above.into_iter().map(|path| format!("'{path}'")).collect();
+    let rule = format!(
+        "!self.matches('^({})(/|$)') && !self.matches('/systemd/(.*/)?({})') && !(self in [{}])",
+        alternatives(&UNLINKED),
+        alternatives(&UNITS),
+        above.join(", ")
+    );
+    absolute_path_that(&rule, LINKABLE)
+}
+
+/// The rules for the file of a node's identity.
+pub(crate) fn identity_path() -> Value {
+    let rule = format!(
+        "self.matches('^({})/[^/]+/') && !self.matches('^({})(/|$)')",
+        alternatives(&IDENTITY_HOMES),
+        alternatives(&SYSTEM)
+    );
+    absolute_path_that(&rule, IDENTITY_PLACE)
+}
+
 /// The rules for a path that hosts delete.
 pub(crate) fn removable_path() -> Value {
-    let trees = PROTECTED_TREES.join("|");
-    let kept: Vec<String> =
-        PROTECTED_TREES.into_iter().chain(PROTECTED_DIRECTORIES).flat_map(above).collect();
-    let kept: BTreeSet<String> = kept.into_iter().collect();
-    let kept: Vec<String> = kept.into_iter().map(|path| format!("'{path}'")).collect();
-    let rule = format!(
-        "!self.matches('^({trees})(/|$)') && !self.matches('^/[^/]*$') && !(self in [{}])",
-        kept.join(", ")
-    );
-    let mut rules = vec![absolute_path()[0].clone()];
-    rules.push(json!({ "rule": rule, "message": REMOVABLE }));
-    Value::Array(rules)
+    let (homes, system) = (alternatives(&HOMES), alternatives(&SYSTEM));
+    let rule = format!("self.matches('^({homes})/') && !self.matches('^({system})(/|$)')");
+    absolute_path_that(&rule, REMOVABLE)
 }
 
-/// A path and all directories above it that have at least two parts.
-fn above(path: &str) -> Vec<String> {
-    let ends = path.match_indices('/').map(|(index, _)| index).skip(2).chain([path.len()]);
-    ends.map(|end| path[..end].to_owned()).filter(|path| path.matches('/').count() > 1).collect()
+/// The rule for a path on the host, and one more.
+fn absolute_path_that(rule: &str, message: &str) -> Value {
+    let mut rules = absolute_path();
+    if let Value::Array(rules) = &mut rules {
+        rules.push(json!({ "rule": rule, "message": message }));
+    }
+    rules
 }
 
-/// The message for a path that hosts do not delete.
-pub(crate) const REMOVABLE: &str =
-    "must be a path of at least two parts, and no directory of the system's own";
+/// The rules for the name of a unit.
+pub(crate) fn component_unit() -> Value {
+    let rule = format!("!self.matches('^({})')", alternatives(&UNITS));
+    Value::Array(vec![json!({ "rule": rule, "message": COMPONENT_UNIT })])
+}
+
+/// Texts as a regular expression that matches each of them, inside a text in CEL.
+fn alternatives(texts: &[&str]) -> String {
+    texts.join("|").replace('.', r"\\.")
+}
+
+/// A path and all directories above it.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(index, _)| index).skip(1).chain([path.len()]);
+    ends.map(|end| &path[..end])
+}
 
 /// The rules for a duration.
 pub(crate) fn duration() -> Value {

@@ -136,6 +136,10 @@ impl Host {
                     // A refused order is not remembered either.
                     return Answer::Later(CauseKind::HostBusy);
                 }
+                let number = OperationId { epoch: order.fence.epoch, sequence: order.fence.sequence };
+                if work.id != number && !self.knows(work.id) {
+                    return Answer::Refused(CauseKind::OperationInvalid);
+                }
                 if is_new {
                     self.remember(order.fence, Some(work.id));
                 }

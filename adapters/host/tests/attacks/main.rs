@@ -1,0 +1,76 @@
+//! Attacks that outsiders have tried on a host, and that have worked once: each is refused, or seen, and what it was after is
+//! as it was.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
+
+mod claims;
+mod identity;
+mod orders;
+mod places;
+mod planted;
+#[path = "../world/mod.rs"]
+mod world;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use seaworthy_api::host::wire::{Answer, Change, Operation, Request};
+use seaworthy_model::cause::Cause;
+use seaworthy_model::component::Recipe;
+
+use world::artefacts::{Artefacts, NEW, install};
+use world::judge::facts;
+use world::{World, apply, scratch};
+
+/// A host without anything on it, and a server.
+fn new_host(name: &str) -> (World, Artefacts) {
+    let base = scratch(&format!("attack-{name}"));
+    (World::make(&base, &base.join("volatile")), Artefacts::serve())
+}
+
+fn end(world: World) {
+    let base = world.base.clone();
+    drop(world);
+    fs::remove_dir_all(base).unwrap();
+}
+
+/// Makes a file on the host, in directories that only root may write to.
+fn put(world: &World, path: &str, contents: &str) -> PathBuf {
+    let place = world.layout().on_host(path);
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    for above in place.ancestors().skip(1).take_while(|above| above.starts_with(world.prefix())) {
+        fs::set_permissions(above, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::write(&place, contents).unwrap();
+    place
+}
+
+/// The order to install a changed edition as `component`.
+fn changed(
+    artefacts: &Artefacts,
+    number: u64,
+    component: &str,
+    change: impl FnOnce(&mut Recipe),
+) -> Operation {
+    let mut recipe = artefacts.recipe(NEW);
+    change(&mut recipe);
+    Operation { component: component.into(), ..install(number, recipe) }
+}
+
+fn removal(number: u64, component: &str) -> Operation {
+    Operation { component: component.into(), change: Change::Remove, ..world::artefacts::remove(number) }
+}
+
+#[track_caller]
+fn refusal(world: &World, order: &Request) -> Cause {
+    match world.handle(order).answer {
+        Answer::Refused(cause) => cause,
+        other @ (Answer::Done(_) | Answer::Later(_) | Answer::Pending) => panic!("not refused: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn accept(world: &World, operation: Operation) {
+    facts(world.handle(&apply(operation)));
+}
