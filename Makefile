@@ -6,7 +6,7 @@
 TARGET   := $(or $(CARGO_TARGET_DIR),target)
 STEP     := .ci/step
 TRIPLE    = $(shell rustc -vV | sed -n 's/^host: //p')
-HOST      = $(TARGET)/$(TRIPLE)/release/seaworthy-host
+HOST      = $(TARGET)/$(TRIPLE)/production/seaworthy-host
 OPERATOR := $(TARGET)/debug/seaworthy-operator
 # What cargo says it has built.
 BUILT    := $(TARGET)/tests.json
@@ -159,7 +159,7 @@ programs: host-program operator ## Build the operator and the static host progra
 .PHONY: host-program
 host-program:
 	@$(STEP) "static host program" env RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" \
-		cargo build --locked --release --package seaworthy-host --target $(TRIPLE)
+		cargo build --locked --profile production --package seaworthy-host --target $(TRIPLE)
 
 .PHONY: operator
 operator:

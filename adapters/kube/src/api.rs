@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::AsyncBufRead;
+use futures::{AsyncBufRead, AsyncReadExt as _};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request};
 use kube::Client;
@@ -57,6 +57,9 @@ pub enum Failure {
     /// A pod may not be evicted now, and which disruption budget does not allow it.
     #[error("{0}")]
     Budget(String),
+    /// The answer has more bytes than these.
+    #[error("the API server's answer has more than {0} bytes")]
+    TooLong(u64),
     /// The API server answered something that is not what was asked for.
     #[error("the API server's answer cannot be read: {0}")]
     Unreadable(String),
@@ -80,6 +83,7 @@ impl Failure {
             Self::NotSent(_) => "not_sent",
             Self::Lost(_) => "lost",
             Self::Unreadable(_) => "unreadable",
+            Self::TooLong(_) => "too_long",
             Self::Budget(_) => "disruption_budget",
             Self::Answered { code, .. } => match code {
                 404 => "not_found",
@@ -184,6 +188,25 @@ impl Api {
     ) -> Result<T, Failure> {
         let text = self.send(verb, request(Method::GET, path, JSON, Vec::new())?, READ_TIMEOUT).await?;
         serde_json::from_str(&text).map_err(|error| Failure::Unreadable(error.to_string()))
+    }
+
+    /// Reads an answer of at most `most` bytes; of a longer one no more than that is taken in.
+    pub(crate) async fn read(&self, verb: &'static str, path: &str, most: u64) -> Result<String, Failure> {
+        let request = request(Method::GET, path, JSON, Vec::new())?;
+        let answer = async {
+            let mut text = Vec::new();
+            let mut stream = self.client.request_stream(request).await?.take(most + 1);
+            let read = stream.read_to_end(&mut text).await;
+            read.map_err(|error| Failure::Lost(error.to_string()))?;
+            // Judged before it is read as text: the cut may be within a character.
+            if text.len() as u64 > most {
+                return Err(Failure::TooLong(most));
+            }
+            String::from_utf8(text).map_err(|error| Failure::Unreadable(error.to_string()))
+        };
+        let result = timeout(READ_TIMEOUT, answer).await.unwrap_or_else(|_| Err(silent(READ_TIMEOUT)));
+        self.count(verb, &result);
+        result
     }
 
     /// Sends one request and returns the body of a 2xx answer, within `limit`.

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use seaworthy_api::names::Names;
-use seaworthy_api::parse::{gone, is_of_interest, number, observed};
+use seaworthy_api::object::Resource;
+use seaworthy_api::parse::{MetadataError, gone, number, observed, requested};
 use seaworthy_api::v1alpha1::LEASE;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{CertificateRequestId, Kind};
@@ -79,13 +80,14 @@ impl Projection {
                 seen.filter(|seen| **seen == Seen::Now).for_each(|seen| *seen = Seen::Before);
             }
             // There may be any number of requests to other signers: nothing is remembered of them.
-            Change::Present(object) if !is_of_interest(&object) => {}
+            Change::Present(Resource::CertificateSigningRequest(_)) => {}
             Change::Present(object) => {
                 self.note(kind, &object.metadata().name, |_| Seen::Now);
-                match observed(&object, &mut self.names, request::read) {
-                    Ok(observation) => observations.extend(observation),
-                    Err(error) => tracing::error!(%error, "an object is passed over"),
-                }
+                tell(observed(&object, &mut self.names, request::read), &mut observations);
+            }
+            Change::Requested(object, content) => {
+                self.note(kind, &object.metadata.name, |_| Seen::Now);
+                tell(requested(&object, |_| content, &mut self.names), &mut observations);
             }
             Change::Unreadable { name, why } => {
                 // Its last known state stays: an object that cannot be parsed still exists.
@@ -149,6 +151,14 @@ impl Projection {
             known.resize(index + 1, Seen::Never);
         }
         known[index] = change(known[index]);
+    }
+}
+
+/// Adds the observation of one object. One that cannot be parsed must not hide all others.
+fn tell(observed: Result<Option<Observation>, MetadataError>, observations: &mut Vec<Observation>) {
+    match observed {
+        Ok(observation) => observations.extend(observation),
+        Err(error) => tracing::error!(%error, "an object is passed over"),
     }
 }
 

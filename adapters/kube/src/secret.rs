@@ -88,9 +88,11 @@ impl Secrets {
             Failure::Answered { code: 404, .. } => SecretError::Missing(name.to_owned()),
             // A parser's message may quote the key.
             Failure::Unreadable(_) => invalid("is not a Secret".into()),
-            Failure::NotSent(_) | Failure::Lost(_) | Failure::Answered { .. } | Failure::Budget(_) => {
-                SecretError::Unavailable { name: name.to_owned(), failure }
-            }
+            Failure::NotSent(_)
+            | Failure::Lost(_)
+            | Failure::Answered { .. }
+            | Failure::Budget(_)
+            | Failure::TooLong(_) => SecretError::Unavailable { name: name.to_owned(), failure },
         })?;
         if secret.r#type != TYPE {
             return Err(invalid(format!("has the type {:?}, not {TYPE}", secret.r#type)));

@@ -1,9 +1,13 @@
 //! The updates that watches send.
 
-use seaworthy_api::object::{Read, Resource};
+use seaworthy_api::object::{CertificateSigningRequest, Read, Resource};
+use seaworthy_api::parse::{is_of_interest, request_content};
+use seaworthy_model::certificate::RequestContent;
 use seaworthy_model::id::Kind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+
+use crate::request;
 
 /// One update of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +27,9 @@ pub enum Change {
     ListBegan,
     /// The object is like this now.
     Present(Resource),
+    /// The certificate request is like this now, and asks for that. It is decoded where it arrives: that takes time, and the
+    /// loop that drives the engine has none.
+    Requested(Box<CertificateSigningRequest>, Result<RequestContent, String>),
     /// The object of this name exists, and cannot be parsed.
     Unreadable {
         /// Its name.
@@ -58,6 +65,10 @@ impl Change {
     /// The object of `kind` in `json`. One object that cannot be parsed must not hide all others.
     pub(crate) fn of(kind: Kind, json: &str) -> Self {
         match Resource::read(kind, Text(json)) {
+            Ok(Resource::CertificateSigningRequest(object)) if is_of_interest(&object) => {
+                let content = request_content(&object.spec.request, request::read);
+                Self::Requested(object, content)
+            }
             Ok(resource) => Self::Present(resource),
             Err(error) => {
                 let name = serde_json::from_str::<Bare>(json).map(|bare| bare.metadata.name);

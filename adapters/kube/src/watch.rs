@@ -24,6 +24,10 @@ use crate::update::{self, Change, Update};
 
 /// Objects in one page of a list; as in client-go, so that the API server's own tuning fits.
 const PAGE: u32 = 500;
+/// The most bytes of a page. An API server counts objects only, and an object may have more than a megabyte.
+const PAGE_BYTES: u64 = 16 << 20;
+/// A list whose page has too many bytes begins anew with so many times fewer objects in each.
+const PAGE_SHRINKS: u32 = 8;
 /// How long the API server lets one watch live. Short, so that a connection that died unnoticed costs at most this.
 const WATCH_SPAN: Duration = Duration::from_secs(120);
 /// A watch that is silent for so long after its time has lost its connection.
@@ -35,11 +39,13 @@ const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
 /// Follows one kind and sends its `updates`.
 pub(crate) struct Watch {
-    pub(crate) api: Api,
-    pub(crate) collection: Collection,
+    api: Api,
+    collection: Collection,
     /// Number of the round of watches to which this one belongs.
-    pub(crate) generation: u64,
-    pub(crate) updates: mpsc::Sender<Update>,
+    generation: u64,
+    updates: mpsc::Sender<Update>,
+    /// Objects in one page of a list.
+    page: u32,
 }
 
 /// What was done.
@@ -56,13 +62,21 @@ enum End {
     Closed,
     /// The version has expired: only a new list helps.
     Expired,
+    /// A page of the list has too many bytes.
+    PageTooLong,
     /// The request failed.
     Failed(Failure),
 }
 
 impl From<Failure> for End {
     fn from(failure: Failure) -> Self {
-        if failure.is_expired() { Self::Expired } else { Self::Failed(failure) }
+        if matches!(failure, Failure::TooLong(_)) {
+            Self::PageTooLong
+        } else if failure.is_expired() {
+            Self::Expired
+        } else {
+            Self::Failed(failure)
+        }
     }
 }
 
@@ -97,8 +111,17 @@ struct Status {
 }
 
 impl Watch {
+    pub(crate) const fn new(
+        api: Api,
+        collection: Collection,
+        generation: u64,
+        updates: mpsc::Sender<Update>,
+    ) -> Self {
+        Self { api, collection, generation, updates, page: PAGE }
+    }
+
     /// Runs until the receiver is dropped.
-    pub(crate) async fn run(self) {
+    pub(crate) async fn run(mut self) {
         let mut version = None;
         let mut failures = Failures::default();
         loop {
@@ -120,8 +143,23 @@ impl Watch {
                 Ok(Step::Followed) if began.elapsed() < BACKOFF_MIN => failures.pause().await,
                 Ok(Step::Followed) => {}
                 Err(End::Expired) => {
-                    tracing::info!(kind = self.collection.kind.name(), "version expired, listing anew");
+                    tracing::info!(kind = self.kind(), "version expired, listing anew");
                     version = None;
+                    failures.pause().await;
+                }
+                Err(End::PageTooLong) if self.page > 1 => {
+                    self.page = (self.page / PAGE_SHRINKS).max(1);
+                    tracing::warn!(
+                        kind = self.kind(),
+                        page = self.page,
+                        "objects are large, listing fewer at once"
+                    );
+                }
+                Err(End::PageTooLong) => {
+                    let failure = Failure::TooLong(PAGE_BYTES);
+                    if self.report(&mut failures, &failure).await.is_err() {
+                        return;
+                    }
                     failures.pause().await;
                 }
                 Err(End::Failed(failure)) => {
@@ -136,7 +174,7 @@ impl Watch {
 
     /// Reports a failure once, not at every attempt.
     async fn report(&self, failures: &mut Failures, failure: &Failure) -> Result<(), End> {
-        let kind = self.collection.kind.name();
+        let kind = self.kind();
         let message = if failure.is_not_found() {
             format!("the API server does not serve {kind}: apply the CustomResourceDefinitions of Seaworthy")
         } else {
@@ -161,7 +199,7 @@ impl Watch {
         let mut token = String::new();
         let mut began = false;
         loop {
-            let page = self.page(&self.collection.list(PAGE, &token)).await?;
+            let page = self.page(&self.collection.list(self.page, &token)).await?;
             if !began {
                 // Not before the first page is there: a list that fails at once has not begun.
                 self.tell(Change::ListBegan).await?;
@@ -179,7 +217,12 @@ impl Watch {
     }
 
     async fn page(&self, path: &str) -> Result<Page, Failure> {
-        self.api.get("list", path).await
+        let text = self.api.read("list", path, PAGE_BYTES).await?;
+        serde_json::from_str(&text).map_err(|error| Failure::Unreadable(error.to_string()))
+    }
+
+    const fn kind(&self) -> &'static str {
+        self.collection.kind.name()
     }
 
     /// Delivers changes after `version`, which it carries forward, until the watch ends.
@@ -209,7 +252,7 @@ impl Watch {
         let (ours, theirs) = (version.parse::<u64>(), page.metadata.resource_version.parse::<u64>());
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) if theirs < ours => {
-                tracing::warn!(kind = self.collection.kind.name(), ours, theirs, "the store was set back");
+                tracing::warn!(kind = self.kind(), ours, theirs, "the store was set back");
                 Err(End::Expired)
             }
             _ => Ok(()),

@@ -42,5 +42,5 @@ impl Watches {
 }
 
 fn watch(api: &Api, updates: &mpsc::Sender<Update>, kind: Kind, generation: u64) -> Watch {
-    Watch { api: api.clone(), collection: Collection::of(kind), generation, updates: updates.clone() }
+    Watch::new(api.clone(), Collection::of(kind), generation, updates.clone())
 }

@@ -92,7 +92,7 @@ fn classify(failure: Failure, write: &Request) -> Outcome {
     let unavailable = |detail| Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, detail));
     match failure {
         Failure::NotSent(_) => unavailable(words),
-        Failure::Lost(_) | Failure::Unreadable(_) => Outcome::Unknown,
+        Failure::Lost(_) | Failure::Unreadable(_) | Failure::TooLong(_) => Outcome::Unknown,
         Failure::Budget(words) => Outcome::Retryable(Cause::new(CauseKind::DisruptionBudget, words)),
         Failure::Answered { code, message } => match code {
             422 if matches!(write, Request::PatchNode(_)) && message.starts_with(TEST_FAILED) => {

@@ -173,6 +173,25 @@ async fn a_list_that_expires_between_pages_begins_anew() {
     assert_eq!(told.iter().filter(|word| word.ends_with("Healthy")).count(), 500 + 600);
 }
 
+/// An API server counts the objects of a page, not their bytes, and whoever may create an object may make it large.
+#[tokio::test(start_paused = true)]
+async fn a_list_of_large_objects_comes_in_smaller_pages() {
+    let fake = Fake::default();
+    for number in 0..120 {
+        let mut large = node(&format!("n{number:04}"), "True");
+        large["metadata"]["annotations"] = json!({ "x": "\u{20ac}".repeat(85 << 10) });
+        fake.put(NODES, large);
+    }
+    let mut rig = Rig::start(&fake);
+    rig.restart();
+    let told = rig.told(Kind::Node).await;
+    assert_eq!(told.iter().filter(|word| word.ends_with("Healthy")).count(), 120);
+    assert_eq!(told.last().unwrap(), "synced");
+    // 120 objects have 30 MiB, and 62 of them fit. Most places where a page can be cut are within a character.
+    assert_eq!(fake.requests("GET /api/v1/nodes?limit=500").len(), 1);
+    assert_eq!(fake.requests("GET /api/v1/nodes?limit=62").len(), 2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_store_that_was_set_back_is_listed_anew() {
     let fake = Fake::default();

@@ -37,6 +37,7 @@ pub(crate) fn main(args: &Args) -> ExitCode {
         eprintln!("error: {error:#}");
         return ExitCode::from(2);
     }
+    end_on_panic();
     descriptors::raise_limit();
     let ended = runtime().and_then(|runtime| {
         let ended = runtime.block_on(run(args));
@@ -52,6 +53,16 @@ pub(crate) fn main(args: &Args) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Ends the process when any task panics. Otherwise only that task would be gone, a watch perhaps, and an operator that no
+/// longer sees a kind would look healthy. The next process finds all that is under way.
+fn end_on_panic() {
+    std::panic::set_hook(Box::new(|panic| {
+        let trace = std::backtrace::Backtrace::force_capture();
+        tracing::error!("{panic}: this is a bug, and the process ends\n{trace}");
+        std::process::abort();
+    }));
 }
 
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {

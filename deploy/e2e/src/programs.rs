@@ -41,12 +41,12 @@ fn operator(target: &Path) -> Result<PathBuf> {
 fn host(target: &Path) -> Result<PathBuf> {
     let triple = format!("{}-unknown-linux-gnu", env::consts::ARCH);
     let build = format!(
-        "RUSTFLAGS='-C target-feature=+crt-static' cargo build --release --target {triple} --package seaworthy-host"
+        "RUSTFLAGS='-C target-feature=+crt-static' cargo build --profile production --target {triple} --package seaworthy-host"
     );
     match env::var_os("SEAWORTHY_HOST_PROGRAM") {
         Some(path) => given("SEAWORTHY_HOST_PROGRAM", path.into(), &build),
         None => {
-            let path = target.join(triple).join("release/seaworthy-host");
+            let path = target.join(triple).join("production/seaworthy-host");
             built(&path, &build).with_context(|| "SEAWORTHY_HOST_PROGRAM is not set")
         }
     }

@@ -11,7 +11,7 @@ use seaworthy_model::id::{CertificateRequestId, Kind};
 use super::metadata::{MetadataError, metadata};
 use crate::base64;
 use crate::names::Names;
-use crate::object::{CertificateSigningRequest, Resource};
+use crate::object::CertificateSigningRequest;
 use crate::v1alpha1::APPROVED;
 
 /// Reads a PKCS#10 request in PEM. An error says why that failed.
@@ -26,13 +26,10 @@ const TEXT_MAX: usize = 1024;
 /// The longest request that is decoded, in bytes of base64. A node's has some 500; who sends more does so to keep us busy.
 const REQUEST_MAX: usize = 16 << 10;
 
-/// Whether an object is of interest: certificate requests of other signers are not.
+/// Whether a request is of interest: those for other signers are not.
 #[must_use]
-pub fn is_of_interest(object: &Resource) -> bool {
-    if let Resource::CertificateSigningRequest(request) = object {
-        return signer(&request.spec.signer_name).is_some();
-    }
-    object.kind() != Kind::Event
+pub fn is_of_interest(request: &CertificateSigningRequest) -> bool {
+    signer(&request.spec.signer_name).is_some()
 }
 
 fn signer(name: &str) -> Option<Signer> {
@@ -140,7 +137,7 @@ mod tests {
         let mut names = Names::new();
         let other = request("kubernetes.io/kube-apiserver-client");
         assert_eq!(certificate_request(&other, unread, &mut names), Ok(None));
-        assert!(!is_of_interest(&Resource::CertificateSigningRequest(Box::new(other))));
+        assert!(!is_of_interest(&other));
         assert!(names.take_new().is_empty(), "their names are not kept");
     }
 
