@@ -29,9 +29,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     built: PathBuf,
     /// How many suites run at the same time; 0 is two for each processor, if there is memory for so many.
-    ///
-    /// Suites measure outages in seconds. On two processors that are busy otherwise, several at once fail for want of time.
-    #[arg(long, env = "SEAWORTHY_E2E_AT_ONCE", default_value_t = 1, value_name = "NUMBER")]
+    #[arg(long, env = "SEAWORTHY_E2E_AT_ONCE", default_value_t = 0, value_name = "NUMBER")]
     at_once: usize,
     /// How often each suite runs.
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
