@@ -4,7 +4,7 @@
 //! must be whole or absent is written under a temporary name first.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -187,10 +187,15 @@ impl<'a> Disk<'a> {
 /// Refuses a directory that users other than root may write to: they could replace every name in it.
 pub(crate) fn check_access(directory: &Path) -> Result<()> {
     let found = fs::metadata(directory).map_err(|error| failure::on("look at", directory, &error))?;
-    if found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {
+    if !is_ours_alone(&found) {
         return Err(failure::host(format!("{} can be written to by others than root", directory.display())));
     }
     Ok(())
+}
+
+/// Whether a file or directory belongs to root, and nobody else may write to it.
+pub(crate) fn is_ours_alone(found: &Metadata) -> bool {
+    found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0
 }
 
 /// Whether an error means that there is nothing at that path.

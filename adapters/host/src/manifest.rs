@@ -2,7 +2,7 @@
 //! its release directory appears, so a directory that has a manifest is complete, and one that has none is rubbish.
 //! Kept outside the release, so that what happens inside one cannot change it.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -132,7 +132,8 @@ impl Manifest {
     /// Whether the directory holds what was put there, nothing else, and nobody else may change it.
     pub(crate) fn files_intact(&self, layout: &Layout) -> bool {
         let directory = layout.releases(&self.component).join(&self.directory);
-        let is_ours = fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir() && is_ours(&found));
+        let is_ours =
+            fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir() && disk::is_ours_alone(&found));
         is_ours
             && self.entries.iter().all(|entry| entry.is_intact(&directory))
             && count(&directory, self.entries.len()).is_ok_and(|count| count == self.entries.len())
@@ -182,21 +183,16 @@ impl Entry {
         let path = directory.join(&self.path);
         let Ok(metadata) = fs::symlink_metadata(&path) else { return false };
         match &self.kind {
-            EntryKind::Directory => metadata.is_dir() && is_ours(&metadata),
+            EntryKind::Directory => metadata.is_dir() && disk::is_ours_alone(&metadata),
             EntryKind::Link { target } => disk::target(&path).is_some_and(|read| read == Path::new(target)),
             EntryKind::File { mode, sha256 } => {
                 metadata.is_file()
-                    && is_ours(&metadata)
+                    && disk::is_ours_alone(&metadata)
                     && metadata.mode() & 0o7777 == *mode
                     && digest_of_file(&path).is_ok_and(|digest| digest == *sha256)
             }
         }
     }
-}
-
-/// Whether a file or directory belongs to root, and nobody else may write to it.
-fn is_ours(found: &Metadata) -> bool {
-    found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0
 }
 
 /// How many names are below a directory; it stops at the first one above `most`. Links are not followed.
