@@ -30,15 +30,15 @@ pub(crate) fn clear(site: &Site<'_>, path: &str, spared: &[String]) -> Result<()
         let detail = format!("{path:?} is a file directly in /etc, and those are not deleted; {WAY_OUT}");
         return Err(failure::invalid(detail));
     }
+    let spared: Vec<PathBuf> = spared.iter().map(|path| site.layout.on_host(path)).collect();
     // The last one first: what was mounted later lies on top of it, or inside.
-    for mount in mounts_below(site, &place)?.iter().rev() {
+    for mount in mounts_below(site, &place, &spared)?.iter().rev() {
         site.system.unmount(mount)?;
         site.disk().step(&format!("unmount {}", mount.display()));
     }
-    if let Some(mount) = mounts_below(site, &place)?.first() {
+    if let Some(mount) = mounts_below(site, &place, &spared)?.first() {
         return Err(failure::host(format!("{} is mounted still, or again", mount.display())));
     }
-    let spared: Vec<PathBuf> = spared.iter().map(|path| site.layout.on_host(path)).collect();
     remove_around(site, &place, &spared)
 }
 
@@ -53,8 +53,11 @@ fn remove_around(site: &Site<'_>, place: &Path, spared: &[PathBuf]) -> Result<()
     disk::names(place)?.iter().try_for_each(|name| remove_around(site, &place.join(name), spared))
 }
 
-fn mounts_below(site: &Site<'_>, place: &Path) -> Result<Vec<PathBuf>> {
+/// What is mounted at a place or below it, without what is in the `spared` ones.
+fn mounts_below(site: &Site<'_>, place: &Path, spared: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut mounts = site.system.mounts()?;
-    mounts.retain(|mount| mount.starts_with(place));
+    let is_spared =
+        |mount: &Path| spared.iter().any(|spared| spared.starts_with(place) && mount.starts_with(spared));
+    mounts.retain(|mount| mount.starts_with(place) && !is_spared(mount));
     Ok(mounts)
 }

@@ -7,7 +7,6 @@ use crate::disk;
 use crate::execution;
 use crate::failure::Result;
 use crate::journal::{self, Journal, Step};
-use crate::lock::Lock;
 use crate::manifest::Manifest;
 use crate::memory::Memory;
 use crate::operations;
@@ -19,7 +18,7 @@ use crate::site::Site;
 /// # Errors
 /// When the memory of owner and fences is damaged, which only a person can decide about, or an operation is under way.
 pub(crate) fn repair(site: &Site<'_>) -> Result<Vec<String>> {
-    let _lock = enter(site)?;
+    let _lock = site.admit()?;
     let memory = Memory::read(&site.layout)?;
     if site.is_executing()? {
         return Err(Cause::new(
@@ -70,7 +69,7 @@ pub(crate) fn repair(site: &Site<'_>) -> Result<Vec<String>> {
 /// # Errors
 /// When the memory cannot be written.
 pub(crate) fn forget_owner(site: &Site<'_>) -> Result<Option<Memory>> {
-    let _lock = enter(site)?;
+    let _lock = site.admit()?;
     let before = Memory::read(&site.layout).ok();
     let owner = before.as_ref().and_then(|memory| memory.owner.clone());
     note(site, Step::OwnerForgotten { owner })?;
@@ -89,18 +88,12 @@ pub(crate) fn forget_owner(site: &Site<'_>) -> Result<Option<Memory>> {
 /// # Errors
 /// When the memory is damaged, or cannot be written.
 pub(crate) fn forget_fences(site: &Site<'_>) -> Result<Memory> {
-    let _lock = enter(site)?;
+    let _lock = site.admit()?;
     let before = Memory::read(&site.layout)?;
     note(site, Step::FencesForgotten { fences: before.seen.clone() })?;
     let after = Memory { seen: Default::default(), ..before.clone() };
     after.write(site.disk(), &site.layout)?;
     Ok(before)
-}
-
-/// Makes the directories that are missing, and lets no order in until the lock is dropped.
-fn enter(site: &Site<'_>) -> Result<Lock> {
-    site.make_directories()?;
-    site.lock_admission()
 }
 
 /// Recorded before it is done, so that nothing is forgotten without a trace.

@@ -40,8 +40,14 @@ impl Site<'_> {
         Ok(())
     }
 
+    /// Makes the directories that are missing, and lets one order in, or one person: the next waits until the lock is dropped.
+    pub(crate) fn admit(&self) -> Result<Lock> {
+        self.make_directories()?;
+        self.lock_admission()
+    }
+
     /// Takes the lock under which orders are judged one after the other, waiting for it for a while.
-    pub(crate) fn lock_admission(&self) -> Result<Lock> {
+    fn lock_admission(&self) -> Result<Lock> {
         Lock::take(&self.layout.admission_lock(), self.system)
     }
 

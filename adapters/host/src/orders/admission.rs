@@ -5,16 +5,9 @@ use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::OperationId;
 
 use crate::failure::Result;
-use crate::lock::Lock;
 use crate::memory::{Memory, Verdict};
 use crate::operations;
 use crate::site::Site;
-
-/// Lets one order in; the next one waits until the lock is dropped.
-pub(super) fn open(site: &Site<'_>) -> Result<Lock> {
-    site.make_directories()?;
-    site.lock_admission()
-}
 
 /// Judges an order by the memory, and remembers it. The admission lock is held.
 pub(super) fn judge(site: &Site<'_>, request: &Request) -> Result<Memory> {

@@ -22,7 +22,7 @@ const OPERATIONS_KEPT: usize = 100;
 pub(super) fn apply(site: &Site<'_>, request: &Request, operation: &Operation) -> Result<Answer> {
     let id = operation.id;
     {
-        let _lock = admission::open(site)?;
+        let _lock = site.admit()?;
         let mut memory = Memory::read(&site.layout)?;
         let verdict = memory.judge(&request.fence, &request.command);
         if let Verdict::Refuse(cause) = verdict {

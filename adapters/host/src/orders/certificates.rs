@@ -17,7 +17,7 @@ use crate::validation;
 /// Makes a key that waits for a certificate, unless there is a certificate already: then the host is not claimed either.
 pub(super) fn request(site: &Site<'_>, request: &Request, wanted: &CertificateRequest) -> Result<Answer> {
     let node = check(site, request, &wanted.path)?;
-    let _lock = admission::open(site)?;
+    let _lock = site.admit()?;
     let mut memory = admission::idle_memory(site)?;
     let present = identity::present(site, &wanted.path)?;
     let is_there = present.is_some_and(|present| Some(present.key) != wanted.replaces);
@@ -42,7 +42,7 @@ pub(super) fn request(site: &Site<'_>, request: &Request, wanted: &CertificateRe
 /// Installs a certificate, if it is for the key that waits.
 pub(super) fn install(site: &Site<'_>, request: &Request, file: &CertificateFile) -> Result<Answer> {
     let node = check(site, request, &file.path)?;
-    let _lock = admission::open(site)?;
+    let _lock = site.admit()?;
     let mut memory = admission::idle_memory(site)?;
     let verdict = memory.judge(&request.fence, &request.command);
     if let Verdict::Refuse(cause) = verdict {

@@ -15,7 +15,7 @@ use crate::site::Site;
 /// outcome.
 pub(super) fn confirm(site: &Site<'_>, request: &Request, id: OperationId) -> Result<Answer> {
     {
-        let _lock = admission::open(site)?;
+        let _lock = site.admit()?;
         let memory = admission::judge(site, request)?;
         if operations::lines(site, id).is_none() {
             let detail = format!("this host has never heard of {id}");

@@ -134,7 +134,7 @@ impl<'a> Host<'a> {
 fn report(site: &Site<'_>, request: &Request, operation: Option<OperationId>) -> Result<Answer> {
     // Also on a host without an owner: the fence is remembered, so that a late order of an older operator cannot claim the
     // host after this one has read it.
-    let lock = admission::open(site)?;
+    let lock = site.admit()?;
     let memory = admission::judge(site, request)?;
     operations::resume_unfinished(site, &memory)?;
     drop(lock);
@@ -142,7 +142,7 @@ fn report(site: &Site<'_>, request: &Request, operation: Option<OperationId>) ->
 }
 
 fn disown(site: &Site<'_>, request: &Request) -> Result<Answer> {
-    let _lock = admission::open(site)?;
+    let _lock = site.admit()?;
     let mut memory = admission::idle_memory(site)?;
     let verdict = memory.judge(&request.fence, &request.command);
     if let Verdict::Refuse(cause) = verdict {
