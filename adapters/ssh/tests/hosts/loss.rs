@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
+use seaworthy_api::host::frame;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::Architecture;
 use seaworthy_ssh::{Hosts, Limits, Programs};
@@ -126,9 +127,9 @@ async fn what_a_program_complains_is_kept_within_bounds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_reply_arrives_whole() {
+async fn the_longest_reply_arrives_whole() {
     let setting = Setting::new();
-    let body: Vec<u8> = (0..3 << 20).map(|n: u32| n.to_le_bytes()[1]).collect();
+    let body: Vec<u8> = (0..frame::REPLY_MAX).map(|n| n.to_le_bytes()[1]).collect();
     setting.net.put(&address(1), setting.host(behaving(Behaviour::Reply(body.clone()))));
     let exchange = ask(&setting.hosts(), &setting.connection(1)).await.unwrap();
     assert!(exchange.body == body, "the reply was changed on its way");
