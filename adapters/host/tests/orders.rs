@@ -22,7 +22,7 @@ use seaworthy_model::lease::Epoch;
 
 use world::artefacts::{ANEW, Artefacts, BARE, Edition, NEW, OLD, SICK, UNFIT, install, remove};
 use world::judge::{assert_whole, facts};
-use world::{PROGRAM, Units, World, apply, fence, operation_id, request, scratch};
+use world::{LAUNCHER, Units, World, apply, fence, operation_id, request, scratch};
 
 fn new_host(name: &str) -> (World, Artefacts) {
     let base = scratch(name);
@@ -409,7 +409,7 @@ impl System for Flawed<'_> {
     fn detach(&self, layout: &Layout, operation: OperationId, persists: bool) -> Result<(), Cause> {
         self.fail_if(&Flaw::StartsNothing)?;
         if self.flaw == Flaw::StaysUp {
-            let (layout, program) = (layout.clone(), Path::new(PROGRAM));
+            let (layout, program) = (layout.clone(), &*LAUNCHER);
             return Host::new(Site { layout, system: self, steps: &Unobserved, program }).execute(operation);
         }
         self.units.detach(layout, operation, persists)?;
@@ -434,7 +434,7 @@ fn an_accepted_operation_is_never_said_not_to_have_begun() {
             layout: world.layout(),
             system: &system,
             steps: &Unobserved,
-            program: Path::new(PROGRAM),
+            program: &LAUNCHER,
         });
         let reply = host.handle(&apply(artefacts.install(1, OLD)));
         let state = facts(world.handle(&request(2, Command::Facts))).operation.unwrap().state;
@@ -461,12 +461,8 @@ fn a_host_that_refuses_to_reboot_keeps_the_old_release() {
     let (world, artefacts) = new_host("orders-stays-up");
     succeed(world.handle(&apply(artefacts.install(1, OLD))));
     let system = Flawed { units: world.units(&Unobserved), flaw: Flaw::StaysUp };
-    let host = Host::new(Site {
-        layout: world.layout(),
-        system: &system,
-        steps: &Unobserved,
-        program: Path::new(PROGRAM),
-    });
+    let host =
+        Host::new(Site { layout: world.layout(), system: &system, steps: &Unobserved, program: &LAUNCHER });
     let reply = host.handle(&apply(artefacts.install(2, ANEW)));
     assert_eq!(refusal(reply), (CauseKind::HostFailed, "flawed".into()));
     assert_whole(&world, Some(OLD), &[ANEW], "after the refusal");

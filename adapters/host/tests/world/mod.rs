@@ -8,9 +8,10 @@ pub mod judge;
 pub mod scenario;
 pub mod units;
 
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::{fs, process};
 
 use seaworthy_api::host::wire::{Command, Fence, Operation, PROTOCOL, Reply, Request};
 use seaworthy_host::{Host, Layout, Site, Steps, Unobserved};
@@ -22,6 +23,21 @@ pub use units::Units;
 
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_seaworthy-host");
+
+/// A script that runs the program. It stands in for it on hosts in a directory: the digest of the file is in every reply,
+/// and the program itself is 24 MB without optimisation.
+pub static LAUNCHER: LazyLock<PathBuf> = LazyLock::new(|| {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("seaworthy-host");
+    let text = format!("#!/bin/sh\nexec {PROGRAM} \"$@\"\n");
+    if !fs::read_to_string(&path).is_ok_and(|found| found == text) {
+        // No thread of this process may have the file open for writing: another could not run it then.
+        let script = "printf %s \"$1\" > \"$2.$$\" && chmod 755 \"$2.$$\" && mv \"$2.$$\" \"$2\"";
+        let status =
+            process::Command::new("sh").args(["-c", script, "sh", &text]).arg(&path).status().unwrap();
+        assert!(status.success(), "cannot write {}", path.display());
+    }
+    path
+});
 
 /// A host in the directory `base`; what does not survive a power cut is in `volatile`.
 pub struct World {
@@ -67,7 +83,7 @@ impl World {
     }
 
     pub fn with_host<T>(&self, units: &Units<'_>, steps: &dyn Steps, act: impl FnOnce(&Host<'_>) -> T) -> T {
-        act(&Host::new(Site { layout: self.layout(), system: units, steps, program: Path::new(PROGRAM) }))
+        act(&Host::new(Site { layout: self.layout(), system: units, steps, program: &LAUNCHER }))
     }
 }
 
@@ -81,7 +97,7 @@ impl Drop for World {
 pub fn scratch(name: &str) -> PathBuf {
     let memory = Path::new("/dev/shm");
     let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    let path = parent.join(format!("seaworthy-{name}-{}", std::process::id()));
+    let path = parent.join(format!("seaworthy-{name}-{}", process::id()));
     let _ = fs::remove_dir_all(&path);
     fs::create_dir_all(&path).unwrap();
     path

@@ -13,7 +13,7 @@ use seaworthy_host::{Host, Layout, Site, Steps, System, UnitState, Unobserved};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::{BootId, OperationId};
 
-use super::PROGRAM;
+use super::LAUNCHER;
 
 /// Processes that this process started and must collect.
 static CHILDREN: Mutex<Vec<Child>> = Mutex::new(Vec::new());
@@ -224,13 +224,12 @@ impl System for Units<'_> {
             let (prefix, volatile) = (layout.prefix().to_owned(), self.volatile.clone());
             thread::spawn(move || {
                 let units = Units::new(&prefix, &volatile, &Unobserved);
-                let program = Path::new(PROGRAM);
+                let program = &*LAUNCHER;
                 Host::new(Site { layout, system: &units, steps: &Unobserved, program }).execute(operation)
             });
             return Ok(());
         }
-        Host::new(Site { layout, system: self, steps: self.steps, program: Path::new(PROGRAM) })
-            .execute(operation)
+        Host::new(Site { layout, system: self, steps: self.steps, program: &LAUNCHER }).execute(operation)
     }
 
     fn alarm(&self, _: &Layout, operation: OperationId, after: Duration) -> Result<(), Cause> {
