@@ -1,7 +1,7 @@
 //! Drains.
 //!
 //! - Work that pods do not survive starts only on a machine whose Node is cordoned for this machine and was seen empty
-//!   since.
+//!   since, or of which no Node is known and no pods were found.
 //! - Pods are evicted only from such a Node, and only pods that a drain may evict.
 //! - The operator uncordons a Node only as far as its mark records that the operator cordoned it, and deletes a Node only
 //!   with its Machine.
@@ -9,6 +9,7 @@
 //! - A rollout cordons a Node only with a reservation: as many Nodes may be drained at once as may be worked on at once.
 
 use alloc::format;
+use core::time::Duration;
 
 use seaworthy_engine::{Machine, Standing, World};
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
@@ -19,11 +20,13 @@ use seaworthy_model::lease::Epoch;
 use seaworthy_model::node::{NodeCordon, NodeState};
 use seaworthy_model::pod::{PodFate, PodName};
 use seaworthy_model::report::Turn;
-use seaworthy_model::time::Timestamp;
 
 use crate::invariant::{Findings, Invariant};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "drain", judge };
+
+/// How old a list of pods may be when work starts: later pods ignore the cordon, such as those of a DaemonSet.
+const LIST_VALID: Duration = Duration::from_secs(30);
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
@@ -55,19 +58,38 @@ fn judge_work(
         let spec = world.version_spec(version);
         spec.is_some_and(|spec| spec.disruption.drains() || (is_removal && spec.node_identity.is_some()))
     };
-    if machine.node.is_none() || !goes.into_iter().chain(comes).any(drains) {
+    if !goes.into_iter().chain(comes).any(drains) {
         return;
     }
-    if !machine.is_drained(world.drain_policy(), world.epoch(), (Timestamp::ZERO, world.now())) {
+    if machine.node.is_none() {
+        if goes.is_some_and(drains) && !is_seen_without_pods(world, machine) {
+            findings.against(action, "no Node was seen, and nobody has looked for its pods".into());
+        }
+        return;
+    }
+    let valid_since = world.now() - LIST_VALID;
+    if !machine.is_drained(world.drain_policy(), world.epoch(), (valid_since, world.now())) {
         let component = world.component_name(operation.component);
         findings.against(action, format!("{component} is changed under pods that do not survive that"));
     }
 }
 
+/// Whether a machine of which no Node is known was seen to have no pods.
+fn is_seen_without_pods(world: &World, machine: &Machine) -> bool {
+    let listed = machine.drain.as_ref().and_then(|drain| drain.pods.as_ref());
+    listed.is_some_and(|listed| {
+        listed.at >= world.now() - LIST_VALID
+            && listed.left(world.drain_policy(), Some(world.now())).next().is_none()
+    })
+}
+
 fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Findings<'_>) {
     let machine = world.machine(id);
     let Some(node) = &machine.node else {
-        return findings.against(action, "there is no such Node".into());
+        if action.effect != Effect::ListPods {
+            findings.against(action, "there is no such Node".into());
+        }
+        return;
     };
     let expected = if let Effect::Evict(pod) = &action.effect {
         Fence::Incarnation(pod.uid)
@@ -121,7 +143,7 @@ fn judge_cordon(
     if cordon.mark.epoch != epoch {
         findings.against(action, "the mark names another epoch".into());
     }
-    let found = node.mark().map_or(cordon.shape.unschedulable, |mark| mark.found_unschedulable);
+    let found = cordon.shape.unschedulable && node.mark().is_none_or(|mark| mark.found_unschedulable);
     if cordon.mark.found_unschedulable != found {
         findings.against(action, "the mark does not say how the Node was found".into());
     }

@@ -102,6 +102,39 @@ fn without_a_node_or_a_disruption_nobody_asks_for_pods() {
     assert_eq!(fixture.web(), [Some(2)]);
 }
 
+/// A kubelet registers its Node seconds after it was installed. What comes next waits for that, and the Node is drained
+/// as soon as it is seen.
+#[test]
+fn the_node_of_a_new_kubelet_is_waited_for() {
+    let mut fixture = Fixture::with_pods(1, 0);
+    let node = fixture.cluster.nodes.remove(&0);
+    fixture.restart();
+    fixture.upgrade();
+    fixture.pass(Duration::from_secs(20));
+    assert_eq!(fixture.web(), [Some(1)]);
+    assert!(matches!(blocker(&fixture, 0), Some(Blocker::AwaitingNode { .. })));
+    fixture.cluster.nodes.extend(node.map(|node| (0, node)));
+    fixture.cluster.node(0).pods = vec![pod("web-0-0")];
+    fixture.cluster.tell(0);
+    let story = story(&mut fixture);
+    assert!(story.iter().any(|line| line == "node of m0: evict web-0-0"), "{story:#?}");
+    assert_eq!(fixture.web(), [Some(2)]);
+}
+
+/// A host whose kubelet never registers a Node is upgraded all the same: but first the API server is asked for its pods.
+#[test]
+fn without_a_node_the_pods_are_listed_before_the_work() {
+    let mut fixture = Fixture::with_pods(1, 0);
+    fixture.cluster.nodes.clear();
+    fixture.restart();
+    fixture.upgrade();
+    let story = story(&mut fixture);
+    let begins = story.iter().position(|line| line == "host of m0: install web-2");
+    let lists = story.iter().position(|line| line == "node of m0: list pods");
+    assert!(lists.is_some() && lists < begins, "{story:#?}");
+    assert_eq!(fixture.web(), [Some(2)]);
+}
+
 #[test]
 fn pods_that_take_their_time_are_waited_for() {
     let mut fixture = Fixture::with_pods(1, 2);

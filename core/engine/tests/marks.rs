@@ -115,3 +115,24 @@ fn a_mark_of_a_machine_that_is_gone_is_taken_off_by_the_next_of_its_name() {
     fixture.pass(10 * MINUTE);
     assert!(!fixture.cluster.is_marked(0) && !fixture.cluster.is_unschedulable(0));
 }
+
+/// A person has cordoned the Node before a drain, and uncordons it meanwhile. The next operator marks the Node again, and
+/// must not pass on that it was unschedulable: nobody would uncordon it ever again.
+#[test]
+fn an_uncordon_by_people_during_a_drain_is_remembered_by_the_next_operator() {
+    let mut fixture = Fixture::with_pods(1, 1);
+    fixture.cluster.cordon(0);
+    fixture.cluster.evictions_left = Some(0);
+    fixture.deliver();
+    fixture.upgrade();
+    fixture.pass(MINUTE);
+    assert!(fixture.cluster.is_marked(0));
+    fixture.cluster.uncordon(0);
+    fixture.deliver();
+    fixture.restart();
+    fixture.pass(MINUTE);
+    fixture.cluster.evictions_left = None;
+    fixture.pass(10 * MINUTE);
+    assert_eq!(fixture.web(), [Some(2)]);
+    assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+}

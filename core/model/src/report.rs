@@ -202,6 +202,11 @@ pub enum Blocker {
         /// When it is tried again.
         until: Timestamp,
     },
+    /// The host runs a kubelet, and no watch has shown its Node: it may be registered until this time.
+    AwaitingNode {
+        /// When its pods are listed without a Node.
+        until: Timestamp,
+    },
     /// Labels or taints of the machine's Node are not as wanted: another agent has set the same key.
     NodeConflict {
         /// [`word`](crate::draw::word) of the first such key.
@@ -273,6 +278,7 @@ impl Blocker {
             Self::DisruptionBudget { .. } => "DisruptionBudget",
             Self::DrainForbidden { .. } => "DrainForbidden",
             Self::DrainOverdue { .. } => "DrainOverdue",
+            Self::AwaitingNode { .. } => "AwaitingNode",
             Self::NodeConflict { .. } => "NodeConflict",
             Self::LastSchedulableNode { .. } => "LastSchedulableNode",
         }

@@ -92,6 +92,7 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         | Blocker::DisruptionBudget { .. }
         | Blocker::DrainForbidden { .. }
         | Blocker::DrainOverdue { .. }
+        | Blocker::AwaitingNode { .. }
         | Blocker::LastSchedulableNode { .. } => drain(*blocker),
         Blocker::NodeConflict { .. } => own(Reason::NodeConflict, ""),
     };
@@ -126,6 +127,8 @@ fn too_many(failed: u32, limit: u32) -> String {
 fn drain(blocker: Blocker) -> (&'static str, String) {
     if let Blocker::Draining { pods } = blocker {
         (blocker.name(), format!("{pods} pods have not left the Node yet"))
+    } else if let Blocker::AwaitingNode { until } = blocker {
+        (blocker.name(), format!("its kubelet may register a Node until {}", rfc3339::format(until)))
     } else if let Blocker::DrainOverdue { until } = blocker {
         own(Reason::DrainOverdue, &rfc3339::format(until))
     } else if let Blocker::LastSchedulableNode { emptied } = blocker {
@@ -203,6 +206,7 @@ mod tests {
             ),
             (Blocker::DrainForbidden { pod: 7 }, "DrainForbidden", "spec.drain.force"),
             (Blocker::DrainOverdue { until }, "DrainOverdue", ": 2026-11-20T08:10:00Z"),
+            (Blocker::AwaitingNode { until }, "AwaitingNode", "until 2026-11-20T08:10:00Z"),
             (Blocker::LastSchedulableNode { emptied: 2 }, "LastSchedulableNode", ": 2 of them"),
             (Blocker::UnknownVersion(version), "UnknownVersion", ": webd-1.1.0"),
             (Blocker::MissingParameter(version), "MissingParameter", "spec.parameters"),

@@ -38,6 +38,8 @@ pub struct Drain {
     pub write: NodeWrite,
     /// The drain does not begin before this time.
     pub rests_until: Timestamp,
+    /// Since when the engine looks for a Node of a machine that runs a kubelet, and the watch has shown none.
+    pub no_node_since: Option<Timestamp>,
 }
 
 /// A list of pods.

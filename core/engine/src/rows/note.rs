@@ -62,6 +62,8 @@ pub(crate) enum MachineNote {
     Asked(Digest),
     /// Its Node is not drained before this time.
     DrainRests(Timestamp),
+    /// It runs a kubelet, and since then the engine looks for its Node, which no watch has shown.
+    NoNode(Timestamp),
     /// The drain of its Node has passed this many of the pods.
     Passed(usize),
     /// The drain of its Node is over.

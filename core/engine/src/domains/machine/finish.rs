@@ -88,6 +88,10 @@ fn finish_host(
     let waiting = world.awaited(id, &outcome);
     world.change(id, |machine| {
         machine.progress.writes.action = None;
+        if matches!(ticket, HostTicket::Change(..)) && machine.node.is_none() {
+            // The kubelet that was installed may register a Node: the engine looks for it anew.
+            machine.drain = None;
+        }
         settle_host(machine, (in_flight, ticket), outcome, ours, now);
         // If the spec has changed meanwhile, another host may have replied.
         let generation = machine.object.as_ref().map(|object| object.meta.generation);

@@ -71,6 +71,9 @@ pub(super) fn remember(world: &mut World, id: MachineId, note: Note) {
         Note::DrainRests(until) => {
             world.change(id, |machine| machine.drain.get_or_insert_default().rests_until = until);
         }
+        Note::NoNode(since) => {
+            world.change(id, |machine| machine.drain.get_or_insert_default().no_node_since = Some(since));
+        }
         Note::Passed(pods) => {
             world.change(id, |machine| machine.drain.get_or_insert_default().passed = pods);
         }

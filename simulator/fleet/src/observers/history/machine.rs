@@ -118,7 +118,7 @@ impl WaitsFor {
             Blocker::IdentityMismatch | Blocker::DuplicateHost | Blocker::ForeignIdentity => 11,
             Blocker::ReleaseFailed { .. } => 12,
             Blocker::MaxFailures { .. } => 13,
-            Blocker::Draining { .. } => 14,
+            Blocker::Draining { .. } | Blocker::AwaitingNode { .. } => 14,
             Blocker::DisruptionBudget { .. } => 15,
             Blocker::DrainForbidden { .. } => 16,
             Blocker::DrainOverdue { .. } => 17,

@@ -132,6 +132,9 @@ fn judge_machine(
     if number.is_some_and(|host| releases.world.has_our_taint(host)) {
         findings.add(|| format!("{name}: we still keep pods off its Node"));
     }
+    if number.is_some_and(|host| is_left_cordoned(releases.world, host)) {
+        findings.add(|| format!("{name}: its Node is unschedulable, and people have not cordoned it"));
+    }
     let strays = number.map(|host| releases.world.attribute_strays(host));
     for stray in strays.into_iter().flatten() {
         findings.add(|| format!("{name}: {stray}"));
@@ -142,6 +145,11 @@ fn judge_machine(
         findings.add(|| format!("{name}: is in use, and nothing holds it when it is deleted"));
     }
     judge_status(machine, host, releases.world, findings);
+}
+
+/// Whether a Node is unschedulable although users have not cordoned it, or have uncordoned it since.
+fn is_left_cordoned(world: &World, host: u32) -> bool {
+    world.is_unschedulable(host) && !world.is_cordoned_by_people(host)
 }
 
 /// Compares the installed software with the desired state.

@@ -149,6 +149,7 @@ impl<'a> Truth<'a> {
             | Blocker::InFlight
             | Blocker::SessionLimit
             | Blocker::Superseding
+            | Blocker::AwaitingNode { .. }
             | Blocker::InUse(_)
             | Blocker::AwaitingCertificate
             | Blocker::CertificateDenied

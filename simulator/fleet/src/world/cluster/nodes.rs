@@ -63,6 +63,7 @@ impl World {
         if written.removed {
             self.note_occasion(Occasion::NodeDeleted);
             self.nodes_gone.insert(host);
+            self.cordoned_by_people.remove(&host);
             self.node_gone(host);
         }
     }

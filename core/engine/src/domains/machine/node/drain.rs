@@ -40,6 +40,8 @@ use crate::rows::note::MachineNote as Note;
 
 /// How long a list of pods is valid: after that, pods may have come that ignore the cordon.
 const FRESH: Duration = Duration::from_secs(30);
+/// How long a kubelet may take to register its Node, and a watch to show it. A kubelet that works needs a few seconds.
+const REGISTRATION: Duration = Duration::from_secs(30);
 /// When a forbidden drain is checked again. The pod may have gone, or the policy may have changed.
 const LOOK_AGAIN: Duration = Duration::from_secs(300);
 /// A drain that takes longer is reported in the status.
@@ -109,13 +111,13 @@ impl Step<'_> {
     /// Takes the next step of the drain. True once no pod is left that would have to leave the Node before the work on
     /// it.
     pub(in crate::domains::machine) fn empty_node(self, draft: &mut Draft<'_>, reason: &str) -> bool {
-        let Some(node) = &self.machine.node else { return true };
         let empty = Drain::default();
         let drain = self.machine.drain.as_deref().unwrap_or(&empty);
         if draft.now < drain.write.retry.not_before {
             self.wait_out_drain(draft, drain);
             return false;
         }
+        let Some(node) = &self.machine.node else { return self.is_without_pods(draft, drain) };
         let epoch = self.world.epoch();
         let mark = self.machine.mark(epoch);
         let cordoned = mark.map(|mark| mark.order);
@@ -155,6 +157,46 @@ impl Step<'_> {
         false
     }
 
+    /// Whether a machine without a Node has no pods either. A Node that no watch has shown is no proof of that if the
+    /// host runs a kubelet: it registers a Node seconds after its start. So the engine waits as long as that may take,
+    /// and then asks the API server for the pods.
+    fn is_without_pods(self, draft: &mut Draft<'_>, drain: &Drain) -> bool {
+        if !self.carries_pods() {
+            return true;
+        }
+        let Some(since) = drain.no_node_since else {
+            self.note(draft, Note::NoNode(draft.now));
+            self.await_node(draft, draft.now);
+            return false;
+        };
+        if draft.now < since + REGISTRATION {
+            self.await_node(draft, since);
+            return false;
+        }
+        let policy = self.world.drain_policy();
+        let Some(listed) = drain.pods.as_ref().filter(|listed| listed.at + FRESH >= draft.now) else {
+            if self.take_slot(draft) {
+                self.order_node(draft, NodeWork::ListPods(None));
+            } else {
+                self.tell_wait_of_leaving(draft);
+            }
+            return false;
+        };
+        let left = listed.left(policy, Some(draft.now)).count();
+        if left > 0 {
+            // The watch shows their Node soon, or Kubernetes deletes them because they have none.
+            draft.wait(Blocker::Draining { pods: u32::try_from(left).unwrap_or(u32::MAX) });
+            draft.wake_at(listed.at + FRESH + Duration::from_millis(1), WakeReason::BackOff);
+        }
+        left == 0
+    }
+
+    fn await_node(self, draft: &mut Draft<'_>, since: Timestamp) {
+        let until = since + REGISTRATION;
+        draft.wait(Blocker::AwaitingNode { until });
+        draft.wake_at(until, WakeReason::BackOff);
+    }
+
     /// Takes a slot for a drain. True if there is one, and another Node for its pods; otherwise reports what is missing.
     fn admit_drain(self, draft: &mut Draft<'_>, node: &NodeState) -> bool {
         if !self.take_slot(draft) {
@@ -172,8 +214,9 @@ impl Step<'_> {
             return;
         }
         let shape = node.shape();
-        // A mark of another Machine passes on what it found on the Node.
-        let found = node.mark().map_or(shape.unschedulable, |mark| mark.found_unschedulable);
+        // A mark that was there before, of another operator or Machine, passes on what it found on the Node, unless
+        // people have uncordoned the Node since.
+        let found = shape.unschedulable && node.mark().is_none_or(|mark| mark.found_unschedulable);
         let own = node.mark().filter(|mark| mark.machine == self.object.meta.uid);
         let mark = Mark {
             machine: self.object.meta.uid,

@@ -26,6 +26,9 @@ pub(crate) fn observe(world: &mut World, id: MachineId, node: Option<NodeObject>
     let mut before = None;
     world.change(id, |machine| {
         before = core::mem::replace(&mut machine.node, node.map(|node| node.state));
+        if let (Some(_), Some(drain)) = (&machine.node, &mut machine.drain) {
+            drain.no_node_since = None;
+        }
         if was == is {
             return;
         }

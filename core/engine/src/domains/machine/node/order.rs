@@ -25,8 +25,7 @@ pub(super) enum NodeWork {
 impl Step<'_> {
     /// Orders work on the Node, or on what runs there.
     pub(super) fn order_node(self, draft: &mut Draft<'_>, work: NodeWork) {
-        let Some(node) = self.world.node_uid(self.machine.id) else { return };
-        let same = Fence::Incarnation(node);
+        let same = self.world.node_uid(self.machine.id).map_or(Fence::Absent, Fence::Incarnation);
         let (fence, effect, ticket) = match work {
             NodeWork::Cordon(cordon) => (same, Effect::Cordon(cordon), NodeTicket::Cordon),
             NodeWork::Uncordon(uncordon) => (same, Effect::Uncordon(uncordon), NodeTicket::Uncordon),
