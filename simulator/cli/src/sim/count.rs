@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use seaworthy_fleet::Summary;
+use seaworthy_fleet::swarm::Swarm;
 use seaworthy_fleet::vocabulary::Occasion;
 use serde::Serialize;
 
@@ -42,6 +43,8 @@ pub(super) struct Counted {
     faults: BTreeMap<String, (u64, u64)>,
     occasions: BTreeMap<&'static str, (u64, u64)>,
     never: Vec<&'static str>,
+    /// The checks that no run judged, each with the number of files that have it.
+    left_out: BTreeMap<String, u32>,
     /// The failures, with their seeds.
     failures: Vec<Group>,
 }
@@ -70,7 +73,7 @@ impl Count {
     }
 
     /// The printed form.
-    pub(super) fn report(self, wall: Duration, failures: Vec<Group>) -> Counted {
+    pub(super) fn report(self, wall: Duration, swarm: &Swarm, failures: Vec<Group>) -> Counted {
         let cpu_seconds = cpu_seconds();
         #[expect(
             clippy::cast_possible_truncation,
@@ -91,6 +94,7 @@ impl Count {
             cpu_seconds,
             seeds_per_cpu_hour: cpu_seconds.map(rate),
             never: names.filter(|name| !reached.contains(name)).collect(),
+            left_out: swarm.left_out().clone(),
             faults: self.faults,
             occasions: self.occasions,
         }
@@ -127,6 +131,12 @@ impl Outcome for Counted {
         if !self.never.is_empty() {
             let names: Vec<String> = self.never.iter().map(|name| words(name)).collect();
             let _ = writeln!(text, "\nnever: {}", names.join(", "));
+        }
+        if !self.left_out.is_empty() {
+            let checks: Vec<String> =
+                self.left_out.iter().map(|(check, files)| format!("{check} in {files}")).collect();
+            let _ =
+                writeln!(text, "\nnot judged, as they hold for a file's own history: {}", checks.join(", "));
         }
         let failed: usize = self.failures.iter().map(|group| group.seeds.len()).sum();
         if failed > 0 {

@@ -98,7 +98,7 @@ pub(crate) fn swarm(arguments: &SwarmArguments) -> ExitCode {
     let mut failed = shared.failed.into_inner().unwrap_or_default();
     failed.sort_by_key(|failed| failed.seed);
     let count = shared.count.into_inner().unwrap_or_default();
-    count.report(started.elapsed(), groups(&failed)).print(&arguments.many.printing);
+    count.report(started.elapsed(), &swarm, groups(&failed)).print(&arguments.many.printing);
     match failed.first() {
         None => ExitCode::SUCCESS,
         Some(first) => tell(arguments, &swarm, first),

@@ -17,6 +17,10 @@ pub enum Guise {
     OtherNode,
     /// A node requests a serving certificate for the address of another node.
     WrongAddress,
+    /// A node requests a serving certificate for its own address and that of another node.
+    MoreAddresses,
+    /// A node requests a serving certificate for its own address and the name of another node.
+    OtherName,
     /// A stranger requests the certificate from another signer.
     WrongSigner,
     /// A stranger sends a copy of the request of another client.
@@ -25,12 +29,14 @@ pub enum Guise {
 
 impl Guise {
     /// Every guise.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::StolenName,
         Self::WrongName,
         Self::ExtraGroup,
         Self::OtherNode,
         Self::WrongAddress,
+        Self::MoreAddresses,
+        Self::OtherName,
         Self::WrongSigner,
         Self::Replay,
     ];

@@ -1,5 +1,7 @@
 //! A scenario as data that programs change: the swarm draws other faults and fleets, and the shrinker removes parts.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use crate::scenario::{Scenario, ScenarioError};
@@ -105,21 +107,37 @@ impl Document {
     }
 
     /// Drops what holds only for the history that the file describes: expectations on the way, required occasions, and
-    /// counts. What must hold at the end of any history stays.
-    pub fn relax(&mut self) {
-        const ALWAYS: [&str; 5] = ["converged", "installed", "installedOn", "nothingRemoved", "gone"];
-        for moment in self.list_mut("timeline") {
-            if let Some(moment) = moment.as_object_mut() {
-                moment.remove("expect");
-            }
-        }
+    /// counts. What must hold at the end of any history stays. Returns the names of the dropped checks, sorted.
+    pub fn relax(&mut self) -> BTreeSet<String> {
+        let defaults = self.last_defaults().cloned();
+        let mut dropped = BTreeSet::new();
+        let is_lasting = |check: &Value| is_lasting(check, defaults.as_ref());
         for field in ["eventually", "always"] {
-            self.list_mut(field).retain(|check| {
-                let name = check.as_str().or_else(|| Some(check.as_object()?.keys().next()?.as_str()));
-                name.is_some_and(|name| ALWAYS.contains(&name))
-            });
+            let checks = std::mem::take(self.list_mut(field));
+            let (kept, others): (Vec<_>, Vec<_>) = checks.into_iter().partition(is_lasting);
+            dropped.extend(others.iter().filter_map(name_of).map(str::to_owned));
+            *self.list_mut(field) = kept;
+        }
+        for moment in self.list_mut("timeline") {
+            let expected = moment.as_object_mut().and_then(|moment| moment.remove("expect"));
+            let checks = expected.as_ref().and_then(Value::as_array).into_iter().flatten();
+            dropped.extend(checks.filter_map(name_of).map(|name| format!("{name} on the way")));
         }
         self.fields_mut().remove("sometimes");
+        dropped
+    }
+
+    /// The fleet's defaults at the end, if there are any.
+    fn last_defaults(&self) -> Option<&Value> {
+        let mut defaults = self.list("manifests").iter().rfind(is_defaults);
+        for moment in self.list("timeline") {
+            let listed = |field| moment.get(field).and_then(Value::as_array).into_iter().flatten();
+            if listed("delete").any(|reference| is_defaults(&reference)) {
+                defaults = None;
+            }
+            defaults = listed("apply").rfind(is_defaults).or(defaults);
+        }
+        defaults
     }
 
     /// A list of the scenario.
@@ -169,4 +187,35 @@ fn machine_number(reference: &Value) -> Option<u32> {
         return None;
     }
     reference.get("name")?.as_str()?.strip_prefix("m-")?.parse().ok()
+}
+
+/// Whether a check holds at the end of any history that ends with these defaults. What is installed is certain only if
+/// the defaults name it: where they do not, it depends on what could be reached or has failed before.
+fn is_lasting(check: &Value, defaults: Option<&Value>) -> bool {
+    const LASTING: [&str; 4] = ["converged", "nothingRemoved", "gone", "installedOn"];
+    if let Some(installed) = check.get("installed").and_then(Value::as_object) {
+        let settings = defaults.and_then(|defaults| defaults.pointer("/spec/components")?.as_array());
+        return installed.iter().all(|(component, version)| {
+            let names = |setting: &&Value| setting["name"] == **component;
+            settings
+                .and_then(|settings| settings.iter().find(names))
+                .is_some_and(|setting| asks(setting, version))
+        });
+    }
+    name_of(check).is_some_and(|name| LASTING.contains(&name))
+}
+
+/// Whether a setting of the defaults asks for this version, which is `none` for a removal.
+fn asks(setting: &Value, version: &Value) -> bool {
+    if setting["state"] == "Absent" { version == "none" } else { setting["version"] == *version }
+}
+
+/// Whether an object, or a reference to one, is the fleet's defaults.
+fn is_defaults(object: &&Value) -> bool {
+    object.get("kind").and_then(Value::as_str) == Some("ClusterPackageVersion")
+}
+
+/// The name of a check.
+fn name_of(check: &Value) -> Option<&str> {
+    check.as_str().or_else(|| Some(check.as_object()?.keys().next()?.as_str()))
 }

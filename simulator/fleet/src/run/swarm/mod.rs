@@ -6,6 +6,7 @@
 mod interlude;
 mod weather;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_kernel::{Draws, Seed, word};
@@ -32,6 +33,7 @@ pub struct Swarm {
     files: Vec<(String, Document)>,
     machines_max: Option<u32>,
     is_exact: bool,
+    left_out: BTreeMap<String, u32>,
 }
 
 /// The member of the swarm for one seed.
@@ -54,11 +56,22 @@ impl Swarm {
     /// `None`.
     #[must_use]
     pub fn new(files: Vec<(String, Document)>, machines_max: Option<u32>) -> Self {
+        let mut left_out = BTreeMap::new();
         let files = files.into_iter().map(|(file, mut document)| {
-            document.relax();
+            for check in document.relax() {
+                *left_out.entry(check).or_default() += 1;
+            }
             (file, document)
         });
-        Self { files: files.collect(), machines_max, is_exact: false }
+        let files = files.collect();
+        Self { files, machines_max, is_exact: false, left_out }
+    }
+
+    /// The checks that hold only for the history that a file describes, each with the number of files that have it. No
+    /// member judges them.
+    #[must_use]
+    pub const fn left_out(&self) -> &BTreeMap<String, u32> {
+        &self.left_out
     }
 
     /// The same swarm with every fleet at its largest size, to compare speeds.

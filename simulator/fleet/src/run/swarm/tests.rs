@@ -92,3 +92,15 @@ fn the_first_difference_of_two_runs_is_named() {
     assert!(divergence.number > 0);
     assert!(divergence.second.unwrap().starts_with("10m00s Fault(PowerOff(0))"));
 }
+
+/// What is installed in the end depends on the history if people delete the defaults.
+#[test]
+fn what_the_swarm_does_not_judge_is_told() {
+    const DELETED: &str =
+        include_str!("../../../../../scenarios/regressions/drift_after_default_deleted.yaml");
+    let swarm = Swarm::new(vec![file("deleted.yaml", DELETED), file("storm.yaml", STORM)], None);
+    assert_eq!(swarm.left_out().get("installed"), Some(&1));
+    assert!(!swarm.left_out().contains_key("converged"));
+    let swarm = Swarm::new(vec![file("upgrade.yaml", UPGRADE)], None);
+    assert!(!swarm.left_out().contains_key("installed"));
+}

@@ -234,9 +234,16 @@ impl World {
                 user = by_node;
             }
             Guise::OtherNode => user = by_node,
-            Guise::WrongAddress => {
+            Guise::WrongAddress | Guise::MoreAddresses | Guise::OtherName => {
                 content = RequestContent::of_node(&machine_name(other), key.digest());
-                content.ip_addresses = vec![address(number).into()];
+                if guise != Guise::WrongAddress {
+                    content.ip_addresses.push(address(other).into());
+                }
+                if guise == Guise::OtherName {
+                    content.dns_names = vec![victim.into()];
+                } else {
+                    content.ip_addresses.push(address(number).into());
+                }
                 signer = Signer::KubeletServing.name();
                 user = by_node;
             }
