@@ -1,21 +1,27 @@
-//! Where the API server serves the objects of a kind, as paths.
+//! Where the API server serves the objects of a source, as paths.
 
 use seaworthy_api::object::Endpoint;
 use seaworthy_model::id::Kind;
 
-/// All objects of a kind that are of interest: every one, or of Leases only our own.
+use crate::source::Source;
+
+/// All objects of a source; of Leases only our own.
 #[derive(Clone, Debug)]
 pub(crate) struct Collection {
-    pub(crate) kind: Kind,
+    pub(crate) source: Source,
     path: String,
-    selector: &'static str,
+    selector: String,
 }
 
 impl Collection {
-    pub(crate) fn of(kind: Kind) -> Self {
-        let path = Endpoint::of(kind).collection();
-        let selector = if kind == Kind::Lease { LEASE_SELECTOR } else { "" };
-        Self { kind, path, selector }
+    pub(crate) fn of(source: Source) -> Self {
+        let path = Endpoint::of(source.kind()).collection();
+        let selector = match source.signer() {
+            Some(signer) => format!("&fieldSelector=spec.signerName%3D{}", signer.name()),
+            None if source.kind() == Kind::Lease => LEASE_SELECTOR.to_owned(),
+            None => String::new(),
+        };
+        Self { source, path, selector }
     }
 
     /// One page of a list. Without a `resourceVersion` the API server answers with the newest state of the store.
@@ -49,15 +55,25 @@ mod tests {
 
     #[test]
     fn paths() {
-        let machines = Collection::of(Kind::Machine);
+        let machines = Source::of(Kind::Machine).map(Collection::of).next().unwrap();
         assert_eq!(machines.list(500, ""), "/apis/seaworthy.dev/v1alpha1/machines?limit=500");
         assert_eq!(machines.list(500, "abc"), "/apis/seaworthy.dev/v1alpha1/machines?limit=500&continue=abc");
         assert_eq!(
-            Collection::of(Kind::Lease).watch("7", 60),
+            Collection::of(Source::LEASE).watch("7", 60),
             "/apis/coordination.k8s.io/v1/namespaces/seaworthy-system/leases?watch=true&allowWatchBookmarks=true\
              &resourceVersion=7&timeoutSeconds=60&fieldSelector=metadata.name%3Dseaworthy"
         );
-        assert_eq!(Collection::of(Kind::Node).list(1, ""), "/api/v1/nodes?limit=1");
+        let requests =
+            Source::of(Kind::CertificateSigningRequest).map(|source| Collection::of(source).list(1, ""));
+        assert_eq!(
+            requests.collect::<Vec<_>>(),
+            [
+                "/apis/certificates.k8s.io/v1/certificatesigningrequests?limit=1\
+                 &fieldSelector=spec.signerName%3Dkubernetes.io/kube-apiserver-client-kubelet",
+                "/apis/certificates.k8s.io/v1/certificatesigningrequests?limit=1\
+                 &fieldSelector=spec.signerName%3Dkubernetes.io/kubelet-serving",
+            ]
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Turns the updates of watches into the observations of the engine.
 //!
-//! It remembers which objects of each kind the engine knows, one byte each: when a list is complete, those that were not
+//! It remembers which objects of each source the engine knows, one byte each: when a list is complete, those that were not
 //! in it are reported as gone. Nothing else of an object is kept here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use seaworthy_api::names::Names;
 use seaworthy_api::object::Resource;
@@ -14,6 +14,7 @@ use seaworthy_model::id::{CertificateRequestId, Kind};
 use seaworthy_model::package_version::SINGLETON;
 
 use crate::request;
+use crate::source::Source;
 use crate::update::{Change, Update};
 
 /// The state between watches and the engine. The drive loop owns it.
@@ -22,8 +23,10 @@ pub struct Projection {
     names: Names,
     generation: u64,
     /// By the id of the name; kinds with a single object have one entry.
-    known: BTreeMap<Kind, Vec<Seen>>,
-    troubles: BTreeMap<Kind, String>,
+    known: BTreeMap<Source, Vec<Seen>>,
+    /// The sources that were listed in this round.
+    listed: BTreeSet<Source>,
+    troubles: BTreeMap<Source, String>,
 }
 
 /// What is known of one object.
@@ -58,40 +61,42 @@ impl Projection {
     /// Begins a new round of watches and returns its number: updates of earlier rounds are dropped from now on.
     pub fn restart(&mut self) -> u64 {
         self.generation += 1;
+        self.listed.clear();
         self.troubles.clear();
         self.generation
     }
 
-    /// The kinds that cannot be watched at present, and why.
-    pub fn troubles(&self) -> impl Iterator<Item = (Kind, &str)> {
-        self.troubles.iter().map(|(kind, why)| (*kind, why.as_str()))
+    /// The sources that cannot be watched at present, and why.
+    pub fn troubles(&self) -> impl Iterator<Item = (Source, &str)> {
+        self.troubles.iter().map(|(source, why)| (*source, why.as_str()))
     }
 
     /// What `update` means to the engine, in this order.
     pub fn take(&mut self, update: Update) -> Vec<Observation> {
-        let Update { generation, kind, change } = update;
+        let Update { generation, source, change } = update;
+        let kind = source.kind();
         if generation != self.generation {
             return Vec::new();
         }
         let mut observations = Vec::new();
         match change {
             Change::ListBegan => {
-                let seen = self.known.entry(kind).or_default().iter_mut();
+                let seen = self.known.entry(source).or_default().iter_mut();
                 seen.filter(|seen| **seen == Seen::Now).for_each(|seen| *seen = Seen::Before);
             }
-            // There may be any number of requests to other signers: nothing is remembered of them.
+            // Of requests that were not asked for nothing is remembered.
             Change::Present(Resource::CertificateSigningRequest(_)) => {}
             Change::Present(object) => {
-                self.note(kind, &object.metadata().name, |_| Seen::Now);
+                self.note(source, &object.metadata().name, |_| Seen::Now);
                 tell(observed(&object, &mut self.names, request::read), &mut observations);
             }
             Change::Requested(object, content) => {
-                self.note(kind, &object.metadata.name, |_| Seen::Now);
+                self.note(source, &object.metadata.name, |_| Seen::Now);
                 tell(requested(&object, |_| content, &mut self.names), &mut observations);
             }
             Change::Unreadable { name, why } => {
                 // Its last known state stays: an object that cannot be parsed still exists.
-                self.note(kind, &name, |seen| if seen == Seen::Never { seen } else { Seen::Now });
+                self.note(source, &name, |seen| if seen == Seen::Never { seen } else { Seen::Now });
                 tracing::error!(
                     kind = kind.name(),
                     name,
@@ -100,15 +105,18 @@ impl Projection {
                 );
             }
             Change::Gone(name) => {
-                self.note(kind, &name, |_| Seen::Never);
-                observations.extend(gone(kind, &name, &mut self.names));
+                self.note(source, &name, |_| Seen::Never);
+                let number = number(kind, &name, &mut self.names);
+                if !number.is_some_and(|index| self.is_elsewhere(source, index)) {
+                    observations.extend(gone(kind, &name, &mut self.names));
+                }
             }
-            Change::ListEnded => self.complete(kind, &mut observations),
+            Change::ListEnded => self.complete(source, &mut observations),
             Change::Failing(why) => {
-                self.troubles.insert(kind, why);
+                self.troubles.insert(source, why);
             }
             Change::Working => {
-                self.troubles.remove(&kind);
+                self.troubles.remove(&source);
             }
         }
         let announced = self.names.take_new().into_iter().map(Observation::Named);
@@ -117,25 +125,42 @@ impl Projection {
 
     /// Reports what a complete list did not contain. For the kinds with a single object it does so even when the object never
     /// existed: the engine waits for that answer.
-    fn complete(&mut self, kind: Kind, observations: &mut Vec<Observation>) {
-        self.troubles.remove(&kind);
-        let seen = self.known.entry(kind).or_default();
+    fn complete(&mut self, source: Source, observations: &mut Vec<Observation>) {
+        let kind = source.kind();
+        self.troubles.remove(&source);
+        self.listed.insert(source);
+        let mut seen = self.known.remove(&source).unwrap_or_default();
         if single(kind).is_some() && seen.is_empty() {
             seen.push(Seen::Before);
         }
-        for (index, seen) in (0..).zip(seen) {
+        for (index, seen) in (0..).zip(&mut seen) {
             let lacking = *seen == Seen::Before || single(kind).is_some() && *seen == Seen::Never;
             if !lacking {
                 continue;
             }
             *seen = Seen::Never;
-            observations.extend(Observation::gone(kind, index));
+            if !self.is_elsewhere(source, index) {
+                observations.extend(Observation::gone(kind, index));
+            }
         }
-        observations.push(Observation::Synced(kind));
+        self.known.insert(source, seen);
+        if Source::of(kind).all(|source| self.listed.contains(&source)) {
+            observations.push(Observation::Synced(kind));
+        }
+    }
+
+    /// Whether another source of the same kind has an object of this number. An object may be created anew under its old
+    /// name, for another source, and the watches are not in step.
+    fn is_elsewhere(&self, source: Source, index: u32) -> bool {
+        Source::of(source.kind()).filter(|other| *other != source).any(|other| {
+            let known = self.known.get(&other).and_then(|known| known.get(index as usize));
+            known.is_some_and(|seen| *seen != Seen::Never)
+        })
     }
 
     /// Changes what is known of the object `name`.
-    fn note(&mut self, kind: Kind, name: &str, change: impl Fn(Seen) -> Seen) {
+    fn note(&mut self, source: Source, name: &str, change: impl Fn(Seen) -> Seen) {
+        let kind = source.kind();
         // Other objects of these kinds do not matter here.
         if single(kind).is_some_and(|only| only != name) {
             return;
@@ -146,7 +171,7 @@ impl Projection {
         }
         let Some(number) = number(kind, name, &mut self.names) else { return };
         let index = number as usize;
-        let known = self.known.entry(kind).or_default();
+        let known = self.known.entry(source).or_default();
         if known.len() <= index {
             known.resize(index + 1, Seen::Never);
         }
@@ -170,7 +195,7 @@ fn single(kind: Kind) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use seaworthy_api::object::{Metadata, Node, Resource};
+    use seaworthy_api::object::{CertificateSigningRequest, Metadata, Node, Resource};
     use seaworthy_model::id::{Named, NamedId, Uid};
 
     use super::*;
@@ -181,21 +206,33 @@ mod tests {
     }
 
     fn take(projection: &mut Projection, changes: impl IntoIterator<Item = Change>) -> Vec<String> {
+        let nodes = Source::of(Kind::Node).next().unwrap();
+        take_of(nodes, projection, changes)
+    }
+
+    fn take_of(
+        source: Source,
+        projection: &mut Projection,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Vec<String> {
         let generation = projection.generation;
-        let updates = changes.into_iter().map(|change| Update { generation, kind: Kind::Node, change });
+        let updates = changes.into_iter().map(|change| Update { generation, source, change });
         let observations: Vec<_> = updates.flat_map(|update| projection.take(update)).collect();
         let words = observations.iter().map(|observation| match observation {
             Observation::Named(Named { id: NamedId::Machine(id), name }) => format!("{name} is {}", id.0),
             Observation::Node(id, object) => format!("{} {}", id.0, object.is_some()),
             Observation::Synced(kind) => format!("synced {}", kind.name()),
             Observation::Opened => "opened".into(),
+            Observation::CertificateRequest(id, object) => format!("request {} {}", id.0, object.is_some()),
+            Observation::Named(Named { id: NamedId::CertificateRequest(id), name }) => {
+                format!("request {name} is {}", id.0)
+            }
             Observation::Named(_)
             | Observation::Machine(..)
             | Observation::Version(..)
             | Observation::PackageVersion(_)
             | Observation::ApiServers(_)
             | Observation::Lease(_)
-            | Observation::CertificateRequest(..)
             | Observation::Stopping => format!("{observation:?}"),
         });
         words.collect()
@@ -225,16 +262,44 @@ mod tests {
     fn earlier_rounds_are_not_heard() {
         let mut projection = Projection::new();
         let generation = projection.restart();
-        let late = Update { generation: generation - 1, kind: Kind::Node, change: node("a") };
+        let late = Update { generation: generation - 1, source: Source::LEASE, change: node("a") };
         assert_eq!(projection.take(late), []);
-        let late = Update { generation: generation - 1, kind: Kind::Lease, change: Change::ListEnded };
+        let late = Update { generation: generation - 1, source: Source::LEASE, change: Change::ListEnded };
         assert_eq!(projection.take(late), []);
-        let lease = |change| Update { generation, kind: Kind::Lease, change };
+        let lease = |change| Update { generation, source: Source::LEASE, change };
         assert_eq!(projection.take(lease(Change::ListBegan)), []);
         assert_eq!(
             projection.take(lease(Change::ListEnded)),
             [Observation::Lease(None), Observation::Synced(Kind::Lease)]
         );
+    }
+
+    #[test]
+    fn requests_to_two_signers_are_one_kind() {
+        let [first, second]: [Source; 2] =
+            Source::of(Kind::CertificateSigningRequest).collect::<Vec<_>>().try_into().unwrap();
+        let request = |name: &str, source: Source| {
+            let mut object = CertificateSigningRequest::default();
+            let resource_version = "7".into();
+            object.metadata = Metadata { uid: Uid(7).into(), resource_version, ..Metadata::named(name) };
+            object.spec.signer_name = source.signer().unwrap().name().to_owned();
+            Change::Requested(Box::new(object), Err("none".to_owned()))
+        };
+        let mut projection = Projection::new();
+        let seen =
+            take_of(first, &mut projection, [Change::ListBegan, request("a", first), Change::ListEnded]);
+        // The other list is not there yet.
+        assert_eq!(seen, ["request a is 0", "request 0 true"]);
+        let seen =
+            take_of(second, &mut projection, [Change::ListBegan, request("b", second), Change::ListEnded]);
+        assert_eq!(seen, ["request b is 1", "request 1 true", "synced CertificateSigningRequest"]);
+        // A list of one signer says nothing of the requests to the other.
+        let seen = take_of(first, &mut projection, [Change::ListBegan, Change::ListEnded]);
+        assert_eq!(seen, ["request 0 false", "synced CertificateSigningRequest"]);
+        // Its watch shows the new object of an old name before the other watch shows that the old one is gone.
+        assert_eq!(take_of(first, &mut projection, [request("b", first)]), ["request 1 true"]);
+        assert_eq!(take_of(second, &mut projection, [Change::Gone("b".into())]), [""; 0]);
+        assert_eq!(take_of(first, &mut projection, [Change::Gone("b".into())]), ["request 1 false"]);
     }
 
     #[test]
@@ -250,7 +315,8 @@ mod tests {
     fn troubles_are_remembered_until_it_works() {
         let mut projection = Projection::new();
         take(&mut projection, [Change::Failing("refused".into())]);
-        assert_eq!(projection.troubles().collect::<Vec<_>>(), [(Kind::Node, "refused")]);
+        let troubles = projection.troubles().map(|(source, why)| format!("{source}: {why}"));
+        assert_eq!(troubles.collect::<Vec<_>>(), ["Node: refused"]);
         take(&mut projection, [Change::Working]);
         assert_eq!(projection.troubles().count(), 0);
     }

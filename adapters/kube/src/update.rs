@@ -8,14 +8,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::request;
+use crate::source::Source;
 
 /// One update of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// The round of watches that it comes from. Rounds are numbered upwards; of the first, 0, is only the Lease.
     pub generation: u64,
-    /// The kind that was watched.
-    pub kind: Kind,
+    /// What was watched.
+    pub source: Source,
     /// What changed.
     pub change: Change,
 }
@@ -41,9 +42,9 @@ pub enum Change {
     Gone(String),
     /// The list is complete: what was not in it does not exist.
     ListEnded,
-    /// The kind cannot be watched at present, and why. Sent once, not for every attempt.
+    /// The source cannot be watched at present, and why. Sent once, not for every attempt.
     Failing(String),
-    /// The kind is watched.
+    /// The source is watched.
     Working,
 }
 

@@ -1,4 +1,4 @@
-//! One kind, followed for ever: a complete list, then every change after it.
+//! One source, followed for ever: a complete list, then every change after it.
 //!
 //! ```text
 //!             list done              events, bookmarks
@@ -37,7 +37,7 @@ const BACKOFF_MIN: Duration = Duration::from_millis(250);
 /// The longest wait after failures: what an operator adds to an outage of the API server.
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
-/// Follows one kind and sends its `updates`.
+/// Follows one source and sends its `updates`.
 pub(crate) struct Watch {
     api: Api,
     collection: Collection,
@@ -190,7 +190,7 @@ impl Watch {
     }
 
     async fn tell(&self, change: Change) -> Result<(), End> {
-        let update = Update { generation: self.generation, kind: self.collection.kind, change };
+        let update = Update { generation: self.generation, source: self.collection.source, change };
         self.updates.send(update).await.map_err(|_| End::Closed)
     }
 
@@ -206,7 +206,7 @@ impl Watch {
                 began = true;
             }
             for item in page.items.iter().flatten() {
-                self.tell(Change::of(self.collection.kind, item.get())).await?;
+                self.tell(Change::of(self.collection.source.kind(), item.get())).await?;
             }
             if page.metadata.r#continue.is_empty() {
                 self.tell(Change::ListEnded).await?;
@@ -222,7 +222,7 @@ impl Watch {
     }
 
     const fn kind(&self) -> &'static str {
-        self.collection.kind.name()
+        self.collection.source.kind().name()
     }
 
     /// Delivers changes after `version`, which it carries forward, until the watch ends.
@@ -265,7 +265,7 @@ impl Watch {
         }
         let unreadable = |error: serde_json::Error| Failure::Unreadable(error.to_string());
         let event: Event<'_> = serde_json::from_str(line).map_err(unreadable)?;
-        let kind = self.collection.kind;
+        let kind = self.collection.source.kind();
         let change = match event.r#type {
             "ADDED" | "MODIFIED" => Some(Change::of(kind, event.object.get())),
             "DELETED" => Some(Change::gone(event.object.get()).map_err(unreadable)?),

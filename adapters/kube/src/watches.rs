@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::api::Api;
 use crate::collection::Collection;
+use crate::source::Source;
 use crate::update::Update;
 use crate::version::Rounds;
 use crate::watch::Watch;
@@ -24,7 +25,7 @@ impl Watches {
     #[must_use]
     pub fn start(api: Api, updates: mpsc::Sender<Update>, versions: mpsc::Sender<ApiServers>) -> Self {
         let mut tasks = JoinSet::new();
-        tasks.spawn(watch(&api, &updates, Kind::Lease, 0).run());
+        tasks.spawn(watch(&api, &updates, Source::LEASE, 0).run());
         Self { api, updates, versions, tasks }
     }
 
@@ -34,13 +35,13 @@ impl Watches {
     pub fn restart(&mut self, generation: u64) {
         self.tasks.abort_all();
         self.tasks = JoinSet::new();
-        for kind in Kind::WATCHED.into_iter().chain([Kind::Lease]) {
-            self.tasks.spawn(watch(&self.api, &self.updates, kind, generation).run());
+        for source in Kind::WATCHED.into_iter().chain([Kind::Lease]).flat_map(Source::of) {
+            self.tasks.spawn(watch(&self.api, &self.updates, source, generation).run());
         }
         self.tasks.spawn(Rounds { api: self.api.clone(), found: self.versions.clone() }.run());
     }
 }
 
-fn watch(api: &Api, updates: &mpsc::Sender<Update>, kind: Kind, generation: u64) -> Watch {
-    Watch::new(api.clone(), Collection::of(kind), generation, updates.clone())
+fn watch(api: &Api, updates: &mpsc::Sender<Update>, source: Source, generation: u64) -> Watch {
+    Watch::new(api.clone(), Collection::of(source), generation, updates.clone())
 }

@@ -52,7 +52,7 @@ impl Rig {
     async fn told(&mut self, kind: Kind) -> Vec<String> {
         let mut words = Vec::new();
         while let Ok(Some(update)) = timeout(Duration::from_secs(60), self.updates.recv()).await {
-            let about = update.kind;
+            let about = update.source.kind();
             let observations = self.projection.take(update);
             if about == kind {
                 words.extend(observations.iter().filter_map(say));
@@ -62,7 +62,7 @@ impl Rig {
     }
 
     fn trouble(&self, kind: Kind) -> Option<String> {
-        self.projection.troubles().find(|(troubled, _)| *troubled == kind).map(|(_, why)| why.to_owned())
+        self.projection.troubles().find(|(source, _)| source.kind() == kind).map(|(_, why)| why.to_owned())
     }
 }
 

@@ -120,8 +120,8 @@ impl Status {
         if let Some(gate) = world.gate(StoreId::HOME).filter(|gate| !is_standby(gate)) {
             obstacles.insert(explained(&gate, world, projection.names()));
         }
-        for (kind, why) in projection.troubles() {
-            obstacles.insert(format!("cannot watch {}: {why}", kind.name()));
+        for (source, why) in projection.troubles() {
+            obstacles.insert(format!("cannot watch {source}: {why}"));
         }
         if self.refused.is_some_and(|last| last.elapsed() < REFUSAL_REMEMBERED) {
             obstacles.insert(

@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, pending};
 use seaworthy_api::object::{Lease, LeaseSpec, Machine, Metadata, Resource};
 use seaworthy_api::request::Request;
 use seaworthy_api::v1alpha1::{Address, MachineSpec, Ssh};
-use seaworthy_kube::Change;
+use seaworthy_kube::{Change, Source};
 use seaworthy_model::config::Config;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::id::Kind;
@@ -39,7 +39,10 @@ struct Server {
 
 impl Server {
     fn tell(&self, generation: u64, kind: Kind, change: Change) {
-        self.updates.try_send(Update { generation, kind, change }).unwrap();
+        for source in Source::of(kind) {
+            let change = change.clone();
+            self.updates.try_send(Update { generation, source, change }).unwrap();
+        }
     }
 }
 
@@ -136,7 +139,7 @@ impl Rig {
         let (stop, stopped) = oneshot::channel();
         let ended = tokio::spawn(drive.run(updates, async { drop(stopped.await) }));
         for change in [Change::ListBegan, Change::ListEnded] {
-            sender.try_send(Update { generation: 0, kind: Kind::Lease, change }).unwrap();
+            sender.try_send(Update { generation: 0, source: Source::LEASE, change }).unwrap();
         }
         Self { health, metrics, updates: sender, writes, stop, ended }
     }
@@ -212,7 +215,8 @@ async fn what_is_counted_no_more_is_zero_and_not_missing() {
     let comes = Change::Present(Resource::Machine(Box::new(machine)));
     let mut lines = Vec::new();
     for change in [comes, Change::Gone("m1".into())] {
-        rig.updates.send(Update { generation: 2, kind: Kind::Machine, change }).await.unwrap();
+        let source = Source::of(Kind::Machine).next().unwrap();
+        rig.updates.send(Update { generation: 2, source, change }).await.unwrap();
         sleep(Duration::from_secs(30)).await;
         let text = rig.metrics.text().unwrap();
         lines.extend(text.lines().filter(|line| line.starts_with("seaworthy_machines{")).map(str::to_owned));
@@ -285,7 +289,7 @@ async fn it_ends_when_a_newer_operator_has_taken_over() {
         lease_transitions: Some(5),
         ..LeaseSpec::default()
     };
-    let newer = Update { generation: 2, kind: Kind::Lease, change: lease(somebody, 900) };
+    let newer = Update { generation: 2, source: Source::LEASE, change: lease(somebody, 900) };
     rig.updates.send(newer).await.unwrap();
     assert_eq!(rig.ended.await.unwrap(), Exit::SteppedDown { by: Epoch(5) });
 }

@@ -139,19 +139,36 @@ fn event(kind: &str, object: Value) -> Value {
     json!({"type": kind, "object": object})
 }
 
-/// Which objects are meant: all, or the one of a name.
-struct Selector(Option<String>);
+/// Which objects are meant.
+enum Selector {
+    All,
+    Name(String),
+    /// Certificate requests to this signer.
+    Signer(String),
+}
 
 impl Selector {
     fn of(place: &Place<'_>) -> Result<Self, Box<Answer>> {
-        match place.parameter("fieldSelector").map(|selector| selector.split_once("metadata.name=")) {
-            None => Ok(Self(None)),
-            Some(Some(("", name))) if !name.contains(',') => Ok(Self(Some(name.to_owned()))),
-            Some(_) => Err(Box::new(answer::not_modelled("field selector but metadata.name=NAME"))),
+        let Some(selector) = place.parameter("fieldSelector") else { return Ok(Self::All) };
+        match selector.split_once('=') {
+            Some(("metadata.name", name)) if !name.contains(',') => Ok(Self::Name(name.to_owned())),
+            Some(("spec.signerName", signer))
+                if place.kind == Kind::CertificateSigningRequest && !signer.contains(',') =>
+            {
+                Ok(Self::Signer(signer.to_owned()))
+            }
+            _ => Err(Box::new(answer::not_modelled("field selector but metadata.name=NAME"))),
         }
     }
 
     fn admits(&self, object: &Arc<Stored>) -> bool {
-        self.0.as_deref().is_none_or(|name| &**object.name() == name)
+        match self {
+            Self::All => true,
+            Self::Name(name) => **object.name() == **name,
+            Self::Signer(signer) => matches!(
+                object.resource(),
+                Resource::CertificateSigningRequest(request) if request.spec.signer_name == *signer
+            ),
+        }
     }
 }
