@@ -1,4 +1,4 @@
-//! Metrics. Labels come from closed lists only: never a name of a machine.
+//! Metrics. Labels come from closed lists, and from the defaults that people wrote: never a name of a machine.
 
 use std::time::Duration;
 
@@ -14,11 +14,16 @@ use seaworthy_kube::Tally;
 /// `N` labels with their values.
 pub(crate) type Labels<const N: usize> = [(&'static str, &'static str); N];
 
+/// The labels of the machines of a rollout: its component, its version, and their state.
+pub(crate) type RolloutLabels = [(&'static str, String); 3];
+
 /// Everything that is counted.
 pub(crate) struct Metrics {
     registry: Registry,
     /// Machines by their condition `Ready` and its reason.
     pub(crate) machines: Family<Labels<2>, Gauge>,
+    /// Machines by component, version and state in its rollout.
+    pub(crate) rollouts: Family<RolloutLabels, Gauge>,
     /// Subjects that wait, by blocker.
     pub(crate) blocked: Family<Labels<1>, Gauge>,
     /// Actions that ended.
@@ -33,10 +38,12 @@ pub(crate) struct Metrics {
     turns: Histogram,
     /// Subjects that wait in the engine's queue.
     pub(crate) queued: Gauge,
-    /// Slots of `maxUnavailable` that are occupied.
+    /// Units of `maxUnavailable` that are taken.
     pub(crate) occupied: Gauge,
-    /// Slots of `maxUnavailable`.
+    /// Units of `maxUnavailable`.
     pub(crate) slots: Gauge,
+    /// Machines that are unavailable for reasons of their own.
+    pub(crate) unavailable: Gauge,
     /// Turns that were refused because they would have broken an invariant.
     pub(crate) guard_refusals: Counter,
     /// Our epoch; 0 while we have none.
@@ -51,6 +58,7 @@ impl Metrics {
         let mut metrics = Self {
             registry: Registry::with_prefix("seaworthy"),
             machines: Family::default(),
+            rollouts: Family::default(),
             blocked: Family::default(),
             actions: Family::default(),
             in_flight: Gauge::default(),
@@ -61,6 +69,7 @@ impl Metrics {
             queued: Gauge::default(),
             occupied: Gauge::default(),
             slots: Gauge::default(),
+            unavailable: Gauge::default(),
             guard_refusals: Counter::default(),
             epoch: Gauge::default(),
             ready: Gauge::default(),
@@ -73,6 +82,8 @@ impl Metrics {
         let r = &mut self.registry;
         r.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         r.register("machines", "Machines by their condition Ready and its reason", self.machines.clone());
+        let help = "Machines of each rollout, by component, version and state";
+        r.register("rollout_machines", help, self.rollouts.clone());
         r.register("blocked", "Subjects that wait, by what they wait for", self.blocked.clone());
         r.register("actions", "Actions that ended, by effect and outcome", self.actions.clone());
         r.register("actions_in_flight", "Actions under way", self.in_flight.clone());
@@ -82,8 +93,10 @@ impl Metrics {
         let help = "How long one turn of the engine took, with its checks";
         r.register_with_unit("reconcile_duration", help, Unit::Seconds, self.turns.clone());
         r.register("queue_depth", "Subjects that wait in the engine's queue", self.queued.clone());
-        r.register("budget_occupied", "Occupied slots of maxUnavailable", self.occupied.clone());
-        r.register("budget_limit", "Slots of maxUnavailable", self.slots.clone());
+        r.register("budget_occupied", "Units of maxUnavailable that are taken", self.occupied.clone());
+        r.register("budget_limit", "Units of maxUnavailable", self.slots.clone());
+        let help = "Machines that are unavailable and on which nothing of ours is at work";
+        r.register("unavailable", help, self.unavailable.clone());
         let help = "Turns refused because they would have broken an invariant: each is a bug";
         r.register("guard_refusals", help, self.guard_refusals.clone());
         r.register("epoch", "The epoch of this process; 0 while it has none", self.epoch.clone());

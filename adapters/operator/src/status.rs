@@ -11,14 +11,14 @@ use seaworthy_kube::Projection;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::Outcome;
 use seaworthy_model::id::StoreId;
-use seaworthy_model::machine::{ConditionKind, Reason, Truth};
+use seaworthy_model::machine::{ConditionKind, Reason, Truth, Want};
 use seaworthy_model::report::Blocker;
 use tokio::time::Instant;
 
 use crate::flight::{Flown, Label};
 use crate::health::Health;
 use crate::labels;
-use crate::metrics::{Labels, Metrics};
+use crate::metrics::{Labels, Metrics, RolloutLabels};
 
 /// How often values that need a look at every machine are taken from the engine.
 const SURVEY: Duration = Duration::from_secs(5);
@@ -34,6 +34,8 @@ pub(crate) struct Status {
     /// The series of the last surveys. A series is never removed, so that no scrape misses one.
     machines: BTreeMap<Labels<2>, i64>,
     blocked: BTreeMap<Labels<1>, i64>,
+    /// The machines of the rollouts at the last survey.
+    rollouts: BTreeMap<RolloutLabels, i64>,
 }
 
 impl Status {
@@ -45,6 +47,7 @@ impl Status {
             refused: None,
             machines: BTreeMap::new(),
             blocked: BTreeMap::new(),
+            rollouts: BTreeMap::new(),
         }
     }
 
@@ -107,9 +110,11 @@ impl Status {
         metrics.epoch.set(world.leadership.epoch.map_or(0, |epoch| i64::from(epoch.0)));
         metrics.occupied.set(i64::from(world.occupied()));
         metrics.slots.set(i64::from(world.slots()));
+        metrics.unavailable.set(i64::from(world.sick()));
         metrics.queued.set(i64::try_from(engine.queue_depth()).unwrap_or(i64::MAX));
         if self.surveyed.is_none_or(|last| last.elapsed() >= SURVEY) {
             self.survey(world, projection.names());
+            self.survey_rollouts(world);
             self.surveyed = Some(Instant::now());
         }
     }
@@ -129,6 +134,41 @@ impl Status {
             );
         }
         obstacles
+    }
+
+    /// Takes the progress of the rollouts. A series whose rollout is gone is removed: versions come without an end.
+    fn survey_rollouts(&mut self, world: &World) {
+        let mut rollouts = BTreeMap::new();
+        for state in &world.fleet.rollouts {
+            let counts = &state.counts;
+            let version = match &state.record.to {
+                Want::Present { version, .. } => world.version_name(*version),
+                Want::Absent => "",
+            };
+            let component = world.component_name(state.record.component);
+            for (word, count) in [
+                ("waiting", counts.waiting + counts.eligible),
+                ("atWork", counts.at_work() - counts.lost),
+                ("lost", counts.lost),
+                ("deferred", counts.deferred + counts.held - counts.unsettled),
+                ("updated", counts.done + counts.restored),
+                ("failed", counts.failed),
+            ] {
+                let labels = [
+                    ("component", component.to_owned()),
+                    ("version", version.to_owned()),
+                    ("state", word.to_owned()),
+                ];
+                rollouts.insert(labels, i64::from(count));
+            }
+        }
+        for gone in self.rollouts.keys().filter(|labels| !rollouts.contains_key(*labels)) {
+            self.metrics.rollouts.remove(gone);
+        }
+        for (labels, count) in &rollouts {
+            self.metrics.rollouts.get_or_create(labels).set(*count);
+        }
+        self.rollouts = rollouts;
     }
 
     /// Counts what needs a look at every machine.

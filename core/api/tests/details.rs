@@ -265,6 +265,11 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
             "kubelet-1.36.0 requires runc at least 1.2.0, and runc-1.1.0 would be with it",
         ),
         (FleetReason::TooManyFailures, FleetDetail::Failures { failed: 3, limit: 2 }, "3 failed, 2 may"),
+        (
+            FleetReason::TooManyUnavailable,
+            FleetDetail::Unavailable { unavailable: 9, limit: 8 },
+            "9 are unavailable, 8 may be",
+        ),
         (FleetReason::MachinesLeftOut, FleetDetail::LeftOut(12), "12 left"),
         (
             FleetReason::RollingOut,

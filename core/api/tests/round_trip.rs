@@ -13,12 +13,14 @@ use seaworthy_model::component::{Architecture, CgroupVersion, ReleaseId};
 use seaworthy_model::detail::{Detail, FleetDetail};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::id::ComponentId;
+use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
     ComponentStatus, Condition, ConditionKind, Conditions, FailedRelease, HostId, Identity, Installed,
     MachineStatus, Reason, Truth, Want,
 };
 use seaworthy_model::package_version::{
-    FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus, Rollout,
+    DeferralReason, Deferred, FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
+    Progress, Rollout, Superseded,
 };
 use seaworthy_model::time::Timestamp;
 use serde::Serialize;
@@ -150,25 +152,50 @@ fn want(names: &mut Names, component: usize, parts: WantParts) -> Want {
     }
 }
 
+fn ranks() -> impl Strategy<Value = Vec<u32>> {
+    proptest::collection::btree_set(any::<u32>(), 0..5).prop_map(|ranks| ranks.into_iter().collect())
+}
+
+fn progress() -> impl Strategy<Value = Progress> {
+    let deferred = btree_map(0..DeferralReason::ALL.len(), any::<u32>(), 0..=DeferralReason::ALL.len());
+    (any::<[u32; 5]>(), deferred).prop_map(|([total, updated, at_work, failed, lost], deferred)| {
+        let deferred = deferred
+            .into_iter()
+            .map(|(reason, machines)| Deferred { reason: DeferralReason::ALL[reason], machines });
+        Progress { total, updated, at_work, failed, lost, deferred: deferred.collect() }
+    })
+}
+
 fn rollouts() -> impl Strategy<Value = Vec<Rollout>> {
     let rollout = (
         generation(),
         option::of(want_parts()),
         want_parts(),
-        any::<u32>(),
+        (any::<u32>(), option::of(ranks()), vec((generation(), want_parts(), ranks()), 0..3), progress()),
         instant(),
         option::of(instant()),
     );
     btree_map(0..COMPONENTS.len(), rollout, 0..=COMPONENTS.len()).prop_map(|rollouts| {
         let mut names = names();
         let read = rollouts.into_iter().map(|(component, rollout)| {
-            let (generation, from, to, admitted_below, started_at, completed_at) = rollout;
+            let (generation, from, to, permission, started_at, completed_at) = rollout;
+            let (admitted_below, granted, superseded, progress) = permission;
             Rollout {
                 component: names.component(COMPONENTS[component]),
                 generation,
                 from: from.map(|from| want(&mut names, component, from)),
                 to: want(&mut names, component, to),
                 admitted_below,
+                granted,
+                superseded: superseded
+                    .into_iter()
+                    .map(|(generation, to, granted)| Superseded {
+                        generation,
+                        to: want(&mut names, component, to),
+                        granted,
+                    })
+                    .collect(),
+                progress,
                 started_at,
                 completed_at,
             }
@@ -194,8 +221,9 @@ fn package_version_status() -> impl Strategy<Value = PackageVersionStatus> {
             });
         conditions.collect()
     });
-    (generation(), rollouts(), conditions).prop_map(|(observed_generation, rollouts, conditions)| {
-        PackageVersionStatus { observed_generation, rollouts, conditions }
+    let written = (generation(), any::<u32>().prop_map(Epoch));
+    (written, rollouts(), conditions).prop_map(|((observed_generation, epoch), rollouts, conditions)| {
+        PackageVersionStatus { observed_generation, epoch, rollouts, conditions }
     })
 }
 
@@ -278,11 +306,24 @@ proptest! {
             from: Some(want.clone()),
             to: want,
             admitted_below: numbers[3],
+            granted: Some(numbers.clone()),
+            superseded: vec![v1alpha1::SupersededStatus {
+                generation: numbers[0],
+                to: v1alpha1::WantStatus { state: word(2), version: Some(word(3)), ..Default::default() },
+                granted: numbers.clone(),
+            }],
+            total: numbers[0],
+            updated: numbers[1],
+            at_work: numbers[2],
+            failed: numbers[3],
+            lost: numbers[0],
+            deferred: vec![v1alpha1::DeferredStatus { reason: word(7), machines: numbers[1] }],
             started_at: (*word(5)).into(),
             completed_at: Some((*word(6)).into()),
         };
         let status = v1alpha1::ClusterPackageVersionStatus {
             observed_generation: numbers[1],
+            epoch: Some(numbers[2]),
             rollouts: vec![rollout],
             conditions: vec![],
         };
@@ -304,6 +345,14 @@ fn half_a_rollout_is_none() {
         from: Some(want("Present", Some("1.0.0"))),
         to: want("Present", Some("1.1.0")),
         admitted_below: 7,
+        granted: Some(vec![3, 1]),
+        superseded: vec![],
+        total: 2,
+        updated: 1,
+        at_work: 1,
+        failed: 0,
+        lost: 0,
+        deferred: vec![],
         started_at: "2026-11-20T08:00:00Z".into(),
         completed_at: None,
     };
@@ -317,6 +366,7 @@ fn half_a_rollout_is_none() {
     assert_eq!(read(&|rollout| rollout.from = Some(want("Present", None))), 0);
     assert_eq!(read(&|rollout| rollout.to = want("Gone", None)), 0);
     assert_eq!(read(&|rollout| rollout.admitted_below = 1 << 32), 0);
+    assert_eq!(read(&|rollout| rollout.granted = Some(vec![-1])), 0);
     assert_eq!(read(&|rollout| rollout.started_at = "soon".into()), 0);
     assert_eq!(read(&|rollout| rollout.completed_at = Some("".into())), 0);
 }

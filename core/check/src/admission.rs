@@ -1,69 +1,115 @@
-//! Admission: a threshold never falls. Raising it admits no more machines than there are free slots, and no more than may
-//! still fail. The record of a rollout stays as long as machines are being worked on for it.
+//! Admission: a threshold never falls. A wave grants no more machines than there are free units, and no more than may
+//! still fail; and it drops nobody who is or may be at work. The record of a rollout stays as long as machines are being
+//! worked on for it. A change that a rollout brings starts only under a recorded grant.
 
 use alloc::format;
+use alloc::vec::Vec;
 
-use seaworthy_engine::{RolloutState, World};
-use seaworthy_model::effect::{Effect, Target};
-use seaworthy_model::package_version::Rollout;
+use seaworthy_engine::{Machine, Origin, RolloutState, Standing, World, targets};
+use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::host::Change;
+use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::package_version::{PackageVersionStatus, Rollout};
 use seaworthy_model::report::Turn;
 
-use crate::invariant::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant, works};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "admission", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
-        let (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) =
+        if let (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) =
             (action.target, &action.effect)
-        else {
-            continue;
-        };
-        // The controller of the defaults decided last, so the world is still as it saw it.
-        let free = world.slots().saturating_sub(world.occupied());
-        let mut admitted = 0;
-        for state in &world.fleet.rollouts {
-            let same = |new: &&Rollout| {
-                new.component == state.record.component && new.generation == state.record.generation
-            };
-            let Some(new) = status.rollouts.iter().find(same) else {
-                if state.counts.unresolved > 0 {
-                    let detail = format!(
-                        "the record of {:?} goes, and {} machines are still being worked on",
-                        state.record.component, state.counts.unresolved
-                    );
-                    findings.against(action, detail);
-                }
-                continue;
-            };
-            if new.admitted_below < state.record.admitted_below {
-                findings.against(action, format!("the threshold of {:?} falls", new.component));
-            }
-            let batch = admits(world, state, new.admitted_below);
-            let room = state.counts.room(world.failures_max());
-            if batch > room {
-                findings.against(action, format!("{batch} are admitted, and {room} may be at work"));
-            }
-            admitted += batch;
+        {
+            judge_status(world, status, action, findings);
         }
-        if admitted > free {
-            findings.against(action, format!("{admitted} are admitted to {free} free slots"));
+    }
+    for (action, id, operation) in works(turn) {
+        let machine = world.machine(id);
+        let target = targets(world, machine).find(|target| target.component == operation.component);
+        let Some(Origin::Rollout(index)) = target.map(|target| target.origin) else { continue };
+        if is_new(machine, operation.component, &operation.change) && !is_covered(world, machine, index) {
+            findings.against(action, "it starts, and no record shows that it may be at work".into());
         }
     }
 }
 
-/// How many more machines that can be worked on the threshold admits. Machines of one rank count as one, because no
-/// threshold can separate them.
-fn admits(world: &World, state: &RolloutState, below: u32) -> u32 {
-    let mut last = None;
-    let mut count = 0;
-    for &(rank, id) in state.waiting.iter().take_while(|(rank, _)| *rank < below) {
-        let machine = world.machine(id);
-        let is_able = machine.host.unreachable_since.is_none() && machine.blocked.is_none();
-        if is_able && last != Some(rank) {
-            last = Some(rank);
-            count += 1;
+/// The controller of the defaults decided last, so the world is still as it saw it.
+fn judge_status(world: &World, status: &PackageVersionStatus, action: &Action, findings: &mut Findings<'_>) {
+    let free = world.slots().saturating_sub(world.occupied());
+    let mut taken = 0;
+    for (index, state) in world.fleet.rollouts.iter().enumerate() {
+        let is_same = |new: &&Rollout| new.component == state.record.component;
+        let new = status.rollouts.iter().find(is_same);
+        for lost in at_work(world, state).into_iter().filter(|rank| !covers(new, state, *rank)) {
+            findings
+                .against(action, format!("the grant {lost} of {:?} goes, at work", state.record.component));
         }
+        let Some(new) = new.filter(|new| new.generation == state.record.generation) else { continue };
+        if new.admitted_below < state.record.admitted_below {
+            findings.against(action, format!("the threshold of {:?} falls", new.component));
+        }
+        let granted = newly_granted(world, (index, state), new);
+        let room = state.counts.room(world.failures_max());
+        if granted.len() > room as usize {
+            findings.against(action, format!("{} are granted, and {room} may be at work", granted.len()));
+        }
+        let takes = |id: &&MachineId| {
+            let machine = world.machine(**id);
+            !machine.claims() && !machine.is_spared()
+        };
+        taken += granted.iter().filter(takes).count();
     }
-    count
+    if taken > free as usize {
+        findings.against(action, format!("{taken} are granted {free} free units"));
+    }
+}
+
+/// The granted ranks of the machines at work.
+fn at_work(world: &World, state: &RolloutState) -> Vec<u32> {
+    let busy = state.holders.iter().filter(|(_, id)| world.machine(*id).is_unresolved());
+    busy.map(|(rank, _)| *rank).collect()
+}
+
+/// Whether the new record of a component still shows that a machine may be at work for this rollout.
+fn covers(new: Option<&Rollout>, state: &RolloutState, rank: u32) -> bool {
+    let Some(new) = new else { return false };
+    if new.generation == state.record.generation {
+        return new.granted.as_ref().is_none_or(|granted| granted.contains(&rank));
+    }
+    let mut superseded = new.superseded.iter();
+    superseded.any(|old| old.generation == state.record.generation && old.granted.contains(&rank))
+}
+
+/// The machines that the new record grants in addition. Machines of one rank count as one, because no grant can tell them
+/// apart.
+fn newly_granted(world: &World, (index, state): (usize, &RolloutState), new: &Rollout) -> Vec<MachineId> {
+    let ranks = new.granted.as_deref().unwrap_or_default();
+    let ranks = ranks.iter().filter(|rank| !state.grants(**rank));
+    let waiting = ranks.filter_map(|rank| {
+        let mut of_rank = state.waiting.range((*rank, MachineId(0))..=(*rank, MachineId(u32::MAX)));
+        of_rank.find(|(_, id)| world.machine(*id).standing(index) != Standing::Deferred).map(|(_, id)| *id)
+    });
+    waiting.collect()
+}
+
+/// Whether a change is not just a repair of what is installed.
+fn is_new(machine: &Machine, component: ComponentId, change: &Change) -> bool {
+    match change {
+        Change::Install(release) => {
+            machine.installed(component).is_none_or(|installed| installed.release != release.id)
+        }
+        Change::Remove => true,
+    }
+}
+
+/// Whether the record of the rollout or of the machine shows that the machine may be at work.
+fn is_covered(world: &World, machine: &Machine, index: usize) -> bool {
+    let Some(fleet) = world.fleet.object() else { return false };
+    let state = &world.fleet.rollouts[index];
+    let is_granted = machine.uid().is_some_and(|uid| state.grants(state.key.rank(uid)));
+    let is_own = machine.object.as_ref().is_some_and(|object| {
+        object.meta.generation != object.status.observed_generation || object.meta.is_terminating()
+    });
+    (is_granted && fleet.status.epoch == world.epoch()) || is_own || machine.is_recorded_drifted()
 }

@@ -1,8 +1,9 @@
-//! Budget: nothing starts beyond `maxUnavailable`. Hosts that fail may exceed it; then nothing new starts.
+//! Budget: nothing starts beyond `maxUnavailable`, and no work on machines that are unavailable anyway beyond as many
+//! again. Hosts that fail may exceed it; then nothing new starts.
 
 use alloc::format;
 
-use seaworthy_engine::{InFlight, NodeTicket, Ticket, World};
+use seaworthy_engine::{InFlight, Machine, NodeTicket, Ticket, World};
 use seaworthy_model::report::{Subject, Turn};
 
 use crate::invariant::{Findings, Invariant};
@@ -12,24 +13,36 @@ const NAME: &str = "budget";
 pub(crate) const INVARIANT: Invariant = Invariant { name: NAME, judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
-    let starts = turn.actions.iter().filter(|action| {
-        let in_flight = world.in_flight().get(&action.id);
-        in_flight.is_some_and(|in_flight| {
-            in_flight.ticket.is_change()
-                || in_flight.ticket == Ticket::Node(NodeTicket::Cordon)
-                || begins_drain(world, in_flight)
-        })
+    let starts = turn.actions.iter().filter_map(|action| {
+        let in_flight = world.in_flight().get(&action.id)?;
+        let Subject::Machine(id) = in_flight.subject else { return None };
+        let machine = world.machine(id);
+        let is_start = in_flight.ticket.is_change()
+            || in_flight.ticket == Ticket::Node(NodeTicket::Cordon)
+            || begins_drain(machine, in_flight);
+        is_start.then_some(machine)
     });
-    let (started, occupied, slots) = (starts.count(), world.occupied(), world.slots());
-    if started > 0 && occupied > slots {
-        findings.overall(format!("{started} started, and {occupied} of {slots} slots are occupied"));
+    let (mut started, mut repaired) = (0, 0);
+    for machine in starts {
+        if machine.claims() || !machine.is_spared() {
+            started += 1;
+        } else {
+            repaired += 1;
+        }
+    }
+    let slots = world.slots();
+    if started > 0 && world.occupied() > slots {
+        let occupied = world.occupied();
+        findings.overall(format!("{started} started, and {occupied} of {slots} units are taken"));
+    }
+    if repaired > 0 && world.laned() > slots {
+        let laned = world.laned();
+        findings.overall(format!("{repaired} started, and {laned} of {slots} places for repairs are taken"));
     }
 }
 
 /// Whether the action lists the pods of a Node that will be cordoned next if they may be evicted.
-fn begins_drain(world: &World, in_flight: &InFlight<Ticket>) -> bool {
-    let Subject::Machine(id) = in_flight.subject else { return false };
-    let machine = world.machine(id);
+fn begins_drain(machine: &Machine, in_flight: &InFlight<Ticket>) -> bool {
     matches!(in_flight.ticket, Ticket::Node(NodeTicket::ListPods(_)))
         && !machine.has_our_cordon()
         && machine.drain.as_ref().is_some_and(|drain| drain.begins)

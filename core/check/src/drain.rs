@@ -6,7 +6,7 @@
 //! - The operator uncordons a Node only as far as its mark records that the operator cordoned it, and deletes a Node only
 //!   with its Machine.
 //! - Every write to a Node is fenced with its last observed state.
-//! - A rollout cordons a Node only with a reservation: as many Nodes may be drained at once as may be worked on at once.
+//! - A rollout cordons a Node only under a grant: as many Nodes may be drained at once as may be worked on at once.
 
 use alloc::format;
 use core::time::Duration;
@@ -109,8 +109,8 @@ fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Find
         if !node.is_ours() && world.last_node(id).is_some() {
             findings.against(action, "no schedulable Node is left for pods that are being evicted".into());
         }
-        if lacks_reservation(world, machine, &cordon.mark.reason) {
-            findings.against(action, "the Node is drained for a rollout without a reservation".into());
+        if lacks_grant(world, machine, &cordon.mark.reason) {
+            findings.against(action, "the Node is drained for a rollout without a grant".into());
         }
     } else if let Effect::Uncordon(uncordon) = &action.effect {
         let is_anothers = node.mark().is_none_or(|mark| mark.found_unschedulable);
@@ -152,12 +152,15 @@ fn judge_cordon(
     }
 }
 
-/// Whether the machine is admitted to the running rollout of a component and holds no reservation for it.
-fn lacks_reservation(world: &World, machine: &Machine, component: &str) -> bool {
+/// Whether the machine waits for its turn in the rollout of a component, and has nothing to repair there.
+fn lacks_grant(world: &World, machine: &Machine, component: &str) -> bool {
     let mut rollouts = world.fleet.rollouts.iter().enumerate();
     let found = rollouts.find(|(_, rollout)| world.component_name(rollout.record.component) == component);
     found.is_some_and(|(index, rollout)| {
-        !rollout.superseded && matches!(machine.standing(index), Standing::Parked | Standing::Excused)
+        let reported = machine.reported(rollout.record.component);
+        !rollout.superseded
+            && matches!(machine.standing(index), Standing::Eligible | Standing::Deferred)
+            && reported.is_none_or(|reported| reported.drift.is_none())
     })
 }
 

@@ -29,10 +29,13 @@ fn judge_install(
 ) {
     let machine = world.machine(id);
     let target = targets(world, machine).find(|target| target.component == component);
+    let is_repair = || machine.reported(component).is_some_and(|reported| reported.release == release.id);
     let is_asked_for = match target.map(|target| target.aim) {
-        Some(Aim::Set(Want::Present { version, .. })) => *version == release.version,
-        Some(Aim::Keep) => machine.reported(component).is_some_and(|reported| reported.release == release.id),
-        Some(Aim::Set(Want::Absent)) | None => false,
+        Some(Aim::Set(Want::Present { version, .. })) => *version == release.version || is_repair(),
+        Some(Aim::Keep) => is_repair(),
+        // What is to go is repaired until its turn comes.
+        Some(Aim::Set(Want::Absent)) => is_repair(),
+        None => false,
     };
     if !is_asked_for {
         let version = world.version_name(release.version);

@@ -42,9 +42,17 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether a rollout admits machines that the recorded ones do not.
+/// Whether a rollout permits or grants machines that the recorded ones do not.
 fn admits_more(rollout: &Rollout, recorded: &[Rollout]) -> bool {
     let same =
         |before: &&Rollout| before.component == rollout.component && before.generation == rollout.generation;
-    rollout.admitted_below > recorded.iter().find(same).map_or(0, |before| before.admitted_below)
+    let before = recorded.iter().find(same);
+    let had = |rank: &u32| {
+        before.is_some_and(|before| match &before.granted {
+            Some(granted) => granted.contains(rank),
+            None => *rank < before.admitted_below,
+        })
+    };
+    rollout.admitted_below > before.map_or(0, |before| before.admitted_below)
+        || rollout.granted.iter().flatten().any(|rank| !had(rank))
 }

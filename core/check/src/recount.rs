@@ -22,7 +22,12 @@ pub fn recount(world: &World) -> Vec<Breach> {
         }
     };
     let counted = Counted::of(world);
-    compare("occupied slots", world.occupied(), counted.occupied);
+    compare("rows that are not what follows from them", 0, counted.stale);
+    compare("machines that claim a unit", world.claims(), counted.claims);
+    compare("machines in the repair lane", world.laned(), counted.laned);
+    compare("machines that fell", world.fallen(), counted.fell);
+    compare("machines that are unavailable", world.sick(), counted.sick);
+    compare("machines that were set up", world.known(), counted.known);
     compare("live machines", world.live(), counted.live);
     compare("Nodes that take pods", world.nodes_open(), counted.open);
     compare("Nodes that are kept from it", world.nodes_kept(), counted.kept);
@@ -31,14 +36,20 @@ pub fn recount(world: &World) -> Vec<Breach> {
     for (rollout, standings) in world.fleet.rollouts.iter().zip(&counted.standings) {
         let of = |wanted: Standing| standings[wanted as usize];
         let counts = &rollout.counts;
-        compare("machines that wait for admission", counts.waiting, of(Standing::Waiting));
-        compare("machines with a reservation", counts.reserved, of(Standing::Reserved));
-        compare("machines without a reservation", counts.parked, of(Standing::Parked));
-        compare("machines that are excused", counts.excused, of(Standing::Excused));
+        compare("machines that are not permitted", counts.waiting, of(Standing::Waiting));
+        compare("machines that could be granted", counts.eligible, of(Standing::Eligible));
+        compare("machines that are granted", counts.granted, of(Standing::Granted));
+        compare("machines that are held", counts.held, of(Standing::Held));
+        compare("machines that are deferred", counts.deferred, of(Standing::Deferred));
         compare("machines that are done", counts.done, of(Standing::Done));
         compare("machines that were restored", counts.restored, of(Standing::Restored));
         compare("machines that failed", counts.failed, of(Standing::Failed));
-        compare("ranks in the index", counts.waiting, rollout.waiting.len());
+        compare(
+            "ranks in the index",
+            counts.waiting + counts.eligible + counts.deferred,
+            rollout.waiting.len(),
+        );
+        compare("granted ranks in the index", counts.granted + counts.held, rollout.holders.len());
     }
     breaches
 }
@@ -49,7 +60,13 @@ const STANDINGS: usize = Standing::Failed as usize + 1;
 /// What the rows add up to.
 #[derive(Default)]
 struct Counted {
-    occupied: usize,
+    /// Rows whose kept result is not what follows from their facts now.
+    stale: usize,
+    claims: usize,
+    laned: usize,
+    fell: usize,
+    sick: usize,
+    known: usize,
     live: usize,
     open: usize,
     kept: usize,
@@ -62,8 +79,13 @@ impl Counted {
     fn of(world: &World) -> Self {
         let standings = world.fleet.rollouts.iter().map(|_| [0; STANDINGS]).collect();
         let mut counted = Self { standings, ..Self::default() };
-        for (_, row) in world.machines() {
-            counted.occupied += usize::from(row.occupies());
+        for (id, row) in world.machines() {
+            counted.stale += usize::from(!world.is_current(id));
+            counted.claims += usize::from(row.claims());
+            counted.laned += usize::from(row.is_laned());
+            counted.fell += usize::from(row.fell());
+            counted.sick += usize::from(row.is_sick());
+            counted.known += usize::from(row.is_live() && row.was_set_up());
             counted.live += usize::from(row.is_live());
             match row.node_use() {
                 NodeUse::Open => counted.open += 1,

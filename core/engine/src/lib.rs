@@ -70,6 +70,7 @@ impl Engine {
     pub fn new(config: Config, seed: Seed) -> Self {
         let mut world = World::default();
         world.leadership.holder.clone_from(&config.holder);
+        world.ledger.configure(&config);
         world.leadership.renew_deadline = config.renew_deadline;
         world.touch(Subject::Leadership, queue::Priority::Urgent);
         let (queue, notes, spare) = (WorkQueue::default(), Vec::new(), Turn::default());
@@ -148,7 +149,7 @@ impl Engine {
         core::hint::black_box(self.queue.touch(subject));
     }
 
-    /// The next subject to reconcile. When the queue is empty, free slots and sessions are offered once more: the
+    /// The next subject to reconcile. When the queue is empty, free units and sessions are offered once more: the
     /// machine that got the last offer may not have needed it.
     fn next_subject(&mut self) -> Option<Subject> {
         self.enqueue_touched();
@@ -170,7 +171,7 @@ impl Engine {
     }
 
     fn offer(&mut self) {
-        self.world.offer_slots();
+        self.world.offer_units();
         self.world.offer_sessions(self.config.host_sessions_max);
     }
 

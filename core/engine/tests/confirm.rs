@@ -81,8 +81,8 @@ fn a_release_counts_only_once_it_is_confirmed() {
     assert_eq!(fixture.now, begin, "at once");
     let machine = |fixture: &Fixture, id| fixture.engine.world().machine(MachineId(id)).clone();
     let at_work = (0..2).find(|id| machine(&fixture, *id).unconfirmed().is_some()).expect("one waits");
-    assert_eq!(machine(&fixture, at_work).standing(0), Standing::Reserved);
-    assert!(machine(&fixture, at_work).occupies());
+    assert_eq!(machine(&fixture, at_work).standing(0), Standing::Granted);
+    assert!(machine(&fixture, at_work).claims());
     assert_eq!(changed(&fixture), 1, "its slot is not free");
     fixture.pass(HOUR);
     assert_eq!(fixture.web(), [Some(1), Some(1)]);

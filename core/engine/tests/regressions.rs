@@ -187,7 +187,7 @@ fn the_work_of_a_hosts_owner_is_not_that_of_its_duplicate() {
     fixture.settle();
     let row = fixture.engine.world().machine(MachineId(2));
     assert_eq!(row.uncertain, None);
-    assert!(!row.occupies());
+    assert!(!row.claims());
     let failed = OperationState::Failed(Cause::new(CauseKind::ProbeFailed, "503"));
     fixture.host(2).facts.operation.as_mut().unwrap().state = failed;
     fixture.pass(HOUR);
@@ -375,6 +375,7 @@ fn machines_that_come_back_together_are_not_all_harmed() {
         fixture.host(id).broken = vec![web(2)];
     }
     fixture.host(11).broken.clear();
+    fixture.store.edit_fleet(|spec| spec.pause_when_unavailable = CountOrPercent::Percent(100));
     fixture.store.defaults(vec![want(WEB, web(2))]);
     fixture.deliver();
     fixture.pass(HOUR);

@@ -13,7 +13,7 @@ use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{Drift, InstalledComponent};
 use seaworthy_model::id::{ComponentId, MachineId, Uid};
 use seaworthy_model::machine::{ComponentSetting, ComponentStatus, Installed, Want};
-use seaworthy_model::package_version::Rollout;
+use seaworthy_model::package_version::{Progress, Rollout};
 
 const COMPONENTS: [ComponentId; 2] = [WEB, DNS];
 const MACHINES: u32 = 6;
@@ -133,7 +133,18 @@ fn fleet_of(machines: &[OneMachine], fleet: &[OfFleet; 2], is_deleted: bool) -> 
     let records = defaults.clone().filter_map(|(component, of)| {
         let (from, to, admitted_below) = of.record.clone()?;
         let (generation, started_at) = (u64::from(component.0) + 4, START);
-        Some(Rollout { component, generation, from, to, admitted_below, started_at, completed_at: None })
+        Some(Rollout {
+            component,
+            generation,
+            from,
+            to,
+            admitted_below,
+            granted: Some(Vec::new()),
+            superseded: Vec::new(),
+            progress: Progress::default(),
+            started_at,
+            completed_at: None,
+        })
     });
     let records = records.collect();
     let defaults = defaults

@@ -61,10 +61,16 @@ fn upgrades_one_at_a_time_by_raising_the_threshold() {
     fixture.store.defaults(vec![want(WEB, web(2))]);
     fixture.deliver();
     let turn = fixture.turn();
-    assert!(picture(&turn).starts_with("fleet: status Some(RollingOut) [component 0 gen 3 admits nobody]"));
+    assert!(
+        picture(&turn)
+            .starts_with("fleet: status Some(RollingOut) [component 0 gen 3 permits nobody, grants 0]")
+    );
     fixture.execute();
     let turn = fixture.turn();
-    assert!(picture(&turn).starts_with("fleet: status Some(RollingOut) [component 0 gen 3 admits some]"));
+    assert!(
+        picture(&turn)
+            .starts_with("fleet: status Some(RollingOut) [component 0 gen 3 permits everybody, grants 1]")
+    );
     fixture.execute();
     let turn = fixture.turn();
     let starts = picture(&turn).matches("install web-2").count();
@@ -84,9 +90,9 @@ fn the_record_that_ends_a_rollout_says_that_it_is_over() {
     assert_eq!(
         written.collect::<Vec<_>>(),
         [
-            "fleet: status Some(RollingOut) [component 0 gen 2 admits nobody]",
-            "fleet: status Some(RollingOut) [component 0 gen 2 admits everybody]",
-            "fleet: status Some(AllUpdated) [component 0 gen 2 admits everybody, complete]",
+            "fleet: status Some(RollingOut) [component 0 gen 2 permits nobody, grants 0]",
+            "fleet: status Some(RollingOut) [component 0 gen 2 permits everybody, grants 1]",
+            "fleet: status Some(AllUpdated) [component 0 gen 2 permits everybody, grants 0, complete]",
         ]
     );
 }

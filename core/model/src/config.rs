@@ -1,9 +1,12 @@
 //! The configuration of an engine. It is fixed: another configuration needs a new engine.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::quantity::CountOrPercent;
 
 /// The engine's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,8 +46,31 @@ pub struct Config {
     /// How long it counts what versions the API servers had when they were asked. Drivers ask every two minutes; nothing
     /// that has a rule about them is started on older knowledge.
     pub api_server_memory: Duration,
-    /// How long a batch may wait to become larger before it is admitted.
+    /// How long a wave of grants may wait to become larger before it is written.
     pub admission_wait: Duration,
+    /// The batches of a rollout: up to each of these, machines are permitted once those before are done. Everybody is
+    /// permitted after the last one.
+    pub batches: Vec<CountOrPercent>,
+    /// Limits in failure domains, besides `maxUnavailable` for the fleet.
+    pub disruption_limits: Vec<DisruptionLimit>,
+}
+
+/// How many machines of one failure domain may be worked on at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DisruptionLimit {
+    /// What makes a domain: machines with the same value are in one.
+    pub domain: Domain,
+    /// How many of a domain's machines.
+    pub in_flight: CountOrPercent,
+}
+
+/// What makes a failure domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Domain {
+    /// The data centre of the Machine's address.
+    Idc,
+    /// The rack of the Machine's address.
+    Rack,
 }
 
 impl Config {
@@ -76,6 +102,8 @@ impl Default for Config {
             audit_without_node: Duration::from_secs(300),
             api_server_memory: Duration::from_secs(600),
             admission_wait: Duration::from_secs(10),
+            batches: Vec::new(),
+            disruption_limits: Vec::new(),
         }
     }
 }

@@ -232,6 +232,13 @@ pub enum FleetDetail {
         /// How many may.
         limit: u32,
     },
+    /// Machines that are unavailable for reasons of their own, and how many may be.
+    Unavailable {
+        /// How many are unavailable.
+        unavailable: u32,
+        /// How many may be.
+        limit: u32,
+    },
     /// The number of machines that are left out.
     LeftOut(u32),
     /// Rollouts that admit no machine until another one has gone through the fleet.

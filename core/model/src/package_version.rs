@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::detail::FleetDetail;
 use crate::id::ComponentId;
+use crate::lease::Epoch;
 use crate::machine::{ComponentSetting, Truth, Want};
 use crate::meta::{Meta, Parsed};
 use crate::pod::DrainPolicy;
@@ -38,6 +39,9 @@ pub struct PackageVersionSpec {
     pub max_failures: CountOrPercent,
     /// How long a host may go without an audit of its digests.
     pub audit_interval: Duration,
+    /// When so many machines are unavailable for reasons of their own, nothing that disrupts is started: a number, or
+    /// a percentage of the machines that were set up once.
+    pub pause_when_unavailable: CountOrPercent,
     /// While it is set, no machine is admitted and no operation is started.
     pub paused: bool,
     /// The policy for pods when a Node is drained.
@@ -49,6 +53,9 @@ pub struct PackageVersionSpec {
 pub struct PackageVersionStatus {
     /// The generation of the spec that was last applied.
     pub observed_generation: u64,
+    /// The operator that last wrote this. Nothing is started under a grant before the operator has written its own
+    /// epoch here: a late write of its predecessor then finds another version of the object.
+    pub epoch: Epoch,
     /// One per component that ever had a default, sorted by component.
     pub rollouts: Vec<Rollout>,
     /// The conditions.
@@ -63,30 +70,100 @@ impl PackageVersionStatus {
     }
 }
 
-/// A rollout admits machines by a threshold: a machine is admitted if its rank is below `admitted_below`. Ranks are
-/// stable, so a batch needs only one write, which raises the threshold. That write is also the durable reservation of
-/// the batch.
+/// A rollout permits machines by a threshold, and grants them their turn by rank.
+///
+/// A machine is permitted if its rank is below `admitted_below`. The threshold is raised once per batch, and never falls.
+/// A machine is changed only while its rank is in `granted`. The grants are the durable record of who may be at work: a
+/// new operator holds a unit of the budget for each of them, until it has read the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rollout {
     /// The component that changes.
     pub component: ComponentId,
     /// The generation of the spec in which this change was first observed. It is part of every machine's rank.
     pub generation: u64,
-    /// What new machines get before they are admitted: the last default that was completed and works. `None`: nothing.
+    /// What new machines get before they are permitted: the last default that was completed and works. `None`: nothing.
     pub from: Option<Want>,
-    /// What admitted machines get.
+    /// What permitted machines get.
     pub to: Want,
-    /// Machines whose rank is lower are admitted. [`Rollout::EVERYBODY`] admits all.
+    /// Machines whose rank is lower are permitted. [`Rollout::EVERYBODY`] permits all.
     pub admitted_below: u32,
-    /// When it started, in whole seconds. Machines that were unavailable before do not count against the budget.
+    /// The ranks of the machines that may be at work, in ascending order. `None` in the record of an operator that knew
+    /// no grants: then every permitted machine that is not finished may be at work.
+    pub granted: Option<Vec<u32>>,
+    /// Earlier rollouts of this component, while machines may still be at work for them.
+    pub superseded: Vec<Superseded>,
+    /// How far it was when this was written.
+    pub progress: Progress,
+    /// When it started, in whole seconds.
     pub started_at: Timestamp,
-    /// When every machine that could be reached had it, in whole seconds.
+    /// When every machine that could be worked on had it, in whole seconds.
     pub completed_at: Option<Timestamp>,
 }
 
+/// What remains of a rollout whose default was replaced: the machines that may still be at work for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Superseded {
+    /// The generation of the spec in which it was first observed. It is part of every machine's rank.
+    pub generation: u64,
+    /// What it was to bring.
+    pub to: Want,
+    /// The ranks of the machines that may be at work for it, in ascending order.
+    pub granted: Vec<u32>,
+}
+
+/// How far a rollout is: the number of machines in each state. It is written with each wave of grants, and decides
+/// nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Machines that take part.
+    pub total: u32,
+    /// Machines that have what is wanted.
+    pub updated: u32,
+    /// Machines that are at work, or about to be.
+    pub at_work: u32,
+    /// Machines on which the release failed.
+    pub failed: u32,
+    /// Machines whose host was lost at work and has not answered since.
+    pub lost: u32,
+    /// Machines that cannot be worked on, by the reason.
+    pub deferred: Vec<Deferred>,
+}
+
+/// Machines that cannot be worked on for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Deferred {
+    /// Why.
+    pub reason: DeferralReason,
+    /// How many.
+    pub machines: u32,
+}
+
+/// Why a machine that is permitted cannot be worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum DeferralReason {
+    /// Its host does not answer.
+    Unreachable,
+    /// A person has paused it.
+    Paused,
+    /// Something else has to change first: its conditions say what.
+    Blocked,
+}
+
+impl DeferralReason {
+    /// Every reason.
+    pub const ALL: [Self; 3] = [Self::Unreachable, Self::Paused, Self::Blocked];
+}
+
 impl Rollout {
-    /// The threshold that admits every machine: all ranks are lower.
+    /// The threshold that permits every machine: all ranks are lower.
     pub const EVERYBODY: u32 = u32::MAX;
+    /// At most this many machines may be at work for one rollout, so that its record stays small. Hosts that were lost
+    /// at work may come on top.
+    pub const GRANTS_MAX: usize = 1_024;
+    /// The most ranks that a record is read with.
+    pub const RANKS_MAX: usize = 16_384;
+    /// At most this many earlier rollouts are kept. The next one waits until fewer are left.
+    pub const SUPERSEDED_MAX: usize = 16;
 }
 
 /// A condition of the `ClusterPackageVersion`.
@@ -127,6 +204,8 @@ pub enum FleetReason {
     RollingOut,
     /// The number of failed machines has reached its limit.
     TooManyFailures,
+    /// More machines are unavailable, for reasons of their own, than `pauseWhenUnavailable` allows.
+    TooManyUnavailable,
     /// The default was changed; operations of the previous one have not finished yet.
     Superseding,
     /// Paused by a person.
@@ -145,11 +224,12 @@ pub enum FleetReason {
 
 impl FleetReason {
     /// Every reason.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::AllUpdated,
         Self::MachinesLeftOut,
         Self::RollingOut,
         Self::TooManyFailures,
+        Self::TooManyUnavailable,
         Self::Superseding,
         Self::Paused,
         Self::InvalidSpec,

@@ -107,6 +107,16 @@ pub enum Blocker {
         /// The limit.
         limit: u32,
     },
+    /// It is permitted to change and waits for its turn. What the turn waits for is the blocker of the fleet's defaults.
+    AwaitingGrant,
+    /// More machines are unavailable, for reasons of their own, than `pauseWhenUnavailable` allows: nothing that disrupts
+    /// is started.
+    TooManyUnavailable {
+        /// Machines that are unavailable.
+        unavailable: u32,
+        /// The limit.
+        limit: u32,
+    },
     /// The fleet's default was changed while machines were at work on the previous one; they finish first.
     Superseding,
     /// Paused by a person: on the machine, or on the fleet.
@@ -235,6 +245,12 @@ impl Blocker {
         )
     }
 
+    /// Whether what blocks one machine is likely to block the next one as well, and lasts.
+    #[must_use]
+    pub const fn may_hinder_others(self) -> bool {
+        !matches!(self, Self::AwaitingCertificate | Self::LastSchedulableNode { .. } | Self::Paused)
+    }
+
     /// Its name in metrics, logs and explanations.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -253,6 +269,8 @@ impl Blocker {
             Self::MaxUnavailable { .. } => "MaxUnavailable",
             Self::MaxFailures { .. } => "MaxFailures",
             Self::TooManyFailures { .. } => "TooManyFailures",
+            Self::AwaitingGrant => "AwaitingGrant",
+            Self::TooManyUnavailable { .. } => "TooManyUnavailable",
             Self::Superseding => "Superseding",
             Self::Paused => "Paused",
             Self::InvalidSpec => "InvalidSpec",

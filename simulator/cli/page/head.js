@@ -92,7 +92,7 @@ function worstCard(history, seek) {
     // Of equal peaks the last one: a used budget matters most when things also go wrong.
     let peak = 0;
     for (let i = 1; i < at.length; i++) if (occupied[i] - limit[i] >= occupied[peak] - limit[peak]) peak = i;
-    headline = `${count(occupied[peak])} of ${several(limit[peak], "slot")} of the budget taken`;
+    headline = `${count(occupied[peak])} of ${several(limit[peak], "unit")} of the budget taken`;
     parts.push(jump(`at ${clock(at[peak])}`, () => seek(at[peak])), `, ${several(work[peak], "host")} at work`,
       occupied[peak] > limit[peak] ? " (lost hosts may exceed it; nothing new starts then)" : "");
   }

@@ -166,9 +166,9 @@ class Lanes {
   }
 
   // A rollout, until the next one of the same component replaces it.
-  addRollout({ component, from, to, since, completed, counts, batches }, end) {
+  addRollout({ component, from, to, since, completed, counts, waves }, end) {
     const bare = (name) => name.startsWith(component + "-") ? name.slice(component.length + 1) : name;
-    const names = ["done", "at work", "admitted", "waiting for a slot", "blocked", "failed", "not admitted"];
+    const names = ["done", "at work", "granted", "waiting for its turn", "blocked", "failed", "not permitted"];
     const keys = ["done", "work", "admitted", "parked", "blocked", "failed", "waiting"];
     const { at, rows } = counts;
     const sums = [at.map(() => 0)];
@@ -179,7 +179,7 @@ class Lanes {
       : end < this.history.end ? `replaced after ${length(end - since)}` : "not complete";
     this.add({
       name: `${component} ${move}`, note: took, height: 58,
-      describe: `Rollout of ${component} ${move}, ${took}, ${several(batches.length, "batch", "batches")}`,
+      describe: `Rollout of ${component} ${move}, ${took}, ${several(waves.length, "wave")}`,
       draw: (context, width, height) => {
         const y = (value) => height - value / total * height;
         const picked = this.sample(at, width).filter((_, x) => x <= this.x(end, width));
@@ -218,7 +218,7 @@ class Lanes {
       },
       tip: (time) => {
         const i = before(at, time);
-        return i < 0 ? "" : `${count(occupied[i])} of ${count(limit[i])} slots occupied\n${several(work[i], "host")} at work`;
+        return i < 0 ? "" : `${count(occupied[i])} of ${count(limit[i])} units taken\n${several(work[i], "host")} at work`;
       },
     });
   }

@@ -3,8 +3,8 @@
 const STATES = [
   { key: "done", name: "as wanted", shape: "full" },
   { key: "waiting", name: "waiting", shape: "full" },
-  { key: "parked", name: "waiting for a slot", shape: "dot" },
-  { key: "admitted", name: "admitted", shape: "dot" },
+  { key: "parked", name: "waiting for its turn", shape: "dot" },
+  { key: "admitted", name: "granted", shape: "dot" },
   { key: "work", name: "at work", shape: "hole" },
   { key: "blocked", name: "blocked", shape: "bar" },
   { key: "failed", name: "release failed", shape: "cross" },

@@ -75,6 +75,7 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         FleetReason::StoreRegressed => regress(words).map(FleetDetail::Regress),
         FleetReason::VersionSkew => skew(words).map(FleetDetail::Skew),
         FleetReason::TooManyFailures => failures(words),
+        FleetReason::TooManyUnavailable => unavailable(words),
         FleetReason::MachinesLeftOut => {
             words.strip_suffix(" left").and_then(|left| left.parse().ok()).map(FleetDetail::LeftOut)
         }
@@ -88,6 +89,11 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
     };
     let read = read.filter(|read| fleet_detail(read) == words);
     Some(read.unwrap_or_else(|| FleetDetail::Other(words.into())))
+}
+
+fn unavailable(words: &str) -> Option<FleetDetail> {
+    let (unavailable, limit) = words.strip_suffix(" may be")?.split_once(" are unavailable, ")?;
+    Some(FleetDetail::Unavailable { unavailable: unavailable.parse().ok()?, limit: limit.parse().ok()? })
 }
 
 fn missing(words: &str) -> Option<Detail> {

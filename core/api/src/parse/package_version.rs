@@ -44,6 +44,8 @@ fn spec(spec: &v1alpha1::ClusterPackageVersionSpec, names: &mut Names) -> Parsed
     let components = component_settings(root.name("components"), &spec.components, names, &mut faults);
     let max_unavailable = count_or_percent(root.name("maxUnavailable"), &spec.max_unavailable, &mut faults);
     let max_failures = count_or_percent(root.name("maxFailures"), &spec.max_failures, &mut faults);
+    let pause_when_unavailable =
+        count_or_percent(root.name("pauseWhenUnavailable"), &spec.pause_when_unavailable, &mut faults);
     let audit_interval = text::duration(&spec.audit_interval).unwrap_or_else(|| {
         faults.add(root.name("auditInterval"), "must be a duration from 1s to 8760h, such as 24h or 1h30m");
         core::time::Duration::ZERO
@@ -55,6 +57,7 @@ fn spec(spec: &v1alpha1::ClusterPackageVersionSpec, names: &mut Names) -> Parsed
         max_unavailable,
         max_failures,
         audit_interval,
+        pause_when_unavailable,
         paused,
         drain,
     })))

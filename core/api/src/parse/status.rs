@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Architecture, CgroupVersion, ReleaseId};
+use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
     ComponentStatus, Condition, FailedRelease, Identity, Installed, MachineStatus, Truth, Want,
 };
-use seaworthy_model::package_version::{FleetCondition, PackageVersionStatus, Rollout};
+use seaworthy_model::package_version::{
+    DeferralReason, Deferred, FleetCondition, PackageVersionStatus, Progress, Rollout, Superseded,
+};
 
 use super::detail::{machine_detail, package_version_detail};
 use crate::names::Names;
@@ -117,6 +120,7 @@ pub fn package_version_status(
         .collect();
     PackageVersionStatus {
         observed_generation: unsigned(status.observed_generation),
+        epoch: Epoch(status.epoch.and_then(|epoch| u32::try_from(epoch).ok()).unwrap_or_default()),
         rollouts: rollouts.into_values().collect(),
         conditions: conditions.into_values().collect(),
     }
@@ -135,15 +139,62 @@ fn rollout(status: &v1alpha1::RolloutStatus, names: &mut Names) -> Option<Rollou
         Some(at) => Some(at.get()?),
         None => None,
     };
+    let component = names.component(&status.component);
+    let to = want(&status.component, &status.to, names)?;
+    let superseded = status.superseded.iter().take(Rollout::SUPERSEDED_MAX).map(|superseded| {
+        Some(Superseded {
+            generation: u64::try_from(superseded.generation).ok()?,
+            to: want(&status.component, &superseded.to, names)?,
+            granted: ranks(&superseded.granted)?,
+        })
+    });
+    let superseded = superseded.collect::<Option<_>>()?;
     Some(Rollout {
-        component: names.component(&status.component),
+        component,
         generation: u64::try_from(status.generation).ok()?,
         from,
-        to: want(&status.component, &status.to, names)?,
+        to,
         admitted_below: u32::try_from(status.admitted_below).ok()?,
+        granted: match &status.granted {
+            Some(granted) => Some(ranks(granted)?),
+            None => None,
+        },
+        superseded,
+        progress: progress(status),
         started_at: status.started_at.get()?,
         completed_at,
     })
+}
+
+/// The ranks of machines, sorted; `None` if one of them is unreadable or there are too many.
+fn ranks(written: &[i64]) -> Option<Vec<u32>> {
+    if written.len() > Rollout::RANKS_MAX {
+        return None;
+    }
+    let mut ranks = written.iter().map(|rank| u32::try_from(*rank).ok()).collect::<Option<Vec<_>>>()?;
+    ranks.sort_unstable();
+    ranks.dedup();
+    Some(ranks)
+}
+
+/// How far a rollout is. It decides nothing, so what is unreadable counts as zero.
+fn progress(status: &v1alpha1::RolloutStatus) -> Progress {
+    let count = |written: i64| u32::try_from(written).unwrap_or_default();
+    let deferred = status.deferred.iter().filter_map(|deferred| {
+        let reason = fleet_words::deferral_from(&deferred.reason)?;
+        Some(Deferred { reason, machines: count(deferred.machines) })
+    });
+    let mut deferred: Vec<Deferred> = deferred.take(DeferralReason::ALL.len()).collect();
+    deferred.sort_unstable();
+    deferred.dedup_by_key(|deferred| deferred.reason);
+    Progress {
+        total: count(status.total),
+        updated: count(status.updated),
+        at_work: count(status.at_work),
+        failed: count(status.failed),
+        lost: count(status.lost),
+        deferred,
+    }
 }
 
 fn want(component: &str, want: &v1alpha1::WantStatus, names: &mut Names) -> Option<Want> {

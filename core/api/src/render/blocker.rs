@@ -23,6 +23,9 @@ pub struct Explanation {
     pub message: String,
 }
 
+const AWAITING_GRANT: &str =
+    "it waits for its turn in the rollout; the ClusterPackageVersion says what the rollout waits for";
+
 const SUPERSEDING: &str = "the fleet's defaults were changed; what is under way for the previous ones ends";
 
 /// A blocker in words. An id that is not in `names` is written as a number.
@@ -30,14 +33,12 @@ const SUPERSEDING: &str = "the fleet's defaults were changed; what is under way 
 pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
     let version = |id| names.version_object_name(id).map_or_else(|_| format!("{id:?}"), String::from);
     let (reason, message) = match *blocker {
-        Blocker::NotLeading => ("NotLeading", "this operator has not taken the Lease yet".into()),
-        Blocker::Standby { of } => ("Standby", standby(of)),
-        Blocker::RenewalOverdue { since } => ("RenewalOverdue", overdue(since)),
-        Blocker::SteppedDown { by } => ("SteppedDown", stepped_down(by)),
-        Blocker::Stopping => ("Stopping", "this process was asked to stop; what is under way may end".into()),
-        Blocker::NotSynced(kind) => {
-            ("NotSynced", format!("not every {} was seen since this operator took the Lease", kind.name()))
-        }
+        Blocker::NotLeading
+        | Blocker::Standby { .. }
+        | Blocker::RenewalOverdue { .. }
+        | Blocker::SteppedDown { .. }
+        | Blocker::Stopping
+        | Blocker::NotSynced(_) => (blocker.name(), leadership_words(*blocker)),
         Blocker::StoreRegressed { seen } => own(Reason::StoreRegressed, &regress(seen)),
         Blocker::AwaitingOwnWrite => ("AwaitingOwnWrite", "our own last write was not seen back yet".into()),
         Blocker::InFlight => ("InFlight", "an action on it is under way".into()),
@@ -45,9 +46,11 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
             ("BackOff", format!("it failed and is tried again at {}", rfc3339::format(until)))
         }
         Blocker::SessionLimit => ("SessionLimit", "as many sessions to hosts are open as may be".into()),
-        Blocker::MaxUnavailable { occupied, limit } => ("MaxUnavailable", unavailable(occupied, limit)),
-        Blocker::MaxFailures { at_work, limit } => ("MaxFailures", unproven(at_work, limit)),
-        Blocker::TooManyFailures { failed, limit } => ("TooManyFailures", too_many(failed, limit)),
+        Blocker::MaxUnavailable { .. }
+        | Blocker::MaxFailures { .. }
+        | Blocker::TooManyFailures { .. }
+        | Blocker::AwaitingGrant
+        | Blocker::TooManyUnavailable { .. } => (blocker.name(), limit_words(*blocker)),
         Blocker::Superseding => ("Superseding", SUPERSEDING.into()),
         Blocker::Paused => own(Reason::Paused, ""),
         Blocker::InvalidSpec => own(Reason::InvalidSpec, ""),
@@ -115,12 +118,51 @@ fn stepped_down(by: Epoch) -> String {
     format!("another operator, of epoch {}, has taken the Lease; this process ends", by.0)
 }
 
+/// The blockers that the state of our leadership makes.
+fn leadership_words(blocker: Blocker) -> String {
+    if let Blocker::Standby { of } = blocker {
+        standby(of)
+    } else if let Blocker::RenewalOverdue { since } = blocker {
+        overdue(since)
+    } else if let Blocker::SteppedDown { by } = blocker {
+        stepped_down(by)
+    } else if let Blocker::NotSynced(kind) = blocker {
+        format!("not every {} was seen since this operator took the Lease", kind.name())
+    } else if blocker == Blocker::Stopping {
+        "this process was asked to stop; what is under way may end".into()
+    } else {
+        "this operator has not taken the Lease yet".into()
+    }
+}
+
+/// The blockers that a limit of the fleet's defaults makes.
+fn limit_words(blocker: Blocker) -> String {
+    if let Blocker::MaxUnavailable { occupied, limit } = blocker {
+        unavailable(occupied, limit)
+    } else if let Blocker::MaxFailures { at_work, limit } = blocker {
+        unproven(at_work, limit)
+    } else if let Blocker::TooManyFailures { failed, limit } = blocker {
+        too_many(failed, limit)
+    } else if let Blocker::TooManyUnavailable { unavailable, limit } = blocker {
+        too_many_unavailable(unavailable, limit)
+    } else {
+        AWAITING_GRANT.into()
+    }
+}
+
 fn unavailable(occupied: u32, limit: u32) -> String {
     format!("{occupied} of {limit} machines that may be unavailable at once are; one must come back first")
 }
 
 fn too_many(failed: u32, limit: u32) -> String {
     format!("{failed} machines failed and maxFailures is {limit}: correct the version or raise maxFailures")
+}
+
+fn too_many_unavailable(unavailable: u32, limit: u32) -> String {
+    format!(
+        "{unavailable} machines are unavailable for reasons of their own and spec.pauseWhenUnavailable is {limit}: \
+         nothing that disrupts is started"
+    )
 }
 
 /// The blockers of a drain. The pod and the disruption budget are in the conditions of the Machine.

@@ -51,6 +51,9 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
         FleetDetail::Regress(found) => regress(*found),
         FleetDetail::Skew(found) => skew(found).into(),
         FleetDetail::Failures { failed, limit } => format!("{failed} failed, {limit} may").into(),
+        FleetDetail::Unavailable { unavailable, limit } => {
+            format!("{unavailable} are unavailable, {limit} may be").into()
+        }
         FleetDetail::LeftOut(left) => format!("{left} left").into(),
         FleetDetail::Waits(waits) => {
             let wait =

@@ -1,6 +1,6 @@
 //! The words of the conditions of the `ClusterPackageVersion`.
 
-use seaworthy_model::package_version::{FleetConditionKind, FleetReason};
+use seaworthy_model::package_version::{DeferralReason, FleetConditionKind, FleetReason};
 
 use super::words::STORE_REGRESSED;
 
@@ -26,6 +26,7 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::MachinesLeftOut => "MachinesLeftOut",
         FleetReason::RollingOut => "RollingOut",
         FleetReason::TooManyFailures => "TooManyFailures",
+        FleetReason::TooManyUnavailable => "TooManyUnavailable",
         FleetReason::Superseding => "Superseding",
         FleetReason::Paused => "Paused",
         FleetReason::InvalidSpec => "InvalidSpec",
@@ -54,6 +55,10 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
             "as many machines failed as spec.maxFailures allows, so no more are admitted: kubectl get machines shows \
              them; correct the version in spec.components, or raise spec.maxFailures"
         }
+        FleetReason::TooManyUnavailable => {
+            "more machines are unavailable, for reasons of their own, than spec.pauseWhenUnavailable allows, so nothing \
+             that disrupts is started until fewer than four fifths of it are; repairs go on"
+        }
         FleetReason::Superseding => {
             "the defaults were changed; what is under way for the previous ones ends first"
         }
@@ -71,6 +76,20 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
         FleetReason::StoreRegressed => STORE_REGRESSED,
         FleetReason::Terminating => "being deleted; nothing is removed from any host",
     }
+}
+
+/// Why machines cannot be worked on.
+pub(crate) const fn deferral(reason: DeferralReason) -> &'static str {
+    match reason {
+        DeferralReason::Unreachable => "Unreachable",
+        DeferralReason::Paused => "Paused",
+        DeferralReason::Blocked => "Blocked",
+    }
+}
+
+/// The reason whose name this is.
+pub(crate) fn deferral_from(name: &str) -> Option<DeferralReason> {
+    DeferralReason::ALL.into_iter().find(|&known| deferral(known) == name)
 }
 
 #[cfg(test)]

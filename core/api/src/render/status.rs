@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{ComponentStatus, Condition, MachineStatus, Want};
-use seaworthy_model::package_version::{FleetCondition, PackageVersionStatus, Rollout};
+use seaworthy_model::package_version::{Deferred, FleetCondition, PackageVersionStatus, Rollout};
 
 use super::detail::{detail, fleet_detail};
 use super::recent::Written;
@@ -111,6 +112,7 @@ pub fn package_version_status(
     rollouts.sort_by(|a, b| a.component.cmp(&b.component));
     Ok(v1alpha1::ClusterPackageVersionStatus {
         observed_generation: signed(status.observed_generation),
+        epoch: (status.epoch != Epoch::VACANT).then(|| i64::from(status.epoch.0)),
         rollouts,
         conditions: status.conditions.iter().map(fleet_condition).collect(),
     })
@@ -125,15 +127,42 @@ fn rollout(rollout: &Rollout, names: &Names) -> Result<v1alpha1::RolloutStatus, 
         }),
         Want::Absent => Ok(v1alpha1::WantStatus { state: "Absent".into(), ..Default::default() }),
     };
+    let superseded = rollout.superseded.iter().map(|superseded| {
+        Ok(v1alpha1::SupersededStatus {
+            generation: signed(superseded.generation),
+            to: want(&superseded.to)?,
+            granted: ranks(&superseded.granted),
+        })
+    });
+    let progress = &rollout.progress;
     Ok(v1alpha1::RolloutStatus {
         component: names.component_name(rollout.component)?.into(),
         generation: signed(rollout.generation),
         from: rollout.from.as_ref().map(want).transpose()?,
         to: want(&rollout.to)?,
         admitted_below: i64::from(rollout.admitted_below),
+        granted: rollout.granted.as_deref().map(ranks),
+        superseded: superseded.collect::<Result<_, _>>()?,
+        total: i64::from(progress.total),
+        updated: i64::from(progress.updated),
+        at_work: i64::from(progress.at_work),
+        failed: i64::from(progress.failed),
+        lost: i64::from(progress.lost),
+        deferred: progress.deferred.iter().map(deferred).collect(),
         started_at: rollout.started_at.whole_seconds().into(),
         completed_at: rollout.completed_at.map(|at| at.whole_seconds().into()),
     })
+}
+
+fn ranks(ranks: &[u32]) -> Vec<i64> {
+    ranks.iter().copied().map(i64::from).collect()
+}
+
+fn deferred(deferred: &Deferred) -> v1alpha1::DeferredStatus {
+    v1alpha1::DeferredStatus {
+        reason: fleet_words::deferral(deferred.reason).into(),
+        machines: i64::from(deferred.machines),
+    }
 }
 
 fn fleet_condition(condition: &FleetCondition) -> v1alpha1::Condition {

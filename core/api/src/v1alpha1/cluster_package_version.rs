@@ -36,6 +36,11 @@ pub struct ClusterPackageVersionSpec {
     #[serde(default = "audit_interval_default")]
     #[cfg_attr(feature = "crd", schemars(transform = schema::text(2, 32, schema::duration())))]
     pub audit_interval: String,
+    /// When more machines than this are unavailable for reasons of their own, nothing that disrupts is started until fewer
+    /// than four fifths of it are: a number, or a percentage of the machines that were set up once, rounded down, but at
+    /// least 1. Repairs of what is unavailable go on.
+    #[serde(default = "a_fifth")]
+    pub pause_when_unavailable: IntOrString,
     /// While true, no machine is admitted to a new version and nothing new is started on any machine.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
@@ -73,6 +78,11 @@ const fn one() -> IntOrString {
     IntOrString::Int(1)
 }
 
+/// The default of `pauseWhenUnavailable`: a lost zone pauses, a lost rack of a large fleet does not.
+fn a_fifth() -> IntOrString {
+    IntOrString::String("20%".into())
+}
+
 /// The default of `auditInterval`.
 fn audit_interval_default() -> String {
     "24h".into()
@@ -86,6 +96,10 @@ pub struct ClusterPackageVersionStatus {
     /// The generation of the spec that was last taken up.
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
     pub observed_generation: i64,
+    /// The number of the operator process that wrote this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 2_147_483_647)))]
+    pub epoch: Option<i64>,
     /// How far the fleet is on its way to each default.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(256, "component")))]
@@ -107,14 +121,46 @@ pub struct RolloutStatus {
     /// The generation of the spec at which this default was first seen.
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
     pub generation: i64,
-    /// The last default that was completed and works; machines that join and are not admitted yet get it.
+    /// The last default that was completed and works; machines that join and are not permitted yet get it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<WantStatus>,
-    /// The default that admitted machines get.
+    /// The default that permitted machines get.
     pub to: WantStatus,
-    /// Each machine has a rank from 0 to 4294967294; those with a lower one than this are admitted.
+    /// Each machine has a rank from 0 to 4294967294; those with a lower one than this are permitted to change.
     #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]
     pub admitted_below: i64,
+    /// The ranks of the machines that may be at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::ranks()))]
+    pub granted: Option<Vec<i64>>,
+    /// Earlier rollouts of this component, while machines may still be at work for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(16, "generation")))]
+    pub superseded: Vec<SupersededStatus>,
+    /// How many machines take part.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub total: i64,
+    /// How many machines have the default.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub updated: i64,
+    /// How many machines are at work, or about to be.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub at_work: i64,
+    /// On how many machines the default failed.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub failed: i64,
+    /// How many machines were lost at work and have not answered since.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub lost: i64,
+    /// How many machines cannot be worked on, by the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(16, "reason")))]
+    pub deferred: Vec<DeferredStatus>,
     /// When the rollout started.
     #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
     pub started_at: Time,
@@ -122,6 +168,34 @@ pub struct RolloutStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
     pub completed_at: Option<Time>,
+}
+
+/// What remains of a rollout whose default was replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct SupersededStatus {
+    /// The generation of the spec at which this default was first seen.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub generation: i64,
+    /// The default that was replaced.
+    pub to: WantStatus,
+    /// The ranks of the machines that may still be at work for it.
+    #[cfg_attr(feature = "crd", schemars(transform = schema::ranks()))]
+    pub granted: Vec<i64>,
+}
+
+/// Machines that cannot be worked on for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct DeferredStatus {
+    /// `Unreachable`, `Paused`, or `Blocked`: the conditions of the machines say more.
+    #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
+    pub reason: String,
+    /// How many.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub machines: i64,
 }
 
 /// A default, as it was recorded.
@@ -161,10 +235,18 @@ pub(super) fn definition() -> Definition {
                 ".status.conditions[?(@.type==\"Progressing\")].reason",
                 "What goes on, or what stops it.",
             ),
+            column("Updated", ".status.rollouts[0].updated", "Machines that have the first default."),
+            column("Total", ".status.rollouts[0].total", "Machines that take part."),
+            column("Failed", ".status.rollouts[0].failed", "Machines on which it failed."),
             column("MaxUnavailable", ".spec.maxUnavailable", "How many may be unavailable at once."),
             column("MaxFailures", ".spec.maxFailures", "How many may fail before it stops."),
             age(),
             wide(Column { r#type: "boolean", ..column("Paused", ".spec.paused", "Whether it is paused.") }),
+            wide(column(
+                "PauseWhenUnavailable",
+                ".spec.pauseWhenUnavailable",
+                "How many unavailable machines pause everything.",
+            )),
             wide(column("Versions", ".spec.components[*].version", "The default versions.")),
             wide(column(
                 "Message",

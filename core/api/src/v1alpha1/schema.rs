@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use schemars::Schema;
 use seaworthy_model::host_path::{HOMES, IDENTITY_HOMES, SYSTEM, UNITS, UNLINKED};
+use seaworthy_model::package_version::Rollout;
 use serde_json::{Value, json};
 
 use crate::host_path::{COMPONENT_UNIT, IDENTITY_PLACE, LINKABLE, REMOVABLE};
@@ -40,6 +41,18 @@ pub(crate) fn list_map(most: u32, keys: &'static str) -> impl FnMut(&mut Schema)
         schema.insert("maxItems".into(), most.into());
         schema.insert("x-kubernetes-list-type".into(), "map".into());
         schema.insert("x-kubernetes-list-map-keys".into(), keys.split(',').collect());
+    }
+}
+
+/// Makes a field a list of the ranks of machines.
+pub(crate) fn ranks() -> impl FnMut(&mut Schema) {
+    |schema| {
+        schema.insert("maxItems".into(), Rollout::RANKS_MAX.into());
+        schema.insert(
+            "items".into(),
+            json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX }),
+        );
+        schema.insert("x-kubernetes-list-type".into(), "atomic".into());
     }
 }
 

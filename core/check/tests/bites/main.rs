@@ -243,7 +243,7 @@ fn pause_sees_an_admission_to_a_paused_fleet() {
     fixture.store.defaults(vec![want(WEB, web(1))]);
     let admits = |action: &Action| {
         let Effect::WritePackageVersionStatus(status) = &action.effect else { return false };
-        status.rollouts.iter().any(|rollout| rollout.admitted_below > 0)
+        status.rollouts.iter().any(|rollout| rollout.granted.iter().flatten().count() > 0)
     };
     let turn = turn_with(&mut fixture, admits);
     fixture.store.edit_fleet(|spec| spec.paused = true);
@@ -369,7 +369,9 @@ fn with_rollouts(tamper: impl FnOnce(&mut Vec<Rollout>)) -> impl FnOnce(&mut Act
 #[test]
 fn admission_sees_a_batch_that_is_too_large() {
     let (fixture, turn) = about_to_admit();
-    let everybody = with_rollouts(|rollouts| rollouts[0].admitted_below = Rollout::EVERYBODY);
+    let world = fixture.engine.world();
+    let everybody: Vec<u32> = world.fleet.rollouts[0].waiting.iter().map(|(rank, _)| *rank).collect();
+    let everybody = with_rollouts(|rollouts| rollouts[0].granted = Some(everybody));
     assert_eq!(broken(&fixture, turn, is_admission, everybody), ["admission"]);
 }
 
@@ -379,12 +381,14 @@ fn admission_sees_a_threshold_that_falls_and_a_record_that_goes_too_early() {
     fixture.execute();
     let _ = turn_with(&mut fixture, is_install);
     let (falls, goes) = (with_rollouts(|rollouts| rollouts[0].admitted_below = 1), with_rollouts(Vec::clear));
+    let drops = with_rollouts(|rollouts| rollouts[0].granted = Some(Vec::new()));
     // A pause is recorded at once, even while machines are being worked on.
     fixture.store.edit_fleet(|spec| spec.paused = true);
     fixture.deliver();
     let turn = fixture.turn();
     assert!(turn.actions.iter().any(is_admission));
     assert_eq!(broken(&fixture, turn.clone(), is_admission, falls), ["admission"]);
+    assert_eq!(broken(&fixture, turn.clone(), is_admission, drops), ["admission"]);
     assert_eq!(broken(&fixture, turn, is_admission, goes), ["admission"]);
 }
 

@@ -38,7 +38,7 @@ struct Domain {
 /// Every domain.
 const DOMAINS: [Domain; 6] = [
     Domain { begin_epoch: leadership::begin_epoch, unsync: leadership::unsync },
-    Domain { begin_epoch: nothing, unsync: rollout::unsync },
+    Domain { begin_epoch: rollout::begin_epoch, unsync: rollout::unsync },
     Domain { begin_epoch: nothing, unsync: version::unsync },
     Domain { begin_epoch: certificates::begin_epoch, unsync: certificates::unsync },
     Domain { begin_epoch: machine::node::begin_epoch, unsync: nothing_to_list },

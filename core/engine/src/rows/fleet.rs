@@ -31,8 +31,10 @@ pub struct Fleet {
     pub tracked: Tracked<Box<PackageVersionObject>>,
     /// The recorded rollouts, in the recorded order.
     pub rollouts: Vec<RolloutState>,
-    /// Since when a batch could be admitted, though only a small one.
-    pub small_batch_since: Option<Timestamp>,
+    /// Since when machines could be granted, though only a few.
+    pub small_wave_since: Option<Timestamp>,
+    /// Everything is listed again: whether the breaker was open is read from the record.
+    pub(crate) recalls_breaker: bool,
 }
 
 /// A recorded rollout, with what is derived from it.
@@ -42,14 +44,22 @@ pub struct RolloutState {
     pub record: Rollout,
     /// The key of its ranks.
     pub key: RankKey,
+    /// The keys of the ranks of the superseded rollouts, in the order of the record.
+    pub(crate) superseded_keys: Vec<RankKey>,
     /// The spec wants something else by now: nothing more is started for this rollout.
     pub superseded: bool,
+    /// The grants that were recorded before our epoch: a predecessor may have started an operation there.
+    pub(crate) inherited: Inherited,
     /// The number of machines in each state.
     pub counts: Counts,
-    /// Machines that are not admitted, by rank.
+    /// Machines that are neither granted nor finished: by rank.
     pub waiting: BTreeSet<(u32, MachineId)>,
-    /// When a machine was last blocked after its admission: its slot came back unused, and the next machine may be
-    /// blocked as well.
+    /// Machines that are granted and not finished: by rank.
+    pub holders: BTreeSet<(u32, MachineId)>,
+    /// By superseded rollout, the machines that it lists.
+    pub(crate) superseded_holders: Vec<Vec<MachineId>>,
+    /// When a machine was last blocked after its grant: its unit came back unused, and the next machine may be blocked
+    /// as well.
     pub hindered_at: Option<Timestamp>,
     /// The releases of `to` and of `from`, prepared once, unless they depend on facts or parameters of a single
     /// machine.
@@ -57,37 +67,82 @@ pub struct RolloutState {
     pub(crate) from_releases: Prepared,
 }
 
+/// The grants that were recorded before our epoch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Inherited {
+    own: Grants,
+    /// Of the superseded rollouts, each with the key of their ranks.
+    superseded: Vec<(RankKey, Grants)>,
+}
+
+/// Which ranks are granted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Grants {
+    /// By an operator that knew no grants: everybody whose rank is lower.
+    below: u32,
+    /// These ranks, in ascending order.
+    ranks: Vec<u32>,
+}
+
+impl Grants {
+    fn contains(&self, rank: u32) -> bool {
+        rank < self.below || self.ranks.binary_search(&rank).is_ok()
+    }
+}
+
+impl Inherited {
+    /// The grants of a record.
+    pub(crate) fn of(record: &Rollout, superseded_keys: &[RankKey]) -> Self {
+        let own = match &record.granted {
+            None => Grants { below: record.admitted_below, ranks: Vec::new() },
+            Some(ranks) => Grants { below: 0, ranks: ranks.clone() },
+        };
+        let superseded = record.superseded.iter().map(|superseded| superseded.granted.clone());
+        let superseded = superseded.map(|ranks| Grants { below: 0, ranks });
+        Self { own, superseded: superseded_keys.iter().copied().zip(superseded).collect() }
+    }
+
+    /// The same grants, when the rollout with this key is superseded.
+    pub(crate) fn superseded(&self, key: RankKey) -> Self {
+        let superseded = self.superseded.iter().cloned().chain([(key, self.own.clone())]);
+        Self { own: Grants::default(), superseded: superseded.collect() }
+    }
+}
+
 /// The number of machines in each state of a rollout.
 ///
-/// `admitted_below`, the recorded threshold, is also a reservation: raising it takes a slot of `maxUnavailable` for
-/// every machine that it admits. There is no write per machine before an operation starts, so the threshold is the only
-/// durable record that one may have started. A successor that knows just the record must assume that every admitted and
-/// unfinished machine is at work, until it has read the host. So the slots are taken when the threshold is raised, not
-/// when operations start: otherwise the record would allow more machines at work than the budget.
+/// There is no write per machine before an operation starts, so the recorded grants are the only durable trace that one
+/// may have started. A successor that knows just the record must assume that every granted machine that is not finished
+/// is at work, until it has read the host. So a unit of the budget is taken when the grant is written, not when the
+/// operation starts: otherwise the record would allow more machines at work than the budget.
 ///
-/// A machine holds its reservation until it is done. It gives the reservation up (`parked`) while it has to wait, for
-/// instance because it is blocked, and then needs a free slot before it starts. A failed machine keeps its slot.
+/// A machine keeps its grant until it is done, or cannot be worked on: then it yields, and needs another one. A failed
+/// machine keeps its unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Not admitted.
+    /// Not permitted.
     pub waiting: u32,
-    /// Admitted, with a reservation.
-    pub reserved: u32,
-    /// Admitted, without a reservation.
-    pub parked: u32,
-    /// Admitted, but they cannot be worked on.
-    pub excused: u32,
+    /// Permitted, and could be granted.
+    pub eligible: u32,
+    /// Granted, and can be worked on.
+    pub granted: u32,
+    /// Granted, and cannot be worked on.
+    pub held: u32,
+    /// Permitted, not granted, and cannot be worked on.
+    pub deferred: u32,
     /// Done, and no other release failed there.
     pub done: u32,
     /// Done, but another release failed there before: that proves nothing about this release.
     pub restored: u32,
     /// Failed.
     pub failed: u32,
-    /// Admitted, and an operation is or may be under way.
+    /// Granted, with an operation that is or may be under way.
     pub unresolved: u32,
-    /// Admitted, without a reservation, with an operation whose outcome is not known: a predecessor may have started
+    /// Granted, and cannot be worked on, with an operation whose outcome is not known: a predecessor may have started
     /// it, or the host was lost in the middle of it.
     pub unsettled: u32,
+    /// Granted, and lost in the middle of an operation.
+    pub lost: u32,
 }
 
 impl Counts {
@@ -95,27 +150,29 @@ impl Counts {
         if let Some(counter) = self.of(standing) {
             *counter += 1;
         }
-        self.unresolved += u32::from(row.unresolved && standing.is_pending());
-        self.unsettled += u32::from((row.unresolved || row.lost) && standing.is_unreserved());
+        self.unresolved += u32::from(row.unresolved && standing.is_granted());
+        self.unsettled += u32::from((row.unresolved || row.lost) && standing == Standing::Held);
+        self.lost += u32::from(row.lost && standing == Standing::Held);
     }
 
     pub(crate) fn uncount(&mut self, standing: Standing, row: &Derived) {
         if let Some(counter) = self.of(standing) {
             *counter -= 1;
         }
-        self.unresolved -= u32::from(row.unresolved && standing.is_pending());
-        self.unsettled -= u32::from((row.unresolved || row.lost) && standing.is_unreserved());
+        self.unresolved -= u32::from(row.unresolved && standing.is_granted());
+        self.unsettled -= u32::from((row.unresolved || row.lost) && standing == Standing::Held);
+        self.lost -= u32::from(row.lost && standing == Standing::Held);
     }
 
-    /// Machines that are at work, or about to be.
+    /// Machines that are at work, or about to be, or were lost at work.
     #[must_use]
     pub const fn at_work(&self) -> u32 {
-        self.reserved + self.unsettled
+        self.granted + self.unsettled
     }
 
     /// How many machines may be at work, for this `maxFailures`: the failures that are left, plus one for each machine
     /// that has succeeded. So a version that never works harms at most `maxFailures` machines, and one that works soon
-    /// uses all slots.
+    /// uses the whole budget.
     #[must_use]
     pub const fn allowance(&self, failures_max: u32) -> u32 {
         if self.failed >= failures_max { 0 } else { (failures_max - self.failed).saturating_add(self.done) }
@@ -132,19 +189,26 @@ impl Counts {
         Blocker::MaxFailures { at_work: self.at_work(), limit: self.allowance(failures_max) }
     }
 
-    /// Machines that are admitted and neither done nor failed.
+    /// Machines that are permitted and neither done nor failed.
     #[must_use]
     pub const fn pending(&self) -> u32 {
-        self.reserved + self.parked + self.excused
+        self.eligible + self.granted + self.held + self.deferred
+    }
+
+    /// Machines that take part.
+    #[must_use]
+    pub const fn total(&self) -> u32 {
+        self.waiting + self.pending() + self.done + self.restored + self.failed
     }
 
     const fn of(&mut self, standing: Standing) -> Option<&mut u32> {
         match standing {
             Standing::Outside => None,
             Standing::Waiting => Some(&mut self.waiting),
-            Standing::Reserved => Some(&mut self.reserved),
-            Standing::Parked => Some(&mut self.parked),
-            Standing::Excused => Some(&mut self.excused),
+            Standing::Eligible => Some(&mut self.eligible),
+            Standing::Granted => Some(&mut self.granted),
+            Standing::Held => Some(&mut self.held),
+            Standing::Deferred => Some(&mut self.deferred),
             Standing::Done => Some(&mut self.done),
             Standing::Restored => Some(&mut self.restored),
             Standing::Failed => Some(&mut self.failed),
@@ -159,19 +223,22 @@ impl RolloutState {
         self.record.completed_at.is_none()
     }
 
-    /// Whether a machine of this rank is admitted.
+    /// Whether a machine of this rank is permitted to change.
     #[must_use]
     pub const fn admits(&self, rank: u32) -> bool {
         rank < self.record.admitted_below
     }
 
-    /// Applies a record that has only advanced. Returns the machines that it admits in addition.
-    pub(crate) fn advance(&mut self, record: Rollout) -> Vec<MachineId> {
-        let below = (record.admitted_below, MachineId(0));
-        let unaffected = self.waiting.split_off(&below);
-        let admitted = core::mem::replace(&mut self.waiting, unaffected);
-        self.record = record;
-        admitted.into_iter().map(|(_, id)| id).collect()
+    /// Whether a machine of this rank is granted its turn.
+    #[must_use]
+    pub fn grants(&self, rank: u32) -> bool {
+        self.record.granted.as_ref().is_some_and(|granted| granted.binary_search(&rank).is_ok())
+    }
+
+    /// Whether it has any grants that may not have ended, also of superseded rollouts.
+    pub(crate) fn has_grants(&self) -> bool {
+        self.record.granted.as_ref().is_none_or(|granted| !granted.is_empty())
+            || !self.record.superseded.is_empty()
     }
 
     /// Whether both ask the same of every machine in the same state.
@@ -183,28 +250,54 @@ impl RolloutState {
             && ours.to == theirs.to
     }
 
-    /// Whether `new` differs from the record only in a higher threshold or in being complete.
-    fn is_only_advanced(&self, new: &Rollout) -> bool {
-        let advanced = Rollout {
-            admitted_below: self.record.admitted_below,
-            completed_at: self.record.completed_at,
-            ..new.clone()
-        };
-        new.admitted_below >= self.record.admitted_below
-            && (self.record.completed_at.is_none() || self.record.completed_at == new.completed_at)
-            && advanced == self.record
+    /// Whether `new` differs from the record in its grants, its progress, and in being complete, and in nothing else.
+    fn is_only_granting(&self, new: &Rollout) -> bool {
+        let seen = &self.record;
+        (new.component, new.generation, new.admitted_below)
+            == (seen.component, seen.generation, seen.admitted_below)
+            && (&new.from, &new.to, new.started_at) == (&seen.from, &seen.to, seen.started_at)
+            && new.granted.is_some()
+            && seen.granted.is_some()
+            && new.superseded == seen.superseded
+            && (seen.completed_at.is_none() || seen.completed_at == new.completed_at)
     }
 
-    /// The release that admitted machines get, as prepared once for all machines of a sort.
+    /// The release that permitted machines get, as prepared once for all machines of a sort.
     pub(crate) fn prepared_for(&self, machine: &Machine) -> Option<&Arc<Release>> {
         find(&self.to_releases, machine)
     }
 
-    /// Removes a machine from those that wait.
-    pub(crate) fn leave(&mut self, id: MachineId, uid: Option<Uid>) {
-        if let Some(uid) = uid {
+    /// Whether a predecessor may have started an operation on a machine under a grant, and the record does not show its
+    /// end. That it has the release of this rollout says nothing of an operation for a superseded one.
+    pub(crate) fn is_inherited(&self, machine: Uid, standing: Standing) -> bool {
+        let Inherited { own, superseded } = &self.inherited;
+        (standing.is_unfinished() && own.contains(self.key.rank(machine)))
+            || superseded.iter().any(|(key, grants)| grants.contains(key.rank(machine)))
+    }
+
+    /// Adds a machine to the index of its state.
+    pub(crate) fn enter(&mut self, place: (u32, MachineId), standing: Standing) {
+        if standing.is_granted() {
+            self.holders.insert(place);
+        } else if standing.is_unfinished() {
+            self.waiting.insert(place);
+        }
+    }
+
+    /// Removes a machine from the index of its state.
+    pub(crate) fn leave(&mut self, id: MachineId, uid: Option<Uid>, standing: Standing) {
+        let Some(uid) = uid else { return };
+        if standing.is_granted() {
+            self.holders.remove(&(self.key.rank(uid), id));
+        } else if standing.is_unfinished() {
             self.waiting.remove(&(self.key.rank(uid), id));
         }
+    }
+
+    /// The machines of a rank that take part and are not finished.
+    pub(crate) fn of_rank(&self, rank: u32) -> impl Iterator<Item = MachineId> + '_ {
+        let range = (rank, MachineId(0))..=(rank, MachineId(u32::MAX));
+        self.waiting.range(range.clone()).chain(self.holders.range(range)).map(|(_, id)| *id)
     }
 }
 
@@ -258,6 +351,12 @@ impl Fleet {
         self.spec().map_or(AUDIT_INTERVAL, |spec| spec.audit_interval)
     }
 
+    /// `pauseWhenUnavailable`; a fifth by default.
+    #[must_use]
+    pub fn pause_when_unavailable(&self) -> CountOrPercent {
+        self.spec().map_or(CountOrPercent::Percent(20), |spec| spec.pause_when_unavailable)
+    }
+
     /// Whether a person has paused the fleet.
     #[must_use]
     pub fn is_paused(&self) -> bool {
@@ -274,15 +373,16 @@ impl Fleet {
             .min()
     }
 
-    /// Whether the record differs from the rollouts only in higher thresholds and completions.
-    pub(crate) fn is_only_advanced(&self, new: Option<&PackageVersionObject>) -> bool {
+    /// Whether the record differs from the rollouts only in grants and completions.
+    pub(crate) fn is_only_granting(&self, new: Option<&PackageVersionObject>) -> bool {
         let (Some(seen), Some(new)) = (self.object(), new) else { return false };
         seen.meta.uid == new.meta.uid
+            && seen.status.epoch == new.status.epoch
             && seen.meta.is_terminating() == new.meta.is_terminating()
             && new.status.rollouts.len() == self.rollouts.len()
             && new.status.rollouts.iter().all(|record| {
                 self.rollout_of(record.component)
-                    .is_some_and(|index| self.rollouts[index].is_only_advanced(record))
+                    .is_some_and(|index| self.rollouts[index].is_only_granting(record))
             })
     }
 

@@ -58,6 +58,8 @@ pub struct Leadership {
     pub epoch: Option<Epoch>,
     /// The epoch that our last taking of the Lease gives us; it is ours once the write is confirmed.
     pub taking: Option<Epoch>,
+    /// When our epoch began.
+    pub began_at: Timestamp,
     /// How many orders to hosts this epoch has numbered.
     pub sequence: u64,
     /// The action under way.

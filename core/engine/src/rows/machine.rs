@@ -21,7 +21,7 @@ use seaworthy_model::time::Timestamp;
 
 use crate::rows::drain::Drain;
 use crate::rows::node_use::NodeUse;
-use crate::rows::standing::{Derived, Standing, Standings};
+use crate::rows::standing::{Derived, Standing};
 
 /// What is known of a machine.
 ///
@@ -57,10 +57,19 @@ pub struct Machine {
     pub(crate) installs: Option<VersionId>,
     /// Releases that failed, for the present generation of the spec; the status may not show them yet.
     pub failed: Vec<Failure>,
-    /// It is admitted but holds no reservation: it needs a free slot before it starts.
-    pub parked: bool,
+    /// When that operation was ordered, or was last seen to go on.
+    pub(crate) ordered_at: Timestamp,
+    /// The components for which it gave its grant back: it needs another one before it starts, also while the record still
+    /// lists it.
+    pub(crate) yielded: Vec<ComponentId>,
+    /// Its Node was not ready when the operation on its host began, so that takes no unit of the budget.
+    pub spared: bool,
+    /// Its host was lost at work so long ago that nothing of ours goes on there, and it claims no unit.
+    pub given_up: bool,
     /// Why it cannot be worked on until something else changes.
     pub blocked: Option<Blocker>,
+    /// The components that alone are blocked; if there are none, the whole machine is.
+    pub(crate) hindered: Vec<ComponentId>,
     /// What is in flight for it, and when it is retried or reconciled again. No counter depends on it.
     pub progress: Progress,
     /// What follows from all this, kept by [`World::refresh`](crate::World).
@@ -138,8 +147,12 @@ impl Machine {
             uncertain: None,
             installs: None,
             failed: Vec::new(),
-            parked: false,
+            ordered_at: Timestamp::ZERO,
+            yielded: Vec::new(),
+            spared: false,
+            given_up: false,
             blocked: None,
+            hindered: Vec::new(),
             progress: Progress {
                 writes: Writes::NONE,
                 contact: Contact {
@@ -152,14 +165,7 @@ impl Machine {
                     retry: Retry::NONE,
                 },
             },
-            derived: Derived {
-                uid: None,
-                live: false,
-                occupies: false,
-                unresolved: false,
-                lost: false,
-                standings: Standings::NONE,
-            },
+            derived: Derived::NONE,
             derived_node: NodeUse::Closed,
             lifted: 0,
         }
@@ -282,17 +288,58 @@ impl Machine {
         self.progress.contact.owned && self.host.facts.as_ref().is_some_and(|facts| facts.host == host)
     }
 
-    /// Whether an operation of ours is in flight on the host, as far as is known. An unreachable host frees its slot,
-    /// unless its Node is healthy: then the operation goes on out of our sight.
+    /// Whether an operation of ours is in flight on the host, as far as is known. On a host that is lost it may go on
+    /// out of our sight, until it is given up.
     #[must_use]
-    pub fn is_busy(&self) -> bool {
-        self.uncertain.is_some() && (self.host.unreachable_since.is_none() || self.is_node_healthy())
+    pub const fn is_busy(&self) -> bool {
+        self.uncertain.is_some() && !self.given_up
     }
 
-    /// Whether its Node reports that it is healthy.
+    /// Whether its Node reports that it is not healthy, or does not report at all. Without a Node nothing is known.
     #[must_use]
-    pub fn is_node_healthy(&self) -> bool {
-        self.node.as_ref().is_some_and(|node| node.ready == Health::Healthy)
+    pub fn is_node_sick(&self) -> bool {
+        self.node.as_ref().is_some_and(|node| node.ready != Health::Healthy)
+    }
+
+    /// Whether its host does not answer, as far as is known.
+    #[must_use]
+    pub fn is_unreachable(&self) -> bool {
+        self.host.unreachable_since.is_some() || (self.host.facts.is_none() && self.is_recorded_unreachable())
+    }
+
+    /// Whether a person has paused it.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.spec().is_some_and(|spec| spec.paused)
+    }
+
+    /// Whether a component can be worked on now, if there is room for that.
+    #[must_use]
+    pub fn is_workable(&self, component: ComponentId) -> bool {
+        !self.is_unreachable() && !self.is_paused() && !self.is_blocked(component)
+    }
+
+    /// Whether a component, or the whole machine, has to wait until something else changes.
+    pub(crate) fn is_blocked(&self, component: ComponentId) -> bool {
+        self.blocked.is_some() && (self.hindered.is_empty() || self.hindered.contains(&component))
+    }
+
+    /// Gives the grant for a component back.
+    pub(crate) fn yield_grant(&mut self, component: ComponentId) {
+        if !self.yielded.contains(&component) {
+            self.yielded.push(component);
+        }
+    }
+
+    /// Takes a grant for a component.
+    pub(crate) fn take_grant(&mut self, component: ComponentId) {
+        self.yielded.retain(|yielded| *yielded != component);
+    }
+
+    /// Nothing blocks it any more.
+    pub(crate) fn unblock(&mut self) {
+        self.blocked = None;
+        self.hindered.clear();
     }
 
     /// Whether an operation is or may be in flight on the host.
@@ -328,14 +375,55 @@ impl Machine {
         self.derived.standings.get(rollout).unwrap_or_default()
     }
 
-    /// Whether it counts against `maxUnavailable`.
+    /// Whether it claims a unit of `maxUnavailable`.
     #[must_use]
-    pub const fn occupies(&self) -> bool {
-        self.derived.occupies
+    pub const fn claims(&self) -> bool {
+        self.derived.claims
+    }
+
+    /// Whether it takes a place in the repair lane.
+    #[must_use]
+    pub const fn is_laned(&self) -> bool {
+        self.derived.laned
+    }
+
+    /// Whether it became unavailable after a rollout under way had changed it, and claims no unit.
+    #[must_use]
+    pub const fn fell(&self) -> bool {
+        self.derived.fell
+    }
+
+    /// Whether it is unavailable and claims no unit: it counts for `pauseWhenUnavailable`.
+    #[must_use]
+    pub const fn is_sick(&self) -> bool {
+        self.derived.sick
+    }
+
+    /// Whether a rollout grants it its turn now.
+    #[must_use]
+    pub fn is_granted(&self) -> bool {
+        self.derived.standings.iter().any(|standing| standing == Standing::Granted)
+    }
+
+    /// Whether work on it takes no unit of the budget, since it is or was unavailable anyway.
+    #[must_use]
+    pub fn is_spared(&self) -> bool {
+        if self.is_unresolved() { self.spared } else { self.is_node_sick() }
+    }
+
+    /// Its failure domains, one for each configured limit.
+    pub(crate) fn domains(&self) -> Option<Arc<[Arc<str>]>> {
+        self.derived.domains.clone()
+    }
+
+    /// Whether it was set up once: its first spec was carried out, or failed.
+    #[must_use]
+    pub fn was_set_up(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| object.status.observed_generation > 0)
     }
 
     /// Whether it is recorded that the host was lost in the middle of an operation.
-    fn is_recorded_lost(&self) -> bool {
+    pub(crate) fn is_recorded_lost(&self) -> bool {
         self.object.as_ref().is_some_and(|object| {
             object
                 .status
@@ -344,39 +432,37 @@ impl Machine {
         })
     }
 
-    /// Whether the record leaves open that an operation is in flight: by an unfinished change of the spec, an
-    /// admission, a recorded drift or loss, or the deletion.
-    pub(crate) fn is_unsettled(&self, standings: &Standings) -> bool {
+    /// Whether the record leaves open that an operation is in flight: by an unfinished change of the spec, a grant, a
+    /// recorded drift or loss, or the deletion.
+    pub(crate) fn is_unsettled(&self, is_granted: bool) -> bool {
         self.object.as_ref().is_some_and(|object| {
             object.meta.generation != object.status.observed_generation
                 || object.meta.is_terminating()
                 || self.is_recorded_drifted()
                 || self.is_recorded_lost()
-                || standings.iter().any(Standing::is_pending)
+                || is_granted
         })
     }
 
     /// Whether an operation may be in flight that this engine has not ordered: the record leaves it open, and the host
-    /// was not read yet. An unreachable host is treated as in [`Self::is_busy`].
-    pub(crate) fn may_be_busy(&self, standings: &Standings) -> bool {
-        self.was_left_open(standings)
-            && !self.is_recorded_unreachable()
-            && (self.host.unreachable_since.is_none() || self.is_node_healthy())
+    /// was not read yet. A lost host is treated as in [`Self::is_busy`].
+    pub(crate) fn may_be_busy(&self, is_inherited: bool) -> bool {
+        self.was_left_open(is_inherited) && !self.is_recorded_unreachable() && !self.given_up
     }
 
     /// Whether its host was lost in the middle of an operation, or may have been. The caller has checked that none is
     /// in flight any more, as far as is known.
-    pub(crate) fn may_be_lost(&self, standings: &Standings) -> bool {
+    pub(crate) fn may_be_lost(&self, is_inherited: bool) -> bool {
         let is_told = || !self.is_recorded_unreachable() || self.is_recorded_lost();
-        self.uncertain.is_some() || (self.was_left_open(standings) && is_told())
+        self.uncertain.is_some() || (self.was_left_open(is_inherited) && is_told())
     }
 
     /// Whether a predecessor may have begun an operation whose outcome nobody knows. Without our finalizer nothing was
     /// ever started.
-    fn was_left_open(&self, standings: &Standings) -> bool {
+    fn was_left_open(&self, is_inherited: bool) -> bool {
         self.host.facts.is_none()
             && self.object.as_ref().is_some_and(|object| object.meta.is_held())
-            && self.is_unsettled(standings)
+            && self.is_unsettled(is_inherited)
     }
 
     /// Whether a successor that knows only the record assumes an operation on this host. Nothing is started before that
@@ -385,7 +471,7 @@ impl Machine {
     pub fn is_recorded_at_work(&self) -> bool {
         self.object.as_ref().is_some_and(|object| object.meta.is_held())
             && !self.is_recorded_unreachable()
-            && self.is_unsettled(&self.derived.standings)
+            && self.is_unsettled(self.derived.standings.iter().any(Standing::is_granted))
     }
 
     /// Forgets everything but the objects: for a new incarnation, or a new epoch.
@@ -397,7 +483,9 @@ impl Machine {
         self.installs = None;
         self.failed.clear();
         self.progress.writes.forget();
-        self.parked = true;
-        self.blocked = None;
+        self.yielded.clear();
+        self.spared = false;
+        self.given_up = false;
+        self.unblock();
     }
 }

@@ -1,7 +1,7 @@
 //! What the engine remembers of a decision besides its action.
 
 use seaworthy_model::digest::Digest;
-use seaworthy_model::id::{CertificateRequestId, MachineId, StoreId};
+use seaworthy_model::id::{CertificateRequestId, ComponentId, MachineId, StoreId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
@@ -33,23 +33,27 @@ pub(crate) enum LeadershipNote {
 /// About the fleet's rollouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RolloutNote {
-    /// Since when a batch could be admitted, though only a small one; `None` if there is none.
-    SmallBatch(Option<Timestamp>),
+    /// Since when machines could be granted, though only a few; `None` if there are none.
+    SmallWave(Option<Timestamp>),
 }
 
 /// About a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MachineNote {
-    /// It releases its reservation.
-    Park,
-    /// It reserves a slot: it was admitted before, and there is room for it.
-    Reserve,
+    /// It gives its grants back, if it has any.
+    Yield,
+    /// It takes its grant for a component again: it gave it back, and the record still lists it.
+    Resume(ComponentId),
+    /// Its host was lost at work so long ago that nothing of ours goes on there.
+    GiveUp,
     /// It is blocked until something changes.
     Block(Blocker),
+    /// One of its components is blocked until something changes.
+    Hinder(ComponentId, Blocker),
     /// Nothing blocks it any more.
     Unblock,
-    /// It waits for nothing but a slot.
-    WaitForSlot,
+    /// It waits for nothing but a unit of the budget, or a place in the repair lane.
+    WaitForUnit,
     /// It waits for nothing but a session.
     WaitForSession,
     /// It waits until the fleet's rollouts or its pause change.

@@ -1,5 +1,6 @@
 //! The state of a machine in each rollout of the fleet.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::id::Uid;
@@ -10,12 +11,43 @@ pub(crate) struct Derived {
     /// The incarnation that this was derived from.
     pub(crate) uid: Option<Uid>,
     pub(crate) live: bool,
-    pub(crate) occupies: bool,
+    /// It was set up once, so its availability counts.
+    pub(crate) known: bool,
+    /// It claims a unit of the budget.
+    pub(crate) claims: bool,
+    /// It is worked on while it is unavailable anyway: it takes no unit, but a place in the repair lane.
+    pub(crate) laned: bool,
+    /// It became unavailable after a rollout under way had changed it, and claims no unit.
+    pub(crate) fell: bool,
+    /// A rollout under way has changed it, or it has what that rollout brings.
+    pub(crate) touched: bool,
+    /// It is unavailable, and claims no unit.
+    pub(crate) sick: bool,
     pub(crate) unresolved: bool,
     /// The host was lost in the middle of an operation, or may have been, and the outcome is not known.
     pub(crate) lost: bool,
+    /// Its failure domains, one for each configured limit.
+    pub(crate) domains: Option<Arc<[Arc<str>]>>,
     /// One per rollout, in the order of the fleet's rollouts.
     pub(crate) standings: Standings,
+}
+
+impl Derived {
+    /// Of a row of which nothing is known.
+    pub(crate) const NONE: Self = Self {
+        uid: None,
+        live: false,
+        known: false,
+        claims: false,
+        laned: false,
+        fell: false,
+        touched: false,
+        sick: false,
+        unresolved: false,
+        lost: false,
+        domains: None,
+        standings: Standings::NONE,
+    };
 }
 
 /// The state of a machine in a rollout.
@@ -24,14 +56,16 @@ pub enum Standing {
     /// It takes no part: it is pinned, being deleted, or unknown.
     #[default]
     Outside,
-    /// Not admitted yet.
+    /// Not permitted yet.
     Waiting,
-    /// Admitted, with a reserved slot.
-    Reserved,
-    /// Admitted, but without a slot: it needs a free one first.
-    Parked,
-    /// Admitted, but it cannot be worked on: unreachable, paused, blocked.
-    Excused,
+    /// Permitted, and could be granted.
+    Eligible,
+    /// Granted: it claims a unit of the budget.
+    Granted,
+    /// Granted, but it cannot be worked on: unreachable, paused, blocked.
+    Held,
+    /// Permitted and not granted, and it cannot be worked on.
+    Deferred,
     /// It has the release.
     Done,
     /// It has the release, but another release failed here since. It may have been rolled back to this one without it
@@ -42,20 +76,26 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Whether it is admitted, neither done nor failed, and holds no slot.
-    pub(crate) const fn is_unreserved(self) -> bool {
-        matches!(self, Self::Parked | Self::Excused)
-    }
-
-    /// Whether it is admitted and neither done nor failed.
+    /// Whether it is granted, and neither done nor failed.
     #[must_use]
-    pub const fn is_pending(self) -> bool {
-        matches!(self, Self::Reserved | Self::Parked | Self::Excused)
+    pub const fn is_granted(self) -> bool {
+        matches!(self, Self::Granted | Self::Held)
     }
 
-    /// Whether the rollout has nothing to do on the machine.
+    /// Whether it has the release.
+    #[must_use]
+    pub const fn is_updated(self) -> bool {
+        matches!(self, Self::Done | Self::Restored)
+    }
+
+    /// Whether it takes part, and is neither done nor failed.
+    pub(crate) const fn is_unfinished(self) -> bool {
+        matches!(self, Self::Waiting | Self::Eligible | Self::Granted | Self::Held | Self::Deferred)
+    }
+
+    /// Whether the rollout has nothing to do on the machine, for now.
     pub(crate) const fn is_idle(self) -> bool {
-        matches!(self, Self::Outside | Self::Waiting | Self::Done)
+        matches!(self, Self::Outside | Self::Waiting | Self::Eligible | Self::Done)
     }
 }
 

@@ -31,6 +31,7 @@ use seaworthy_model::machine::HostId;
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
+use index::disruption::Ledger;
 use index::nodes::Nodes;
 use table::Rows;
 
@@ -73,13 +74,16 @@ pub struct World {
     pub(crate) departed: BTreeMap<MachineId, u64>,
     in_flight: UnderWay,
     sessions: u32,
-    live: u32,
     pub(crate) imported: u32,
-    occupied: u32,
+    pub(crate) ledger: Ledger,
+    /// All rows are being recomputed.
+    is_recounting: bool,
     /// While all rows are recomputed: by rollout, the machines that wait for admission, unsorted.
     gathered: Vec<Vec<(u32, MachineId)>>,
-    /// Machines that wait for nothing but a slot, first come, first served.
+    /// Machines that wait for nothing but a unit of the budget, first come, first served.
     waiting: Line,
+    /// Machines that wait for nothing but a place in the repair lane.
+    waiting_for_lane: Line,
     /// Machines that wait until the fleet's rollouts or its pause change.
     stopped: BTreeSet<MachineId>,
     /// Counts of the Nodes that take pods or do not.
@@ -163,34 +167,16 @@ impl World {
         self.version_names.get(id.index()).map_or("", AsRef::as_ref)
     }
 
-    /// Machines that are not being deleted: the total of which percentages are taken.
-    #[must_use]
-    pub const fn live(&self) -> u32 {
-        self.live
-    }
-
     /// Machines whose host was identified once.
     #[must_use]
     pub const fn imported(&self) -> u32 {
         self.imported
     }
 
-    /// Slots of the budget that are occupied.
-    #[must_use]
-    pub const fn occupied(&self) -> u32 {
-        self.occupied
-    }
-
-    /// Slots of the budget that there are.
-    #[must_use]
-    pub fn slots(&self) -> u32 {
-        self.fleet.max_unavailable().of(self.live)
-    }
-
     /// Machines that may fail in one rollout.
     #[must_use]
     pub fn failures_max(&self) -> u32 {
-        self.fleet.max_failures().of(self.live)
+        self.fleet.max_failures().of(self.live())
     }
 
     /// Orders to hosts in flight.
@@ -199,7 +185,7 @@ impl World {
         self.sessions
     }
 
-    /// Machines that wait for nothing but a slot.
+    /// Machines that wait for nothing but a unit of the budget.
     #[must_use]
     pub fn waiting(&self) -> u32 {
         self.waiting.len()
@@ -263,9 +249,11 @@ impl World {
         self.now
     }
 
-    /// Adds a machine to those that wait for nothing but a slot.
-    pub(crate) fn wait_for_slot(&mut self, id: MachineId) {
-        if self.waiting.join(id) {
+    /// Adds a machine to those that wait for nothing but a unit of the budget, or a place in the repair lane.
+    pub(crate) fn wait_for_unit(&mut self, id: MachineId) {
+        if self.machine(id).is_spared() {
+            self.waiting_for_lane.join(id);
+        } else if self.waiting.join(id) {
             self.touch(Subject::PackageVersion, Priority::Urgent);
         }
     }

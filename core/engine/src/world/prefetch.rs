@@ -49,7 +49,13 @@ impl Prefetch for Machine {
         let node = self.node.as_ref().map_or(0, |node| node.since.0);
         let contact = self.progress.contact.retry.not_before.0 ^ u64::from(self.progress.contact.stale);
         let standing = self.standing(0) as u64;
-        object ^ facts ^ node ^ contact ^ standing ^ u64::from(self.parked) ^ u64::from(self.derived.occupies)
+        object
+            ^ facts
+            ^ node
+            ^ contact
+            ^ standing
+            ^ self.yielded.len() as u64
+            ^ u64::from(self.derived.claims)
     }
 }
 

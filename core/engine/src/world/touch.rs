@@ -1,10 +1,11 @@
-//! Which subjects have to be reconciled, and which waiting machines get the free slots and sessions.
+//! Which subjects have to be reconciled, and which waiting machines get the free units and sessions.
 
 use alloc::vec::Vec;
 
 use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::report::Subject;
 
+use crate::rows::machine::Machine;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
@@ -21,11 +22,12 @@ impl World {
         !self.touched.is_empty()
     }
 
-    /// Whether there is a subject to reconcile, or a slot or session to hand out.
+    /// Whether there is a subject to reconcile, or a unit or session to hand out.
     pub(crate) fn has_work(&self, sessions_max: u32) -> bool {
         self.has_touched()
             || self.stores.is_outdated()
-            || (!self.waiting.is_empty() && self.slots() > self.occupied)
+            || (!self.waiting.is_empty() && self.slots() > self.occupied())
+            || self.free_lane() > 0
             || (!self.sessionless.is_empty() && sessions_max > self.sessions)
     }
 
@@ -40,14 +42,18 @@ impl World {
         }
     }
 
-    /// Hands out free slots: requeues as many waiting machines as there are slots.
-    pub(crate) fn offer_slots(&mut self) {
+    /// Hands out free units of the budget and places of the repair lane: requeues as many waiting machines as are free.
+    pub(crate) fn offer_units(&mut self) {
+        for _ in 0..self.free_lane().min(self.waiting_for_lane.len()) {
+            let Some(id) = self.waiting_for_lane.pop() else { return };
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
         if self.waiting.is_empty() {
             return;
         }
-        let free = self.slots().saturating_sub(self.occupied);
+        let free = self.slots().saturating_sub(self.occupied());
         if free > 0 {
-            // After those machines: the slots that they leave may go to an admission.
+            // After those machines: the units that they leave may be granted.
             self.touch(Subject::PackageVersion, Priority::Low);
         }
         for _ in 0..free.min(self.waiting()) {
@@ -55,6 +61,11 @@ impl World {
             let Some(id) = self.waiting.pop() else { return };
             self.touch(Subject::Machine(id), Priority::Normal);
         }
+    }
+
+    /// Places of the repair lane that are free.
+    fn free_lane(&self) -> u32 {
+        if self.waiting_for_lane.is_empty() { 0 } else { self.slots().saturating_sub(self.laned()) }
     }
 
     /// Hands out free sessions: requeues as many waiting machines as there are sessions.
@@ -74,7 +85,7 @@ impl World {
         let blocked: Vec<MachineId> =
             self.machines().filter(|(_, machine)| machine.blocked.is_some()).map(|(id, _)| id).collect();
         for id in blocked {
-            self.change(id, |machine| machine.blocked = None);
+            self.change(id, Machine::unblock);
             self.touch(Subject::Machine(id), Priority::Normal);
         }
     }

@@ -52,6 +52,7 @@ const RELEASED: Duration = Duration::from_secs(1);
 /// A new epoch begins.
 pub(super) fn begin_epoch(world: &mut World) {
     let leadership = &mut world.leadership;
+    leadership.began_at = world.now;
     leadership.taking = None;
     leadership.sequence = 0;
     leadership.lost = false;

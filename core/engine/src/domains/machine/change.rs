@@ -1,79 +1,88 @@
 //! What has to change on a host, and whether it may change now.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
-use seaworthy_model::component::Parameters;
 use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Target as ActionTarget;
-use seaworthy_model::host::{Change, Release};
+use seaworthy_model::host::Change;
 use seaworthy_model::id::ComponentId;
-use seaworthy_model::machine::{FailedRelease, Installed, Reason, Want};
+use seaworthy_model::machine::{FailedRelease, Reason};
 use seaworthy_model::report::{Blocker, WakeReason};
 
+use super::need::Need;
+use super::order::Hindrance;
 use super::status::Verdict;
 use super::step::Step;
-use crate::domains::draft::{Draft, Order, write_finalizers};
+use crate::domains::draft::{Draft, write_finalizers};
 use crate::rows::machine::Failure;
 use crate::rows::note::MachineNote as Note;
 use crate::rows::standing::Standing;
 
-use crate::rows::ticket::{NodeTicket, Ticket};
 use crate::world::index::resolution::{Aim, Origin, Target, targets};
 
-/// What one component needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Need {
-    /// Nothing.
-    Nothing,
-    /// This change.
-    Change { change: Change, is_repair: bool },
-    /// A change that cannot be made until something else changes.
-    Obstacle(Blocker),
-    /// Nothing more is tried: the release failed here.
-    Failed(FailedRelease),
+/// What keeps the changes of a machine from being made, as far as a step has looked.
+#[derive(Default)]
+struct Found {
+    /// Some change waits for its turn.
+    is_ungranted: bool,
+    /// The first obstacle, with what is reported of it.
+    obstacle: Option<(Blocker, Reason, Option<Arc<Detail>>)>,
+    /// The first wait for another component.
+    hindrance: Option<Hindrance>,
+    /// The components that cannot be changed.
+    hindered: Vec<ComponentId>,
 }
 
 impl<'w> Step<'w> {
     /// Makes the first change that is needed and possible; otherwise reports what blocks it, or that all is well.
     pub(super) fn bring_to_target(self, draft: &mut Draft<'_>) {
-        let mut obstacle: Option<(Blocker, Reason, Option<Arc<Detail>>)> = None;
-        let mut hindrance = None;
+        let mut found = Found::default();
         for target in targets(self.world, self.machine) {
-            match self.need(&target) {
+            match self.need_now(&target) {
                 Need::Nothing => {}
                 Need::Change { change, is_repair } => {
-                    if let Some(until) = self.repaired_later(target.component).filter(|_| is_repair)
-                        && draft.now < until
-                    {
-                        draft.wake_at(until, WakeReason::BackOff);
-                        let detail = self.contested_detail().map(Arc::new);
-                        obstacle = obstacle.or(Some((Blocker::BackOff { until }, Reason::Contested, detail)));
+                    if is_repair && self.puts_off_repair(draft, &target, &mut found) {
                         continue;
                     }
-                    let found =
-                        self.world.is_ordered().then(|| self.hindrance(target.component, &change)).flatten();
-                    if found.is_none() {
+                    if self.is_ready(draft, &target, (&change, is_repair), &mut found) {
                         return self.start(draft, &target, change, is_repair);
                     }
-                    hindrance = hindrance.or(found);
+                    if draft.order.is_some() || draft.blocker.is_some() {
+                        return;
+                    }
                 }
                 Need::Obstacle(blocker) => {
                     let detail = self.obstacle_detail(blocker).map(Arc::new);
-                    obstacle = obstacle.or(Some((blocker, reason_of(blocker), detail)));
+                    found.hindered.push(target.component);
+                    found.obstacle.get_or_insert((blocker, reason_of(blocker), detail));
                 }
                 Need::Failed(FailedRelease { version, cause, .. }) => {
                     let blocker = Blocker::ReleaseFailed { version, cause };
                     let fresh =
                         self.machine.failed.iter().find(|failure| failure.component == target.component);
                     let detail = fresh.and_then(|failure| failure.detail.clone());
-                    obstacle = obstacle.or(Some((blocker, Reason::Cause(cause), detail)));
+                    found.obstacle.get_or_insert((blocker, Reason::Cause(cause), detail));
                 }
             }
         }
-        let hindered = hindrance.map(|hindrance| self.explain(hindrance));
-        if let Some((blocker, ..)) = &hindered {
-            // Blocked even if another reason is reported: a machine that waits for another component holds no slot.
-            self.note(draft, Note::Block(*blocker));
+        self.end_without_change(draft, found);
+    }
+
+    /// Ends a step in which no change can start: reports what blocks the changes, or that all is well.
+    fn end_without_change(self, draft: &mut Draft<'_>, found: Found) {
+        let hindered = found.hindrance.map(|hindrance| self.explain(hindrance));
+        // Blocked even if another reason is reported: a component that waits for another one yields its grant.
+        let blocker = hindered.as_ref().or(found.obstacle.as_ref()).map(|(blocker, ..)| *blocker);
+        if let Some(blocker) = blocker.filter(|_| !found.hindered.is_empty()) {
+            if self.machine.blocked != Some(blocker) || self.machine.hindered != found.hindered {
+                self.note(draft, Note::Unblock);
+                for component in &found.hindered {
+                    self.note(draft, Note::Hinder(*component, blocker));
+                }
+            }
+        } else if found.is_ungranted && self.machine.blocked.is_some() {
+            self.note(draft, Note::Unblock);
         }
         if let Some(identity) = self.node_identity().filter(|_| !self.is_paused() && !self.is_fleet_paused())
             && (self.remove_mark(draft) || self.obtain_identity(draft, identity))
@@ -81,14 +90,52 @@ impl<'w> Step<'w> {
             return;
         }
         // An obstacle of a component is reported before a wait for that component: it is the cause.
-        let Some((blocker, reason, detail)) = obstacle.or(hindered) else { return self.settle(draft) };
-        if !matches!(blocker, Blocker::ReleaseFailed { .. }) {
-            self.note(draft, Note::Block(blocker));
-        }
+        let Some((blocker, reason, detail)) = found.obstacle.or(hindered) else {
+            return if found.is_ungranted { self.await_grant(draft) } else { self.settle(draft) };
+        };
         if self.remove_mark(draft) {
             return;
         }
         self.tell(draft, &Verdict::out_of_sync(reason).with(detail), blocker);
+    }
+
+    /// Whether a repair has to wait, because another agent undoes it again and again.
+    fn puts_off_repair(self, draft: &mut Draft<'_>, target: &Target<'_>, found: &mut Found) -> bool {
+        let Some(until) = self.repaired_later(target.component).filter(|until| draft.now < *until) else {
+            return false;
+        };
+        draft.wake_at(until, WakeReason::BackOff);
+        let detail = self.contested_detail().map(Arc::new);
+        found.obstacle.get_or_insert((Blocker::BackOff { until }, Reason::Contested, detail));
+        true
+    }
+
+    /// Whether a change is the next one to start: it is granted if it has to be, and no other component has to change
+    /// first. False with a blocker or an order in the draft: then the step ends.
+    fn is_ready(
+        self,
+        draft: &mut Draft<'_>,
+        target: &Target<'_>,
+        (change, is_repair): (&Change, bool),
+        found: &mut Found,
+    ) -> bool {
+        let awaits = self.awaits_grant(target, is_repair);
+        if awaits && !self.machine.is_blocked(target.component) && !self.is_paused() {
+            found.is_ungranted = true;
+            return false;
+        }
+        if let Some(hindrance) =
+            self.world.is_ordered().then(|| self.hindrance(target.component, change)).flatten()
+        {
+            found.hindered.push(target.component);
+            found.hindrance.get_or_insert(hindrance);
+            return false;
+        }
+        if awaits {
+            let stays = self.machine.hindered.is_empty() && self.stays_blocked(draft, change);
+            found.is_ungranted |= !stays;
+        }
+        !awaits
     }
 
     /// The version that an obstacle is about, and what the machine lacks for it.
@@ -101,70 +148,41 @@ impl<'w> Step<'w> {
         Some(Detail::Missing { version: self.world.name_of_version(version), inputs })
     }
 
-    /// Whether anything would be changed, as far as the record shows.
-    pub(super) fn wants_change(self) -> bool {
-        targets(self.world, self.machine).any(|target| {
-            matches!(
-                self.need(&target),
-                Need::Change { .. } | Need::Obstacle(Blocker::NoArtefact(_) | Blocker::MissingParameter(_))
-            )
-        })
-    }
-
-    pub(super) fn need(self, target: &Target<'_>) -> Need {
-        match target.aim {
-            Aim::Keep => self.need_repair(target),
-            Aim::Set(want) => match self.world.wanted(self.machine, target.component, want) {
-                Err(blocker) => Need::Obstacle(blocker),
-                Ok(None) => match self.machine.installed(target.component) {
-                    Some(_) => Need::Change { change: Change::Remove, is_repair: false },
-                    None => Need::Nothing,
-                },
-                Ok(Some(release)) => self.need_release(target.component, &release),
-            },
+    /// Waits for its turn. A machine that has been set up is as it should be until then, and says so.
+    fn await_grant(self, draft: &mut Draft<'_>) {
+        if self.machine.is_granted() {
+            // The record waits for our epoch.
+            self.note(draft, Note::WaitForFleet);
         }
+        if self.object.meta.generation == self.object.status.observed_generation {
+            self.settle(draft);
+        } else if self.remove_mark(draft) {
+            return;
+        }
+        draft.wait_as_well(Blocker::AwaitingGrant);
     }
 
-    fn need_release(self, component: ComponentId, release: &Arc<Release>) -> Need {
-        let installed = self.machine.installed(component);
-        let is_there = installed.is_some_and(|installed| installed.release == release.id);
-        let drifted = self.machine.reported(component).is_some_and(|reported| !reported.drift.is_none());
-        match self.machine.failed_release(component) {
-            // Also when it is installed: a failed release that could not be rolled back is not tried again.
-            Some(failed) if failed.release == release.id => Need::Failed(failed),
-            Some(_) | None if is_there && !drifted => Need::Nothing,
-            Some(_) | None => {
-                Need::Change { change: Change::Install(Arc::clone(release)), is_repair: is_there }
+    /// Whether a machine that yielded because of a blocker is still blocked. It goes on with what needs no grant.
+    fn stays_blocked(self, draft: &mut Draft<'_>, change: &Change) -> bool {
+        if self.is_paused() {
+            self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
+            return true;
+        }
+        if self.is_fleet_paused() {
+            self.note(draft, Note::WaitForFleet);
+            draft.wait(Blocker::Paused);
+            return true;
+        }
+        match self.machine.blocked {
+            Some(Blocker::AwaitingCertificate | Blocker::CertificateDenied | Blocker::ForeignIdentity) => {
+                self.obtain_needed_identity(draft, change)
             }
+            Some(Blocker::DrainForbidden { .. } | Blocker::DrainOverdue { .. }) => {
+                self.rest(draft) || self.is_drain_forbidden(draft)
+            }
+            Some(Blocker::LastSchedulableNode { .. }) => self.yield_to_others(draft),
+            Some(_) | None => false,
         }
-    }
-
-    /// A component that should stay as it is, but has drifted, is installed again from the same recipe.
-    fn need_repair(self, target: &Target<'_>) -> Need {
-        let Some(reported) = self.machine.reported(target.component) else { return Need::Nothing };
-        if reported.drift.is_none() {
-            return Need::Nothing;
-        }
-        let installed = Installed { version: reported.version, release: reported.release };
-        match self.recipe_of(target, installed) {
-            Some(release) => self.need_release(target.component, &release),
-            None => Need::Obstacle(Blocker::UnknownVersion(reported.version)),
-        }
-    }
-
-    /// The recipe of an installed release, if the fleet's rollout still has it or if it needs no parameters. The id of
-    /// a release is a digest of its recipe, so a wrong guess is impossible.
-    fn recipe_of(self, target: &Target<'_>, installed: Installed) -> Option<Arc<Release>> {
-        let plain = Want::Present { version: installed.version, parameters: Parameters::default() };
-        let record = match target.origin {
-            Origin::Rollout(index) => self.world.fleet.rollouts.get(index).map(|rollout| &rollout.record),
-            Origin::Pin | Origin::Nobody => None,
-        };
-        let known = record.into_iter().flat_map(|record| [Some(&record.to), record.from.as_ref()]).flatten();
-        known.chain([&plain]).find_map(|want| {
-            let release = self.world.wanted(self.machine, target.component, want).ok()??;
-            (release.id == installed.release).then(|| release.into_owned())
-        })
     }
 
     /// Starts a change, once all its conditions hold.
@@ -181,10 +199,11 @@ impl<'w> Step<'w> {
         if drains && self.rest(draft) {
             return;
         }
-        if self.machine.blocked.is_some() {
+        if self.machine.is_blocked(target.component) {
             self.note(draft, Note::Unblock);
         }
-        if let Some(blocker) = self.fleet_stop(target) {
+        if let Some(blocker) = self.fleet_stop(target, is_repair) {
+            self.note(draft, Note::Yield);
             self.note(draft, Note::WaitForFleet);
             if self.remove_mark(draft) {
                 return;
@@ -192,7 +211,7 @@ impl<'w> Step<'w> {
             return draft.wait(blocker);
         }
         if let Some(blocker) = self.overcommitted(target) {
-            self.note(draft, Note::Park);
+            self.note(draft, Note::Yield);
             self.note(draft, Note::WaitForFleet);
             if self.remove_mark(draft) {
                 return;
@@ -215,7 +234,7 @@ impl<'w> Step<'w> {
         if is_known && self.obtain_needed_identity(draft, &change) {
             return;
         }
-        if drains && !self.drain(draft, target) {
+        if drains && !self.empty_node(draft, self.world.component_name(target.component)) {
             return;
         }
         // What a successor must know is recorded before the change: it may find the change in flight.
@@ -226,7 +245,7 @@ impl<'w> Step<'w> {
         if self.object.status.identity.is_none() || self.machine.is_recorded_unreachable() {
             return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
         }
-        if self.take_slot(draft) {
+        if self.take_unit(draft) {
             let component = target.component;
             self.order_change(draft, component, change);
         } else {
@@ -269,45 +288,31 @@ impl<'w> Step<'w> {
         self.world.fleet.is_paused()
     }
 
-    /// Drains the Node. True once it is empty. A late machine reserves a slot first: otherwise all late machines would
-    /// drain their Nodes while there is room for one, yield to it, and start again after each success.
-    fn drain(self, draft: &mut Draft<'_>, target: &Target<'_>) -> bool {
-        let catches_up = matches!(target.origin, Origin::Rollout(index) if target.aim != Aim::Keep
-            && matches!(self.machine.standing(index), Standing::Parked | Standing::Excused));
-        let is_listed = self.machine.drain.as_ref().is_some_and(|drain| drain.pods.is_some());
-        if catches_up && (self.machine.has_our_cordon() || !is_listed) {
-            if !self.take_slot(draft) {
-                self.remove_mark(draft);
-                return false;
-            }
-            self.note(draft, Note::Reserve);
-        }
-        let is_empty = self.empty_node(draft, self.world.component_name(target.component));
-        // A drain that starts from a re-check reserves a slot only once the pods are known to be evictable.
-        let cordons = matches!(draft.order, Some(Order { ticket: Ticket::Node(NodeTicket::Cordon), .. }));
-        if catches_up && cordons {
-            self.note(draft, Note::Reserve);
-        }
-        is_empty
-    }
-
-    /// True if there is a slot for the machine. If not, it releases its reservation and waits.
-    pub(super) fn take_slot(self, draft: &mut Draft<'_>) -> bool {
+    /// True if the budget has a unit for the machine, or the repair lane a place if it is unavailable anyway. If not, a
+    /// granted machine yields, and another one waits.
+    pub(super) fn take_unit(self, draft: &mut Draft<'_>) -> bool {
         let limit = self.world.slots();
-        let others = self.world.occupied() - u32::from(self.machine.occupies());
-        if others < limit {
+        let occupied = if self.machine.is_spared() {
+            self.world.laned() - u32::from(self.machine.is_laned())
+        } else {
+            self.world.occupied() - u32::from(self.machine.claims())
+        };
+        if occupied < limit {
             return true;
         }
-        self.note(draft, Note::Park);
-        self.note(draft, Note::WaitForSlot);
-        draft.wait(Blocker::MaxUnavailable { occupied: others, limit });
+        self.note(draft, if self.machine.is_granted() { Note::Yield } else { Note::WaitForUnit });
+        draft.wait(Blocker::MaxUnavailable { occupied, limit });
         false
     }
 
     /// Why the fleet as a whole does not allow a change to start.
-    fn fleet_stop(self, target: &Target<'_>) -> Option<Blocker> {
+    fn fleet_stop(self, target: &Target<'_>, is_repair: bool) -> Option<Blocker> {
         if self.is_fleet_paused() {
             return Some(Blocker::Paused);
+        }
+        let disrupts = !is_repair && !self.machine.is_spared() && self.machine.was_set_up();
+        if disrupts && let Some(blocker) = self.world.breaker() {
+            return Some(blocker);
         }
         let Origin::Rollout(index) = target.origin else { return None };
         let fleet = &self.world.fleet;
@@ -323,30 +328,25 @@ impl<'w> Step<'w> {
             None
         } else if counts.failed >= limit {
             Some(Blocker::TooManyFailures { failed: counts.failed, limit })
-        } else if matches!(self.machine.standing(index), Standing::Parked | Standing::Excused)
-            && counts.room(limit) == 0
-        {
-            // Late machines, and machines that were blocked until now, respect `maxFailures` like newly admitted ones.
-            Some(counts.without_room(limit))
         } else {
             None
         }
     }
 
-    /// Whether more machines hold a reservation than may fail at once. That happens if machines that were admitted
-    /// earlier took the room while a further admission was in flight.
+    /// Whether more machines are granted than may fail at once. That happens if machines failed while a further wave was
+    /// in flight.
     fn overcommitted(self, target: &Target<'_>) -> Option<Blocker> {
         let Origin::Rollout(index) = target.origin else { return None };
         let counts = &self.world.fleet.rollouts[index].counts;
         let failures_max = self.world.failures_max();
         let is_over = target.aim != Aim::Keep
-            && self.machine.standing(index) == Standing::Reserved
+            && self.machine.standing(index) == Standing::Granted
             && counts.at_work() > counts.allowance(failures_max);
         is_over.then_some(counts.without_room(failures_max))
     }
 
-    /// Whether a successor that has only the record expects this change: from an unfinished spec, or from an admission,
-    /// if the record shows what is installed.
+    /// Whether a successor that has only the record expects this change: from an unfinished spec, or from a grant, if the
+    /// record shows what is installed.
     fn is_foreseen(self, target: &Target<'_>) -> bool {
         let status = &self.object.status;
         if self.object.meta.generation != status.observed_generation {
@@ -354,7 +354,7 @@ impl<'w> Step<'w> {
         }
         let Origin::Rollout(index) = target.origin else { return false };
         let recorded = status.component(target.component).and_then(|recorded| recorded.installed);
-        self.machine.standing(index).is_pending() && recorded == self.machine.installed(target.component)
+        self.holds_grant(index) && recorded == self.machine.installed(target.component)
     }
 }
 

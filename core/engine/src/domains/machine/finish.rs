@@ -31,12 +31,13 @@ const POLL: Duration = Duration::from_secs(5);
 
 /// An action about a machine is ordered.
 pub(crate) fn start(world: &mut World, id: MachineId, action: ActionId, ticket: Ticket) {
+    let now = world.now;
     world.note(id, |progress| progress.writes.action = Some(action));
     match ticket {
         Ticket::Host(HostTicket::Change(operation, _, installs)) => world.change(id, |machine| {
             machine.uncertain = Some(operation);
+            machine.ordered_at = now;
             machine.installs = installs.map(|installed| installed.version);
-            machine.parked = false;
         }),
         Ticket::Node(ticket) => node::start(world, id, ticket),
         Ticket::Host(_) | Ticket::Write | Ticket::Watch(_) | Ticket::Ask | Ticket::Tell(_) => {}
@@ -112,7 +113,6 @@ fn finish_host(
             && waiting.is_none()
         {
             machine.host.unreachable_since = Some(now.whole_seconds());
-            machine.parked = true;
         }
     });
 }
@@ -258,6 +258,7 @@ fn settle_facts(
     machine.progress.contact.trouble = None;
     machine.progress.contact.failures = 0;
     machine.host.unreachable_since = None;
+    machine.given_up = false;
     machine.progress.contact.audit_at = None;
     machine.progress.contact.stale = false;
     machine.progress.contact.read_at = now;
@@ -273,6 +274,7 @@ fn settle_facts(
         match &report.state {
             OperationState::Running | OperationState::Unconfirmed => {
                 machine.uncertain = Some(report.id);
+                machine.ordered_at = now;
                 machine.progress.contact.stale = true;
             }
             OperationState::Failed(cause) => note_failure(machine, report, cause),

@@ -144,7 +144,7 @@ impl<'w> Step<'w> {
             Lack::Issue => self.await_certificate(draft),
             Lack::Grant => {
                 let verdict = Verdict::out_of_sync(Reason::CertificateDenied).unfinished();
-                self.note(draft, Note::Park);
+                self.yield_for(draft, Blocker::CertificateDenied);
                 self.tell(draft, &verdict, Blocker::CertificateDenied);
             }
             Lack::Installation(certificate) => {
@@ -224,9 +224,15 @@ impl<'w> Step<'w> {
         draft.order(target, Fence::Absent, effect, Ticket::Ask);
     }
 
-    /// Waits without a slot. A long wait is reported.
+    /// Gives a grant back, since the machine cannot be worked on for a while.
+    fn yield_for(self, draft: &mut Draft<'_>, blocker: Blocker) {
+        if self.machine.is_granted() {
+            self.note(draft, Note::Block(blocker));
+        }
+    }
+
+    /// Waits. A long wait is reported, and gives the grant back.
     fn await_certificate(self, draft: &mut Draft<'_>) {
-        self.note(draft, Note::Park);
         let pending =
             self.machine.host.facts.as_ref().and_then(|facts| facts.identity.as_ref()?.pending.as_ref());
         let asked =
@@ -238,6 +244,7 @@ impl<'w> Step<'w> {
             }
             None => {
                 draft.wake_at(draft.now + PATIENCE, WakeReason::BackOff);
+                self.yield_for(draft, Blocker::AwaitingCertificate);
                 let verdict = Verdict::out_of_sync(Reason::AwaitingCertificate).unfinished();
                 self.tell(draft, &verdict, Blocker::AwaitingCertificate);
             }

@@ -9,6 +9,7 @@ mod contest;
 mod finish;
 mod host;
 mod identity;
+mod need;
 pub(crate) mod node;
 mod observe;
 mod order;
@@ -17,6 +18,7 @@ mod step;
 mod uninstall;
 
 use alloc::sync::Arc;
+use core::time::Duration;
 
 use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Target;
@@ -24,17 +26,21 @@ use seaworthy_model::host::Owner;
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::machine::Reason;
-use seaworthy_model::report::{Blocker, WakeReason};
+use seaworthy_model::report::{Blocker, Subject, WakeReason};
 
 use crate::domains::draft::{Draft, write_finalizers};
 use crate::rows::machine::Machine;
 use crate::rows::note::MachineNote as Note;
+use crate::runtime::queue::Priority;
 use crate::world::World;
 use status::Verdict;
 use step::Step;
 
 pub(super) use finish::{finish, start};
 pub(super) use observe::observe;
+
+/// When a host that was lost at work is looked at again, if as many as may be are given up already.
+const GIVEN_UP_LATER: Duration = Duration::from_secs(60);
 
 /// Begins an epoch: every host has to be read again, and belongs to the Machine that has it recorded.
 pub(super) fn begin_epoch(world: &mut World) {
@@ -55,14 +61,26 @@ pub(super) fn unsync(world: &mut World, store: StoreId) {
 /// Applies a note of a decision.
 pub(super) fn remember(world: &mut World, id: MachineId, note: Note) {
     match note {
-        Note::Park => world.change(id, |machine| machine.parked = true),
-        Note::Reserve => world.change(id, |machine| machine.parked = false),
+        Note::Yield => world.yield_grants(id),
+        Note::Resume(component) => {
+            world.change(id, |machine| machine.take_grant(component));
+            world.touch(Subject::Machine(id), Priority::Normal);
+        }
+        Note::GiveUp => {
+            world.change(id, |machine| machine.given_up = true);
+            world.yield_grants(id);
+            world.touch(Subject::Machine(id), Priority::Normal);
+        }
         Note::Block(blocker) => world.change(id, |machine| {
             machine.blocked = Some(blocker);
-            machine.parked = true;
+            machine.hindered.clear();
         }),
-        Note::Unblock => world.change(id, |machine| machine.blocked = None),
-        Note::WaitForSlot => world.wait_for_slot(id),
+        Note::Hinder(component, blocker) => world.change(id, |machine| {
+            machine.blocked = Some(blocker);
+            machine.hindered.push(component);
+        }),
+        Note::Unblock => world.change(id, Machine::unblock),
+        Note::WaitForUnit => world.wait_for_unit(id),
         Note::WaitForSession => world.wait_for_session(id),
         Note::WaitForFleet => world.wait_for_fleet(id),
         Note::WaitForNode => world.wait_for_node(id),
@@ -111,6 +129,7 @@ impl Step<'_> {
             let verdict = Verdict::out_of_sync(Reason::InvalidSpec);
             return self.tell(draft, &verdict, Blocker::InvalidSpec);
         }
+        self.give_up_lost(draft);
         if self.write_attributes(draft) || self.tell_trouble(draft) {
             return;
         }
@@ -170,6 +189,25 @@ impl Step<'_> {
                 return;
             }
             draft.wait(Blocker::Unreachable { until });
+        }
+    }
+
+    /// Gives up a host that was lost at work, once nothing of ours can go on there: its unit goes to others.
+    fn give_up_lost(self, draft: &mut Draft<'_>) {
+        if !self.machine.is_unresolved() || self.machine.host.unreachable_since.is_none() {
+            return;
+        }
+        let since = match self.machine.uncertain {
+            Some(_) => self.machine.ordered_at,
+            None => self.world.leadership.began_at,
+        };
+        let until = since + self.world.longest_operation(draft.config);
+        if draft.now < until {
+            draft.wake_at(until, WakeReason::Deadline);
+        } else if self.world.may_give_up() {
+            self.note(draft, Note::GiveUp);
+        } else {
+            draft.wake_at(draft.now + GIVEN_UP_LATER, WakeReason::Deadline);
         }
     }
 

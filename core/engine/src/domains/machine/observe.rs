@@ -63,7 +63,7 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
             machine.forget_contact();
         } else if respecified {
             machine.failed.clear();
-            machine.blocked = None;
+            machine.unblock();
             machine.progress.writes.retry = Retry::default();
             machine.progress.contact.retry = Retry::default();
             if let Some(drain) = &mut machine.drain {

@@ -11,7 +11,7 @@ use seaworthy_model::id::{ComponentId, VersionId};
 use seaworthy_model::machine::Reason;
 use seaworthy_model::report::Blocker;
 
-use super::change::Need;
+use super::need::Need;
 use super::step::Step;
 use crate::world::index::resolution::targets;
 use crate::world::index::skew::{self, Conflict, Plan};
@@ -67,10 +67,11 @@ impl<'w> Step<'w> {
 
     /// The order in which the machine can change from its installed versions to the wanted ones.
     fn plan(self) -> Result<Plan, Conflict> {
-        let wanted = targets(self.world, self.machine).filter_map(|target| match self.need(&target) {
-            Need::Change { change, .. } => self.step_of(target.component, &change),
-            Need::Nothing | Need::Obstacle(_) | Need::Failed(_) => None,
-        });
+        let wanted =
+            targets(self.world, self.machine).filter_map(|target| match self.need_before_turn(&target) {
+                Need::Change { change, .. } => self.step_of(target.component, &change),
+                Need::Nothing | Need::Obstacle(_) | Need::Failed(_) => None,
+            });
         let steps: Vec<skew::Step> = wanted.collect();
         let stays =
             |installed: &&InstalledComponent| steps.iter().all(|step| step.component != installed.component);
@@ -122,10 +123,10 @@ impl<'w> Step<'w> {
         None
     }
 
-    /// What a component of the machine needs.
+    /// What a component of the machine needs now. What is installed and waits for its turn needs nothing yet.
     fn need_of(self, component: ComponentId) -> Need {
         let target = targets(self.world, self.machine).find(|target| target.component == component);
-        target.map_or(Need::Nothing, |target| self.need(&target))
+        target.map_or(Need::Nothing, |target| self.need_before_turn(&target))
     }
 
     /// What is wrong with a component; `None` when it is installed as wanted.

@@ -52,7 +52,7 @@ impl Step<'_> {
         }
         match self.next_to_go() {
             Some(component) => {
-                if self.take_slot(draft) {
+                if self.take_unit(draft) {
                     self.order_change(draft, component, Change::Remove);
                 } else if !self.remove_mark(draft) {
                     // A drained Node occupies a slot: two of them would wait for each other.

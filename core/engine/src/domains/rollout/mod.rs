@@ -1,13 +1,14 @@
-//! The fleet's rollouts: starts one for each changed default version, admits machines batch by batch, completes
-//! rollouts.
+//! The fleet's rollouts: starts one for each changed default version, permits machines batch by batch, grants them their
+//! turn in waves, completes rollouts.
 //!
-//! One status write per batch, and none per machine: raising a rollout's threshold admits exactly the machines whose
-//! rank lies between the old and the new one. That write is also their reservation: see [`Counts`](crate::Counts).
+//! One status write per wave, and none per machine: see [`Counts`](crate::Counts).
 
-mod batch;
 mod observe;
+mod permission;
 mod precedence;
+mod progress;
 mod skew;
+mod wave;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -20,15 +21,16 @@ use seaworthy_model::id::StoreId;
 use seaworthy_model::machine::{ComponentSetting, Truth, Want};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::{
-    FleetCondition, FleetConditionKind, FleetReason, PackageVersionObject, PackageVersionStatus, Rollout,
+    FleetCondition, FleetConditionKind, FleetReason, PackageVersionObject, PackageVersionStatus, Progress,
+    Rollout, Superseded,
 };
 use seaworthy_model::report::{Blocker, WakeReason};
 
-use batch::Batch;
+use wave::{Room, Wave};
 
 use crate::domains::draft::{Draft, write, write_finalizers};
 use crate::rows::fleet::{Fleet, RolloutState};
-use crate::rows::note::RolloutNote;
+use crate::rows::note::{MachineNote, Note, RolloutNote};
 use crate::rows::ticket::InFlight;
 use crate::runtime::retry::Terms;
 use crate::world::World;
@@ -51,14 +53,20 @@ pub(super) fn finish(world: &mut World, in_flight: &InFlight, outcome: &Outcome,
 /// Applies a note of a decision.
 pub(super) const fn remember(world: &mut World, note: RolloutNote) {
     match note {
-        RolloutNote::SmallBatch(since) => world.fleet.small_batch_since = since,
+        RolloutNote::SmallWave(since) => world.fleet.small_wave_since = since,
     }
+}
+
+/// Begins an epoch: whatever is granted was granted by a predecessor.
+pub(super) fn begin_epoch(world: &mut World) {
+    world.inherit_grants();
 }
 
 /// Forgets the awaited echo: everything is listed again.
 pub(super) fn unsync(world: &mut World, store: StoreId) {
     if store == StoreId::HOME {
         world.fleet.tracked.writes.written = None;
+        world.fleet.recalls_breaker = true;
     }
 }
 
@@ -88,11 +96,11 @@ struct Step<'w> {
     object: &'w PackageVersionObject,
 }
 
-/// The slots that are left, and the state of the fleet so far, while a step goes through the rollouts.
+/// The room that is left, and the state of the fleet so far, while a step goes through the rollouts.
 #[derive(Clone, Debug)]
 struct Plan {
     order: Order,
-    free: u32,
+    room: Room,
     standstill: Standstill,
 }
 
@@ -145,7 +153,7 @@ impl<'w> Step<'w> {
             Ok(order) => order,
             Err(conflict) => return self.tell_skew(draft, conflict),
         };
-        let mut plan = Plan { order, free: batch::free_slots(self.world), standstill: Standstill::Complete };
+        let mut plan = Plan { order, room: Room::of(self.world), standstill: Standstill::Complete };
         let mut rollouts: Vec<Cow<'_, Rollout>> = Vec::with_capacity(self.fleet.rollouts.len());
         rollouts.extend(spec.components.iter().filter_map(|setting| self.next(draft, setting, &mut plan)));
         self.keep_unmentioned(draft, &spec.components, &mut rollouts);
@@ -159,9 +167,10 @@ impl<'w> Step<'w> {
         setting: &ComponentSetting,
         plan: &mut Plan,
     ) -> Option<Cow<'w, Rollout>> {
-        let state = self.fleet.rollout_of(setting.component).map(|index| &self.fleet.rollouts[index]);
-        let Some(state) = state.filter(|state| !state.superseded) else {
-            return self.take_up(draft, setting, state, &mut plan.standstill);
+        let index = self.fleet.rollout_of(setting.component);
+        let known = index.map(|index| (index, &self.fleet.rollouts[index]));
+        let Some((index, state)) = known.filter(|(_, state)| !state.superseded) else {
+            return self.take_up(draft, setting, known.map(|(_, state)| state), &mut plan.standstill);
         };
         let mut record = self.record_of(state);
         if state.is_active() {
@@ -174,11 +183,15 @@ impl<'w> Step<'w> {
                 match plan.order.before(setting.component) {
                     // An admitted machine would have to wait for the other default, and report that.
                     Some((_, conflict)) => draft.wait(conflict.blocker()),
-                    None => self.admit(draft, state, &mut record, plan),
+                    None => self.go_on(draft, (index, state), &mut record, plan),
                 }
                 return Some(record);
             }
-            record.to_mut().completed_at = Some(draft.now.whole_seconds());
+            let record = record.to_mut();
+            record.completed_at = Some(draft.now.whole_seconds());
+            record.granted = record.granted.as_ref().map(|_| Vec::new());
+        } else if self.unusable(&setting.want).is_none() {
+            self.catch_up(draft, (index, state), &mut record, plan);
         }
         if state.counts.pending() + state.counts.failed > 0 && plan.standstill == Standstill::Complete {
             plan.standstill = Standstill::LeftOut;
@@ -186,8 +199,8 @@ impl<'w> Step<'w> {
         Some(record)
     }
 
-    /// Starts the rollout of a new default. Machines that are at work on the former default finish first: then the
-    /// record never hides an operation of a former generation from a new operator.
+    /// Starts the rollout of a new default. Machines that are at work on the former one stay in the record until they
+    /// have ended.
     fn take_up(
         self,
         draft: &mut Draft<'_>,
@@ -195,17 +208,15 @@ impl<'w> Step<'w> {
         before: Option<&'w RolloutState>,
         standstill: &mut Standstill,
     ) -> Option<Cow<'w, Rollout>> {
-        if let Some(before) = before
-            && before.counts.unresolved > 0
-        {
-            draft.wait(Blocker::Superseding);
-            *standstill = Standstill::Stopped(FleetReason::Superseding);
-            return Some(self.record_of(before));
-        }
         if let Some(reason) = self.unusable(&setting.want) {
             *standstill = Standstill::Stopped(reason);
             return before.map(|before| self.record_of(before));
         }
+        let Some(superseded) = before.map_or(Some(Vec::new()), |before| self.superseded(before)) else {
+            draft.wait(Blocker::Superseding);
+            *standstill = Standstill::Stopped(FleetReason::Superseding);
+            return before.map(|before| self.record_of(before));
+        };
         standstill.moves();
         let from = before.and_then(|before| {
             let record = &before.record;
@@ -217,9 +228,52 @@ impl<'w> Step<'w> {
             from,
             to: setting.want.clone(),
             admitted_below: 0,
+            granted: Some(Vec::new()),
+            superseded,
+            progress: Progress::default(),
             started_at: draft.now.whole_seconds(),
             completed_at: None,
         }))
+    }
+
+    /// What remains of a rollout when the next one starts: who may be at work for it, and for those before it. `None` if
+    /// that is too much for a record.
+    fn superseded(self, before: &RolloutState) -> Option<Vec<Superseded>> {
+        let record = self.record_of(before);
+        let mut superseded = self.unended(before);
+        let granted = match &record.granted {
+            Some(_) => wave::at_work(self.world, before),
+            None => wave::at_work_without_grants(self.world, before)?,
+        };
+        if !granted.is_empty() {
+            superseded.push(Superseded { generation: record.generation, to: record.to.clone(), granted });
+        }
+        (superseded.len() <= Rollout::SUPERSEDED_MAX).then_some(superseded)
+    }
+
+    /// The superseded rollouts for which machines may still be at work.
+    fn unended(self, state: &RolloutState) -> Vec<Superseded> {
+        let each = state.record.superseded.iter().zip(&state.superseded_keys).zip(&state.superseded_holders);
+        let unended = each.filter_map(|((superseded, key), holders)| {
+            let busy = holders.iter().map(|id| self.world.machine(*id)).filter(|row| row.is_unresolved());
+            let mut granted: Vec<u32> = busy.filter_map(|row| Some(key.rank(row.uid()?))).collect();
+            granted.sort_unstable();
+            granted.dedup();
+            (!granted.is_empty()).then(|| Superseded { granted, ..superseded.clone() })
+        });
+        unended.collect()
+    }
+
+    /// How many machines may be at work for a rollout, or for one that it has superseded.
+    fn unresolved(self, state: &RolloutState) -> u32 {
+        let own = match state.record.granted {
+            Some(_) => state.counts.unresolved as usize,
+            None => wave::at_work_without_grants(self.world, state)
+                .map_or(Rollout::GRANTS_MAX, |ranks| ranks.len()),
+        };
+        let holders = state.superseded_holders.iter().flatten();
+        let superseded = holders.filter(|id| self.world.machine(**id).is_unresolved()).count();
+        u32::try_from(own + superseded).unwrap_or(u32::MAX)
     }
 
     /// The record of a rollout, borrowed from the object: so an unchanged record is recognized without a comparison.
@@ -241,10 +295,11 @@ impl<'w> Step<'w> {
         self.world.version_spec(*version).is_none().then_some(FleetReason::UnknownVersion)
     }
 
-    fn admit(
+    /// One step of a rollout that is under way: permits the next batch, and grants the next wave.
+    fn go_on(
         self,
         draft: &mut Draft<'_>,
-        state: &RolloutState,
+        (index, state): (usize, &RolloutState),
         record: &mut Cow<'_, Rollout>,
         plan: &mut Plan,
     ) {
@@ -253,42 +308,95 @@ impl<'w> Step<'w> {
             plan.standstill = Standstill::Stopped(FleetReason::TooManyFailures);
             return draft.wait(Blocker::TooManyFailures { failed: state.counts.failed, limit });
         }
-        if state.record.admitted_below == Rollout::EVERYBODY {
-            return;
-        }
         // Skip a predecessor that is itself blocked by a rule about versions.
         let predecessor = self.predecessor(record.component);
         if let Some(component) = predecessor.filter(|first| plan.order.before(*first).is_none()) {
-            // An admitted machine would have to wait for the predecessor, and leave its slot to the next one, which
-            // would wait as well.
+            // A granted machine would have to wait for the predecessor, and yield to the next one, which would wait as
+            // well.
             return draft.wait_as_well(Blocker::Dependency { component });
         }
-        let waited = self
-            .fleet
-            .small_batch_since
-            .is_some_and(|since| since + draft.config.admission_wait <= draft.now);
-        match batch::next_batch(self.world, state, plan.free, waited) {
-            Batch::Admit { below, count } => {
+        if let Some(blocker) = self.world.breaker() {
+            plan.standstill = Standstill::Stopped(FleetReason::TooManyUnavailable);
+            if self.world.known() < self.world.live() {
+                self.grant(draft, (index, state), record, plan);
+            }
+            return draft.wait(blocker);
+        }
+        if let Some(below) = permission::next_threshold(self.world, (index, state), &draft.config.batches) {
+            record.to_mut().admitted_below = below;
+        }
+        self.grant(draft, (index, state), record, plan);
+    }
+
+    /// One step of a rollout that was completed: machines that could not be worked on then get their turn.
+    fn catch_up(
+        self,
+        draft: &mut Draft<'_>,
+        (index, state): (usize, &RolloutState),
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) {
+        let is_over = state.record.granted.as_ref().is_some_and(|granted| !granted.is_empty());
+        if is_over && state.holders.is_empty() {
+            record.to_mut().granted = Some(Vec::new());
+        }
+        if state.counts.eligible == 0 || self.world.breaker().is_some() {
+            return;
+        }
+        if state.counts.failed >= self.world.failures_max() || plan.order.before(record.component).is_some() {
+            return;
+        }
+        self.grant(draft, (index, state), record, plan);
+    }
+
+    /// Grants the next wave.
+    fn grant(
+        self,
+        draft: &mut Draft<'_>,
+        (index, state): (usize, &RolloutState),
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) {
+        let Some(granted) = &state.record.granted else {
+            // An operator that knew no grants has set machines to work: they are read first.
+            if let Some(granted) = wave::at_work_without_grants(self.world, state) {
+                record.to_mut().granted = Some(granted);
+            }
+            return;
+        };
+        let waited =
+            self.fleet.small_wave_since.is_some_and(|since| since + draft.config.admission_wait <= draft.now);
+        match wave::next_wave(self.world, (index, state), record, &mut plan.room, waited) {
+            Wave::Grant(picks) => {
                 let hindered = state.hindered_at.map(|at| at + draft.config.admission_wait);
-                if let Some(until) = hindered.filter(|until| count > 0 && draft.now < *until) {
-                    // The last slots came back unused, and the next ones may, too: there is no point in admitting the
-                    // fleet quickly.
+                if let Some(until) = hindered.filter(|until| draft.now < *until) {
+                    // The last units came back unused, and the next ones may, too: there is no point in going through
+                    // the fleet quickly.
                     return draft.wake_at(until, WakeReason::Admission);
                 }
-                record.to_mut().admitted_below = below;
-                plan.free = plan.free.saturating_sub(count);
-                draft.note(RolloutNote::SmallBatch(None));
+                for pick in picks.iter().filter(|pick| granted.binary_search(&pick.rank).is_ok()) {
+                    draft.note(Note::Machine(pick.id, MachineNote::Resume(state.record.component)));
+                }
+                let mut ranks = wave::kept(self.world, (index, state));
+                ranks.extend(picks.iter().map(|pick| pick.rank));
+                ranks.sort_unstable();
+                ranks.dedup();
+                if ranks != *granted {
+                    record.to_mut().granted = Some(ranks);
+                }
+                draft.note(RolloutNote::SmallWave(None));
             }
-            Batch::TooSmall => {
-                let since = self.fleet.small_batch_since.unwrap_or(draft.now);
-                draft.note(RolloutNote::SmallBatch(Some(since)));
+            Wave::TooSmall => {
+                let since = self.fleet.small_wave_since.unwrap_or(draft.now);
+                draft.note(RolloutNote::SmallWave(Some(since)));
                 draft.wake_at(since + draft.config.admission_wait, WakeReason::Admission);
             }
-            Batch::Full if plan.free > 0 => draft.wait(state.counts.without_room(limit)),
-            Batch::Full => {
+            Wave::NoFailureLeft => draft.wait(state.counts.without_room(self.world.failures_max())),
+            Wave::NoUnit => {
                 let (occupied, limit) = (self.world.occupied(), self.world.slots());
                 draft.wait(Blocker::MaxUnavailable { occupied, limit });
             }
+            Wave::Nobody => {}
         }
     }
 
@@ -303,7 +411,7 @@ impl<'w> Step<'w> {
         let is_mentioned =
             |record: &Rollout| settings.iter().any(|setting| setting.component == record.component);
         let others = self.fleet.rollouts.iter().filter(|state| !is_mentioned(&state.record));
-        for busy in others.filter(|state| state.counts.unresolved > 0) {
+        for busy in others.filter(|state| self.unresolved(state) > 0) {
             draft.wait(Blocker::Superseding);
             rollouts.push(self.record_of(busy));
         }
@@ -316,7 +424,7 @@ impl<'w> Step<'w> {
         if !meta.is_held() {
             return;
         }
-        let unresolved: u32 = self.fleet.rollouts.iter().map(|state| state.counts.unresolved).sum();
+        let unresolved: u32 = self.fleet.rollouts.iter().map(|state| self.unresolved(state)).sum();
         if unresolved > 0 {
             draft.wait(Blocker::InUse(unresolved));
             return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::Terminating));
@@ -343,13 +451,21 @@ impl<'w> Step<'w> {
         let observed_generation =
             if keeps { self.object.status.observed_generation } else { meta.generation };
         let recorded = &self.object.status;
+        let is_regressed = standstill == Standstill::Stopped(FleetReason::StoreRegressed);
+        let epoch = self.world.epoch();
+        let has_grants = || self.fleet.rollouts.iter().any(RolloutState::has_grants);
         let same = observed_generation == recorded.observed_generation
+            && (is_regressed || epoch == recorded.epoch || !has_grants())
             && is_recorded(&rollouts, &recorded.rollouts)
             && self.tells(standstill, &recorded.conditions);
         if !same {
             let conditions = self.conditions(draft, standstill, observed_generation).into();
-            let rollouts = rollouts.into_iter().map(Cow::into_owned).collect();
-            let status = PackageVersionStatus { observed_generation, conditions, rollouts };
+            let rollouts = rollouts.into_iter().map(Cow::into_owned);
+            let rollouts =
+                rollouts.map(|rollout| if is_regressed { rollout } else { self.as_it_is(rollout) });
+            let epoch = if is_regressed { recorded.epoch } else { epoch };
+            let rollouts = rollouts.collect();
+            let status = PackageVersionStatus { observed_generation, epoch, conditions, rollouts };
             write(draft, Target::PackageVersion, meta, Effect::WritePackageVersionStatus(Box::new(status)));
         }
     }
@@ -380,6 +496,12 @@ impl<'w> Step<'w> {
                 let failed = self.fleet.rollouts.iter().map(|state| state.counts.failed).sum();
                 Some(FleetDetail::Failures { failed, limit: self.world.failures_max() })
             }
+            FleetReason::TooManyUnavailable => match self.world.breaker()? {
+                Blocker::TooManyUnavailable { unavailable, limit } => {
+                    Some(FleetDetail::Unavailable { unavailable, limit })
+                }
+                _ => None,
+            },
             FleetReason::MachinesLeftOut => {
                 let counts = self.fleet.rollouts.iter().map(|state| state.counts);
                 let left = counts.map(|counts| counts.pending() + counts.failed).sum();
@@ -419,12 +541,14 @@ fn is_recorded(rollouts: &[Cow<'_, Rollout>], recorded: &[Rollout]) -> bool {
     rollouts.len() == recorded.len() && rollouts.iter().zip(recorded).all(is_one)
 }
 
-/// Whether every machine that can be worked on has the new version.
-const fn is_complete(state: &RolloutState) -> bool {
+/// Whether every machine that can be worked on has the new version, and nothing may be under way for it.
+fn is_complete(state: &RolloutState) -> bool {
     let counts = &state.counts;
     state.record.admitted_below == Rollout::EVERYBODY
+        && state.record.granted.is_some()
         && counts.failed == 0
-        && counts.reserved == 0
-        && counts.parked == 0
+        && counts.granted == 0
+        && counts.unresolved == 0
+        && counts.eligible == 0
         && counts.waiting == 0
 }

@@ -31,21 +31,24 @@ pub(crate) fn observe(world: &mut World, object: Option<Box<PackageVersionObject
     }
     let respecified = fleet.spec() != object.as_ref().and_then(|o| o.spec.as_ref().ok()).map(AsRef::as_ref);
     let records = |object: &Option<Box<PackageVersionObject>>| {
-        object.as_ref().map(|object| (object.meta.uid, object.status.rollouts.clone()))
+        object.as_ref().map(|object| (object.meta.uid, object.status.epoch, object.status.rollouts.clone()))
     };
     let recorded = records(&fleet.tracked.object) != records(&object);
-    let only_advanced = !respecified && fleet.is_only_advanced(object.as_deref());
+    let only_grants = !respecified && fleet.is_only_granting(object.as_deref());
     let same_terms = fleet.has_terms_of(object.as_deref());
-    let audit_interval = fleet.audit_interval();
+    let (audit_interval, pause_when_unavailable) = (fleet.audit_interval(), fleet.pause_when_unavailable());
     fleet.tracked.see(object);
     let are_audits_moved = fleet.audit_interval() != audit_interval;
-    if only_advanced {
-        world.advance_rollouts();
+    if only_grants {
+        world.apply_grants();
     } else if respecified || recorded {
         world.rebuild_rollouts(if same_terms { Reach::Concerned } else { Reach::Everybody });
     }
     if respecified || recorded {
         world.release_stopped();
+    }
+    if world.fleet.pause_when_unavailable() != pause_when_unavailable {
+        world.reset_breaker();
     }
     if are_audits_moved {
         forget_audits(world);

@@ -1,8 +1,8 @@
 //! Which rollout comes before which, where versions depend on other components.
 //!
-//! An admitted machine that has to wait for another component holds no slot, so the slot goes to the next machine,
-//! which has to wait as well: batch would follow batch until all machines are admitted and none is at work. So a
-//! rollout that hardly any machine could start admits none until the other rollout has gone through the fleet. All of
+//! A granted machine that has to wait for another component yields, so its unit goes to the next machine, which has to
+//! wait as well: wave would follow wave, and none would be at work. So a rollout that hardly any machine could start
+//! permits none until the other rollout has gone through the fleet. All of
 //! this follows from the record and its counters; a new operator comes to the same answer.
 
 use alloc::vec::Vec;
@@ -41,7 +41,9 @@ impl<'w> Step<'w> {
         }
         let waits = self.fleet.rollouts.iter().filter_map(|state| {
             let admits = state.is_active() && !state.superseded;
-            let is_open = admits && state.record.admitted_below != Rollout::EVERYBODY;
+            let is_granted_to_all =
+                state.record.admitted_below == Rollout::EVERYBODY && state.counts.eligible == 0;
+            let is_open = admits && !is_granted_to_all;
             let component = state.record.component;
             let first = self.predecessor(component).filter(|_| is_open)?;
             let name = |component| self.world.name_of_component(component);
@@ -87,7 +89,7 @@ impl<'w> Step<'w> {
     /// Whether a rollout has not gone through the fleet yet. Machines that failed or cannot be worked on do not count.
     fn is_unfinished(self, component: ComponentId) -> bool {
         self.rollout(component).is_none_or(|state| {
-            let has_work = || state.counts.reserved + state.counts.parked > 0;
+            let has_work = || state.counts.granted + state.counts.eligible > 0;
             let admits = state.record.admitted_below != Rollout::EVERYBODY;
             state.superseded || (state.is_active() && (admits || has_work()))
         })

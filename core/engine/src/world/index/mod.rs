@@ -1,6 +1,7 @@
 //! What follows from the rows: counted, indexed or computed, and kept up to date as rows change.
 
 pub(crate) mod confirmation;
+pub(crate) mod disruption;
 pub(crate) mod nodes;
 pub(crate) mod releases;
 pub(crate) mod resolution;

@@ -7,10 +7,11 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use seaworthy_model::id::MachineId;
-use seaworthy_model::package_version::Rollout;
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::package_version::{PackageVersionObject, Rollout};
 use seaworthy_model::report::Subject;
 
-use crate::rows::fleet::{Counts, Fleet, RolloutState};
+use crate::rows::fleet::{Counts, Fleet, Inherited, RolloutState};
 use crate::rows::rank::RankKey;
 use crate::rows::standing::{Derived, Standing};
 use crate::runtime::queue::Priority;
@@ -26,26 +27,47 @@ pub(crate) enum Reach {
 }
 
 impl World {
-    /// Applies a record that has only advanced. Higher thresholds requeue just the machines that they admit.
-    /// Completions may free slots of the budget.
-    pub(crate) fn advance_rollouts(&mut self) {
+    /// Applies a record in which only grants and completions have changed: requeues just the machines that are newly
+    /// granted.
+    pub(crate) fn apply_grants(&mut self) {
         let Some(object) = self.fleet.object() else { return };
-        let since = self.fleet.active_since();
         let records: Vec<Rollout> = object.status.rollouts.clone();
+        let mut is_any_completed = false;
         for record in records {
             let Some(index) = self.fleet.rollout_of(record.component) else { continue };
-            let admitted = self.fleet.rollouts[index].advance(record);
-            self.with_each(&admitted, |world, id| {
-                world.change(id, |machine| machine.parked = false);
+            let component = record.component;
+            let state = &mut self.fleet.rollouts[index];
+            is_any_completed |= state.record.completed_at != record.completed_at;
+            let before = core::mem::replace(&mut state.record, record).granted.unwrap_or_default();
+            let after = state.record.granted.as_deref().unwrap_or_default();
+            let is_in = |list: &[u32], rank: &u32| list.binary_search(rank).is_ok();
+            let machines = |ranks: Vec<u32>| ranks.into_iter().flat_map(|rank| state.of_rank(rank)).collect();
+            let granted: Vec<MachineId> =
+                machines(after.iter().copied().filter(|rank| !is_in(&before, rank)).collect());
+            let dropped: Vec<MachineId> =
+                machines(before.iter().copied().filter(|rank| !is_in(after, rank)).collect());
+            for id in dropped {
+                self.refresh(id);
+            }
+            self.with_each(&granted, |world, id| {
+                world.change(id, |machine| machine.take_grant(component));
                 world.touch(Subject::Machine(id), Priority::Normal);
             });
         }
-        if self.fleet.active_since() != since {
-            let occupying = self.machines().filter(|(_, machine)| machine.occupies());
-            for id in occupying.map(|(id, _)| id).collect::<Vec<_>>() {
+        if is_any_completed {
+            for id in self.machines.ids() {
                 self.refresh(id);
             }
         }
+    }
+
+    /// A machine gives its grants back.
+    pub(crate) fn yield_grants(&mut self, id: MachineId) {
+        let rollouts = self.fleet.rollouts.iter();
+        let components: Vec<_> = rollouts.map(|rollout| rollout.record.component).collect();
+        self.change(id, |machine| {
+            components.into_iter().for_each(|component| machine.yield_grant(component));
+        });
     }
 
     /// Rebuilds the rollouts from the record, and requeues the machines within `reach`.
@@ -90,11 +112,19 @@ impl World {
         let rollouts = object.status.rollouts.iter().cloned().map(|record| {
             let (to_releases, from_releases) = self.prepare(&record);
             let name = self.component_name(record.component);
+            let key_of = |generation| RankKey::new(object.meta.uid, generation, name);
+            let superseded_keys: Vec<RankKey> =
+                record.superseded.iter().map(|superseded| key_of(superseded.generation)).collect();
+            let key = key_of(record.generation);
             RolloutState {
-                key: RankKey::new(object.meta.uid, record.generation, name),
+                key,
+                inherited: self.inherited(object, &record, key, &superseded_keys),
+                superseded_holders: superseded_keys.iter().map(|_| Vec::new()).collect(),
+                superseded_keys,
                 superseded: is_terminating || self.fleet.want(record.component) != Some(&record.to),
                 counts: Counts::default(),
                 waiting: BTreeSet::new(),
+                holders: BTreeSet::new(),
                 hindered_at: None,
                 to_releases,
                 from_releases,
@@ -109,6 +139,47 @@ impl World {
         rollouts
     }
 
+    /// The grants that a predecessor has recorded: all that the record lists, until we have written our own epoch into it.
+    /// From then on those that were listed before.
+    fn inherited(
+        &self,
+        object: &PackageVersionObject,
+        record: &Rollout,
+        key: RankKey,
+        superseded_keys: &[RankKey],
+    ) -> Inherited {
+        if object.status.epoch != self.epoch() || self.epoch() == Epoch::VACANT {
+            return Inherited::of(record, superseded_keys);
+        }
+        let known = self.fleet.rollout_of(record.component).map(|index| &self.fleet.rollouts[index]);
+        match known {
+            Some(known) if known.key == key => known.inherited.clone(),
+            Some(known) => known.inherited.superseded(known.key),
+            None => Inherited::default(),
+        }
+    }
+
+    /// A new epoch is ours: all that the records list was granted before it.
+    pub(crate) fn inherit_grants(&mut self) {
+        for rollout in &mut self.fleet.rollouts {
+            rollout.inherited = Inherited::of(&rollout.record, &rollout.superseded_keys);
+        }
+    }
+
+    /// Finds the machines that the superseded rollouts list.
+    fn find_superseded(&mut self) {
+        let rows = &self.machines;
+        for rollout in &mut self.fleet.rollouts {
+            let superseded = rollout.record.superseded.iter().zip(&rollout.superseded_keys);
+            for ((superseded, key), holders) in superseded.zip(&mut rollout.superseded_holders) {
+                let listed = rows.iter().filter(|row| {
+                    row.uid().is_some_and(|uid| superseded.granted.binary_search(&key.rank(uid)).is_ok())
+                });
+                *holders = listed.map(|row| row.id).collect();
+            }
+        }
+    }
+
     /// Recomputes what follows from every row, because the fleet's rollouts have changed, and passes the former result
     /// of each row to `tell`. While lists are in flight it does nothing: their completion recomputes everything.
     fn refresh_all(&mut self, mut tell: impl FnMut(&mut Self, MachineId, &Derived)) {
@@ -118,7 +189,10 @@ impl World {
         for rollout in &mut self.fleet.rollouts {
             rollout.counts = Counts::default();
             rollout.waiting.clear();
+            rollout.holders.clear();
         }
+        self.find_superseded();
+        self.is_recounting = true;
         // Nearly all machines may wait: sorting them once takes a fraction of the time of single inserts.
         self.gathered.resize(self.fleet.rollouts.len(), Vec::new());
         for id in self.machines.ids() {
@@ -134,6 +208,11 @@ impl World {
             gathered.sort_unstable_by_key(|&(rank, id)| u64::from(rank) << 32 | u64::from(id.0));
             rollout.waiting = gathered.into_iter().collect();
         }
+        self.is_recounting = false;
+        if core::mem::take(&mut self.fleet.recalls_breaker) {
+            self.recall_breaker();
+        }
+        self.weigh_breaker();
     }
 
     /// Whether a machine has to be requeued after the rollouts changed from `past`, of the same components: not if it
@@ -146,17 +225,17 @@ impl World {
         let after = &machine.derived;
         let is_at_rest = machine.blocked.is_none()
             && self.blockers.get(Subject::Machine(id)).is_none()
-            && (before.occupies, before.unresolved, before.lost)
-                == (after.occupies, after.unresolved, after.lost);
+            && (before.claims, before.unresolved, before.lost)
+                == (after.claims, after.unresolved, after.lost);
         let idles = past.iter().zip(&self.fleet.rollouts).enumerate().all(|(index, (past, rollout))| {
             let standing = |derived: &Derived| derived.standings.get(index).unwrap_or_default();
             let (before, after) = (standing(before), standing(after));
-            // A waiting machine that lacks the component gets the version from before the rollout.
+            // A machine that is not permitted and lacks the component gets the version from before the rollout.
             let lacks_it = after == Standing::Waiting
                 && rollout.record.from.is_some()
                 && machine.installed(rollout.record.component).is_none();
             if past.asks_the_same_as(rollout) {
-                before == after
+                before == after && !after.is_granted()
             } else {
                 before.is_idle() && after.is_idle() && !lacks_it
             }

@@ -1,8 +1,8 @@
-//! What follows from the rows: the state of each machine in each rollout, whether it occupies a slot of the budget, and
-//! the counters over all of them. Kept incrementally: a change of a row changes the counters by the difference.
+//! What follows from the rows: the state of each machine in each rollout, what it claims of the budget, and the counters
+//! over all of them. Kept incrementally: a change of a row changes the counters by the difference.
 
 use seaworthy_model::id::{MachineId, Uid};
-use seaworthy_model::report::Subject;
+use seaworthy_model::report::{Blocker, Subject};
 
 use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
@@ -20,19 +20,36 @@ impl World {
         self.refresh_node(id);
         let derived = self.derive(id);
         let row = &mut self.machines[id];
-        let is_blocked = row.blocked.is_some();
-        // A reservation ends with the state that it was made for.
-        row.parked |= derived.standings.iter().all(|standing| standing != Standing::Reserved);
+        if !derived.unresolved {
+            row.spared = row.is_node_sick();
+        }
+        // A grant ends when the machine cannot be worked on, unless something may be under way there.
+        let is_at_rest = !derived.unresolved && !derived.lost;
+        if is_at_rest {
+            let rollouts = self.fleet.rollouts.iter().zip(derived.standings.iter());
+            for (rollout, _) in rollouts.filter(|(_, standing)| *standing == Standing::Held) {
+                row.yield_grant(rollout.record.component);
+            }
+        }
         if row.derived == derived {
             return;
         }
-        let before = core::mem::replace(&mut row.derived, derived);
-        let uid = row.uid();
         let failures_before = self.failures_max();
+        let before = core::mem::replace(&mut self.machines[id].derived, derived);
         let derived = &self.machines[id].derived;
-        self.live = self.live + u32::from(derived.live) - u32::from(before.live);
-        self.occupied = self.occupied + u32::from(derived.occupies) - u32::from(before.occupies);
-        let failures_max = if derived.live == before.live { failures_before } else { self.failures_max() };
+        self.ledger.uncount(&before);
+        self.ledger.count(derived);
+        self.refresh_rollouts(id, &before, failures_before);
+        self.weigh_breaker();
+        self.touch(Subject::PackageVersion, Priority::Urgent);
+    }
+
+    /// Counts a changed row in each rollout.
+    fn refresh_rollouts(&mut self, id: MachineId, before: &Derived, failures_before: u32) {
+        let failures_max = self.failures_max();
+        let row = &self.machines[id];
+        let (derived, uid) = (&row.derived, row.uid());
+        let is_hindered = row.blocked.is_some_and(Blocker::may_hinder_others);
         // A row usually changes state in one rollout only: the others are skipped.
         let is_alike = failures_max == failures_before
             && (before.uid, before.unresolved, before.lost) == (uid, derived.unresolved, derived.lost);
@@ -44,50 +61,65 @@ impl World {
                 continue;
             }
             let had_room = rollout.counts.room(failures_before) > 0;
-            rollout.counts.uncount(old, &before);
+            rollout.counts.uncount(old, before);
             rollout.counts.count(new, derived);
-            if is_blocked && (old, new) == (Standing::Reserved, Standing::Excused) {
+            if is_hindered && (old, new) == (Standing::Granted, Standing::Held) {
                 rollout.hindered_at = Some(self.now);
             }
             opens |= !had_room && rollout.counts.room(failures_max) > 0;
+            // A new incarnation has another rank.
             if old != new || before.uid != uid {
-                // A new incarnation has another rank.
-                if old == Standing::Waiting {
-                    rollout.leave(id, before.uid);
-                }
-                if let (Standing::Waiting, Some(uid)) = (new, uid) {
-                    let place = (rollout.key.rank(uid), id);
-                    match self.gathered.get_mut(index) {
-                        Some(gathered) => gathered.push(place),
-                        None => {
-                            rollout.waiting.insert(place);
-                        }
-                    }
+                rollout.leave(id, before.uid, old);
+                let Some(uid) = uid.filter(|_| new.is_unfinished()) else { continue };
+                let place = (rollout.key.rank(uid), id);
+                match self.gathered.get_mut(index).filter(|_| !new.is_granted()) {
+                    Some(gathered) => gathered.push(place),
+                    None => rollout.enter(place, new),
                 }
             }
         }
         if opens {
             self.release_stopped();
         }
-        self.touch(Subject::PackageVersion, Priority::Urgent);
     }
 
     /// What follows from a row.
-    fn derive(&self, id: MachineId) -> Derived {
+    pub(crate) fn derive(&self, id: MachineId) -> Derived {
         let machine = self.machine(id);
-        let standings: Standings =
-            self.fleet.rollouts.iter().map(|rollout| self.stand(machine, rollout)).collect();
-        let live = machine.is_live();
-        let unresolved = machine.is_busy() || machine.may_be_busy(&standings);
-        let fell = live
-            && machine
-                .unavailable_since()
-                .is_some_and(|since| self.fleet.active_since().is_some_and(|start| since > start));
-        let holds =
-            standings.iter().any(|standing| matches!(standing, Standing::Reserved | Standing::Failed));
-        let lost = !unresolved && machine.may_be_lost(&standings);
-        let occupies = unresolved || fell || holds || machine.holds_node();
-        Derived { live, occupies, unresolved, lost, standings, uid: machine.uid() }
+        let rollouts = &self.fleet.rollouts;
+        let standings: Standings = rollouts.iter().map(|rollout| self.stand(machine, rollout)).collect();
+        let (live, uid) = (machine.is_live(), machine.uid());
+        let is_inherited = machine.host.facts.is_none()
+            && uid.is_some_and(|uid| {
+                let mut each = rollouts.iter().zip(standings.iter());
+                each.any(|(rollout, standing)| rollout.is_inherited(uid, standing))
+            });
+        let unresolved = machine.is_busy() || machine.may_be_busy(is_inherited);
+        let lost = !unresolved && machine.may_be_lost(is_inherited);
+        let stands = |sought: Standing| standings.iter().any(|standing| standing == sought);
+        let is_spared = if unresolved { machine.spared } else { machine.is_node_sick() };
+        let takes_place = unresolved || machine.holds_node() || stands(Standing::Granted);
+        let claims = stands(Standing::Failed) || (takes_place && !is_spared);
+        let unavailable_since = machine.unavailable_since().filter(|_| live);
+        let touching = rollouts.iter().zip(standings.iter());
+        let touching = touching.filter(|(rollout, standing)| rollout.is_active() && standing.is_updated());
+        let touched_since = touching.map(|(rollout, _)| rollout.record.started_at).min();
+        let fell = touched_since.zip(unavailable_since).is_some_and(|(start, since)| since > start);
+        let known = live && machine.was_set_up();
+        Derived {
+            uid,
+            live,
+            known,
+            claims,
+            laned: takes_place && is_spared && !claims,
+            fell: fell && !claims,
+            touched: touched_since.is_some(),
+            sick: known && unavailable_since.is_some() && !claims,
+            unresolved,
+            lost,
+            domains: self.ledger.domains_of(machine),
+            standings,
+        }
     }
 
     fn stand(&self, machine: &Machine, rollout: &RolloutState) -> Standing {
@@ -100,7 +132,10 @@ impl World {
             Some(release) => Some(release.id),
             None => match self.wanted(machine, component, &rollout.record.to) {
                 Ok(wanted) => wanted.map(|release| release.id),
-                Err(_) => return self.stand_unfinished(machine, rollout, uid),
+                // What the host has to tell first does not keep it from its turn.
+                Err(_) => {
+                    return self.stand_unfinished((machine, machine.host.facts.is_none()), rollout, uid);
+                }
             },
         };
         let installed = machine.installed(component).map(|installed| installed.release);
@@ -113,7 +148,7 @@ impl World {
         if installed == wanted && !machine.is_changing(component) {
             return if failed.is_some() { Standing::Restored } else { Standing::Done };
         }
-        self.stand_unfinished(machine, rollout, uid)
+        self.stand_unfinished((machine, true), rollout, uid)
     }
 
     /// On how many machines the release of a rollout has failed. A superseded rollout counts too.
@@ -129,18 +164,31 @@ impl World {
         u32::try_from(failed.count()).unwrap_or(u32::MAX)
     }
 
-    fn stand_unfinished(&self, machine: &Machine, rollout: &RolloutState, uid: Uid) -> Standing {
-        if !rollout.admits(rollout.key.rank(uid)) {
+    /// The state of a machine that does not have the release. Without a release for it, it cannot be worked on.
+    fn stand_unfinished(
+        &self,
+        (machine, has_release): (&Machine, bool),
+        rollout: &RolloutState,
+        uid: Uid,
+    ) -> Standing {
+        let rank = rollout.key.rank(uid);
+        let is_granted = rollout.grants(rank);
+        let is_stopped = rollout.superseded || self.fleet.is_paused();
+        if !rollout.admits(rank) {
             Standing::Waiting
-        } else if machine.host.unreachable_since.is_some()
-            || (machine.host.facts.is_none() && machine.is_recorded_unreachable())
-            || machine.blocked.is_some()
+        } else if !has_release || !machine.is_workable(rollout.record.component) || (is_granted && is_stopped)
         {
-            Standing::Excused
-        } else if machine.parked || rollout.superseded || self.fleet.is_paused() {
-            Standing::Parked
+            if is_granted { Standing::Held } else { Standing::Deferred }
+        } else if is_granted && !machine.yielded.contains(&rollout.record.component) {
+            Standing::Granted
         } else {
-            Standing::Reserved
+            Standing::Eligible
         }
+    }
+
+    /// Whether the kept result of a row is what follows from it now. For checks: it costs a derivation.
+    #[must_use]
+    pub fn is_current(&self, id: MachineId) -> bool {
+        self.machine(id).derived == self.derive(id)
     }
 }

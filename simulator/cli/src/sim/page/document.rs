@@ -51,7 +51,7 @@ struct Lane<'a> {
     since: u32,
     completed: Option<u32>,
     counts: Table,
-    batches: &'a [(u32, u32)],
+    waves: &'a [(u32, u32)],
 }
 
 /// The values of a series: the times, and one row of numbers for each counter.
@@ -137,8 +137,8 @@ fn lane(rollout: &Rollout) -> Lane<'_> {
         let Counts { done, at_work, reserved, parked, blocked, failed, waiting, failures_max } = counts;
         [done, at_work, reserved, parked, blocked, failed, waiting, failures_max]
     });
-    let Rollout { component, from, to, since, completed, batches, .. } = rollout;
-    Lane { component, from, to, since: *since, completed: *completed, counts, batches }
+    let Rollout { component, from, to, since, completed, waves, .. } = rollout;
+    Lane { component, from, to, since: *since, completed: *completed, counts, waves }
 }
 
 fn table<T: Sample, const N: usize>(series: &Series<T>, row: impl Fn(T) -> [u32; N]) -> Table {

@@ -55,15 +55,16 @@ pub(super) fn rollouts(trace: &mut Trace, history: &History) {
         let track = (Group::Rollouts, number);
         trace.name_track(track, &name);
         trace.begin(track, rollout.since, name.clone());
-        for &(at, count) in &rollout.batches {
-            trace.instant(track, at, format!("{count} admitted"));
+        for &(at, count) in &rollout.waves {
+            trace.instant(track, at, format!("{count} granted"));
         }
         trace.end_all(track, rollout.completed.unwrap_or(history.end));
         for (at, counts) in rollout.counts.points() {
             let values = json!({
                 "done": counts.done,
                 "at work": counts.at_work,
-                "admitted": counts.reserved + counts.parked,
+                "granted": counts.reserved,
+                "permitted": counts.parked,
                 "blocked": counts.blocked,
                 "failed": counts.failed,
                 "waiting": counts.waiting,

@@ -30,6 +30,6 @@ pub(super) struct Operator {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FleetState {
     pub(super) rollouts: Vec<(ComponentId, u64, bool)>,
-    pub(super) admitted: Vec<u32>,
+    pub(super) granted: Vec<Option<Vec<u32>>>,
     pub(super) paused: bool,
 }

@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 20] = [
+    pub const NAMES: [&'static str; 22] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -88,6 +88,8 @@ impl WaitsFor {
         "DrainOverdue",
         "NodeConflict",
         "LastSchedulableNode",
+        "TooManyUnavailable",
+        "AwaitingGrant",
     ];
 
     /// Its number.
@@ -124,6 +126,8 @@ impl WaitsFor {
             Blocker::DrainOverdue { .. } => 17,
             Blocker::NodeConflict { .. } => 18,
             Blocker::LastSchedulableNode { .. } => 19,
+            Blocker::TooManyUnavailable { .. } => 20,
+            Blocker::AwaitingGrant => 21,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }
@@ -188,9 +192,9 @@ const fn phase_of(standing: Standing) -> Phase {
     match standing {
         Standing::Outside | Standing::Done | Standing::Restored => Phase::Done,
         Standing::Waiting => Phase::Waiting,
-        Standing::Parked => Phase::Parked,
-        Standing::Reserved => Phase::Reserved,
-        Standing::Excused => Phase::Blocked,
+        Standing::Eligible => Phase::Parked,
+        Standing::Granted => Phase::Reserved,
+        Standing::Held | Standing::Deferred => Phase::Blocked,
         Standing::Failed => Phase::Failed,
     }
 }

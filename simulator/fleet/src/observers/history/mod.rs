@@ -145,20 +145,20 @@ pub struct Rollout {
     pub completed: Option<Millis>,
     /// The number of machines in each state.
     pub counts: Series<Counts>,
-    /// The times at which machines were admitted, each with their number.
-    pub batches: Vec<(Millis, u32)>,
+    /// The times at which machines were granted their turn, each with their number.
+    pub waves: Vec<(Millis, u32)>,
 }
 
 /// The number of machines in each state of a rollout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Not admitted.
+    /// Not permitted.
     pub waiting: u32,
-    /// Admitted, with a reservation, but not started.
+    /// Granted, but not started.
     pub reserved: u32,
-    /// Admitted, without a reservation.
+    /// Permitted, and waits for its turn.
     pub parked: u32,
-    /// Admitted, but blocked.
+    /// Permitted, but blocked.
     pub blocked: u32,
     /// An operation is or may be under way.
     pub at_work: u32,

@@ -30,8 +30,8 @@ pub(crate) struct Seen<'a> {
     pub truth: (u32, u32),
 }
 
-/// The least time between two scans of every machine. A batch that is admitted moves few machines, and the operator
-/// looks at most of them right away. Only a scan finds the others, and a rollout has thousands of batches.
+/// The least time between two scans of every machine. A wave of grants moves few machines, and the operator looks at most
+/// of them right away. Only a scan finds the others, and a rollout has many waves.
 const SCAN_EVERY: Millis = 10_000;
 /// In large fleets, scans are rarer: the least time grows by this much for each machine.
 const SCAN_EVERY_PER_MACHINE: Millis = 1;
@@ -45,7 +45,7 @@ impl Operator {
         let rollouts = &world.fleet.rollouts;
         let now = FleetState {
             rollouts: rollouts.iter().map(state).collect(),
-            admitted: rollouts.iter().map(|rollout| rollout.record.admitted_below).collect(),
+            granted: rollouts.iter().map(|rollout| rollout.record.granted.clone()).collect(),
             paused: world.fleet.is_paused(),
         };
         let at_once = (&now.rollouts, now.paused) != (&self.fleet.rollouts, self.fleet.paused);
@@ -136,10 +136,11 @@ impl Recording {
         for state in &world.fleet.rollouts {
             let lane = self.lane(at, world, state);
             let counts = counts(world, state);
-            let before = lane.counts.points().last().map(|(_, counts)| counts.waiting);
-            let waiting = before.unwrap_or(counts.waiting);
-            if waiting > counts.waiting {
-                lane.batches.push((at, waiting - counts.waiting));
+            let ungranted = |counts: &Counts| counts.waiting + counts.parked;
+            let before = lane.counts.points().last().map(|(_, counts)| ungranted(counts));
+            let (before, now) = (before.unwrap_or(ungranted(&counts)), ungranted(&counts));
+            if before > now {
+                lane.waves.push((at, before - now));
             }
             lane.counts.push(at, counts);
             if lane.completed.is_none() && state.record.completed_at.is_some() {
@@ -162,7 +163,7 @@ impl Recording {
                 since: at,
                 completed: None,
                 counts: Series::default(),
-                batches: Vec::new(),
+                waves: Vec::new(),
             });
             rollouts.len() - 1
         });
@@ -237,9 +238,8 @@ fn wanted<'a>(world: &'a World, want: &Want) -> &'a str {
 fn counts(world: &World, state: &RolloutState) -> Counts {
     let of = state.counts;
     let at_work = of.unresolved.min(of.pending());
-    let reserved = of.reserved.saturating_sub(at_work);
-    let rest = at_work.saturating_sub(of.reserved);
-    let parked = of.parked.saturating_sub(rest);
+    let reserved = of.granted.saturating_sub(at_work);
+    let parked = of.eligible;
     let blocked = of.pending().saturating_sub(at_work + reserved + parked);
     Counts {
         waiting: of.waiting,

@@ -81,7 +81,7 @@ fn the_operators_view_ends_as_the_run_does() {
     let (_, last) = lane.counts.points().last().expect("it was counted");
     assert_eq!((last.done, last.waiting, last.failed), (summary.machines, 0, 0));
     assert!(lane.completed.is_some());
-    let admitted: u32 = lane.batches.iter().map(|(_, count)| count).sum();
+    let admitted: u32 = lane.waves.iter().map(|(_, count)| count).sum();
     assert_eq!(admitted, summary.machines, "every machine is admitted once");
     let peak = history.budget.points().iter().map(|(_, budget)| budget.at_work).max();
     assert_eq!(peak, Some(summary.budget.at_work));

@@ -1,9 +1,13 @@
 //! Judges `maxUnavailable` on the true state: whenever an operation of the operator starts, the hosts at work and the
-//! unavailable hosts together must not exceed the limit.
+//! hosts that became unavailable because of a rollout must not exceed the limit together.
 //!
-//! A machine counts as unavailable if it is not being deleted and if its host was lost after the start of the latest
-//! active rollout, and so long ago that the operator could know when it gave the order: the grace of the Node's lease,
-//! the lag of watches, and the way of the order. Without a rollout only hosts at work count. When users lower the
+//! Work on a machine whose Node was not ready takes no part of the limit; as much of it as the limit may be under way
+//! besides. A host that was lost in the middle of an operation does not count any more once it cannot be at work.
+//!
+//! A machine counts as unavailable if it is not being deleted, if a rollout under way had changed it, and if its host was
+//! lost after that and after the start of the latest active rollout, and so long ago that the operator could know when
+//! it gave the order: the grace of the Node's lease, the lag of watches, and the way of the order. As many of them are
+//! excused as the share of the other machines that are lost. Without a rollout only hosts at work count. When users lower the
 //! limit, the lower limit applies after the same time. A host that resumes an operation by itself after a loss of power
 //! counts as unavailable until its kubelet is ready, and not as at work: no order started that operation.
 
@@ -22,6 +26,8 @@ use crate::world::api_server::{Stored, Written};
 /// The time from a change to the arrival of an order based on it, without faults: watch, decision, connection and
 /// login.
 const WAY: Duration = Duration::from_secs(10);
+/// A lost host is not at work any more this long after its operation began: the operator's deadline of an operation, twice.
+const ADRIFT: Duration = Duration::from_secs(1200);
 /// An order that took longer than this arrives in a situation that the operator could not foresee.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(2);
 
@@ -41,7 +47,7 @@ pub struct Peak {
 pub(super) struct Judged {
     /// What is wrong, if the budget was overdrawn.
     pub overdrawn: Option<String>,
-    /// Whether the operation took the last free slot.
+    /// Whether the operation took the last of the limit.
     pub exhausted: bool,
 }
 
@@ -55,12 +61,25 @@ struct Place {
     lost: Option<Timestamp>,
     /// The host has no Node, so the operator cannot see that it is lost.
     nodeless: bool,
+    /// Its Node was not ready when the operation began.
+    is_spared: bool,
+    /// When the operation began.
+    began: Timestamp,
+    /// The host cannot be reached.
+    is_gone: bool,
+    /// When a rollout under way last changed it.
+    changed: Option<Timestamp>,
 }
 
 impl Place {
-    /// Whether the host takes a slot.
+    /// Whether the host takes a part of the limit.
     const fn is_used(self) -> bool {
-        self.at_work || (self.counted && self.machines > 0 && !self.nodeless)
+        (self.at_work && !self.is_spared) || self.has_fallen()
+    }
+
+    /// Whether the host became unavailable after a rollout had changed it.
+    const fn has_fallen(self) -> bool {
+        self.counted && self.machines > 0 && !self.nodeless && !self.at_work
     }
 }
 
@@ -75,6 +94,16 @@ pub(super) struct Budget {
     /// Lost hosts that do not count yet, in the order of their loss.
     lost: VecDeque<(Timestamp, u32)>,
     counted: BTreeSet<u32>,
+    /// Hosts that are at work and cannot be reached.
+    adrift: BTreeSet<u32>,
+    /// Hosts at work whose Nodes were not ready at the beginning.
+    spared: u32,
+    /// Hosts that cannot be reached, and that no rollout under way has changed.
+    lost_unchanged: u32,
+    /// Hosts that a rollout under way has changed.
+    changed: u32,
+    /// What the rollouts under way bring: the components with their versions.
+    brings: Vec<(String, String)>,
     /// The start of the latest active rollout: as its record has it, and in truth. They differ when the operator's
     /// clock is behind: then the record is older than the write, and the operator does not know the record before it
     /// has seen its own write.
@@ -94,6 +123,11 @@ impl Budget {
             used: 0,
             lost: VecDeque::new(),
             counted: BTreeSet::new(),
+            adrift: BTreeSet::new(),
+            spared: 0,
+            lost_unchanged: 0,
+            changed: 0,
+            brings: Vec::new(),
             rollout_started: None,
             max_unavailable: Recent::default(),
             machines: Recent::default(),
@@ -133,6 +167,17 @@ impl Budget {
         let after = *place;
         self.used = self.used + u32::from(after.is_used()) - u32::from(before.is_used());
         self.at_work = self.at_work + u32::from(after.at_work) - u32::from(before.at_work);
+        let is_spared = |place: Place| u32::from(place.at_work && place.is_spared);
+        self.spared = self.spared + is_spared(after) - is_spared(before);
+        let lost_unchanged = |place: Place| u32::from(place.is_gone && place.changed.is_none());
+        self.lost_unchanged = self.lost_unchanged + lost_unchanged(after) - lost_unchanged(before);
+        let changed = |place: Place| u32::from(place.changed.is_some());
+        self.changed = self.changed + changed(after) - changed(before);
+        if after.at_work && after.is_gone {
+            self.adrift.insert(host);
+        } else {
+            self.adrift.remove(&host);
+        }
         match (before.counted, after.counted) {
             (false, true) => {
                 self.counted.insert(host);
@@ -145,19 +190,22 @@ impl Budget {
     }
 
     /// Judges a start. `cordoned` are the other hosts whose Nodes the operator has cordoned, as far as it could know:
-    /// each takes a slot.
+    /// each takes a part of the limit. `is_spared` if the Node of the host was not ready, as far as the operator could know.
     pub(super) fn began(
         &mut self,
-        host: u32,
+        (host, is_spared): (u32, bool),
         (sent, cordoned): (Timestamp, impl Iterator<Item = u32>),
         now: Timestamp,
     ) -> Judged {
         self.mature(now);
-        self.change(host, |place| place.at_work = true);
+        self.change(host, |place| {
+            (place.at_work, place.is_spared, place.began) = (true, is_spared, now);
+        });
         let limit = self.limit_since(sent - self.detection);
         let idle =
             cordoned.filter(|host| self.places.get(*host as usize).is_some_and(|place| !place.is_used()));
         let mut used = self.used + u32::try_from(idle.count()).unwrap_or(u32::MAX);
+        used -= self.excused() + self.long_adrift(now);
         if now.since(sent) > ARRIVES_WITHIN {
             used -= self.counted_after(sent);
         }
@@ -166,13 +214,17 @@ impl Budget {
         {
             self.peak = Peak { used, limit, at_work: self.peak.at_work };
         }
-        let overdrawn = (used > limit).then(|| {
-            format!(
-                "{} hosts at work and {} unavailable exceed maxUnavailable {limit}",
-                self.at_work,
-                used - self.at_work
-            )
-        });
+        let at_work = self.at_work - self.spared;
+        let overdrawn = if is_spared {
+            // The operator may not have known that some of them were not ready: those take a part of the limit.
+            (self.at_work > limit.saturating_mul(2))
+                .then(|| format!("{} hosts at work exceed maxUnavailable {limit} twice over", self.at_work))
+        } else {
+            (used > limit).then(|| {
+                let unavailable = used.saturating_sub(at_work);
+                format!("{at_work} hosts at work and {unavailable} unavailable exceed maxUnavailable {limit}")
+            })
+        };
         Judged { overdrawn, exhausted: used == limit }
     }
 
@@ -184,7 +236,41 @@ impl Budget {
         self.change(host, |place| place.at_work = false);
     }
 
+    /// How many of the machines that became unavailable after a rollout had changed them are put down to what befalls the
+    /// others as well.
+    fn excused(&self) -> u32 {
+        let fallen = self.counted.iter().filter(|host| self.places[**host as usize].has_fallen()).count();
+        let fallen = u32::try_from(fallen).unwrap_or(u32::MAX);
+        let unchanged = self.machines.value.saturating_sub(self.changed);
+        if unchanged == 0 {
+            return 0;
+        }
+        let expected = u64::from(self.changed) * u64::from(self.lost_unchanged) / u64::from(unchanged);
+        u32::try_from(expected).unwrap_or(u32::MAX).min(fallen)
+    }
+
+    /// Hosts that were lost in the middle of an operation so long ago that they do not count any more.
+    fn long_adrift(&self, now: Timestamp) -> u32 {
+        let long = |host: &&u32| {
+            let place = self.places[**host as usize];
+            place.is_used() && place.began + ADRIFT <= now
+        };
+        u32::try_from(self.adrift.iter().filter(long).count()).unwrap_or(u32::MAX)
+    }
+
+    /// An operation has brought a version to a host.
+    pub(super) fn brought(&mut self, host: u32, component: &str, version: &str, now: Timestamp) {
+        let is_brought = |(brings, to): &(String, String)| {
+            brings == component
+                && version.strip_prefix(component).and_then(|rest| rest.strip_prefix('-')) == Some(to)
+        };
+        if self.brings.iter().any(is_brought) {
+            self.change(host, |place| place.changed = Some(now));
+        }
+    }
+
     pub(super) fn lost(&mut self, host: u32, now: Timestamp) {
+        self.change(host, |place| place.is_gone = true);
         if !self.nodes || self.places[host as usize].lost.is_some() {
             return;
         }
@@ -194,6 +280,7 @@ impl Budget {
 
     pub(super) fn back(&mut self, host: u32) {
         self.change(host, |place| {
+            place.is_gone = false;
             place.lost = None;
             place.counted = false;
         });
@@ -206,7 +293,7 @@ impl Budget {
                 break;
             }
             self.lost.pop_front();
-            if self.counts(Some(lost)) && self.places[host as usize].lost == Some(lost) {
+            if self.places[host as usize].lost == Some(lost) && self.counts(self.places[host as usize]) {
                 self.change(host, |place| place.counted = true);
             }
         }
@@ -249,6 +336,16 @@ impl Budget {
         self.max_unavailable.set(wanted, now, self.horizon(now));
         let rollouts = object.status.iter().flat_map(|status| &status.rollouts);
         let active = rollouts.filter(|rollout| rollout.completed_at.is_none());
+        let brings = active
+            .clone()
+            .filter_map(|rollout| Some((rollout.component.clone(), rollout.to.version.clone()?)));
+        let brings = if written.removed { Vec::new() } else { brings.collect::<Vec<_>>() };
+        if brings != self.brings {
+            self.brings = brings;
+            for host in 0..self.places.len() as u32 {
+                self.change(host, |place| place.changed = None);
+            }
+        }
         let started = active.filter_map(|rollout| rollout.started_at.get()).max();
         let started = started.filter(|_| !written.removed);
         if self.rollout_started.map(|(said, _)| said) != started {
@@ -256,7 +353,7 @@ impl Budget {
             self.rollout_started = started.map(|said| (said, if is_behind(said) { now } else { said }));
         }
         for host in self.counted.clone() {
-            if !self.counts(self.places[host as usize].lost) {
+            if !self.counts(self.places[host as usize]) {
                 self.change(host, |place| place.counted = false);
             }
         }
@@ -293,8 +390,10 @@ impl Budget {
 
     /// Whether a host that was lost at this time counts in the active rollout. The recorded start of the rollout is cut
     /// to whole seconds.
-    fn counts(&self, lost: Option<Timestamp>) -> bool {
-        self.rollout_started.zip(lost).is_some_and(|((_, truly), lost)| lost > truly + Duration::from_secs(1))
+    fn counts(&self, place: Place) -> bool {
+        let started = self.rollout_started.map(|(_, truly)| truly + Duration::from_secs(1));
+        let changed = place.changed.zip(started).filter(|(changed, started)| changed > started);
+        changed.zip(place.lost).is_some_and(|((changed, started), lost)| lost > started && lost > changed)
     }
 
     /// Every operator knows all changes before this time.

@@ -7,6 +7,7 @@
 //! | `Unreachable`, `BackOff` | the host has no power, or no network |
 //! | `ReleaseFailed` | the host's journal: exactly this version failed |
 //! | `MaxUnavailable`, `MaxFailures` | at least `limit` hosts are unreachable or have a failed release |
+//! | `TooManyUnavailable` | four fifths of `limit` hosts are unreachable or have a Node that is not ready |
 //! | `TooManyFailures` | at least `limit` hosts have a failed release |
 //! | `Paused` | the Machine or the fleet is paused |
 //! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter`, `DependencyCycle` | the objects, read again |
@@ -28,6 +29,7 @@ use seaworthy_api::names::Names;
 use seaworthy_api::object::{Machine, Resource};
 use seaworthy_api::parse;
 use seaworthy_api::v1alpha1::LEASE;
+use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::VersionSpec;
 use seaworthy_model::id::{ComponentId, Kind, VersionId};
 use seaworthy_model::package_version::SINGLETON;
@@ -35,6 +37,7 @@ use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::requirement::{Party, Requirement, VersionNumber};
 
 use super::convergence::Stray;
+use crate::vocabulary::machine_name;
 use crate::world::World;
 use crate::world::host::{Ended, Host};
 
@@ -50,7 +53,9 @@ pub(super) fn unexplained(world: &World, strays: &[Stray]) -> Vec<String> {
     let doubts = strays.iter().filter_map(|stray| {
         let id = names.find_machine(&stray.machine.metadata.name)?;
         let own = engine.world().blocker(Subject::Machine(id));
-        let said = own.or_else(|| engine.world().blocker(Subject::PackageVersion));
+        let fleet = engine.world().blocker(Subject::PackageVersion);
+        // What a turn in a rollout waits for is the blocker of the fleet's defaults.
+        let said = own.filter(|own| *own != Blocker::AwaitingGrant).or(fleet).or(own);
         let doubt = match said {
             None => "nobody says why".to_owned(),
             Some(blocker) if truth.confirms(blocker, stray) => return None,
@@ -61,12 +66,24 @@ pub(super) fn unexplained(world: &World, strays: &[Stray]) -> Vec<String> {
     doubts.collect()
 }
 
+/// Hosts that are unreachable, or whose Nodes are not ready.
+fn unavailable(world: &World) -> u32 {
+    let hosts = (0..).zip(&world.hosts);
+    let has_node = |host: u32| world.api_servers.home().get(Kind::Node, &machine_name(host)).is_some();
+    let sick = hosts.filter(|(number, host)| {
+        !host.is_reachable() || (has_node(*number) && !world.is_node_ready(*number))
+    });
+    u32::try_from(sick.count()).unwrap_or(u32::MAX)
+}
+
 /// The true state of the fleet, against which reasons are checked.
 struct Truth<'a> {
     world: &'a World,
     names: &'a Names,
     /// Hosts that are unreachable, or have a failed release and therefore hold a slot.
     broken: u32,
+    /// Hosts that are unreachable, or whose Nodes are not ready.
+    unavailable: u32,
     failed: u32,
     epoch: u32,
 }
@@ -85,6 +102,7 @@ impl<'a> Truth<'a> {
         Self {
             world,
             names,
+            unavailable: unavailable(world),
             broken: count(&|host| !host.is_reachable() || failed(host)),
             failed: count(&failed),
             epoch: epoch.unwrap_or_default(),
@@ -98,17 +116,13 @@ impl<'a> Truth<'a> {
         match said {
             Blocker::Unreachable { .. } | Blocker::BackOff { .. } => of_host(&|host| !host.is_reachable()),
             Blocker::ReleaseFailed { version, cause } => {
-                let version = self.names.version_object_name(version).unwrap_or_default();
-                of_host(&|host| {
-                    host.journal().iter().any(|(operation, ended)| {
-                        let Some((installed, _)) = operation.release else { return false };
-                        *ended == Ended::Failed(cause)
-                            && self.world.catalogue.version_name(installed) == version
-                    })
-                })
+                of_host(&|host| self.has_failed(host, version, cause))
             }
             Blocker::MaxUnavailable { limit, .. } | Blocker::MaxFailures { limit, .. } => {
                 self.broken > 0 && self.broken >= limit
+            }
+            Blocker::TooManyUnavailable { limit, .. } => {
+                u64::from(self.unavailable) * 5 >= u64::from(limit) * 4 && self.unavailable > 0
             }
             Blocker::TooManyFailures { limit, .. } => self.failed > 0 && self.failed >= limit,
             Blocker::Paused => machine.spec.paused || self.is_fleet_paused(),
@@ -149,6 +163,7 @@ impl<'a> Truth<'a> {
             | Blocker::InFlight
             | Blocker::SessionLimit
             | Blocker::Superseding
+            | Blocker::AwaitingGrant
             | Blocker::AwaitingNode { .. }
             | Blocker::InUse(_)
             | Blocker::AwaitingCertificate
@@ -163,6 +178,15 @@ impl<'a> Truth<'a> {
             Blocker::NodeConflict { .. } => self.is_conflicted(stray),
             Blocker::LastSchedulableNode { .. } => self.is_last_node(stray),
         }
+    }
+
+    /// Whether the journal of a host shows that this version failed there.
+    fn has_failed(&self, host: &Host, version: VersionId, cause: CauseKind) -> bool {
+        let version = self.names.version_object_name(version).unwrap_or_default();
+        host.journal().iter().any(|(operation, ended)| {
+            let Some((installed, _)) = operation.release else { return false };
+            *ended == Ended::Failed(cause) && self.world.catalogue.version_name(installed) == version
+        })
     }
 
     /// Whether another writer gave a label or taint of the Node another value.

@@ -1,10 +1,14 @@
 //! Judges the start of an operation on a host against every invariant that it could break.
 
+use std::time::Duration;
+
+use seaworthy_api::object::Resource;
 use seaworthy_kernel::Timestamp;
+use seaworthy_model::id::Kind;
 
 use super::Oracle;
 use super::wishes::{self, Step};
-use crate::vocabulary::since_start;
+use crate::vocabulary::{machine_name, since_start};
 use crate::world::api_server::ApiServer;
 use crate::world::host::{Change, Command, Installed, Order, Running, Work};
 use crate::world::{self, Catalogue, World};
@@ -22,6 +26,8 @@ pub struct Began<'a> {
     pub sent: Timestamp,
     /// Whether the operation changes anything on the host.
     pub touches: bool,
+    /// Whether the Node of the host was not ready, as far as the operator could know.
+    pub is_spared: bool,
     /// The installed version and the new one; `None` when one of them is missing.
     pub step: Option<(&'a str, &'a str)>,
 }
@@ -42,7 +48,8 @@ impl Oracle {
             let times = (sent, world.now());
             self.begins((number, host), work, (&world.catalogue, &world.replicas), times);
         }
-        let began = Began { host: number, order: *order, component, sent, touches, step };
+        let is_spared = is_unready(world.api_servers.home(), number, self.known_at(sent));
+        let began = Began { host: number, order: *order, component, sent, touches, is_spared, step };
         self.began(&began, world.api_servers.home(), world.now())
     }
 
@@ -76,7 +83,7 @@ impl Oracle {
         }
         let known = began.sent - self.budget.detection();
         let cordoned = self.drains.cordoned_until(known).filter(|host| *host != began.host);
-        let judged = self.budget.began(began.host, (began.sent, cordoned), now);
+        let judged = self.budget.began((began.host, began.is_spared), (began.sent, cordoned), now);
         if let Some(detail) = judged.overdrawn {
             self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));
         }
@@ -108,6 +115,19 @@ impl Oracle {
         }
     }
 }
+
+/// Whether the Node of a host is not ready, or was not at a time up to which the operator knows everything.
+fn is_unready(api: &ApiServer, host: u32, known: Timestamp) -> bool {
+    let node = api.get(Kind::Node, &machine_name(host)).map(|node| node.resource());
+    let Some(Resource::Node(node)) = node else { return false };
+    let mut conditions = node.status.iter().flat_map(|status| &status.conditions);
+    let ready = conditions.find(|condition| condition.r#type == "Ready");
+    let since = ready.and_then(|ready| ready.last_transition_time.as_ref()?.get());
+    ready.is_none_or(|ready| ready.status != "True") || since.is_none_or(|since| since + WHOLE > known)
+}
+
+/// Times of conditions are cut to whole seconds.
+const WHOLE: Duration = Duration::from_secs(1);
 
 /// The installed version and the new one, if there are both.
 fn step_between<'a>(

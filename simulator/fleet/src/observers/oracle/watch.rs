@@ -5,7 +5,7 @@ use seaworthy_model::id::Kind;
 
 use super::{Oracle, Over};
 use crate::vocabulary::Occasion;
-use crate::world::host::{Ended, Work};
+use crate::world::host::{Change, Ended, Work};
 use crate::world::{Ahead, Commit, Happening, Turned, World};
 
 impl Oracle {
@@ -95,6 +95,10 @@ impl Oracle {
 
     fn operation_ended(&mut self, world: &World, host: u32, work: &Work, ended: Ended) {
         let component = world.catalogue.component_name(work.component);
+        if let (Change::Install(install), Ended::Succeeded) = (work.change, ended) {
+            let version = world.catalogue.version_name(install.version);
+            self.budget.brought(host, component, version, world.now());
+        }
         let over = Over { host, work, ended, component };
         self.ended(&over, world.api_servers.home(), world.now());
     }

@@ -92,10 +92,10 @@ impl Teller<'_> {
         if rollout.superseded {
             "the fleet's default was changed, and this rollout ends first".into()
         } else if rollout.admits(rank) {
-            format!("the fleet's default; its rank {rank} is admitted, below {}", record.admitted_below)
+            format!("the fleet's default; its rank {rank} is permitted, below {}", record.admitted_below)
         } else {
             format!(
-                "the fleet's default; its rank {rank} is not admitted yet: below {} is",
+                "the fleet's default; its rank {rank} is not permitted yet: below {} is",
                 record.admitted_below
             )
         }
@@ -165,9 +165,9 @@ impl Teller<'_> {
             }
         }
         let (occupied, slots) = (world.occupied(), world.slots());
-        let holds = if self.machine.occupies() { "holds" } else { "does not hold" };
+        let claims = if self.machine.claims() { "claims" } else { "does not claim" };
         lines.push(format!(
-            "the machine {holds} one of the {slots} slots of maxUnavailable, of which {occupied} are taken"
+            "the machine {claims} one of the {slots} units of maxUnavailable, of which {occupied} are taken"
         ));
         lines
     }
@@ -224,10 +224,11 @@ impl Teller<'_> {
 const fn standing_words(standing: Standing) -> &'static str {
     match standing {
         Standing::Outside => "no part in it",
-        Standing::Waiting => "not admitted yet",
-        Standing::Reserved => "admitted, with a slot of its own",
-        Standing::Parked => "admitted, and waits for a slot",
-        Standing::Excused => "admitted, and cannot be worked on",
+        Standing::Waiting => "not permitted yet",
+        Standing::Eligible => "permitted, and waits for its turn",
+        Standing::Granted => "granted its turn",
+        Standing::Held => "granted its turn, and cannot be worked on",
+        Standing::Deferred => "permitted, and cannot be worked on",
         Standing::Done => "done",
         Standing::Restored => "done, after another release had failed",
         Standing::Failed => "failed",

@@ -185,6 +185,7 @@ impl Member {
 /// Draws another `maxUnavailable` wherever the scenario has one, and audits that are frequent enough. The limit is not
 /// so small that the run mostly waits.
 fn draw_budgets(document: &mut Document, lots: Lots, machines: u32) {
+    let machines = (machines, loses_for_good(document));
     let manifests = document.list_mut("manifests").iter_mut().collect::<Vec<_>>();
     draw_budget_of(manifests, lots, machines, 0);
     for (place, moment) in (1..).zip(document.list_mut("timeline")) {
@@ -194,7 +195,12 @@ fn draw_budgets(document: &mut Document, lots: Lots, machines: u32) {
     }
 }
 
-fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, machines: u32, place: u32) {
+fn draw_budget_of(
+    manifests: Vec<&mut Value>,
+    lots: Lots,
+    (machines, is_lost_for_good): (u32, bool),
+    place: u32,
+) {
     for manifest in manifests {
         if manifest.get("kind").and_then(Value::as_str) != Some("ClusterPackageVersion") {
             continue;
@@ -213,6 +219,9 @@ fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, machines: u32, place: 
             ),
             _ => None,
         };
+        if is_lost_for_good || lots.below("breaker", &of, 2) == 0 {
+            spec.insert("pauseWhenUnavailable".into(), json!("100%"));
+        }
         let budget = match lots.below("kind", &of, 3) {
             0 => continue,
             1 => json!(least + lots.below("count", &of, u64::from(machines).div_ceil(2))),
@@ -220,6 +229,16 @@ fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, machines: u32, place: 
         };
         spec.insert("maxUnavailable".into(), budget);
     }
+}
+
+/// Whether the scenario loses hosts for good: a fleet that stays paused because of that would never converge.
+fn loses_for_good(document: &mut Document) -> bool {
+    let is_loss = |fault: &Value| {
+        ["hostDown", "domainDown"]
+            .iter()
+            .any(|name| fault.get(name).is_some_and(|it| it.get("lasting").is_none()))
+    };
+    document.list_mut("faults").iter().any(is_loss)
 }
 
 /// Draws most of the scenario's own faults, weaker or stronger, and some others.

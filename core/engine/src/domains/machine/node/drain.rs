@@ -138,16 +138,12 @@ impl Step<'_> {
             }
             return false;
         };
-        if let Some((pod, loss)) = self.forbidden(listed, draft.now) {
+        if let Some(refused) = self.forbidden(listed, draft.now) {
             if self.machine.has_our_cordon() {
                 self.uncordon(draft);
-                return false;
+            } else {
+                self.put_off(draft, refused);
             }
-            let (blocker, verdict) = refusal(pod, loss);
-            self.note(draft, Note::DrainRests(draft.now + LOOK_AGAIN));
-            draft.wake_at(draft.now + LOOK_AGAIN, WakeReason::BackOff);
-            self.note(draft, Note::Block(blocker));
-            self.tell(draft, &verdict, blocker);
             return false;
         }
         match mark {
@@ -175,7 +171,7 @@ impl Step<'_> {
         }
         let policy = self.world.drain_policy();
         let Some(listed) = drain.pods.as_ref().filter(|listed| listed.at + FRESH >= draft.now) else {
-            if self.take_slot(draft) {
+            if self.take_unit(draft) {
                 self.order_node(draft, NodeWork::ListPods(None));
             } else {
                 self.tell_wait_of_leaving(draft);
@@ -199,7 +195,7 @@ impl Step<'_> {
 
     /// Takes a slot for a drain. True if there is one, and another Node for its pods; otherwise reports what is missing.
     fn admit_drain(self, draft: &mut Draft<'_>, node: &NodeState) -> bool {
-        if !self.take_slot(draft) {
+        if !self.take_unit(draft) {
             if !self.remove_mark(draft) {
                 self.tell_wait_of_leaving(draft);
             }
@@ -233,9 +229,11 @@ impl Step<'_> {
 
     /// Uncordons the Node if its drain would leave none that takes pods while others are being drained, and waits until one
     /// of the others takes pods again. True if it waits.
-    fn yield_to_others(self, draft: &mut Draft<'_>) -> bool {
+    pub(in crate::domains::machine) fn yield_to_others(self, draft: &mut Draft<'_>) -> bool {
         let Some(emptied) = self.world.last_node(self.machine.id) else { return false };
-        self.note(draft, Note::Park);
+        if self.machine.is_granted() {
+            self.note(draft, Note::Block(Blocker::LastSchedulableNode { emptied }));
+        }
         self.note(draft, Note::WaitForNode);
         if !self.remove_mark(draft) {
             let verdict = Verdict::out_of_sync(Reason::LastSchedulableNode).unfinished();
@@ -305,6 +303,34 @@ impl Step<'_> {
             Some(_) => draft.wait(Blocker::BackOff { until }),
             None => draft.wait(Blocker::AwaitingOwnWrite),
         }
+    }
+
+    /// Whether the pods of a machine whose drain was not allowed must still not be evicted. That is looked up again, for
+    /// which no unit is needed.
+    pub(in crate::domains::machine) fn is_drain_forbidden(self, draft: &mut Draft<'_>) -> bool {
+        let Some(drain) = self.machine.drain.as_deref().filter(|_| self.machine.node.is_some()) else {
+            return false;
+        };
+        if draft.now < drain.write.retry.not_before {
+            self.wait_out_drain(draft, drain);
+            return true;
+        }
+        let Some(listed) = drain.pods.as_ref().filter(|listed| listed.at + FRESH >= draft.now) else {
+            self.order_node(draft, NodeWork::ListPods(None));
+            return true;
+        };
+        let Some(refused) = self.forbidden(listed, draft.now) else { return false };
+        self.put_off(draft, refused);
+        true
+    }
+
+    /// Puts a drain off that is not allowed, and reports why.
+    fn put_off(self, draft: &mut Draft<'_>, (pod, loss): (&PodName, PodLoss)) {
+        let (blocker, verdict) = refusal(pod, loss);
+        self.note(draft, Note::DrainRests(draft.now + LOOK_AGAIN));
+        draft.wake_at(draft.now + LOOK_AGAIN, WakeReason::BackOff);
+        self.note(draft, Note::Block(blocker));
+        self.tell(draft, &verdict, blocker);
     }
 
     /// The first pod whose loss is not allowed.

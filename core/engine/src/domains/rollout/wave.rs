@@ -1,0 +1,184 @@
+//! Who is granted a turn next, and when a wave of grants is worth a write.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use seaworthy_model::id::MachineId;
+use seaworthy_model::package_version::Rollout;
+
+use crate::rows::fleet::RolloutState;
+use crate::rows::machine::Machine;
+use crate::rows::standing::Standing;
+use crate::world::World;
+
+/// A wave is written when it is at least one part in this many of the whole budget, so that a rollout of a large fleet
+/// costs a few dozen writes and not one per machine.
+const WAVE_PART: u32 = 4;
+
+/// The next wave of a rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wave {
+    /// Grant these machines their turn; never empty.
+    Grant(Vec<Pick>),
+    /// There is room, but for so few machines that it is worth waiting a little for more.
+    TooSmall,
+    /// There is no room in the budget.
+    NoUnit,
+    /// So many machines are at work that all of them together may already exceed `maxFailures`.
+    NoFailureLeft,
+    /// Nobody could be granted.
+    Nobody,
+}
+
+/// A machine that is granted next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pick {
+    pub(super) rank: u32,
+    pub(super) id: MachineId,
+}
+
+/// What is left of the budget while one decision goes through the rollouts.
+#[derive(Clone, Debug)]
+pub(super) struct Room {
+    units: u32,
+    lane: u32,
+    /// The failure domains of the machines that were picked.
+    domains: Vec<Arc<[Arc<str>]>>,
+}
+
+impl Room {
+    /// What is free. Machines that wait for nothing but a unit go first: they are repaired or removed, or a person has
+    /// changed that very machine.
+    pub(super) fn of(world: &World) -> Self {
+        let (slots, taken) = (world.slots(), world.occupied() + world.waiting());
+        Self {
+            units: slots.saturating_sub(taken),
+            lane: slots.saturating_sub(world.laned()),
+            domains: Vec::new(),
+        }
+    }
+
+    /// Whether nothing is left, also for machines that are unavailable anyway.
+    const fn is_exhausted(&self, world: &World) -> bool {
+        self.units == 0 && (self.lane == 0 || world.sick() == 0)
+    }
+
+    /// Takes what a machine costs; false if that is not left. The second of two machines with equal ranks is taken in any
+    /// case: a grant cannot tell them apart.
+    fn take(&mut self, world: &World, machine: &Machine, is_forced: bool) -> bool {
+        if machine.claims() || machine.is_laned() {
+            return true;
+        }
+        let left = if machine.is_node_sick() { &mut self.lane } else { &mut self.units };
+        if !is_forced && (*left == 0 || !world.has_room_in_domains(machine, &self.domains)) {
+            return false;
+        }
+        *left = left.saturating_sub(1);
+        self.domains.extend(machine.domains());
+        true
+    }
+}
+
+/// What a rollout may grant next, and to whom: permitted machines in the order of their ranks. A machine whose failure
+/// domain is full is passed over; it delays nobody.
+pub(super) fn next_wave(
+    world: &World,
+    (index, state): (usize, &RolloutState),
+    record: &Rollout,
+    room: &mut Room,
+    waited: bool,
+) -> Wave {
+    let counts = &state.counts;
+    let is_raised = record.admitted_below > state.record.admitted_below;
+    let candidates = counts.eligible + if is_raised { counts.waiting } else { 0 };
+    let listed = u32::try_from(Rollout::GRANTS_MAX).unwrap_or(u32::MAX);
+    let unlisted = listed.saturating_sub(counts.at_work() - counts.lost);
+    let most = counts.room(world.failures_max()).min(unlisted);
+    if candidates == 0 {
+        return Wave::Nobody;
+    } else if counts.room(world.failures_max()) == 0 {
+        return Wave::NoFailureLeft;
+    } else if unlisted == 0 || room.is_exhausted(world) {
+        return Wave::NoUnit;
+    }
+    let worth = (world.slots() / WAVE_PART).max(1).min(candidates);
+    if most.min(room.units) < worth && counts.at_work() > 0 && !waited {
+        return Wave::TooSmall;
+    }
+    let picks = pick(world, (index, state), record, room, most);
+    match picks.is_empty() {
+        false => Wave::Grant(picks),
+        true if room.units == 0 => Wave::NoUnit,
+        true => Wave::Nobody,
+    }
+}
+
+fn pick(
+    world: &World,
+    (index, state): (usize, &RolloutState),
+    record: &Rollout,
+    room: &mut Room,
+    most: u32,
+) -> Vec<Pick> {
+    let mut picks: Vec<Pick> = Vec::new();
+    let below = (record.admitted_below, MachineId(0));
+    for &(rank, id) in state.waiting.range(..below) {
+        let machine = world.machine(id);
+        let is_candidate = match machine.standing(index) {
+            Standing::Eligible => true,
+            Standing::Waiting => machine.is_workable(record.component),
+            Standing::Outside
+            | Standing::Granted
+            | Standing::Held
+            | Standing::Deferred
+            | Standing::Done
+            | Standing::Restored
+            | Standing::Failed => false,
+        };
+        // The breaker stops what disrupts: nothing runs yet on a machine that was never set up.
+        if !is_candidate || (world.breaker().is_some() && machine.was_set_up()) {
+            continue;
+        }
+        let is_equal = picks.last().is_some_and(|last| last.rank == rank);
+        if !is_equal && picks.len() >= most as usize {
+            break;
+        }
+        if room.take(world, machine, is_equal) {
+            picks.push(Pick { rank, id });
+        } else if room.is_exhausted(world) {
+            break;
+        }
+    }
+    picks
+}
+
+/// The ranks that stay granted: of machines that may start, or are or may be at work. Who is known to have ended is
+/// dropped.
+pub(super) fn kept(world: &World, (index, state): (usize, &RolloutState)) -> Vec<u32> {
+    let stays = |id: MachineId| {
+        let machine = world.machine(id);
+        machine.standing(index) == Standing::Granted || machine.is_unresolved() || machine.is_lost()
+    };
+    let mut ranks: Vec<u32> =
+        state.holders.iter().filter(|(_, id)| stays(*id)).map(|(rank, _)| *rank).collect();
+    ranks.dedup();
+    ranks
+}
+
+/// The granted ranks of the machines on which something is or may be under way.
+pub(super) fn at_work(world: &World, state: &RolloutState) -> Vec<u32> {
+    let holders = state.holders.iter().filter(|(_, id)| world.machine(*id).is_unresolved());
+    let mut ranks: Vec<u32> = holders.map(|(rank, _)| *rank).collect();
+    ranks.dedup();
+    ranks
+}
+
+/// The ranks of the machines that an operator without grants may have set to work: `None` if there are too many for a
+/// record.
+pub(super) fn at_work_without_grants(world: &World, state: &RolloutState) -> Option<Vec<u32>> {
+    let below = (state.record.admitted_below, MachineId(0));
+    let open = state.waiting.range(..below).filter(|(_, id)| world.machine(*id).is_unresolved());
+    let mut ranks: Vec<u32> = open.map(|(rank, _)| *rank).take(Rollout::GRANTS_MAX + 1).collect();
+    ranks.dedup();
+    (ranks.len() <= Rollout::GRANTS_MAX).then_some(ranks)
+}

@@ -1,0 +1,249 @@
+//! Grants: who is permitted, who gets its turn, and what a new operator concludes from the record.
+
+mod fixture;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fixture::{Fixture, WEB, is_change, want, web};
+use seaworthy_engine::RankKey;
+use seaworthy_model::config::{DisruptionLimit, Domain};
+use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::host_order::HostCommand;
+use seaworthy_model::lease::Epoch;
+use seaworthy_model::node::Health;
+use seaworthy_model::package_version::Rollout;
+use seaworthy_model::quantity::CountOrPercent;
+use seaworthy_model::report::Blocker;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Machines on `web-1`, of which so many may be unavailable.
+fn on_web_1(machines: u32, slots: u32) -> Fixture {
+    let mut fixture = Fixture::new(machines);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.limit(machines);
+    fixture.pass(HOUR);
+    fixture.limit(slots);
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
+    fixture
+}
+
+/// The hosts that are ordered to change, and have not yet.
+fn at_work(fixture: &Fixture) -> BTreeSet<u32> {
+    fixture.pending.iter().filter(|action| is_change(action)).filter_map(host_of).collect()
+}
+
+const fn host_of(action: &Action) -> Option<u32> {
+    if let Target::Host(id) = action.target { Some(id.0) } else { None }
+}
+
+/// Goes on, but leaves the changes of hosts undone, until as many are under way.
+fn until_at_work(fixture: &mut Fixture, hosts: usize) {
+    for _ in 0..200 {
+        let turn = fixture.turn();
+        if at_work(fixture).len() >= hosts {
+            return;
+        }
+        match fixture.pending.iter().position(|action| !is_change(action)) {
+            Some(other) => fixture.execute_one(other),
+            None => fixture.now = turn.wake.map_or(fixture.now, |wake| wake.at.max(fixture.now)),
+        }
+    }
+    panic!("{:?} are at work", at_work(fixture));
+}
+
+fn record(fixture: &Fixture) -> &Rollout {
+    &fixture.store.fleet.as_ref().unwrap().status.rollouts[0]
+}
+
+/// The changes of each host so far.
+fn changes(fixture: &Fixture) -> BTreeMap<u32, u32> {
+    fixture.hosts.iter().map(|(id, host)| (*id, host.changes)).collect()
+}
+
+/// An operator of the build before grants admitted by the threshold alone. Its record is carried over in the middle of a
+/// rollout: nothing is done twice, nothing is forgotten, and never are more at work than may be.
+#[test]
+fn a_record_without_grants_is_carried_over() {
+    let mut fixture = on_web_1(30, 5);
+    fixture.upgrade();
+    until_at_work(&mut fixture, 5);
+    let busy = at_work(&fixture);
+    let before = changes(&fixture);
+    // What the predecessor has ordered goes on unseen.
+    let adrift: Vec<Action> = fixture.pending.drain(..).filter(is_change).collect();
+    let revision = fixture.store.revision + 1;
+    let fleet = fixture.store.fleet.as_mut().unwrap();
+    let (uid, status) = (fleet.meta.uid, &mut fleet.status);
+    let rollout = &mut status.rollouts[0];
+    let key = RankKey::new(uid, rollout.generation, "web");
+    let ranks = busy.iter().map(|id| key.rank(fixture.store.machines[id].meta.uid));
+    rollout.admitted_below = ranks.max().unwrap() + 1;
+    (rollout.granted, status.epoch) = (None, Epoch::VACANT);
+    fleet.meta.resource_version = revision;
+    fixture.store.revision = revision;
+    fixture.restart();
+    let _ = fixture.turn();
+    fixture.execute();
+    let _ = fixture.turn();
+    assert!(at_work(&fixture).is_subset(&busy), "nobody else starts before those were read");
+    for action in adrift {
+        let _unheard = fixture.outcome(&action);
+    }
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+    let done = changes(&fixture);
+    assert!(done.iter().all(|(id, times)| *times == before[id] + 1), "{before:?} {done:?}");
+    assert_eq!(record(&fixture).granted, Some(Vec::new()));
+}
+
+/// A new operator holds a unit for each granted machine, and reads those hosts; it does not read the fleet.
+#[test]
+fn a_new_operator_reads_the_wave_and_not_the_fleet() {
+    let mut fixture = on_web_1(100, 10);
+    fixture.upgrade();
+    until_at_work(&mut fixture, 10);
+    let granted = record(&fixture).granted.as_ref().unwrap().len();
+    fixture.pending.clear();
+    fixture.restart();
+    let mut read = BTreeSet::new();
+    for _ in 0..50 {
+        let _ = fixture.turn();
+        let facts = |action: &&Action| matches!(&action.effect, Effect::Host(order) if matches!(order.command, HostCommand::Facts));
+        read.extend(fixture.pending.iter().filter(facts).filter_map(host_of));
+        if !at_work(&fixture).is_empty() {
+            break;
+        }
+        fixture.execute();
+    }
+    assert!(!at_work(&fixture).is_empty(), "the wave goes on");
+    assert_eq!((read.len(), granted), (10, 10));
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+}
+
+/// A batch is permitted when the one before it is done; until then nobody of it is granted.
+#[test]
+fn batches_follow_each_other() {
+    let mut fixture = on_web_1(40, 40);
+    fixture.config.batches = vec![CountOrPercent::Count(1), CountOrPercent::Percent(10)];
+    fixture.restart();
+    fixture.upgrade();
+    let mut sizes = BTreeSet::new();
+    for _ in 0..400 {
+        let turn = fixture.turn();
+        let _ = sizes.insert(at_work(&fixture).len());
+        if fixture.pending.is_empty() {
+            fixture.now = turn.wake.map_or(fixture.now, |wake| wake.at.max(fixture.now));
+        }
+        fixture.execute();
+        if fixture.web().iter().all(|version| *version == Some(2)) {
+            break;
+        }
+    }
+    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+    assert_eq!(sizes, BTreeSet::from([0, 1, 3, 36]), "one, up to a tenth, everybody");
+}
+
+/// One machine of a rack at a time. Racks that are full are passed over: the others use the whole budget.
+#[test]
+fn a_full_rack_delays_nobody_else() {
+    let mut fixture = on_web_1(24, 6);
+    fixture.config.disruption_limits =
+        vec![DisruptionLimit { domain: Domain::Rack, in_flight: CountOrPercent::Count(1) }];
+    for id in 0..24 {
+        let rack = if id < 12 { "full".to_owned() } else { format!("rack-{}", id % 6) };
+        fixture.store.edit_machine(id, |spec| {
+            Arc::make_mut(&mut spec.connection).address.rack = rack.into();
+        });
+    }
+    fixture.restart();
+    fixture.pass(HOUR);
+    fixture.upgrade();
+    until_at_work(&mut fixture, 6);
+    let in_full = at_work(&fixture).iter().filter(|id| **id < 12).count();
+    assert!(in_full <= 1, "{in_full} of one rack are at work");
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+}
+
+/// The version is taken back while a host is cut off in the middle of its change, which goes on. It keeps its unit in the
+/// younger rollout, also for a new operator.
+#[test]
+fn who_is_at_work_for_a_superseded_rollout_keeps_its_unit() {
+    for restarts in [false, true] {
+        let mut fixture = on_web_1(6, 2);
+        fixture.upgrade();
+        until_at_work(&mut fixture, 2);
+        let busy = at_work(&fixture);
+        fixture.store.defaults(vec![want(WEB, web(3))]);
+        fixture.deliver();
+        let adrift: Vec<Action> = fixture.pending.drain(..).filter(is_change).collect();
+        if restarts {
+            fixture.restart();
+            for id in &busy {
+                fixture.host(*id).up = false;
+            }
+        }
+        for _ in 0..50 {
+            let _ = fixture.turn();
+            assert!(at_work(&fixture).is_empty(), "both units are taken, restarts: {restarts}");
+            fixture.execute();
+        }
+        let superseded: usize = record(&fixture).superseded.iter().map(|old| old.granted.len()).sum();
+        assert_eq!((record(&fixture).generation, superseded), (6, 2), "restarts: {restarts}");
+        drop(adrift);
+    }
+}
+
+/// Two of the machines that may not be worked on at once are broken by themselves. Each is repaired although the other
+/// is away: neither becomes less available by its repair.
+#[test]
+fn repairs_of_what_is_unavailable_do_not_wait_for_each_other() {
+    let mut fixture = Fixture::with_pods(6, 0);
+    for id in 0..3 {
+        fixture.host(id).drift(WEB);
+        fixture.cluster.report(id, Health::Unhealthy, fixture.now);
+    }
+    fixture.store.edit_fleet(|spec| spec.pause_when_unavailable = CountOrPercent::Percent(100));
+    fixture.upgrade();
+    for _ in 0..200 {
+        let _ = fixture.turn();
+        fixture.execute();
+    }
+    let is_drifted = |id: u32| fixture.hosts[&id].facts.components.iter().any(|it| !it.drift.is_none());
+    assert!(!(0..3).any(is_drifted), "all of them are repaired");
+}
+
+/// More machines are unavailable than `pauseWhenUnavailable` allows: nothing starts, until fewer than four fifths are.
+#[test]
+fn a_lost_zone_pauses_and_its_return_resumes() {
+    let mut fixture = Fixture::with_pods(10, 0);
+    let see = |fixture: &mut Fixture, id: u32, health: Health| {
+        fixture.cluster.report(id, health, fixture.now);
+        fixture.deliver();
+    };
+    for id in 0..3 {
+        fixture.host(id).up = false;
+        see(&mut fixture, id, Health::Unknown);
+    }
+    fixture.upgrade();
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
+    let told = fixture.engine.world().breaker();
+    assert_eq!(told, Some(Blocker::TooManyUnavailable { unavailable: 3, limit: 2 }));
+    fixture.host(0).up = true;
+    see(&mut fixture, 0, Health::Healthy);
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(1)), "two of ten are four fifths and more");
+    fixture.restart();
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(1)), "a new operator knows that it was open");
+    fixture.host(1).up = true;
+    see(&mut fixture, 1, Health::Healthy);
+    fixture.pass(HOUR);
+    assert_eq!(fixture.web().iter().filter(|version| **version == Some(2)).count(), 9);
+}
