@@ -255,6 +255,8 @@ pub enum Reason {
     ApiServerUnknown,
     /// The store has regressed: hosts have seen a newer operator than it knows of.
     StoreRegressed,
+    /// The host reports a newer operator than the store knows of, and too few others do: it is left alone.
+    HostAhead,
     /// The software is being removed.
     Terminating,
     /// The node's certificate was requested and is not issued yet.
@@ -281,7 +283,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason that is not a cause.
-    pub const OWN: [Self; 28] = [
+    pub const OWN: [Self; 29] = [
         Self::AsDesired,
         Self::Connected,
         Self::NotYetKnown,
@@ -300,6 +302,7 @@ impl Reason {
         Self::VersionSkew,
         Self::ApiServerUnknown,
         Self::StoreRegressed,
+        Self::HostAhead,
         Self::Terminating,
         Self::AwaitingCertificate,
         Self::CertificateDenied,
@@ -319,7 +322,7 @@ impl From<CauseKind> for Reason {
         if cause == CauseKind::OwnedByAnother {
             Self::DuplicateHost
         } else if cause == CauseKind::FenceRefused {
-            Self::StoreRegressed
+            Self::HostAhead
         } else {
             Self::Cause(cause)
         }

@@ -32,6 +32,7 @@ use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
 use index::nodes::Nodes;
+use index::witnesses::Witnesses;
 use table::Rows;
 
 use crate::rows::api_servers::KnownApiServers;
@@ -76,6 +77,8 @@ pub struct World {
     live: u32,
     pub(crate) imported: u32,
     occupied: u32,
+    /// What hosts report about newer operators.
+    pub witnesses: Witnesses,
     /// While all rows are recomputed: by rollout, the machines that wait for admission, unsorted.
     gathered: Vec<Vec<(u32, MachineId)>>,
     /// Machines that wait for nothing but a slot, first come, first served.
@@ -293,7 +296,7 @@ impl World {
     /// Changes a row and recounts what follows from it.
     pub(crate) fn change(&mut self, id: MachineId, change: impl FnOnce(&mut Machine)) {
         self.machines.ensure(id);
-        change(&mut self.machines[id]);
+        self.recount_witness(id, change);
         self.refresh(id);
     }
 

@@ -101,7 +101,7 @@ impl Verdict {
 
     /// Not reachable, while an operation may be in flight there.
     pub(super) fn silent(trouble: &Trouble) -> Self {
-        Self { reachable: Some((Truth::Unknown, Reason::Cause(trouble.kind))), ..Self::unreachable(trouble) }
+        Self { reachable: Some((Truth::Unknown, Reason::from(trouble.kind))), ..Self::unreachable(trouble) }
     }
 
     pub(super) fn stranger(reason: Reason, detail: Option<Arc<Detail>>) -> Self {
@@ -275,7 +275,11 @@ impl Step<'_> {
         // These details carry news: the epoch that a person has to know, or the state of another component.
         let is_in_detail = matches!(
             told.reason,
-            Reason::StoreRegressed | Reason::Dependency | Reason::VersionSkew | Reason::ApiServerUnknown
+            Reason::StoreRegressed
+                | Reason::HostAhead
+                | Reason::Dependency
+                | Reason::VersionSkew
+                | Reason::ApiServerUnknown
         );
         self.object.status.condition(told.kind).is_some_and(|recorded| {
             (recorded.truth, recorded.reason) == (told.truth, told.reason)

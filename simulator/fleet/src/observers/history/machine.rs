@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 20] = [
+    pub const NAMES: [&'static str; 21] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -88,6 +88,7 @@ impl WaitsFor {
         "DrainOverdue",
         "NodeConflict",
         "LastSchedulableNode",
+        "HostAhead",
     ];
 
     /// Its number.
@@ -98,7 +99,9 @@ impl WaitsFor {
 
     const fn of(blocker: Blocker) -> Self {
         Self(match blocker {
-            Blocker::StoreRegressed { .. } => 1,
+            Blocker::StoreRegressed { .. }
+            | Blocker::AdoptionRefused { .. }
+            | Blocker::EpochsExhausted { .. } => 1,
             Blocker::BackOff { .. } => 2,
             Blocker::SessionLimit => 3,
             Blocker::MaxUnavailable { .. } => 4,
@@ -123,6 +126,7 @@ impl WaitsFor {
             Blocker::DrainForbidden { .. } => 16,
             Blocker::DrainOverdue { .. } => 17,
             Blocker::NodeConflict { .. } => 18,
+            Blocker::HostAhead { .. } => 20,
             Blocker::LastSchedulableNode { .. } => 19,
             Blocker::NotLeading
             | Blocker::Standby { .. }

@@ -19,6 +19,7 @@
 //! | `DrainForbidden` | a pod on the Node that no controller would replace |
 //! | `NodeConflict` | a label or taint on the Node to which another writer gave another value |
 //! | `LastSchedulableNode` | the operator has cordoned another Node, and no other Node takes pods |
+//! | `HostAhead` | the host has seen that epoch, and it is higher than that of the Lease |
 //! | `StoreRegressed` | a host has seen a higher epoch than that of the Lease |
 //! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: they have passed by the end |
 
@@ -138,11 +139,16 @@ impl<'a> Truth<'a> {
                 let known = host.node().and_then(|node| node.certificate());
                 known.is_some_and(|known| self.world.is_of_others(known, &machine.metadata.name))
             }),
+            Blocker::HostAhead { seen } => {
+                of_host(&|host| host.epoch() == seen && host.epoch().0 > self.epoch)
+            }
             Blocker::StoreRegressed { .. } => self.world.hosts.iter().any(|host| host.epoch().0 > self.epoch),
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }
             | Blocker::SteppedDown { .. }
+            | Blocker::AdoptionRefused { .. }
+            | Blocker::EpochsExhausted { .. }
             | Blocker::Stopping
             | Blocker::NotSynced(_)
             | Blocker::AwaitingOwnWrite

@@ -85,7 +85,7 @@ mod tests {
              was seen; if nobody knows it, begin with 1";
         assert_eq!(epoch_in(advice), None);
         for (words, epoch) in [
-            (": a host has seen an operator of epoch 41", Some(41)),
+            (": hosts have seen an operator of epoch 41", Some(41)),
             (": the Lease of epoch 7 is gone", Some(7)),
             (": machines are recorded, but no Lease", None),
         ] {
