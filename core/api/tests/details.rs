@@ -120,6 +120,12 @@ fn plain() -> Vec<(Reason, Detail, &'static str)> {
         (api, Detail::NodeChanged, "the Node has changed meanwhile"),
         (api, Detail::PodsNotListed, "the pods of the Node could not be listed"),
         (Reason::Terminating, Detail::AwaitsSlot, "it waits until fewer machines are unavailable"),
+        (Reason::HostAhead, Detail::HostAhead(Epoch(7)), "it reports an operator of epoch 7"),
+        (
+            Reason::StoreRegressed,
+            Detail::Regress(Regress::AdoptionRefused(Epoch::LAST)),
+            "the adoption is refused, since only 2146435070 or less leaves room for later operators: adopt-epoch is 2147483646",
+        ),
         (Reason::UnknownVersion, Detail::Version("webd-1.0.0".into()), "webd-1.0.0"),
         (Reason::NoArtefact, Detail::Version("webd-1.0.0".into()), "webd-1.0.0"),
         (Reason::MissingParameter, missing(&["rack", "podCIDR"]), "webd-1.0.0 needs rack, podCIDR"),
@@ -197,12 +203,6 @@ fn hosts() -> Vec<(Reason, Detail, &'static str)> {
         refused: refused.map(|(name, words)| (shop(name), words.into())),
     };
     vec![
-        (Reason::HostAhead, Detail::HostAhead(Epoch(7)), "it reports an operator of epoch 7"),
-        (
-            Reason::StoreRegressed,
-            Detail::Regress(Regress::AdoptionRefused(Epoch::LAST)),
-            "the adoption is refused, since only 2146435070 or less leaves room for later operators: adopt-epoch is 2147483646",
-        ),
         (ahead, host, "hosts have seen an operator of epoch 7"),
         (gone, lease, "the Lease of epoch 3 is gone"),
         (none, empty, "machines are recorded, but no Lease"),

@@ -9,6 +9,7 @@ use fixture::{Fixture, WEB, want, web};
 use seaworthy_engine::Witnesses;
 use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::host::OperationState;
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::lease::Epoch;
@@ -138,4 +139,63 @@ fn after_the_last_epoch_nobody_takes_the_lease() {
     let world = fixture.engine.world();
     assert_eq!(world.leadership.epoch, None);
     assert_eq!(world.blocker(Subject::Leadership), Some(Blocker::EpochsExhausted { last: Epoch::LAST }));
+}
+
+#[test]
+fn a_person_lets_one_host_forget_its_fences() {
+    let mut fixture = fleet(20, 1, 50);
+    fixture.pass(HOUR);
+    fixture.store.reset_fences(0, Epoch(49));
+    fixture.deliver();
+    fixture.pass(Duration::from_secs(60));
+    assert_eq!(told(&fixture, 0).1, Reason::HostAhead, "that is another epoch");
+    fixture.store.reset_fences(0, Epoch(50));
+    fixture.deliver();
+    fixture.pass(Duration::from_secs(60));
+    assert_eq!((told(&fixture, 0).1, fixture.web()[0]), (Reason::AsDesired, Some(2)));
+}
+
+/// The next leader knows failures only from the record: without it, it would try the release on another machine.
+#[test]
+fn a_failure_is_recorded_even_if_the_host_is_left_alone_before_it_is_read_again() {
+    let mut fixture = fleet(4, 0, 0);
+    fixture.limit(1);
+    (0..4).for_each(|id| fixture.host(id).broken.push(web(2)));
+    let has_failed = |fixture: &Fixture| {
+        let is_failed = |host: &&fixture::FakeHost| {
+            let state = host.facts.operation.as_ref().map(|operation| &operation.state);
+            matches!(state, Some(OperationState::Failed(_)))
+        };
+        fixture.hosts.iter().find(|(_, host)| is_failed(host)).map(|(id, _)| *id)
+    };
+    let failed = loop {
+        drop(fixture.turn());
+        fixture.execute();
+        if let Some(id) = has_failed(&fixture) {
+            break id;
+        }
+        fixture.now = fixture.now + Duration::from_secs(1);
+    };
+    fixture.host(failed).facts.epoch = Epoch(50);
+    fixture.pass(HOUR);
+    let status = &fixture.store.machines[&failed].status;
+    let recorded = status.component(WEB).unwrap();
+    assert_eq!(told(&fixture, failed).1, Reason::HostAhead);
+    assert_eq!(recorded.failed.map(|failed| failed.version), Some(web(2)));
+    assert_eq!(recorded.installed.map(|installed| installed.version), Some(web(1)));
+    fixture.restart();
+    fixture.pass(HOUR);
+    assert_eq!(
+        fixture
+            .hosts
+            .values()
+            .filter(|host| host
+                .facts
+                .operation
+                .as_ref()
+                .is_some_and(|operation| { matches!(operation.state, OperationState::Failed(_)) }))
+            .count(),
+        1,
+        "no other machine is tried"
+    );
 }

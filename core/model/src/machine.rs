@@ -14,6 +14,7 @@ pub use crate::connection::{Address, HostKeyPolicy};
 use crate::detail::Detail;
 pub use crate::id::HostId;
 use crate::id::{ComponentId, VersionId};
+use crate::lease::Epoch;
 use crate::meta::{Meta, Parsed};
 use crate::time::Timestamp;
 
@@ -29,6 +30,9 @@ pub struct MachineObject {
     /// The annotation `seaworthy.dev/release-host` names its uid: a person has declared that the host is gone for
     /// good, and that nothing of ours there needs to be removed.
     pub is_released: bool,
+    /// The annotation `seaworthy.dev/reset-fences`: a person has declared that no operator of this epoch works on the host,
+    /// although the host reports one.
+    pub reset_fences: Option<Epoch>,
 }
 
 /// The desired state of a machine.

@@ -69,10 +69,7 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
             ("ApiServerSkew", message)
         }
         Blocker::ApiServerUnknown { version: id } => own(Reason::ApiServerUnknown, &version(id)),
-        Blocker::Unreachable { until } => (
-            "Unreachable",
-            format!("the host cannot be reached; it is tried again at {}", rfc3339::format(until)),
-        ),
+        Blocker::Unreachable { until } => ("Unreachable", unreachable(until)),
         Blocker::IdentityMismatch => own(Reason::IdentityMismatch, ""),
         Blocker::DuplicateHost => own(Reason::DuplicateHost, ""),
         Blocker::ReleaseFailed { version: id, cause } => (
@@ -125,6 +122,10 @@ fn exhausted(last: Epoch) -> String {
          hosts, and adopt epoch 1",
         last.0
     )
+}
+
+fn unreachable(until: Timestamp) -> String {
+    format!("the host cannot be reached; it is tried again at {}", rfc3339::format(until))
 }
 
 fn overdue(since: Timestamp) -> String {

@@ -126,6 +126,11 @@ impl Step<'_> {
                 None => self.order_host(draft, HostCommand::Status(operation)),
             };
         }
+        if let (Some(seen), Some(named)) = (self.machine.host.ahead, self.object.reset_fences)
+            && seen == named
+        {
+            return self.order_host(draft, HostCommand::ResetFences(seen));
+        }
         if self.needs_read(draft) {
             return self.order_host(draft, HostCommand::Facts);
         }

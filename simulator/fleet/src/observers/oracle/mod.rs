@@ -289,6 +289,11 @@ impl Oracle {
         }
     }
 
+    /// A host has forgotten the fences that it had seen, and has now seen this epoch.
+    pub(crate) fn fences_reset(&mut self, host: u32, epoch: Epoch) {
+        self.leadership.reset(host, epoch);
+    }
+
     /// A key was made on a host, for this node.
     pub fn key_made(&mut self, key: KeyNumber, host: u32, node: &str) {
         self.identities.key_made(key, host, node);

@@ -31,6 +31,7 @@ impl Oracle {
             Happening::HeldUp(host) => self.holds_up(*host),
             Happening::OrderArrives(host, command) => self.judge_takeover(world, *host, command),
             Happening::Heard(host, epoch) => self.heard(*host, *epoch),
+            Happening::FencesReset(host, epoch) => self.fences_reset(*host, *epoch),
             Happening::Began(began) => {
                 return self.operation_began(world, began).then_some(Occasion::BudgetExhausted);
             }

@@ -95,6 +95,8 @@ pub struct Host {
     node: Option<Box<NodeIdentity>>,
     running: Option<Box<Running>>,
     journal: Vec<(Operation, Ended)>,
+    /// Earlier operations were forgotten together with fences.
+    has_forgotten: bool,
     /// How many operations were begun or resumed: the occurrence of their draws, and the generation of their events.
     runs: u32,
 }
@@ -126,6 +128,7 @@ impl Host {
             node: None,
             running: None,
             journal: Vec::new(),
+            has_forgotten: false,
             runs: 0,
         }
     }
@@ -211,10 +214,16 @@ impl Host {
         &self.journal
     }
 
+    /// Forgets the operations that have ended: later ones may have the same ids.
+    pub(super) fn forget_operations(&mut self) {
+        self.journal.clear();
+        self.has_forgotten = true;
+    }
+
     /// Whether the journal still has every operation that ever ended here.
     #[must_use]
     pub const fn is_journal_whole(&self) -> bool {
-        self.journal.len() < JOURNAL_LENGTH
+        self.journal.len() < JOURNAL_LENGTH && !self.has_forgotten
     }
 
     /// Powers it off, for one more cause. True when it ran until now.
