@@ -16,6 +16,8 @@ use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
 
+use crate::vocabulary::HostLie;
+
 pub use fence::{Answer, Command, Order, Report};
 pub use found::Found;
 pub use identity::{KeyNumber, NodeCertificate, NodeIdentity, Offered, TextNumber, Wanted};
@@ -97,6 +99,10 @@ pub struct Host {
     journal: Vec<(Operation, Ended)>,
     /// Earlier operations were forgotten together with fences.
     has_forgotten: bool,
+    /// What it reports although it is not true.
+    lie: Option<HostLie>,
+    /// It reported what was not true, now or earlier.
+    has_lied: bool,
     /// How many operations were begun or resumed: the occurrence of their draws, and the generation of their events.
     runs: u32,
 }
@@ -129,8 +135,29 @@ impl Host {
             running: None,
             journal: Vec::new(),
             has_forgotten: false,
+            lie: None,
+            has_lied: false,
             runs: 0,
         }
+    }
+
+    /// Reports what is not true from now on, or what is true again.
+    pub(super) const fn pretend(&mut self, lie: Option<HostLie>) {
+        self.lie = lie;
+        self.has_lied |= lie.is_some();
+    }
+
+    /// Whether what is on it does not belong to this Machine, because of a report that was not true: the operator has let it go
+    /// when a Machine was deleted, or could not know that it was its own.
+    #[must_use]
+    pub fn is_given_up(&self, machine: Option<Uid>) -> bool {
+        self.has_lied && self.owner != machine && (self.owner.is_some() || !self.installed.is_empty())
+    }
+
+    /// What it reports although it is not true.
+    #[must_use]
+    pub const fn lie(&self) -> Option<HostLie> {
+        self.lie
     }
 
     /// Whether it has power.
