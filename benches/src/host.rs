@@ -34,7 +34,10 @@ impl Host {
 
     pub(crate) fn obey(&mut self, fence: &HostFence, command: &HostCommand) -> Outcome {
         match command {
-            HostCommand::Facts | HostCommand::Status(_) | HostCommand::Confirm(_) => {}
+            HostCommand::Facts
+            | HostCommand::Status(_)
+            | HostCommand::Confirm(_)
+            | HostCommand::ResetFences(_) => {}
             HostCommand::Apply(operation) => {
                 self.facts.owner = Owner::Machine(fence.machine);
                 self.facts.epoch = fence.epoch;

@@ -50,6 +50,7 @@ pub(crate) fn machine(number: u32) -> MachineObject {
         spec: Ok(Arc::new(spec)),
         status: MachineStatus::default(),
         is_released: false,
+        reset_fences: None,
     }
 }
 

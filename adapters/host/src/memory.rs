@@ -93,6 +93,7 @@ impl Memory {
     /// - `Confirm` comes again only for the operation that it came for.
     /// - `Apply` claims a host that nobody owns, and comes again only with the operation that it came with. So do orders
     ///   about certificates; those never come again.
+    /// - `ResetFences` is about fences that are too high, so it is judged by the epoch that it names instead.
     pub fn judge(&mut self, fence: &Fence, command: &Command) -> Verdict {
         let foreign = self
             .owner
@@ -100,6 +101,9 @@ impl Memory {
             .filter(|owner| owner.cluster != fence.cluster || owner.machine != fence.machine)
             .cloned();
         let highest = self.seen.get(&fence.cluster).copied().unwrap_or_default();
+        if let Command::ResetFences(named) = command {
+            return self.reset(fence, foreign.as_ref(), *named == highest.epoch && fence.epoch < *named);
+        }
         let seen = (highest.epoch, highest.sequence);
         let order = (fence.epoch, fence.sequence);
         let owned = self.owner.is_some();
@@ -127,6 +131,20 @@ impl Memory {
         self.remember(fence, command.operation())
     }
 
+    /// Forgets the fences of the owner, and the ids of the operations that came with them. Once they are forgotten, the
+    /// same order does not match what is remembered any more: it works once.
+    fn reset(&mut self, fence: &Fence, foreign: Option<&Owner>, is_meant: bool) -> Verdict {
+        if let Some(owner) = foreign {
+            return Verdict::Refuse(owned_by(owner));
+        }
+        if self.owner.is_none() || !is_meant {
+            return Verdict::Refuse(nothing_to_reset(fence, self.epoch(&fence.cluster)));
+        }
+        self.latest = None;
+        self.operations_of = None;
+        self.remember(fence, None)
+    }
+
     fn remember(&mut self, fence: &Fence, operation: Option<OperationId>) -> Verdict {
         let seen = SeenFence { epoch: fence.epoch, sequence: fence.sequence, operation };
         self.seen.insert(fence.cluster.clone(), seen);
@@ -148,6 +166,15 @@ fn owned_by(owner: &Owner) -> Cause {
 
 fn nothing_to_confirm(fence: &Fence) -> Cause {
     let detail = format!("nobody owns the host, so nothing is left to confirm for {}", fence.machine_name);
+    Cause::new(CauseKind::FenceRefused, detail)
+}
+
+fn nothing_to_reset(fence: &Fence, seen: Epoch) -> Cause {
+    let detail = format!(
+        "the highest fence from cluster {} is of epoch {}, and Machine {} may reset only a higher one than its own that \
+         it names, on its own host",
+        fence.cluster, seen.0, fence.machine_name
+    );
     Cause::new(CauseKind::FenceRefused, detail)
 }
 
@@ -241,6 +268,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn only_the_owner_resets_fences_and_only_those_that_it_names() {
+        let mut memory = owned();
+        memory.operations_of = Some("c".into());
+        let reset = |epoch| Command::ResetFences(Epoch(epoch));
+        let mut refused = |by: Fence, epoch, expected| {
+            let before = memory.clone();
+            assert_eq!(word(&memory.judge(&by, &reset(epoch))), expected, "{by:?} {epoch}");
+            assert_eq!(memory, before);
+        };
+        refused(fence("c", 2, 3, 1), 5, Foreign);
+        refused(fence("d", 1, 3, 1), 5, Foreign);
+        refused(fence("c", 1, 3, 1), 4, Old);
+        refused(fence("c", 1, 3, 1), 6, Old);
+        refused(fence("c", 1, 5, 11), 5, Old);
+        assert_eq!(word(&memory.judge(&fence("c", 1, 3, 1), &reset(5))), Remember);
+        assert_eq!((memory.epoch("c"), memory.operations_of.as_ref(), memory.latest), (Epoch(3), None, None));
+        assert_eq!(word(&memory.judge(&fence("c", 1, 3, 1), &reset(5))), Old, "once");
+        assert_eq!(word(&memory.judge(&fence("c", 1, 3, 2), &apply(10))), Remember);
+        let mut nobody = Memory { owner: None, ..owned() };
+        assert_eq!(word(&nobody.judge(&fence("c", 1, 3, 1), &reset(5))), Old);
     }
 
     #[test]

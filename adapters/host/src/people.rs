@@ -1,5 +1,7 @@
 //! What people do on a host that no operator can or will do: repair what is damaged, and forget who gave orders.
 
+use std::collections::BTreeMap;
+
 use seaworthy_api::host::translate::is_object_name;
 use seaworthy_model::cause::{Cause, CauseKind};
 
@@ -8,7 +10,7 @@ use crate::execution;
 use crate::failure::Result;
 use crate::journal::{self, Journal, Step};
 use crate::manifest::Manifest;
-use crate::memory::Memory;
+use crate::memory::{Memory, SeenFence};
 use crate::operations;
 use crate::site::Site;
 
@@ -90,10 +92,18 @@ pub(crate) fn forget_owner(site: &Site<'_>) -> Result<Option<Memory>> {
 pub(crate) fn forget_fences(site: &Site<'_>) -> Result<Memory> {
     let _lock = site.admit()?;
     let before = Memory::read(&site.layout)?;
-    note(site, Step::FencesForgotten { fences: before.seen.clone() })?;
+    note_forgotten(site, before.seen.clone())?;
     let after = Memory { seen: Default::default(), ..before.clone() };
     after.write(site.disk(), &site.layout)?;
     Ok(before)
+}
+
+/// Records that these fences, by cluster, are about to be forgotten.
+///
+/// # Errors
+/// When that cannot be written.
+pub(crate) fn note_forgotten(site: &Site<'_>, fences: BTreeMap<String, SeenFence>) -> Result<()> {
+    note(site, Step::FencesForgotten { fences })
 }
 
 /// Recorded before it is done, so that nothing is forgotten without a trace.

@@ -19,7 +19,7 @@ use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::effect::{Action, ActionId, Effect};
 use seaworthy_model::event::{Event, Observation, Outcome, Receipt};
 use seaworthy_model::host::Connection;
-use seaworthy_model::id::StoreId;
+use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::{Blocker, Turn};
 use seaworthy_model::requirement::ApiServers;
@@ -175,8 +175,12 @@ impl<X: Execute> Drive<X> {
         let outcome = match answer {
             Answer::Outcome(outcome) => outcome,
             Answer::Reply { reply, host_key } => {
+                let ordered = self.parts.engine.world().in_flight().get(&action);
+                let machine =
+                    ordered.and_then(|ordered| ordered.subject.machine()).unwrap_or(MachineId(u32::MAX));
+                let sender = translate::Sender { machine, host_key: Some(host_key) };
                 let names = self.projection.names_mut();
-                let outcome = translate::outcome(*reply, &self.parts.cluster, Some(host_key), names);
+                let outcome = translate::outcome(*reply, &self.parts.cluster, sender, names);
                 for event in names.announce() {
                     self.parts.engine.observe(event);
                 }

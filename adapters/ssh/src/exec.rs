@@ -26,6 +26,11 @@ pub(crate) struct Command<'a> {
 pub(crate) trait Sink {
     /// Takes the next piece.
     fn take(&mut self, piece: &[u8]) -> Flow;
+
+    /// Waits until there is room for what comes next.
+    fn room(&mut self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
 }
 
 /// What a [`Sink`] wants next.
@@ -210,7 +215,8 @@ impl Talk {
             };
             match message {
                 Some(ChannelMsg::Data { data }) => match sink.take(&data) {
-                    Flow::More => {}
+                    // Without a reader the window of the channel fills up, and the host waits.
+                    Flow::More => sink.room().await,
                     Flow::Enough => return End::Enough,
                     Flow::Abandon => return End::Abandoned,
                 },

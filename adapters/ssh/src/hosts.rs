@@ -3,7 +3,7 @@
 use seaworthy_api::host::frame::{self, HEADER};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::Connection;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, debug, info_span};
 
@@ -36,6 +36,8 @@ pub struct Hosts<K, D = Tcp> {
     limits: Limits,
     pool: Pool<Session>,
     connecting: Semaphore,
+    /// Bytes of replies that may be kept while they arrive.
+    replies: Semaphore,
 }
 
 /// How a request may get to a host.
@@ -68,7 +70,8 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
     pub fn through(dial: D, keys: K, programs: Programs, limits: Limits) -> Self {
         let pool = Pool::new(limits.idle, limits.idle_time);
         let connecting = Semaphore::new(limits.connecting.clamp(1, Semaphore::MAX_PERMITS));
-        Self { keys, dial, programs, limits, pool, connecting }
+        let replies = Semaphore::new(limits.replies.clamp(frame::REPLY_MAX, Semaphore::MAX_PERMITS));
+        Self { keys, dial, programs, limits, pool, connecting, replies }
     }
 
     /// The number of idle connections that are kept open.
@@ -173,7 +176,7 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
                 .await
                 .map_err(Failure::Before)?,
         };
-        let mut reply = Reply::default();
+        let mut reply = Reply::new(&self.replies);
         let command = Command { line: &place.line, input: request };
         let ended = session.run(command, &mut reply, &self.limits, deadline).await;
         let ended = ended.map_err(|broken| unanswered(session, &broken))?;
@@ -201,16 +204,27 @@ fn unanswered(session: &Session, broken: &Broken) -> Failure {
     Failure::After(Cause::new(CauseKind::ConnectionFailed, detail))
 }
 
+/// A reply of up to so many bytes needs no permit. Nearly all are shorter, so hosts that hold long ones back keep only such
+/// others waiting as are long as well.
+const SHORT: usize = 16 << 10;
+
 /// Collects one frame.
-#[derive(Default)]
-struct Reply {
+struct Reply<'a> {
     header: Vec<u8>,
     body: Vec<u8>,
     length: Option<usize>,
     refused: Option<String>,
+    permits: &'a Semaphore,
+    permit: Option<SemaphorePermit<'a>>,
 }
 
-impl Sink for Reply {
+impl<'a> Reply<'a> {
+    const fn new(permits: &'a Semaphore) -> Self {
+        Self { header: Vec::new(), body: Vec::new(), length: None, refused: None, permits, permit: None }
+    }
+}
+
+impl Sink for Reply<'_> {
     fn take(&mut self, piece: &[u8]) -> Flow {
         let split = piece.len().min(HEADER - self.header.len());
         let (header, rest) = piece.split_at(split);
@@ -229,9 +243,18 @@ impl Sink for Reply {
             }
         }
     }
+
+    async fn room(&mut self) {
+        let Some(length) = self.length.filter(|length| *length > SHORT && self.permit.is_none()) else {
+            return;
+        };
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        // Never closed. Whoever waits is ended by the deadline of its order.
+        self.permit = self.permits.acquire_many(length).await.ok();
+    }
 }
 
-impl Reply {
+impl Reply<'_> {
     /// The body, or why there is none.
     fn read(self, ended: &Ended) -> Result<Vec<u8>, Failure> {
         if let Some(why) = self.refused {
@@ -272,9 +295,15 @@ mod tests {
         Ended { exit, stderr: String::new() }
     }
 
+    /// A reply for which there is room.
+    fn reply() -> Reply<'static> {
+        static ROOM: Semaphore = Semaphore::const_new(frame::REPLY_MAX);
+        Reply::new(&ROOM)
+    }
+
     /// Feeds `wire` to a reply for as long as it wants more.
-    async fn heard(mut wire: Mock) -> (Reply, Flow) {
-        let (mut reply, mut buffer) = (Reply::default(), [0; 1024]);
+    async fn heard(mut wire: Mock) -> (Reply<'static>, Flow) {
+        let (mut reply, mut buffer) = (reply(), [0; 1024]);
         loop {
             let length = match wire.read(&mut buffer).await {
                 Ok(0) | Err(_) => return (reply, Flow::More),
@@ -284,6 +313,7 @@ mod tests {
             if flow != Flow::More {
                 return (reply, flow);
             }
+            reply.room().await;
         }
     }
 
@@ -343,22 +373,48 @@ mod tests {
         assert!(reply.body.capacity() < 1024, "{} bytes for 6", reply.body.capacity());
     }
 
+    /// Replies that have begun, of this length, as far as there is room for them.
+    async fn begun(room: &Semaphore, length: usize, count: usize) -> Vec<Reply<'_>> {
+        let mut all = Vec::new();
+        for _ in 0..count {
+            let mut reply = Reply::new(room);
+            assert_eq!(reply.take(&u32::try_from(length).unwrap().to_be_bytes()), Flow::More);
+            if timeout_at(Instant::now() + Duration::from_secs(60), reply.room()).await.is_err() {
+                break;
+            }
+            all.push(reply);
+        }
+        all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn long_replies_wait_for_room_and_short_ones_do_not() {
+        let room = Semaphore::new(4 * frame::REPLY_MAX);
+        let held_back = begun(&room, frame::REPLY_MAX, 9).await;
+        assert_eq!(held_back.len(), 4, "as many as there is room for");
+        assert_eq!(begun(&room, SHORT, 9).await.len(), 9);
+        assert_eq!(begun(&room, SHORT + 1, 1).await.len(), 0);
+        drop(held_back);
+        assert_eq!(begun(&room, SHORT + 1, 1).await.len(), 1, "whoever is given up makes room");
+        assert_eq!(room.available_permits(), 4 * frame::REPLY_MAX);
+    }
+
     #[test]
     fn a_reply_is_read_in_pieces_of_any_size_and_no_further() {
         let frame = b"\0\0\0\x05helloworld";
         for size in 1..frame.len() {
-            let mut reply = Reply::default();
+            let mut reply = reply();
             let last = frame.chunks(size).map(|piece| reply.take(piece)).find(|flow| *flow != Flow::More);
             assert_eq!(last, Some(Flow::Enough), "pieces of {size}");
             assert_eq!(reply.read(&ended(Exit::Untold)).unwrap(), b"hello");
         }
-        let mut empty = Reply::default();
+        let mut empty = reply();
         assert_eq!(empty.take(&[0; 4]), Flow::Enough);
     }
 
     #[test]
     fn what_is_no_frame_is_refused_and_quoted() {
-        let mut reply = Reply::default();
+        let mut reply = reply();
         assert_eq!(reply.take(b"Last login: \x1b[0m"), Flow::Abandon);
         let Err(Failure::After(cause)) = reply.read(&ended(Exit::Code(0))) else { panic!("accepted") };
         assert_eq!(cause.kind, CauseKind::ProtocolError);
@@ -368,7 +424,7 @@ mod tests {
     #[test]
     fn an_end_without_a_reply_is_told_apart_by_its_exit() {
         let failure = |bytes: &[u8], exit| {
-            let mut reply = Reply::default();
+            let mut reply = reply();
             reply.take(bytes);
             reply.read(&ended(exit)).unwrap_err()
         };

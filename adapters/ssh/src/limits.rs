@@ -24,6 +24,8 @@ pub struct Limits {
     pub keepalives_missed: usize,
     /// Connections that may be opened at the same time.
     pub connecting: usize,
+    /// Bytes of long replies that may be under way from all hosts together. Further ones wait.
+    pub replies: usize,
     /// Idle connections that are kept open. One costs about 70 KB and a file descriptor.
     pub idle: usize,
     /// How long an unused connection is kept.
@@ -44,6 +46,7 @@ impl Default for Limits {
             keepalive: Duration::from_secs(15),
             keepalives_missed: 3,
             connecting: 64,
+            replies: 64 << 20,
             idle: 1000,
             idle_time: Duration::from_secs(60),
         }

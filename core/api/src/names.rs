@@ -3,6 +3,7 @@
 //! The driver owns one. Parsing interns names as it meets them; before it hands the parsed object to the engine, the
 //! driver delivers what [`Names::take_new`] returns, so an id is always announced before its first use.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
@@ -16,6 +17,13 @@ use seaworthy_model::machine::ComponentStatus;
 use crate::render::recent::RecentlyWritten;
 use crate::v1alpha1;
 
+/// The most names that one host may bring which no object has: several times what it may report at once. A host whose
+/// versions were all deleted meanwhile brings as many as it has components.
+const OF_HOST_MAX: usize = 2_048;
+
+/// The most such names of all hosts together: some 100 MB.
+const OF_HOSTS_MAX: usize = 1 << 18;
+
 /// Interned names of the home store.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
@@ -23,6 +31,10 @@ pub struct Names {
     tables: [Table; NamedId::TABLES],
     new: Vec<Named>,
     scratch: String,
+    /// By machine: how many names only its host has brought. Names are never forgotten, so they are counted for ever.
+    of_hosts: BTreeMap<MachineId, usize>,
+    /// How many that are in all.
+    of_all_hosts: usize,
     /// The machine that is most likely read next.
     expected: Option<MachineId>,
     /// What the last lists of components meant that were read with these names.
@@ -132,6 +144,21 @@ impl Names {
     pub fn subjects(&self) -> usize {
         let all: usize = self.tables.iter().map(|table| table.names.len()).sum();
         all - self.table::<ComponentId>().names.len()
+    }
+
+    /// Whether the host of a machine may bring so many names that no object has. They count from now on if it may.
+    pub(crate) fn admit_of_host(&mut self, machine: MachineId, count: usize) -> bool {
+        if count == 0 {
+            return true;
+        }
+        let brought = self.of_hosts.get(&machine).copied().unwrap_or_default() + count;
+        let in_all = self.of_all_hosts + count;
+        if brought > OF_HOST_MAX || in_all > OF_HOSTS_MAX {
+            return false;
+        }
+        self.of_hosts.insert(machine, brought);
+        self.of_all_hosts = in_all;
+        true
     }
 
     const fn table<I: Interned>(&self) -> &Table {
@@ -303,6 +330,18 @@ mod tests {
         ];
         assert_eq!(announced, expected);
         assert_eq!(names.take_new(), []);
+    }
+
+    #[test]
+    fn one_host_uses_up_its_own_names_only_and_all_of_them_have_an_end() {
+        let mut names = Names::new();
+        let (liar, other) = (MachineId(0), MachineId(1));
+        assert!(names.admit_of_host(liar, OF_HOST_MAX) && !names.admit_of_host(liar, 1));
+        assert!(names.admit_of_host(liar, 0), "what it brings is known");
+        assert!(names.admit_of_host(other, 1));
+        let many = (2..).take_while(|id| names.admit_of_host(MachineId(*id), OF_HOST_MAX)).count();
+        assert_eq!(many + 1, OF_HOSTS_MAX / OF_HOST_MAX - 1);
+        assert!(!names.admit_of_host(MachineId(u32::MAX), OF_HOST_MAX));
     }
 
     #[test]

@@ -120,6 +120,12 @@ fn plain() -> Vec<(Reason, Detail, &'static str)> {
         (api, Detail::NodeChanged, "the Node has changed meanwhile"),
         (api, Detail::PodsNotListed, "the pods of the Node could not be listed"),
         (Reason::Terminating, Detail::AwaitsSlot, "it waits until fewer machines are unavailable"),
+        (Reason::HostAhead, Detail::HostAhead(Epoch(7)), "it reports an operator of epoch 7"),
+        (
+            Reason::StoreRegressed,
+            Detail::Regress(Regress::AdoptionRefused(Epoch::LAST)),
+            "the adoption is refused, since only 2146435070 or less leaves room for later operators: adopt-epoch is 2147483646",
+        ),
         (Reason::UnknownVersion, Detail::Version("webd-1.0.0".into()), "webd-1.0.0"),
         (Reason::NoArtefact, Detail::Version("webd-1.0.0".into()), "webd-1.0.0"),
         (Reason::MissingParameter, missing(&["rack", "podCIDR"]), "webd-1.0.0 needs rack, podCIDR"),
@@ -186,7 +192,7 @@ fn orders() -> Vec<(Reason, Detail, &'static str)> {
 fn hosts() -> Vec<(Reason, Detail, &'static str)> {
     let regress = |found| (Reason::StoreRegressed, Detail::Regress(found));
     let ((ahead, host), (gone, lease), (none, empty)) = (
-        regress(Regress::HostAhead(Epoch(7))),
+        regress(Regress::HostsAhead(Epoch(7))),
         regress(Regress::LeaseGone(Epoch(3))),
         regress(Regress::NoLease),
     );
@@ -197,7 +203,7 @@ fn hosts() -> Vec<(Reason, Detail, &'static str)> {
         refused: refused.map(|(name, words)| (shop(name), words.into())),
     };
     vec![
-        (ahead, host, "a host has seen an operator of epoch 7"),
+        (ahead, host, "hosts have seen an operator of epoch 7"),
         (gone, lease, "the Lease of epoch 3 is gone"),
         (none, empty, "machines are recorded, but no Lease"),
         (
@@ -306,7 +312,7 @@ fn no_detail_is_missing_here() {
         .iter()
         .map(|(_, detail, _)| name(format!("{detail:?}")))
         .collect();
-    assert_eq!(known.len(), 21, "{known:?}");
+    assert_eq!(known.len(), 22, "{known:?}");
     let known: BTreeSet<_> = of_fleets().iter().map(|(_, detail, _)| name(format!("{detail:?}"))).collect();
     assert_eq!(known.len(), 6, "{known:?}");
 }
@@ -352,7 +358,8 @@ fn any_skew() -> impl Strategy<Value = Skew> {
 
 fn any_regress() -> impl Strategy<Value = Regress> {
     prop_oneof![
-        any::<u32>().prop_map(|epoch| Regress::HostAhead(Epoch(epoch))),
+        any::<u32>().prop_map(|epoch| Regress::HostsAhead(Epoch(epoch))),
+        any::<u32>().prop_map(|epoch| Regress::AdoptionRefused(Epoch(epoch))),
         any::<u32>().prop_map(|epoch| Regress::LeaseGone(Epoch(epoch))),
         Just(Regress::NoLease),
     ]
@@ -364,15 +371,21 @@ fn compared() -> impl Strategy<Value = (Reason, Detail)> {
     let dependency = (name(), name(), state)
         .prop_map(|(component, other, state)| Detail::Dependency(Dependency { component, other, state }));
     let fixed = [Detail::SessionLost, Detail::NoAnswer, Detail::NodeChanged, Detail::PodsNotListed];
-    let compared =
-        [Reason::StoreRegressed, Reason::Dependency, Reason::VersionSkew, Reason::ApiServerUnknown];
+    let compared = [
+        Reason::StoreRegressed,
+        Reason::HostAhead,
+        Reason::Dependency,
+        Reason::VersionSkew,
+        Reason::ApiServerUnknown,
+    ];
     prop_oneof![
         dependency.prop_map(|detail| (Reason::Dependency, detail)),
         any_skew().prop_map(|skew| (Reason::VersionSkew, Detail::Skew(skew))),
         any_skew().prop_map(|skew| (Reason::ApiServerUnknown, Detail::Skew(skew))),
         any_regress().prop_map(|regress| (Reason::StoreRegressed, Detail::Regress(regress))),
-        (0..4_usize, 0..4_usize).prop_map(move |(reason, detail)| (compared[reason], fixed[detail].clone())),
-        (0..4_usize, "~ \\PC{0,40}")
+        any::<u32>().prop_map(|seen| (Reason::HostAhead, Detail::HostAhead(Epoch(seen)))),
+        (0..5_usize, 0..4_usize).prop_map(move |(reason, detail)| (compared[reason], fixed[detail].clone())),
+        (0..5_usize, "~ \\PC{0,40}")
             .prop_map(move |(reason, words)| (compared[reason], Detail::Reported(words.into()))),
     ]
 }

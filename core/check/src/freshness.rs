@@ -5,6 +5,7 @@ use alloc::format;
 
 use seaworthy_engine::World;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
+use seaworthy_model::host_order::HostCommandKind;
 use seaworthy_model::meta::Meta;
 use seaworthy_model::report::Turn;
 
@@ -57,6 +58,14 @@ fn judge_host(world: &World, action: &Action, findings: &mut Findings<'_>) {
     }
     let in_flight = world.in_flight().get(&action.id);
     let command = in_flight.and_then(|in_flight| in_flight.ticket.host_command());
+    if command == Some(HostCommandKind::ResetFences) {
+        // Such a host does not count as read.
+        let named = machine.object.as_ref().and_then(|object| object.reset_fences);
+        if named.is_none() || named != machine.host.ahead {
+            findings.against(action, "fences are reset that nobody named, or that the host has not".into());
+        }
+        return;
+    }
     let changes = command.is_some_and(|command| !command.is_read());
     if changes && machine.host.facts.is_none() {
         findings.against(action, "a change of a host that was not read under this epoch".into());

@@ -23,11 +23,12 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
 }
 
 fn judge_status(machine: &Machine, status: &MachineStatus, action: &Action, findings: &mut Findings<'_>) {
-    let Some(facts) = machine.host.facts.as_ref() else { return };
-    let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
-    let is_same = status.identity.as_ref().is_none_or(|identity| identity.host == facts.host);
-    if !(is_ours && is_same) {
-        return;
+    if let Some(facts) = machine.host.facts.as_ref() {
+        let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
+        let is_same = status.identity.as_ref().is_none_or(|identity| identity.host == facts.host);
+        if !(is_ours && is_same) {
+            return;
+        }
     }
     for failure in &machine.failed {
         let recorded = status.component(failure.component).and_then(|component| component.failed);

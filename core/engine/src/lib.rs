@@ -45,6 +45,7 @@ pub use runtime::under_way::{InFlight, UnderWay};
 pub use world::World;
 pub use world::index::resolution::{Aim, Origin, Target, targets};
 pub use world::index::users::User;
+pub use world::index::witnesses::Witnesses;
 use world::prefetch::AT_ONCE;
 
 /// A turn with at most this capacity is kept for the next one.

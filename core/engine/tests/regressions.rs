@@ -103,7 +103,7 @@ fn a_successor_seen_before_the_reply_ends_the_process() {
         }
         fixture.store.revision += 1;
         let lease = fixture.store.lease.as_mut().unwrap();
-        (lease.record.holder, lease.record.epoch) = ("another".into(), lease.record.epoch.next());
+        (lease.record.holder, lease.record.epoch) = ("another".into(), lease.record.epoch.next().unwrap());
         lease.meta.resource_version = fixture.store.revision;
         fixture.deliver();
         fixture.engine.observe(Event::Finished { action: action.id, outcome });

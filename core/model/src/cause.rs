@@ -151,7 +151,7 @@ impl CauseKind {
             Self::DeliveryFailed => "DeliveryFailed",
             Self::ProtocolError => "ProtocolError",
             Self::OwnedByAnother => "DuplicateHost",
-            Self::FenceRefused => "StoreRegressed",
+            Self::FenceRefused => "HostAhead",
             Self::HostBusy => "HostBusy",
             Self::NoSpace => "NoSpace",
             Self::DownloadFailed => "DownloadFailed",

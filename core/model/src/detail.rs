@@ -50,6 +50,8 @@ pub enum Detail {
     Skew(Skew),
     /// Why the store counts as regressed.
     Regress(Regress),
+    /// A host reports an operator of this epoch, which is higher than ours.
+    HostAhead(Epoch),
     /// A part that is repaired again and again.
     Contested {
         /// The component; `None` for labels and taints of the Node.
@@ -161,12 +163,14 @@ pub enum Found {
 /// Why the store counts as regressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Regress {
-    /// A host has seen an operator of this epoch, which the store does not know of.
-    HostAhead(Epoch),
+    /// Several hosts have seen an operator of this epoch, which the store does not know of.
+    HostsAhead(Epoch),
     /// The Lease of this epoch, our own, is gone.
     LeaseGone(Epoch),
     /// Machines are recorded, but no Lease.
     NoLease,
+    /// A person has recorded the adoption of this epoch, which leaves no room for later operators.
+    AdoptionRefused(Epoch),
 }
 
 /// The identity or owner of a host that is not the machine's.

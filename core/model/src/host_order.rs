@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::connection::Connection;
 use crate::digest::Digest;
 use crate::host::{Operation, OperationId};
+use crate::lease::Epoch;
 
 /// An order to a host: how to get there, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,9 @@ pub enum HostCommand {
     /// order, to the pinned host key as always: never over one that was open before, which a firewall may go on
     /// letting through.
     Confirm(OperationId),
+    /// Forget the fences of the owner, if the highest epoch among them is this one, and remember that of this order. A person
+    /// has said so. The operations that came with those fences are forgotten as well: later ones may have the same ids.
+    ResetFences(Epoch),
 }
 
 impl HostCommand {
@@ -70,6 +74,7 @@ impl HostCommand {
             Self::RequestCertificate { .. } => HostCommandKind::RequestCertificate,
             Self::InstallCertificate { .. } => HostCommandKind::InstallCertificate,
             Self::Confirm(_) => HostCommandKind::Confirm,
+            Self::ResetFences(_) => HostCommandKind::ResetFences,
         }
     }
 
@@ -81,6 +86,7 @@ impl HostCommand {
             Self::Status(id) | Self::Confirm(id) => Some(*id),
             Self::Facts
             | Self::Disown
+            | Self::ResetFences(_)
             | Self::RequestCertificate { .. }
             | Self::InstallCertificate { .. } => None,
         }
@@ -105,6 +111,8 @@ pub enum HostCommandKind {
     InstallCertificate,
     /// [`HostCommand::Confirm`].
     Confirm,
+    /// [`HostCommand::ResetFences`].
+    ResetFences,
 }
 
 /// What a command has to do with the owner of the host.
@@ -132,6 +140,7 @@ impl HostCommandKind {
             Self::RequestCertificate => "host_request_certificate",
             Self::InstallCertificate => "host_install_certificate",
             Self::Confirm => "host_confirm",
+            Self::ResetFences => "host_reset_fences",
         }
     }
 
@@ -141,7 +150,7 @@ impl HostCommandKind {
         match self {
             Self::Facts | Self::Status => Claim::Reads,
             Self::Apply | Self::RequestCertificate | Self::InstallCertificate => Claim::Takes,
-            Self::Confirm => Claim::Needs,
+            Self::Confirm | Self::ResetFences => Claim::Needs,
             Self::Disown => Claim::GivesUp,
         }
     }

@@ -10,7 +10,7 @@ use crate::meta::Meta;
 use crate::time::Timestamp;
 
 /// The number of an operator process in the order of their taking the Lease. Hosts refuse what is older than what
-/// they have seen. Stored as the Lease's `leaseTransitions`.
+/// they have seen. Stored as the Lease's `leaseTransitions`, an `int32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Epoch(pub u32);
 
@@ -19,10 +19,21 @@ impl Epoch {
     /// The holder of such a Lease reports, and does nothing else.
     pub const VACANT: Self = Self(0);
 
-    /// The epoch after this one.
+    /// The first one of an operator that may act.
+    pub const FIRST: Self = Self(1);
+
+    /// The highest one. No operator ever has the highest `int32` itself, so a Lease with that number has no successor.
+    pub const LAST: Self = Self(i32::MAX.unsigned_abs() - 1);
+
+    /// The highest one that may be adopted. It leaves room for a million operators: a host that reports an invented
+    /// epoch, which a person then adopts, cannot leave the fleet without a next one.
+    pub const ADOPTABLE: Self = Self(Self::LAST.0 - (1 << 20));
+
+    /// The epoch after this one; `None` when there is none. Two processes never share an epoch, so it does not
+    /// saturate.
     #[must_use]
-    pub const fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
+    pub const fn next(self) -> Option<Self> {
+        if self.0 < Self::LAST.0 { Some(Self(self.0 + 1)) } else { None }
     }
 }
 
@@ -74,4 +85,19 @@ pub struct LeaseObject {
     /// The annotation `seaworthy.dev/adopt-epoch`: a person has recorded that hosts which have seen operators up to
     /// this epoch may be taken over, although the store does not remember those operators.
     pub adopt: Option<Epoch>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Epoch;
+
+    #[test]
+    fn epochs_end_below_the_highest_transition_of_a_lease() {
+        let last = u32::try_from(i32::MAX).unwrap_or_default() - 1;
+        assert_eq!(Epoch(last - 1).next(), Some(Epoch(last)));
+        for none in [last, last + 1, u32::MAX] {
+            assert_eq!(Epoch(none).next(), None, "{none}");
+        }
+        assert!(Epoch::ADOPTABLE.0 < last - 1_000_000);
+    }
 }

@@ -14,6 +14,7 @@ pub use crate::connection::{Address, HostKeyPolicy};
 use crate::detail::Detail;
 pub use crate::id::HostId;
 use crate::id::{ComponentId, VersionId};
+use crate::lease::Epoch;
 use crate::meta::{Meta, Parsed};
 use crate::time::Timestamp;
 
@@ -29,6 +30,9 @@ pub struct MachineObject {
     /// The annotation `seaworthy.dev/release-host` names its uid: a person has declared that the host is gone for
     /// good, and that nothing of ours there needs to be removed.
     pub is_released: bool,
+    /// The annotation `seaworthy.dev/reset-fences`: a person has declared that no operator of this epoch works on the host,
+    /// although the host reports one.
+    pub reset_fences: Option<Epoch>,
 }
 
 /// The desired state of a machine.
@@ -255,6 +259,8 @@ pub enum Reason {
     ApiServerUnknown,
     /// The store has regressed: hosts have seen a newer operator than it knows of.
     StoreRegressed,
+    /// The host reports a newer operator than the store knows of, and too few others do: it is left alone.
+    HostAhead,
     /// The software is being removed.
     Terminating,
     /// The node's certificate was requested and is not issued yet.
@@ -281,7 +287,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason that is not a cause.
-    pub const OWN: [Self; 28] = [
+    pub const OWN: [Self; 29] = [
         Self::AsDesired,
         Self::Connected,
         Self::NotYetKnown,
@@ -300,6 +306,7 @@ impl Reason {
         Self::VersionSkew,
         Self::ApiServerUnknown,
         Self::StoreRegressed,
+        Self::HostAhead,
         Self::Terminating,
         Self::AwaitingCertificate,
         Self::CertificateDenied,
@@ -319,7 +326,7 @@ impl From<CauseKind> for Reason {
         if cause == CauseKind::OwnedByAnother {
             Self::DuplicateHost
         } else if cause == CauseKind::FenceRefused {
-            Self::StoreRegressed
+            Self::HostAhead
         } else {
             Self::Cause(cause)
         }

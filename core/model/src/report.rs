@@ -72,8 +72,18 @@ pub enum Blocker {
     /// Hosts, or the statuses of Machines, show an operator that the store has lost. A person has to annotate the Lease
     /// with the epoch up to which hosts may be taken over.
     StoreRegressed {
-        /// The highest epoch that a host has seen, or our own lost one; 0 when it is not known.
+        /// The epoch that enough hosts have seen, or our own lost one; 0 when it is not known.
         seen: Epoch,
+    },
+    /// A person has recorded an adoption of an epoch that leaves no room for later operators.
+    AdoptionRefused {
+        /// The epoch of the adoption.
+        asked: Epoch,
+    },
+    /// There is no epoch after this one: nobody can take the Lease any more.
+    EpochsExhausted {
+        /// The last epoch that was taken.
+        last: Epoch,
     },
     /// The echo of our own write has not arrived yet.
     AwaitingOwnWrite,
@@ -168,6 +178,11 @@ pub enum Blocker {
         /// When it is tried again.
         until: Timestamp,
     },
+    /// The host reports a higher epoch than ours, and too few others do: nothing but its facts is asked of it.
+    HostAhead {
+        /// The epoch that it reports.
+        seen: Epoch,
+    },
     /// The host has another machine-id than the recorded one.
     IdentityMismatch,
     /// Another Machine manages the host.
@@ -242,6 +257,8 @@ impl Blocker {
                 | Self::Stopping
                 | Self::NotSynced(_)
                 | Self::StoreRegressed { .. }
+                | Self::AdoptionRefused { .. }
+                | Self::EpochsExhausted { .. }
         )
     }
 
@@ -262,6 +279,9 @@ impl Blocker {
             Self::Stopping => "Stopping",
             Self::NotSynced(_) => "NotSynced",
             Self::StoreRegressed { .. } => "StoreRegressed",
+            Self::AdoptionRefused { .. } => "AdoptionRefused",
+            Self::EpochsExhausted { .. } => "EpochsExhausted",
+            Self::HostAhead { .. } => "HostAhead",
             Self::AwaitingOwnWrite => "AwaitingOwnWrite",
             Self::InFlight => "InFlight",
             Self::BackOff { .. } => "BackOff",

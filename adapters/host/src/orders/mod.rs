@@ -67,6 +67,7 @@ impl<'a> Host<'a> {
             Command::Facts => report(site, request, None),
             Command::Status(id) => report(site, request, Some(*id)),
             Command::Confirm(id) => confirmation::confirm(site, request, *id),
+            Command::ResetFences(_) => reset_fences(site, request),
         }
     }
 
@@ -139,6 +140,19 @@ fn report(site: &Site<'_>, request: &Request, operation: Option<OperationId>) ->
     operations::resume_unfinished(site, &memory)?;
     drop(lock);
     reply::done(site, request, &memory, operation.or(memory.latest))
+}
+
+/// Forgets the fences of the owner, and remembers that of this order. What is forgotten is recorded first.
+fn reset_fences(site: &Site<'_>, request: &Request) -> Result<Answer> {
+    let _lock = site.admit()?;
+    let mut memory = admission::idle_memory(site)?;
+    let before = memory.seen.clone();
+    if let Verdict::Refuse(cause) = memory.judge(&request.fence, &request.command) {
+        return Err(cause);
+    }
+    people::note_forgotten(site, before)?;
+    memory.write(site.disk(), &site.layout)?;
+    reply::done(site, request, &memory, memory.latest)
 }
 
 fn disown(site: &Site<'_>, request: &Request) -> Result<Answer> {

@@ -60,3 +60,23 @@ fn fences_are_forgotten_when_people_say_so() {
     assert!(journal.contains("fencesForgotten") && journal.contains("4294967295"), "{journal}");
     end(world);
 }
+
+/// The same by the operator, when a person has told it to: once, and only for the epoch that was named. The ids of earlier
+/// operations may come again.
+#[test]
+fn fences_are_reset_once_by_an_order_of_the_owner() {
+    let (world, artefacts) = new_host("reset");
+    facts(world.handle(&apply(changed(&artefacts, 1, "webd", |_| {}))));
+    let mut highest = request(9, Command::Facts);
+    highest.fence.epoch = Epoch(u32::MAX);
+    facts(world.handle(&highest));
+    let reset = |sequence, epoch| request(sequence, Command::ResetFences(Epoch(epoch)));
+    assert_eq!(refusal(&world, &reset(2, 7)).kind, CauseKind::FenceRefused);
+    let told = facts(world.handle(&reset(2, u32::MAX)));
+    assert_eq!((told.epoch, told.operation), (reset(2, 0).fence.epoch, None));
+    assert_eq!(refusal(&world, &reset(3, u32::MAX)).kind, CauseKind::FenceRefused);
+    let journal = fs::read_to_string(world.layout().root().join("state/people.journal")).unwrap();
+    assert!(journal.contains("fencesForgotten") && journal.contains("4294967295"), "{journal}");
+    facts(world.handle(&apply(changed(&artefacts, 4, "webd", |_| {}))));
+    end(world);
+}

@@ -6,6 +6,7 @@ use seaworthy_model::component::{Recipe, ReleaseId};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{self, OperationId};
 use seaworthy_model::host_order::{HostCommand, HostCommandKind};
+use seaworthy_model::lease::Epoch;
 use serde::{Deserialize, Serialize};
 
 use crate::names::{Names, UnknownId};
@@ -30,6 +31,8 @@ pub enum Command {
     /// End this operation, which waits for that, with success, and answer once it has ended. It comes over a connection that
     /// was opened for it.
     Confirm(OperationId),
+    /// Forget the fences of the owner's cluster, if their highest epoch is this one, and remember that of this order.
+    ResetFences(Epoch),
 }
 
 /// Where a certificate is wanted.
@@ -97,6 +100,7 @@ pub(super) fn command(command: &HostCommand, names: &Names) -> Result<Command, U
         HostCommand::Facts => Command::Facts,
         HostCommand::Status(id) => Command::Status(*id),
         HostCommand::Confirm(id) => Command::Confirm(*id),
+        HostCommand::ResetFences(seen) => Command::ResetFences(*seen),
         HostCommand::Disown => Command::Disown,
         HostCommand::RequestCertificate { path, replaces } => {
             let request = CertificateRequest { path: path.clone(), replaces: *replaces };
@@ -134,6 +138,7 @@ impl Command {
             Self::RequestCertificate(_) => HostCommandKind::RequestCertificate,
             Self::InstallCertificate(_) => HostCommandKind::InstallCertificate,
             Self::Confirm(_) => HostCommandKind::Confirm,
+            Self::ResetFences(_) => HostCommandKind::ResetFences,
         }
     }
 
@@ -143,7 +148,11 @@ impl Command {
         match self {
             Self::Apply(operation) => Some(operation.id),
             Self::Status(id) | Self::Confirm(id) => Some(*id),
-            Self::Facts | Self::Disown | Self::RequestCertificate(_) | Self::InstallCertificate(_) => None,
+            Self::Facts
+            | Self::Disown
+            | Self::ResetFences(_)
+            | Self::RequestCertificate(_)
+            | Self::InstallCertificate(_) => None,
         }
     }
 }

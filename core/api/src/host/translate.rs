@@ -7,6 +7,7 @@ use seaworthy_model::certificate::HostIdentity;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::host::{self, HostFacts, InstalledComponent, OperationState};
+use seaworthy_model::id::{ComponentId, MachineId, VersionId};
 use seaworthy_model::machine::Installed;
 
 use super::command;
@@ -53,10 +54,19 @@ pub fn request(action: &Action, names: &Names, cluster: &str) -> Result<Option<R
     }))
 }
 
-/// The outcome that a reply is for an operator of `cluster`. `host_key` is the key that the host showed in this session. A
-/// reply that makes no sense is a retryable protocol error.
+/// Whom a reply came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sender {
+    /// The machine whose host was asked.
+    pub machine: MachineId,
+    /// The key that the host showed in this session.
+    pub host_key: Option<String>,
+}
+
+/// The outcome that a reply is for an operator of `cluster`. A reply that makes no sense is a retryable protocol error, and
+/// so is one with more new names than its host may bring.
 #[must_use]
-pub fn outcome(reply: Reply, cluster: &str, host_key: Option<String>, names: &mut Names) -> Outcome {
+pub fn outcome(reply: Reply, cluster: &str, sender: Sender, names: &mut Names) -> Outcome {
     if reply.protocol != PROTOCOL {
         return nonsense(format!("the host speaks protocol {}, not {PROTOCOL}", reply.protocol));
     }
@@ -64,7 +74,7 @@ pub fn outcome(reply: Reply, cluster: &str, host_key: Option<String>, names: &mu
         Answer::Later(cause) => Outcome::Retryable(bounded(cause)),
         Answer::Refused(cause) => Outcome::Refused(bounded(cause)),
         Answer::Pending => Outcome::Unknown,
-        Answer::Done(facts) => match facts_of(*facts, cluster, host_key, names) {
+        Answer::Done(facts) => match facts_of(*facts, cluster, sender, names) {
             Ok(facts) => Outcome::Done(Receipt::Host(Box::new(facts))),
             Err(detail) => nonsense(detail),
         },
@@ -87,7 +97,7 @@ fn nonsense(detail: String) -> Outcome {
 fn facts_of(
     facts: wire::Facts,
     cluster: &str,
-    host_key: Option<String>,
+    Sender { machine, host_key }: Sender,
     names: &mut Names,
 ) -> Result<HostFacts, String> {
     if facts.components.len() > COMPONENTS_MAX {
@@ -106,6 +116,11 @@ fn facts_of(
     });
     if let Some(name) = installed.chain(changed.flatten()).find(|name| !is_object_name(name)) {
         return Err(format!("{name:?} is not the name of an object"));
+    }
+    if !names.admit_of_host(machine, unknown_names(&facts, names)) {
+        return Err(
+            "the host has brought more names of components and versions that do not exist than it may".into(),
+        );
     }
     let mut components: Vec<InstalledComponent> = facts
         .components
@@ -148,6 +163,17 @@ fn facts_of(
         }),
         identity: facts.identity.map(Box::new),
     })
+}
+
+/// How many names in a report nobody has used yet.
+fn unknown_names(facts: &wire::Facts, names: &Names) -> usize {
+    let components = facts.components.iter().map(|component| &component.name);
+    let components = components.chain(facts.operation.iter().map(|operation| &operation.component));
+    let versions = facts.components.iter().map(|component| &component.version_name);
+    let released = facts.operation.iter().filter_map(|operation| operation.release.as_ref());
+    let versions = versions.chain(released.map(|release| &release.version_name));
+    components.filter(|name| names.find::<ComponentId>(name).is_none()).count()
+        + versions.filter(|name| names.find::<VersionId>(name).is_none()).count()
 }
 
 /// Whether a node identity is longer than any honest one. It is kept for each machine, so a host must not make it large.
@@ -202,6 +228,10 @@ mod tests {
 
     use super::super::frame;
     use super::*;
+
+    fn sender() -> Sender {
+        Sender { machine: MachineId(0), host_key: None }
+    }
 
     fn apply(names: &mut Names) -> Action {
         let recipe = Recipe {
@@ -293,12 +323,12 @@ mod tests {
     #[test]
     fn a_report_becomes_facts_as_seen_from_the_asking_cluster() {
         let mut names = Names::default();
-        let Outcome::Done(Receipt::Host(ours)) = outcome(done(facts()), "c1", None, &mut names) else {
+        let Outcome::Done(Receipt::Host(ours)) = outcome(done(facts()), "c1", sender(), &mut names) else {
             panic!("not done")
         };
         assert_eq!(ours.owner, Owner::Machine(Uid(9)));
         assert_eq!(names.component_name(ours.components[0].component).unwrap(), "webd");
-        let Outcome::Done(Receipt::Host(theirs)) = outcome(done(facts()), "c2", None, &mut names) else {
+        let Outcome::Done(Receipt::Host(theirs)) = outcome(done(facts()), "c2", sender(), &mut names) else {
             panic!("not done")
         };
         assert_eq!(theirs.owner, Owner::Foreign { cluster: "c1".into(), machine: Uid(9) });
@@ -317,14 +347,14 @@ mod tests {
         for (number, change) in changes.into_iter().enumerate() {
             let mut facts = facts();
             change(&mut facts);
-            let outcome = outcome(done(facts), "c1", None, &mut Names::default());
+            let outcome = outcome(done(facts), "c1", sender(), &mut Names::default());
             assert!(
                 matches!(&outcome, Outcome::Retryable(cause) if cause.kind == CauseKind::ProtocolError),
                 "{number}: {outcome:?}"
             );
         }
         let other = Reply { protocol: PROTOCOL + 1, answer: Answer::Pending };
-        let outcome = outcome(other, "c1", None, &mut Names::default());
+        let outcome = outcome(other, "c1", sender(), &mut Names::default());
         assert!(matches!(outcome, Outcome::Retryable(cause) if cause.kind == CauseKind::ProtocolError));
     }
 
@@ -334,13 +364,13 @@ mod tests {
         let length = |cause: &Cause| cause.detail.len();
         let mut names = Names::default();
         let refused = Reply::new(Answer::Refused(cause.clone()));
-        let Outcome::Refused(refused) = outcome(refused, "c1", None, &mut names) else {
+        let Outcome::Refused(refused) = outcome(refused, "c1", sender(), &mut names) else {
             panic!("not refused")
         };
         assert_eq!(length(&refused), DETAIL_MAX - 1, "between characters");
         let mut facts = facts();
         facts.operation.as_mut().unwrap().state = OperationState::Failed(cause);
-        let Outcome::Done(Receipt::Host(seen)) = outcome(done(facts), "c1", None, &mut names) else {
+        let Outcome::Done(Receipt::Host(seen)) = outcome(done(facts), "c1", sender(), &mut names) else {
             panic!("not done")
         };
         let OperationState::Failed(cause) = seen.operation.unwrap().state else { panic!("not failed") };

@@ -17,7 +17,8 @@ use seaworthy_model::pod::PodLoss;
 use seaworthy_model::requirement::{API_SERVER, VersionNumber};
 
 use crate::render::detail::{
-    FIXED, NO_LEASE, ON_NODE, detail, fixed, fleet_detail, of_loss, of_state, suffix,
+    FIXED, HOST_TELLS, HOSTS_TELL, NO_LEASE, NO_ROOM, ON_NODE, detail, fixed, fleet_detail, of_loss,
+    of_state, suffix,
 };
 
 /// The detail of a condition of a Machine.
@@ -44,6 +45,9 @@ fn typed(reason: Reason, words: &str) -> Option<Detail> {
         }
         Reason::VersionSkew | Reason::ApiServerUnknown => skew(words).map(Detail::Skew),
         Reason::StoreRegressed => regress(words).map(Detail::Regress),
+        Reason::HostAhead => {
+            words.strip_prefix(HOST_TELLS)?.parse().ok().map(|seen| Detail::HostAhead(Epoch(seen)))
+        }
         Reason::Contested => contested(words),
         Reason::IdentityMismatch | Reason::DuplicateHost => stranger(words).map(Detail::Stranger),
         Reason::ForeignIdentity => foreign_identity(words),
@@ -143,8 +147,11 @@ fn regress(words: &str) -> Option<Regress> {
     if words == NO_LEASE {
         return Some(Regress::NoLease);
     }
-    if let Some(epoch) = words.strip_prefix("a host has seen an operator of epoch ") {
-        return epoch.parse().ok().map(|epoch| Regress::HostAhead(Epoch(epoch)));
+    if let Some(epoch) = words.strip_prefix(HOSTS_TELL) {
+        return epoch.parse().ok().map(|epoch| Regress::HostsAhead(Epoch(epoch)));
+    }
+    if let Some(epoch) = words.strip_prefix(NO_ROOM) {
+        return epoch.parse().ok().map(|epoch| Regress::AdoptionRefused(Epoch(epoch)));
     }
     let epoch = words.strip_prefix("the Lease of epoch ")?.strip_suffix(" is gone")?;
     epoch.parse().ok().map(|epoch| Regress::LeaseGone(Epoch(epoch)))

@@ -12,16 +12,16 @@ use crate::rfc3339;
 use crate::v1alpha1::ADOPT_ANNOTATION;
 
 /// Reads the operator's Lease. An adoption that is not a number is ignored: the condition `StoreRegressed` stays, and
-/// says what to write.
+/// says what to write. One of a number that no epoch can have is read as the highest, and refused.
 ///
 /// # Errors
 /// When the metadata is invalid, or the number of transitions is not a valid epoch.
 pub fn lease(object: &Lease) -> Result<LeaseObject, MetadataError> {
     let meta = metadata(Kind::Lease, &object.metadata)?;
     let transitions = object.spec.lease_transitions.unwrap_or(0);
-    let Ok(epoch) = u32::try_from(transitions).map(Epoch) else {
+    let Ok(epoch) = i32::try_from(transitions).and_then(u32::try_from).map(Epoch) else {
         let mut faults = Faults::default();
-        faults.add(Field::root("spec").name("leaseTransitions"), "must be from 0 to 4294967295");
+        faults.add(Field::root("spec").name("leaseTransitions"), "must be from 0 to 2147483647");
         return Err(MetadataError::new(Kind::Lease, &object.metadata, faults));
     };
     let adopt = object.metadata.annotations.get(ADOPT_ANNOTATION);
@@ -34,8 +34,13 @@ pub fn lease(object: &Lease) -> Result<LeaseObject, MetadataError> {
             acquired: object.spec.acquire_time.as_deref().and_then(rfc3339::parse_micro),
             renewed: object.spec.renew_time.as_deref().and_then(rfc3339::parse_micro),
         },
-        adopt: adopt.and_then(|text| text.trim().parse().ok()).map(Epoch),
+        adopt: adopt.and_then(|text| adoption(text.trim())),
     })
+}
+
+fn adoption(text: &str) -> Option<Epoch> {
+    let is_number = !text.is_empty() && text.bytes().all(|letter| letter.is_ascii_digit());
+    is_number.then(|| Epoch(text.parse().unwrap_or(u32::MAX)))
 }
 
 /// The API server admits no duration below a second.
@@ -101,17 +106,23 @@ mod tests {
 
     #[test]
     fn adoption_is_a_number_or_none() {
-        for (text, adopt) in
-            [("41", Some(Epoch(41))), (" 41\n", Some(Epoch(41))), ("e41", None), ("", None), ("-1", None)]
-        {
+        for (text, adopt) in [
+            ("41", Some(Epoch(41))),
+            (" 41\n", Some(Epoch(41))),
+            ("e41", None),
+            ("", None),
+            ("-1", None),
+            ("99999999999", Some(Epoch(u32::MAX))),
+        ] {
             assert_eq!(lease(&lease_with(Some(3), Some(text))).unwrap().adopt, adopt, "{text:?}");
         }
     }
 
     #[test]
-    fn a_lease_that_counts_backwards_is_refused() {
+    fn a_lease_that_counts_backwards_or_too_far_is_refused() {
+        assert!(lease(&lease_with(Some(i64::from(i32::MAX) + 1), None)).is_err());
         let error = lease(&lease_with(Some(-1), None)).unwrap_err();
-        let words = "Lease \"seaworthy\" is not usable; spec.leaseTransitions: must be from 0 to 4294967295";
+        let words = "Lease \"seaworthy\" is not usable; spec.leaseTransitions: must be from 0 to 2147483647";
         assert_eq!(error.to_string(), words);
     }
 }

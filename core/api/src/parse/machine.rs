@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use seaworthy_model::host::Connection;
 use seaworthy_model::id::{Kind, MachineId, Uid};
+use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{Address, HostKeyPolicy, MachineObject, MachineSpec};
 use seaworthy_model::meta::Parsed;
 
@@ -39,7 +40,15 @@ pub fn machine_again(
     let status =
         object.status.as_ref().map(|status| status::machine_status(status, names)).unwrap_or_default();
     let is_released = is_released(object, meta.uid);
-    Ok((id, MachineObject { meta, spec, status, is_released }))
+    let reset_fences = reset_fences(object);
+    Ok((id, MachineObject { meta, spec, status, is_released, reset_fences }))
+}
+
+/// The epoch whose fences the host is to forget. Nonsense is none: the condition `HostAhead` stays, and says what to write.
+fn reset_fences(object: &Machine) -> Option<Epoch> {
+    let annotations = &object.metadata.annotations;
+    let named = if annotations.is_empty() { None } else { annotations.get(v1alpha1::RESET_ANNOTATION) };
+    named.and_then(|text| text.trim().parse().ok()).map(Epoch)
 }
 
 /// Whether a person has declared that the host of this very Machine is gone. A later Machine of the same name is not

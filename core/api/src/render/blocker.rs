@@ -40,6 +40,9 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         | Blocker::Stopping
         | Blocker::NotSynced(_) => (blocker.name(), leadership_words(*blocker)),
         Blocker::StoreRegressed { seen } => own(Reason::StoreRegressed, &regress(seen)),
+        Blocker::AdoptionRefused { asked } => ("AdoptionRefused", adoption_refused(asked)),
+        Blocker::EpochsExhausted { last } => ("EpochsExhausted", exhausted(last)),
+        Blocker::HostAhead { seen } => own(Reason::HostAhead, &format!("it reports epoch {}", seen.0)),
         Blocker::AwaitingOwnWrite => ("AwaitingOwnWrite", "our own last write was not seen back yet".into()),
         Blocker::InFlight => ("InFlight", "an action on it is under way".into()),
         Blocker::BackOff { until } => {
@@ -69,10 +72,7 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
             ("ApiServerSkew", message)
         }
         Blocker::ApiServerUnknown { version: id } => own(Reason::ApiServerUnknown, &version(id)),
-        Blocker::Unreachable { until } => (
-            "Unreachable",
-            format!("the host cannot be reached; it is tried again at {}", rfc3339::format(until)),
-        ),
+        Blocker::Unreachable { until } => ("Unreachable", unreachable(until)),
         Blocker::IdentityMismatch => own(Reason::IdentityMismatch, ""),
         Blocker::DuplicateHost => own(Reason::DuplicateHost, ""),
         Blocker::ReleaseFailed { version: id, cause } => (
@@ -108,6 +108,27 @@ fn component_name(id: ComponentId, names: &Names) -> String {
 
 fn standby(of: Epoch) -> String {
     format!("another operator, of epoch {}, holds the Lease; this one waits for its silence", of.0)
+}
+
+fn adoption_refused(asked: Epoch) -> String {
+    let most = Epoch::ADOPTABLE.0;
+    format!(
+        "the annotation adopt-epoch of the Lease says {}, and only {most} or less leaves room for later operators: \
+         record the epoch that most hosts have seen",
+        asked.0
+    )
+}
+
+fn exhausted(last: Epoch) -> String {
+    format!(
+        "the Lease has epoch {}, the last one there is: stop every operator, delete the Lease, reset the fences of the \
+         hosts, and adopt epoch 1",
+        last.0
+    )
+}
+
+fn unreachable(until: Timestamp) -> String {
+    format!("the host cannot be reached; it is tried again at {}", rfc3339::format(until))
 }
 
 fn overdue(since: Timestamp) -> String {
@@ -232,6 +253,13 @@ mod tests {
             (Blocker::Standby { of: Epoch(4) }, "Standby", "epoch 4, holds the Lease"),
             (Blocker::RenewalOverdue { since: until }, "RenewalOverdue", "at 2026-11-20T08:10:00Z"),
             (Blocker::StoreRegressed { seen: Epoch(41) }, "StoreRegressed", "that is epoch 41"),
+            (
+                Blocker::AdoptionRefused { asked: Epoch(4_294_967_295) },
+                "AdoptionRefused",
+                "says 4294967295, and only 2146435070 or less",
+            ),
+            (Blocker::EpochsExhausted { last: Epoch::LAST }, "EpochsExhausted", "epoch 2147483646, the last"),
+            (Blocker::HostAhead { seen: Epoch(9) }, "HostAhead", "it reports epoch 9"),
             (Blocker::StoreRegressed { seen: Epoch(0) }, "StoreRegressed", "no host has told its epoch yet"),
             (Blocker::BackOff { until }, "BackOff", "at 2026-11-20T08:10:00Z"),
             (Blocker::MaxUnavailable { occupied: 3, limit: 3 }, "MaxUnavailable", "3 of 3"),

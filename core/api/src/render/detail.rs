@@ -27,6 +27,7 @@ pub fn detail(detail: &Detail) -> Cow<'_, str> {
         Detail::Cycle(components) => components.join(" -> ").into(),
         Detail::Skew(found) => skew(found).into(),
         Detail::Regress(found) => regress(*found),
+        Detail::HostAhead(seen) => format!("{HOST_TELLS}{}", seen.0).into(),
         Detail::Contested { component, times, minutes } => {
             let name = component.as_deref().unwrap_or(ON_NODE);
             format!(
@@ -92,6 +93,7 @@ pub(crate) const fn fixed(detail: &Detail) -> Option<&'static str> {
         | Detail::Cycle(_)
         | Detail::Skew(_)
         | Detail::Regress(_)
+        | Detail::HostAhead(_)
         | Detail::Contested { .. }
         | Detail::Stranger(_)
         | Detail::ForeignIdentity { .. }
@@ -146,13 +148,24 @@ fn bounds(at_least: Option<VersionNumber>, below: Option<VersionNumber>) -> Stri
 
 fn regress(regress: Regress) -> Cow<'static, str> {
     match regress {
-        Regress::HostAhead(seen) => format!("a host has seen an operator of epoch {}", seen.0).into(),
+        Regress::HostsAhead(seen) => format!("{HOSTS_TELL}{}", seen.0).into(),
         Regress::LeaseGone(ours) => format!("the Lease of epoch {} is gone", ours.0).into(),
         Regress::NoLease => NO_LEASE.into(),
+        Regress::AdoptionRefused(asked) => format!("{NO_ROOM}{}", asked.0).into(),
     }
 }
 
 pub(crate) const NO_LEASE: &str = "machines are recorded, but no Lease";
+
+/// The text before the epoch that several hosts report.
+pub(crate) const HOSTS_TELL: &str = "hosts have seen an operator of epoch ";
+
+/// The text before the epoch that one host reports.
+pub(crate) const HOST_TELLS: &str = "it reports an operator of epoch ";
+
+/// The text before the epoch of an adoption that is refused.
+pub(crate) const NO_ROOM: &str =
+    "the adoption is refused, since only 2146435070 or less leaves room for later operators: adopt-epoch is ";
 
 fn stranger(stranger: &Stranger) -> String {
     match stranger {

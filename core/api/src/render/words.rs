@@ -54,6 +54,7 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::VersionSkew => "VersionSkew",
         Reason::ApiServerUnknown => "ApiServerUnknown",
         Reason::StoreRegressed => "StoreRegressed",
+        Reason::HostAhead => "HostAhead",
         Reason::Terminating => "Terminating",
         Reason::AwaitingCertificate => "AwaitingCertificate",
         Reason::CertificateDenied => "CertificateDenied",
@@ -116,6 +117,7 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
         Reason::VersionSkew => VERSION_SKEW,
         Reason::ApiServerUnknown => API_SERVER_UNKNOWN,
         Reason::StoreRegressed => STORE_REGRESSED,
+        Reason::HostAhead => HOST_AHEAD,
         Reason::Terminating => "the Machine is being deleted and its software removed from the host",
         Reason::AwaitingCertificate => {
             "the node's certificate was asked for and has not come: see the CertificateSigningRequest, and whether \
@@ -141,9 +143,7 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
         }
         Reason::NodeConflict => NODE_CONFLICT,
         Reason::LastSchedulableNode => LAST_SCHEDULABLE_NODE,
-        Reason::HostReleased => {
-            "a person has recorded that the host is gone for good: the Machine goes without it, and nothing is removed there"
-        }
+        Reason::HostReleased => HOST_RELEASED,
         Reason::Cause(cause) => cause_explanation(cause),
     }
 }
@@ -154,6 +154,14 @@ pub(crate) const STORE_REGRESSED: &str = "hosts have worked for a newer operator
      seaworthy-system annotate --overwrite lease seaworthy seaworthy.dev/adopt-epoch=EPOCH, where EPOCH is the \
      highest epoch that was seen; if nobody knows it, begin with 1: too low a number does no harm, the hosts then \
      tell theirs";
+
+const HOST_RELEASED: &str = "a person has recorded that the host is gone for good: the Machine goes without it, and nothing is removed there";
+
+/// What to do about a host that alone reports a newer operator.
+const HOST_AHEAD: &str = "the host reports a newer operator than the Lease, and the other hosts do not: nothing is changed there until it \
+     reports none, and the other machines are not affected. Either another operator with the same cluster id works there, \
+     or the state of the host is damaged or forged; if no such operator is left, kubectl annotate --overwrite machine \
+     NAME seaworthy.dev/reset-fences=EPOCH with the epoch that it reports";
 
 const NODE_CONFLICT: &str = "somebody else has set a label or taint of the Node to another value: correct spec.nodeLabels \
                              or spec.nodeTaints, or take it off the Node";
@@ -213,7 +221,7 @@ pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
         CauseKind::DeliveryFailed => "the host program could not be put onto the host or does not run there",
         CauseKind::ProtocolError => "the host program answered something that is not understood",
         CauseKind::OwnedByAnother => explanation(Reason::DuplicateHost),
-        CauseKind::FenceRefused => STORE_REGRESSED,
+        CauseKind::FenceRefused => HOST_AHEAD,
         CauseKind::HostBusy => "another operation is running on the host; it is tried again by itself",
         CauseKind::NoSpace => "too little disk space, or too few inodes, on the host: make room there",
         CauseKind::DownloadFailed => {
@@ -304,6 +312,11 @@ mod tests {
         for part in [ADOPT_ANNOTATION, &format!("lease {LEASE} "), &format!("--namespace {NAMESPACE} ")] {
             assert!(STORE_REGRESSED.contains(part), "{part}");
         }
+    }
+
+    #[test]
+    fn a_host_that_is_ahead_is_explained_with_the_real_annotation() {
+        assert!(HOST_AHEAD.contains(crate::v1alpha1::RESET_ANNOTATION));
     }
 
     #[test]

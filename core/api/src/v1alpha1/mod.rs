@@ -52,6 +52,10 @@ pub const ADOPT_ANNOTATION: &str = "seaworthy.dev/adopt-epoch";
 /// The annotation on a Machine by which a person records that its host is gone for good: the uid of the Machine.
 pub const RELEASE_ANNOTATION: &str = "seaworthy.dev/release-host";
 
+/// The annotation on a Machine by which a person makes its host forget the fences of its owner: the epoch that the host
+/// reports.
+pub const RESET_ANNOTATION: &str = "seaworthy.dev/reset-fences";
+
 /// The definitions of our kinds.
 #[cfg(feature = "crd")]
 pub(crate) fn definitions() -> [definition::Definition; 3] {

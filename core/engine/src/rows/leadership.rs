@@ -78,7 +78,7 @@ pub struct Leadership {
     pub released: bool,
     /// We held the Lease, and it was deleted or replaced.
     pub lost: bool,
-    /// The highest epoch that any host has seen, if it is higher than ours.
+    /// The epoch of a newer operator, if enough hosts have seen one to prove that the store has lost it.
     pub ahead: Option<Epoch>,
 }
 
@@ -178,18 +178,27 @@ impl Leadership {
         self.epoch == Some(lease.record.epoch) && lease.record.is_of(&self.holder)
     }
 
-    /// The recorded adoption, unless we or the Lease know a higher epoch.
+    /// The recorded adoption, unless it is refused, or we or the Lease know a higher epoch.
     #[must_use]
     pub fn adoption(&self) -> Option<Epoch> {
         let lease = self.lease.as_ref()?;
         let known = self.epoch.unwrap_or(Epoch::VACANT).max(lease.record.epoch);
-        lease.adopt.filter(|adopt| *adopt >= known)
+        lease.adopt.filter(|adopt| *adopt >= known && *adopt <= Epoch::ADOPTABLE)
+    }
+
+    /// A recorded adoption that leaves no room for later operators.
+    #[must_use]
+    pub fn refused_adoption(&self) -> Option<Epoch> {
+        self.lease.as_ref()?.adopt.filter(|adopt| *adopt > Epoch::ADOPTABLE)
     }
 
     /// The evidence that the store has lost operators.
-    pub(crate) const fn regress(&self) -> Regress {
+    pub(crate) fn regress(&self) -> Regress {
+        if let Some(asked) = self.refused_adoption() {
+            return Regress::AdoptionRefused(asked);
+        }
         match (self.ahead, self.epoch) {
-            (Some(seen), _) => Regress::HostAhead(seen),
+            (Some(seen), _) => Regress::HostsAhead(seen),
             (None, Some(ours)) => Regress::LeaseGone(ours),
             (None, None) => Regress::NoLease,
         }

@@ -12,6 +12,7 @@ use seaworthy_model::draw::mix;
 use seaworthy_model::component::{Architecture, CgroupVersion};
 use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationReport, OperationState};
 use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
+use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
     ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason, Truth,
 };
@@ -86,6 +87,8 @@ pub struct Host {
     pub facts: Option<HostFacts>,
     /// Since when the host counts as unreachable.
     pub unreachable_since: Option<Timestamp>,
+    /// The epoch that it reported last, if that is higher than ours. It counts as unreachable then.
+    pub ahead: Option<Epoch>,
 }
 
 /// The part of a row that no counter depends on: the only part that may change without a recount.
@@ -143,7 +146,7 @@ impl Machine {
             object: None,
             node: None,
             drain: None,
-            host: Host { facts: None, unreachable_since: None },
+            host: Host { facts: None, unreachable_since: None, ahead: None },
             uncertain: None,
             installs: None,
             failed: Vec::new(),

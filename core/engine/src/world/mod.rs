@@ -33,6 +33,7 @@ use seaworthy_model::time::Timestamp;
 
 use index::disruption::Ledger;
 use index::nodes::Nodes;
+use index::witnesses::Witnesses;
 use table::Rows;
 
 use crate::rows::api_servers::KnownApiServers;
@@ -78,6 +79,8 @@ pub struct World {
     pub(crate) ledger: Ledger,
     /// All rows are being recomputed.
     is_recounting: bool,
+    /// What hosts report about newer operators.
+    pub witnesses: Witnesses,
     /// While all rows are recomputed: by rollout, the machines that wait for admission, unsorted.
     gathered: Vec<Vec<(u32, MachineId)>>,
     /// Machines that wait for nothing but a unit of the budget, first come, first served.
@@ -281,7 +284,7 @@ impl World {
     /// Changes a row and recounts what follows from it.
     pub(crate) fn change(&mut self, id: MachineId, change: impl FnOnce(&mut Machine)) {
         self.machines.ensure(id);
-        change(&mut self.machines[id]);
+        self.recount_witness(id, change);
         self.refresh(id);
     }
 

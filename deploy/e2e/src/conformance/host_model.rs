@@ -65,6 +65,7 @@ impl HostModel {
         let command = match &order.verb {
             Verb::Facts => Command::Facts,
             Verb::Disown => Command::Disown,
+            Verb::Reset(seen) => Command::ResetFences(*seen),
             Verb::Status(id) => Command::Status(*id),
             Verb::Confirm(id) => Command::Confirm(*id),
             Verb::Request(again) => {

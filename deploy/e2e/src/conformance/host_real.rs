@@ -121,6 +121,7 @@ impl<'w> RealHost<'w> {
         let command = match &order.verb {
             Verb::Facts => Command::Facts,
             Verb::Disown => Command::Disown,
+            Verb::Reset(seen) => Command::ResetFences(*seen),
             Verb::Status(id) => Command::Status(*id),
             Verb::Confirm(id) => Command::Confirm(*id),
             Verb::Request(again) => {

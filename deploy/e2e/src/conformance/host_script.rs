@@ -96,6 +96,7 @@ pub(super) struct Order {
 pub(super) enum Verb {
     Facts,
     Disown,
+    Reset(Epoch),
     Status(OperationId),
     Confirm(OperationId),
     Install(OperationId, String),
@@ -151,6 +152,7 @@ impl Order {
         let verb = match verb {
             ["facts"] => Verb::Facts,
             ["disown"] => Verb::Disown,
+            ["reset", epoch] => Verb::Reset(Epoch(epoch.parse()?)),
             ["status", id] => Verb::Status(operation(id)?),
             ["confirm", id] => Verb::Confirm(operation(id)?),
             ["install", version] => Verb::Install(own, (*version).to_owned()),
@@ -173,6 +175,7 @@ impl Order {
             Verb::Install(id, _) | Verb::Remove(id) => Ok(*id),
             Verb::Facts
             | Verb::Disown
+            | Verb::Reset(_)
             | Verb::Status(_)
             | Verb::Confirm(_)
             | Verb::Request(_)

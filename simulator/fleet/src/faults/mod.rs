@@ -26,7 +26,7 @@
 //! | 16 | clocks that differ, or run at different rates | `clockSkew` |
 //! | 17 | operation that stops halfway, lock of another program | `hostBreaks`, `hostBusy` |
 //! | 18 | lost session | `sessionLost` |
-//! | 19 | wrong status | `nodeLies` |
+//! | 19 | wrong status, of a Node or of a host | `nodeLies`, `hostLies` |
 //! | 20 | failure of a whole domain, or of a shared service | `domainDown`, `registryDown`, `hostDown` |
 //! | 21 | other writers | `handEdit`, the workloads |
 //! | 24 | slow, not dead | `hostSlow` |
@@ -45,6 +45,7 @@ pub mod hand_edit;
 pub mod host_breaks;
 pub mod host_busy;
 pub mod host_down;
+pub mod host_lies;
 pub mod host_slow;
 pub mod late_request;
 pub mod lost_event;
@@ -184,6 +185,7 @@ registry! {
     HostBreaks => host_breaks,
     HostBusy => host_busy,
     HostDown => host_down,
+    HostLies => host_lies,
     DiskFull => disk_full,
     HostSlow => host_slow,
     LateRequest => late_request,

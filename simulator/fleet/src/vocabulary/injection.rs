@@ -8,7 +8,7 @@ use seaworthy_model::node::Health;
 use seaworthy_model::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Skew, clock, readable, since_start};
+use super::{HostLie, Skew, clock, readable, since_start};
 
 /// A single change that a fault makes to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +101,10 @@ pub enum Injection {
     Lie(u32, Option<Health>),
     /// A Node reports its true condition again.
     Truth(u32),
+    /// A host reports this from now on, although it is not true.
+    Pretend(u32, HostLie),
+    /// A host reports what is true again.
+    Honest(u32),
     /// Everything on a host takes this many times as long.
     Slow(u32, u16),
     /// The disk of a host is full, for one more cause.
@@ -142,6 +146,8 @@ impl Injection {
             | Self::StripFinalizer(host)
             | Self::Lie(host, _)
             | Self::Truth(host)
+            | Self::Pretend(host, _)
+            | Self::Honest(host)
             | Self::Slow(host, _)
             | Self::Fill(host)
             | Self::MakeRoom(host) => Some(host),
@@ -205,6 +211,8 @@ impl Injection {
             | Self::StripFinalizer(_)
             | Self::Lie(..)
             | Self::Truth(_)
+            | Self::Pretend(..)
+            | Self::Honest(_)
             | Self::Slow(..)
             | Self::Fill(_)
             | Self::MakeRoom(_)
@@ -243,6 +251,8 @@ impl Injection {
             Self::Lie(host, None) => format!("the Node of host {host} says what it said, whatever happens"),
             Self::Lie(host, Some(says)) => format!("the Node of host {host} says {says:?}, whatever is true"),
             Self::Truth(host) => format!("the Node of host {host} says the truth again"),
+            Self::Pretend(host, lie) => format!("host {host} reports what is not true: {lie:?}"),
+            Self::Honest(host) => format!("host {host} reports what is true again"),
             Self::Fill(host) => format!("the disk of host {host} is full"),
             Self::MakeRoom(host) => format!("somebody makes room on the disk of host {host}"),
             Self::Slow(host, 0 | 1) => format!("host {host} is as fast as usual again"),

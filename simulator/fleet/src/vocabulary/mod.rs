@@ -6,6 +6,7 @@ mod fate;
 mod fleet;
 mod found;
 mod guise;
+mod host_lie;
 mod injection;
 mod invariant;
 mod kind;
@@ -28,6 +29,7 @@ pub use fate::{OperationFate, OrderFate, Passage, Reply, RequestFate, SessionFat
 pub use fleet::{ApiServerVersion, Build, Fleet, Pods, Pool};
 pub use found::FoundState;
 pub use guise::Guise;
+pub use host_lie::HostLie;
 pub use injection::Injection;
 pub use invariant::{Allowance, INVARIANTS};
 pub use kind::{KindName, Reference};

@@ -106,6 +106,8 @@ occasions! {
     EventLost,
     /// A Node reported a wrong condition.
     NodeLied,
+    /// A host began to report what is not true.
+    HostLied,
     /// A host became slow.
     HostSlowed,
     /// An operation failed because the disk was full.

@@ -173,6 +173,9 @@ impl World {
         let session = self.mail.post(Letter::Session { sender });
         let setting = setting!(self, number);
         let answer = self.hosts[number as usize].receive(order, session, &setting);
+        if matches!((&order.command, &answer), (Command::ResetFences(_), Answer::Facts(_))) {
+            self.happened(&Happening::FencesReset(number, order.fence.epoch));
+        }
         if !matches!(answer, Answer::Begun(_)) {
             let epoch = self.hosts[number as usize].epoch();
             self.happened(&Happening::Heard(number, epoch));

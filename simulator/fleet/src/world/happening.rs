@@ -93,6 +93,8 @@ pub(crate) enum Happening<'a> {
     OrderArrives(u32, &'a Command),
     /// A host has accepted an order that started no operation, and has now seen this epoch.
     Heard(u32, Epoch),
+    /// A host has forgotten the fences that it had seen, and has now seen this epoch.
+    FencesReset(u32, Epoch),
     /// An operation begins on a host.
     Began(Began<'a>),
     /// A step of the operation on a host begins. Reported if the observer asks for it.

@@ -176,7 +176,7 @@ fn make(world: &World, leadership: &Leadership, draft: &mut Draft<'_>) {
         return draft.wait(Blocker::NotSynced(kind));
     }
     let forgotten = leadership.lost || world.imported() > 0;
-    let epoch = if forgotten { Epoch::VACANT } else { Epoch::VACANT.next() };
+    let epoch = if forgotten { Epoch::VACANT } else { Epoch::FIRST };
     if forgotten {
         draft.note(LeadershipNote::Lost);
     }
@@ -191,14 +191,13 @@ fn take(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
     let leadership = &world.leadership;
     let epoch_known = leadership.epoch.unwrap_or_default();
     if let Some(adopted) = leadership.adoption() {
-        let next = adopted.max(lease.record.epoch).max(epoch_known).next();
-        return take_over(lease, next, draft);
+        return take_over(lease, adopted.max(lease.record.epoch).max(epoch_known), draft);
     }
     if leadership.lost || leadership.ahead.is_some() {
         return hold(world, lease, draft);
     }
     if lease.record.epoch > Epoch::VACANT {
-        return take_over(lease, lease.record.epoch.next(), draft);
+        return take_over(lease, lease.record.epoch, draft);
     }
     if !world.stores.home.watching {
         return watch(draft, StoreId::HOME);
@@ -210,10 +209,12 @@ fn take(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
         draft.note(LeadershipNote::Lost);
         return hold(world, lease, draft);
     }
-    take_over(lease, Epoch::VACANT.next(), draft);
+    take_over(lease, Epoch::VACANT, draft);
 }
 
-fn take_over(lease: &LeaseObject, epoch: Epoch, draft: &mut Draft<'_>) {
+/// Takes the Lease with the epoch after `last`.
+fn take_over(lease: &LeaseObject, last: Epoch, draft: &mut Draft<'_>) {
+    let Some(epoch) = last.next() else { return draft.wait(Blocker::EpochsExhausted { last }) };
     draft.note(LeadershipNote::Taking(Some(epoch)));
     let record = taken(draft, epoch);
     write_lease(draft, unchanged(lease), record);
@@ -223,16 +224,20 @@ fn take_over(lease: &LeaseObject, epoch: Epoch, draft: &mut Draft<'_>) {
 /// an epoch, even if neither acts.
 fn hold(world: &World, lease: &LeaseObject, draft: &mut Draft<'_>) {
     let leadership = &world.leadership;
-    draft.wait(Blocker::StoreRegressed { seen: leadership.ahead.unwrap_or_default() });
+    draft.wait(match leadership.refused_adoption() {
+        Some(asked) => Blocker::AdoptionRefused { asked },
+        None => Blocker::StoreRegressed { seen: leadership.ahead.unwrap_or_default() },
+    });
     if leadership.is_holder() {
         if !renew(leadership, lease, draft) && !world.stores.home.watching {
             // Without the objects there is no status to report the wait in.
             watch(draft, StoreId::HOME);
         }
     } else {
+        let last = lease.record.epoch;
+        let next = if last == Epoch::VACANT { Some(last) } else { last.next() };
+        let Some(epoch) = next else { return draft.wait(Blocker::EpochsExhausted { last }) };
         draft.note(LeadershipNote::Taking(None));
-        let vacant = lease.record.epoch == Epoch::VACANT;
-        let epoch = if vacant { Epoch::VACANT } else { lease.record.epoch.next() };
         let record = taken(draft, epoch);
         write_lease(draft, unchanged(lease), record);
     }

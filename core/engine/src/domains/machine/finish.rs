@@ -82,9 +82,12 @@ fn finish_host(
             progress.contact.stale = true;
         });
     }
-    if let Outcome::Done(Receipt::Host(facts)) = &outcome {
+    let is_ahead = matches!(&outcome, Outcome::Done(Receipt::Host(facts)) if is_ahead(facts, ours));
+    if let Outcome::Done(Receipt::Host(facts)) = &outcome
+        && !is_ahead
+    {
         note_repair(world, id, ticket, facts);
-        learn(world, id, (ticket, facts), ours);
+        learn(world, id, (ticket, facts));
     }
     let waiting = world.awaited(id, &outcome);
     world.change(id, |machine| {
@@ -115,6 +118,9 @@ fn finish_host(
             machine.host.unreachable_since = Some(now.whole_seconds());
         }
     });
+    if is_ahead {
+        world.judge_witnesses();
+    }
 }
 
 /// Settles a write of a Machine. Nothing can be decided about the Machine before the echo, so the echo requeues it.
@@ -142,12 +148,7 @@ fn finish_write(
 }
 
 /// Applies what a host's report means for other subjects than its own machine.
-fn learn(world: &mut World, id: MachineId, (ticket, facts): (HostTicket, &HostFacts), ours: Epoch) {
-    if is_ahead(facts, ours) {
-        world.leadership.ahead = world.leadership.ahead.max(Some(facts.epoch));
-        world.touch(Subject::Leadership, Priority::Urgent);
-        world.touch(Subject::PackageVersion, Priority::Urgent);
-    }
+fn learn(world: &mut World, id: MachineId, (ticket, facts): (HostTicket, &HostFacts)) {
     claim(world, id, facts);
     for request in world.certificates.take_waiting(id).into_iter().flatten() {
         world.touch(Subject::CertificateRequest(request), Priority::Normal);
@@ -244,6 +245,10 @@ fn settle_facts(
     ours: Epoch,
     now: Timestamp,
 ) {
+    if is_ahead(&facts, ours) {
+        return settle_ahead(machine, facts.epoch, now);
+    }
+    machine.given_up = false;
     // A successful read does not prove that a failed operation would succeed now: its back-off keeps growing.
     let is_settled = match ticket {
         HostTicket::Change(_, component, installs) => shows(&facts, component, installs),
@@ -258,16 +263,11 @@ fn settle_facts(
     machine.progress.contact.trouble = None;
     machine.progress.contact.failures = 0;
     machine.host.unreachable_since = None;
-    machine.given_up = false;
+    machine.host.ahead = None;
     machine.progress.contact.audit_at = None;
     machine.progress.contact.stale = false;
     machine.progress.contact.read_at = now;
     machine.uncertain = None;
-    if is_ahead(&facts, ours) {
-        // The host has seen a newer operator, so our fence did not reach it: it counts as not read.
-        machine.host.facts = None;
-        return;
-    }
     // An operation of another Machine does not concern this one.
     let is_ours = machine.uid().is_some_and(|uid| facts.owner == Owner::Machine(uid));
     if let Some(report) = facts.operation.as_ref().filter(|_| is_ours) {
@@ -294,6 +294,16 @@ fn settle_facts(
         facts.components = known.components;
     }
     machine.host.facts = Some(facts);
+}
+
+/// The host has seen a newer operator, so our fence did not reach it: it counts as not read, and as unreachable.
+/// Nothing else in its report is believed.
+fn settle_ahead(machine: &mut Machine, seen: Epoch, now: Timestamp) {
+    machine.uncertain = None;
+    machine.host.facts = None;
+    machine.host.ahead = Some(seen);
+    machine.host.unreachable_since.get_or_insert_with(|| now.whole_seconds());
+    settle_trouble(machine, Trouble::new(CauseKind::FenceRefused, Detail::HostAhead(seen)));
 }
 
 /// Whether a report shows the result that a change should have.
@@ -324,6 +334,7 @@ fn blame(machine: &mut Machine, component: ComponentId, release: FailedRelease, 
 /// The host was not reached, or could not carry out the order now.
 fn settle_trouble(machine: &mut Machine, trouble: Trouble) {
     if trouble.kind.is_contact() {
+        machine.host.ahead = None;
         machine.progress.contact.failures = machine.progress.contact.failures.saturating_add(1);
     }
     machine.progress.contact.stale = true;

@@ -145,6 +145,11 @@ impl Step<'_> {
                 None => self.order_host(draft, HostCommand::Status(operation)),
             };
         }
+        if let (Some(seen), Some(named)) = (self.machine.host.ahead, self.object.reset_fences)
+            && seen == named
+        {
+            return self.order_host(draft, HostCommand::ResetFences(seen));
+        }
         if self.needs_read(draft) {
             return self.order_host(draft, HostCommand::Facts);
         }
@@ -188,7 +193,10 @@ impl Step<'_> {
             if !self.machine.is_unresolved() && !self.machine.is_lost() && self.remove_mark(draft) {
                 return;
             }
-            draft.wait(Blocker::Unreachable { until });
+            draft.wait(match self.machine.host.ahead {
+                Some(seen) => Blocker::HostAhead { seen },
+                None => Blocker::Unreachable { until },
+            });
         }
     }
 
@@ -229,7 +237,7 @@ impl Step<'_> {
     /// ordered for that.
     fn tell_trouble(self, draft: &mut Draft<'_>) -> bool {
         let Some(trouble) = self.certain_trouble(draft.config) else { return false };
-        let verdict = if !trouble.kind.is_contact() {
+        let verdict = if !trouble.kind.is_contact() && self.machine.host.ahead.is_none() {
             Verdict::hindered(trouble)
         } else if self.machine.is_unresolved() {
             // A successor must not count it as idle: a machine that is recorded as unreachable holds no slot.
@@ -240,7 +248,8 @@ impl Step<'_> {
             Verdict::unreachable(trouble)
         };
         let until = self.machine.progress.contact.retry.not_before;
-        self.tell(draft, &verdict, Blocker::BackOff { until });
+        let ahead = self.machine.host.ahead.map(|seen| Blocker::HostAhead { seen });
+        self.tell(draft, &verdict, ahead.unwrap_or(Blocker::BackOff { until }));
         draft.order.is_some()
     }
 

@@ -38,6 +38,7 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
     let spec = object.as_ref().and_then(|object| object.spec.as_ref().ok());
     let [newest_seen, version] = [seen, meta].map(|meta| meta.map(|meta| meta.resource_version));
     let moved = row.spec().zip(spec).is_some_and(|(seen, new)| seen.connection != new.connection);
+    let is_reset = asks_for_reset(row.object.as_ref(), object.as_deref());
     let leaves = meta.is_some_and(Meta::is_terminating) && !seen.is_some_and(Meta::is_terminating);
     if store == StoreId::HOME {
         world.imported = world.imported + u32::from(is_imported) - u32::from(was_imported);
@@ -72,6 +73,9 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
             // The new address may be that of another host.
             machine.progress.contact.stale |= moved;
         }
+        if is_reset {
+            machine.progress.contact.retry.look_again();
+        }
         // The finalizer may be removed only if the host was read after the deletion: a successor may have worked there.
         machine.progress.contact.stale |= leaves;
         machine.progress.writes.see(newest_seen, version);
@@ -81,6 +85,12 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
     if world.machine(id).progress.writes.action.is_none() {
         world.touch(Subject::Machine(id), Priority::Normal);
     }
+}
+
+/// Whether a person has just asked that the host forget its fences.
+fn asks_for_reset(seen: Option<&MachineObject>, new: Option<&MachineObject>) -> bool {
+    let asked = new.and_then(|object| object.reset_fences);
+    asked.is_some() && seen.is_some_and(|seen| seen.reset_fences != asked)
 }
 
 /// Forgets that this machine owns its hosts: the recorded one, and one that was reached before it could be recorded.

@@ -101,7 +101,7 @@ impl Verdict {
 
     /// Not reachable, while an operation may be in flight there.
     pub(super) fn silent(trouble: &Trouble) -> Self {
-        Self { reachable: Some((Truth::Unknown, Reason::Cause(trouble.kind))), ..Self::unreachable(trouble) }
+        Self { reachable: Some((Truth::Unknown, Reason::from(trouble.kind))), ..Self::unreachable(trouble) }
     }
 
     pub(super) fn stranger(reason: Reason, detail: Option<Arc<Detail>>) -> Self {
@@ -186,9 +186,10 @@ impl Step<'_> {
 
     fn components(self, verdict: &Verdict) -> Arc<[ComponentStatus]> {
         let recorded = &self.object.status.components;
-        let Some(facts) = self.machine.host.facts.as_ref().filter(|_| !verdict.is_stranger) else {
+        if verdict.is_stranger {
             return Arc::clone(recorded);
-        };
+        }
+        let Some(facts) = self.machine.host.facts.as_ref() else { return self.with_failures() };
         if self.machine.failed.is_empty() && self.says_what_is_recorded(&facts.components) {
             return Arc::clone(recorded);
         }
@@ -206,10 +207,33 @@ impl Step<'_> {
             }
         }
         components.retain(|status| status.installed.is_some() || status.failed.is_some());
+        self.sort(&mut components);
+        components.into()
+    }
+
+    /// The recorded components, with the failures that are known since: the host may have gone before it was read again.
+    fn with_failures(self) -> Arc<[ComponentStatus]> {
+        let recorded = &self.object.status.components;
+        if self.machine.failed.is_empty() {
+            return Arc::clone(recorded);
+        }
+        let mut components = recorded.to_vec();
+        for failure in &self.machine.failed {
+            let (component, failed) = (failure.component, Some(failure.release));
+            match components.iter_mut().find(|status| status.component == component) {
+                Some(status) => status.failed = failed,
+                None => components.push(ComponentStatus { component, installed: None, failed }),
+            }
+        }
+        self.sort(&mut components);
+        components.into()
+    }
+
+    /// Sorts components as they are written, by name.
+    fn sort(self, components: &mut [ComponentStatus]) {
         components.sort_by(|a, b| {
             self.world.component_name(a.component).cmp(self.world.component_name(b.component))
         });
-        components.into()
     }
 
     /// The status of a component, given the host's report of it. While the component changes, `installed` stays as
@@ -275,7 +299,11 @@ impl Step<'_> {
         // These details carry news: the epoch that a person has to know, or the state of another component.
         let is_in_detail = matches!(
             told.reason,
-            Reason::StoreRegressed | Reason::Dependency | Reason::VersionSkew | Reason::ApiServerUnknown
+            Reason::StoreRegressed
+                | Reason::HostAhead
+                | Reason::Dependency
+                | Reason::VersionSkew
+                | Reason::ApiServerUnknown
         );
         self.object.status.condition(told.kind).is_some_and(|recorded| {
             (recorded.truth, recorded.reason) == (told.truth, told.reason)

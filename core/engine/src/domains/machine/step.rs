@@ -23,7 +23,8 @@ impl<'w> Step<'w> {
     pub(in crate::domains::machine) fn certain_trouble(self, config: &Config) -> Option<&'w Trouble> {
         let repeated = self.machine.progress.contact.retry.failures >= config.unreachable_after;
         let trouble = self.machine.progress.contact.trouble.as_ref()?;
-        ((trouble.kind.is_definite() || repeated) && trouble.kind != CauseKind::HostBusy).then_some(trouble)
+        let is_definite = trouble.kind.is_definite() || self.machine.host.ahead.is_some();
+        ((is_definite || repeated) && trouble.kind != CauseKind::HostBusy).then_some(trouble)
     }
 
     /// Leaves a note about the machine.

@@ -9,3 +9,4 @@ pub(crate) mod rollouts;
 pub(crate) mod skew;
 mod standing;
 pub(crate) mod users;
+pub(crate) mod witnesses;

@@ -99,6 +99,8 @@ kinds! {
     HandEdit: Machines, "changed by hand";
     /// A Node reports a wrong condition.
     NodeLies: Machines, "Node lies";
+    /// A host reports what is not true.
+    HostLies: Machines, "host lies";
     /// Other controllers change finalizers of Machines.
     Finalizers: Machines, "foreign finalizers";
     /// Nothing can be downloaded.
@@ -163,6 +165,7 @@ impl FaultKind {
             | Fault::FinalizerRace(_)
             | Fault::HandEdit(_)
             | Fault::HostDown(_)
+            | Fault::HostLies(_)
             | Fault::HostSlow(_)
             | Fault::NodeLies(_)
             | Fault::OutOfOrder(_)

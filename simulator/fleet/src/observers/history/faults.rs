@@ -246,6 +246,8 @@ fn meaning(injection: Injection) -> Meaning {
         Injection::Lie(host, None) => Begins(F::NodeLies, Host(host), "says what it said before".into()),
         Injection::Lie(host, Some(says)) => Begins(F::NodeLies, Host(host), format!("says {says:?}")),
         Injection::Truth(host) => Ends(F::NodeLies, Host(host)),
+        Injection::Pretend(host, lie) => Begins(F::HostLies, Host(host), format!("reports a wrong {lie:?}")),
+        Injection::Honest(host) => Ends(F::HostLies, Host(host)),
         Injection::AddFinalizer(host) => Begins(F::Finalizers, Host(host), "another one is there".into()),
         Injection::DropFinalizer(host) => Ends(F::Finalizers, Host(host)),
         Injection::StripFinalizer(host) => Strikes(F::Finalizers, Host(host), "ours is removed".into()),

@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 22] = [
+    pub const NAMES: [&'static str; 23] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -90,6 +90,7 @@ impl WaitsFor {
         "LastSchedulableNode",
         "TooManyUnavailable",
         "AwaitingGrant",
+        "HostAhead",
     ];
 
     /// Its number.
@@ -100,7 +101,9 @@ impl WaitsFor {
 
     const fn of(blocker: Blocker) -> Self {
         Self(match blocker {
-            Blocker::StoreRegressed { .. } => 1,
+            Blocker::StoreRegressed { .. }
+            | Blocker::AdoptionRefused { .. }
+            | Blocker::EpochsExhausted { .. } => 1,
             Blocker::BackOff { .. } => 2,
             Blocker::SessionLimit => 3,
             Blocker::MaxUnavailable { .. } => 4,
@@ -125,6 +128,7 @@ impl WaitsFor {
             Blocker::DrainForbidden { .. } => 16,
             Blocker::DrainOverdue { .. } => 17,
             Blocker::NodeConflict { .. } => 18,
+            Blocker::HostAhead { .. } => 22,
             Blocker::LastSchedulableNode { .. } => 19,
             Blocker::TooManyUnavailable { .. } => 20,
             Blocker::AwaitingGrant => 21,

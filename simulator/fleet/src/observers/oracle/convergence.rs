@@ -45,9 +45,14 @@ pub(super) fn findings(world: &World) -> Findings {
     let fleet = world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
     let fleet = fleet.and_then(|object| object.package_version());
     let mut releases = Releases::new(world);
+    let mut is_whole = world.hosts.iter().all(Host::is_reachable);
     for object in world.api_servers.home().collection(Kind::Machine).objects() {
         let Resource::Machine(machine) = &object.resource() else { continue };
         let Some(host) = world.host_of(machine) else { continue };
+        if host.is_given_up(machine.metadata.uid.get()) {
+            is_whole = false;
+            continue;
+        }
         if machine.metadata.deletion_timestamp.is_some() {
             findings.add(|| format!("Machine {} is still being deleted", machine.metadata.name));
         } else if host.is_shut() {
@@ -59,7 +64,7 @@ pub(super) fn findings(world: &World) -> Findings {
         }
     }
     if let Some(fleet) = fleet {
-        let is_over = findings.count == 0 && world.hosts.iter().all(Host::is_reachable);
+        let is_over = findings.count == 0 && is_whole;
         judge_fleet(fleet, is_over, &mut findings);
     }
     findings

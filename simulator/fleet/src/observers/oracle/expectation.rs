@@ -117,7 +117,8 @@ fn judge_installed(
             continue;
         };
         // A host without a Machine has no desired state.
-        if world.machine_stored(number).is_none() {
+        let Some(machine) = world.machine_stored(number) else { continue };
+        if host.is_given_up(Some(machine.uid())) {
             continue;
         }
         for (component, version, known, wanted) in &expected {

@@ -161,6 +161,15 @@ impl Harm {
             )
         })
     }
+
+    /// An operation has ended on a host that lies. The operator may take that for a success, which lets one more machine
+    /// fail.
+    pub(super) fn ended_by_liar(&mut self, over: &Over<'_>) {
+        self.begun.remove(&over.host);
+        if let Change::Install(install) = over.work.change {
+            self.releases.entry(install.release).or_default().succeeded += 1;
+        }
+    }
 }
 
 fn is_pinned(api: &ApiServer, host: u32, component: &str) -> bool {

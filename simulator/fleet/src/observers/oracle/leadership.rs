@@ -43,6 +43,11 @@ impl Leadership {
         *heard = epoch.max(*heard);
     }
 
+    /// A host has forgotten what it had seen, and has now seen this epoch.
+    pub(super) fn reset(&mut self, host: u32, epoch: Epoch) {
+        self.heard[host as usize] = epoch;
+    }
+
     /// Compares the recorded epochs with those in the fences of hosts.
     pub(super) fn recount(&self, truth: &Truth<'_>, found: &mut Miscounts) {
         for (number, (heard, host)) in self.heard.iter().zip(truth.hosts).enumerate() {

@@ -27,7 +27,7 @@ mod versions;
 mod watch;
 mod wishes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,6 +114,8 @@ pub struct Oracle {
     identities: Identities,
     drains: Drains,
     confirmations: Confirmations,
+    /// Hosts that ever reported what was not true. Nobody can do right by them.
+    liars: BTreeSet<u32>,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -141,6 +143,7 @@ impl Oracle {
             identities: Identities::default(),
             drains: Drains::default(),
             confirmations: Confirmations::default(),
+            liars: BTreeSet::new(),
             machines: BTreeMap::new(),
         }
     }
@@ -289,6 +292,22 @@ impl Oracle {
         }
     }
 
+    /// A host reports what is not true.
+    pub(crate) fn lies(&mut self, host: u32) {
+        self.liars.insert(host);
+    }
+
+    /// Whether a host ever reported what was not true.
+    #[must_use]
+    pub(crate) fn has_lied(&self, host: u32) -> bool {
+        self.liars.contains(&host)
+    }
+
+    /// A host has forgotten the fences that it had seen, and has now seen this epoch.
+    pub(crate) fn fences_reset(&mut self, host: u32, epoch: Epoch) {
+        self.leadership.reset(host, epoch);
+    }
+
     /// A key was made on a host, for this node.
     pub fn key_made(&mut self, key: KeyNumber, host: u32, node: &str) {
         self.identities.key_made(key, host, node);
@@ -369,7 +388,7 @@ impl Oracle {
         for host in 0..self.deeds.hosts() {
             let (deeds, wishes) = (self.deeds(host), self.wishes(host));
             let most = wishes.saturating_add(deeds.excused_operations);
-            if deeds.operations > most {
+            if deeds.operations > most && !self.has_lied(host) {
                 let done = deeds.operations;
                 let detail = format!("host {host} was worked on {done} times, and {most} are accounted for");
                 self.breach("effects", now, detail);
@@ -430,16 +449,21 @@ impl Oracle {
         self.restraint.operation_ended(now);
         if over.ended == Ended::Succeeded
             && let Some(detail) = self.restraint.repaired(over.host, now)
+            && !self.has_lied(over.host)
         {
             self.breach("repairedAgain", now, detail);
         }
         let wishes = self.wishes.changes(over.host);
-        if let Some(times) = self.deeds.ended(over).filter(|times| *times > wishes) {
+        if let Some(times) = self.deeds.ended(over).filter(|times| *times > wishes)
+            && !self.has_lied(over.host)
+        {
             let (host, component) = (over.host, over.component);
             let detail = format!("{component} on host {host} went back {times} times, for {wishes} wishes");
             self.breach("oscillation", now, detail);
         }
-        if let Some(detail) = self.harm.ended(over, api) {
+        if self.has_lied(over.host) {
+            self.harm.ended_by_liar(over);
+        } else if let Some(detail) = self.harm.ended(over, api) {
             self.breach("maxFailures", now, detail);
         }
         if let Some(detail) = self.confirmations.ended(over) {
@@ -448,6 +472,7 @@ impl Oracle {
         if let (Change::Install(install), Ended::Failed(cause)) = (over.work.change, over.ended)
             && cause.blames_release()
             && let Some(detail) = self.restraint.failed(over.host, install.release)
+            && !self.has_lied(over.host)
         {
             self.breach("triedAgain", now, detail);
         }
@@ -505,7 +530,8 @@ impl Oracle {
     /// reached.
     fn machine_removed(&mut self, machine: &Stored, hosts: &[Host], now: Timestamp) {
         let number = machine.address().and_then(host_of_address);
-        let host = number.and_then(|number| hosts.get(number as usize));
+        let honest = number.filter(|number| !self.has_lied(*number));
+        let host = honest.and_then(|number| hosts.get(number as usize));
         let left = host.is_some_and(|host| {
             host.owner() == Some(machine.uid()) && host.is_reachable() && !host.installed().is_empty()
         });

@@ -20,6 +20,7 @@
 //! | `DrainForbidden` | a pod on the Node that no controller would replace |
 //! | `NodeConflict` | a label or taint on the Node to which another writer gave another value |
 //! | `LastSchedulableNode` | the operator has cordoned another Node, and no other Node takes pods |
+//! | `HostAhead` | the host has seen that epoch, and it is higher than that of the Lease |
 //! | `StoreRegressed` | a host has seen a higher epoch than that of the Lease |
 //! | `InFlight`, `AwaitingOwnWrite`, `SessionLimit`, `Superseding`, ... | nothing: they have passed by the end |
 
@@ -32,6 +33,7 @@ use seaworthy_api::v1alpha1::LEASE;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::VersionSpec;
 use seaworthy_model::id::{ComponentId, Kind, VersionId};
+use seaworthy_model::lease::Epoch;
 use seaworthy_model::package_version::SINGLETON;
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::requirement::{Party, Requirement, VersionNumber};
@@ -131,9 +133,7 @@ impl<'a> Truth<'a> {
             Blocker::NoArtefact(version) => {
                 of_host(&|host| self.version(version).is_some_and(|spec| !spec.suits(host.architecture)))
             }
-            Blocker::MissingParameter(version) => self.version(version).is_some_and(|spec| {
-                spec.machine_parameters.iter().any(|name| !machine.spec.parameters.contains_key(name))
-            }),
+            Blocker::MissingParameter(version) => self.lacks_parameter(machine, version),
             Blocker::Dependency { component } => of_host(&|host| self.is_entangled(host, component)),
             Blocker::VersionSkew { .. }
             | Blocker::ApiServerSkew { .. }
@@ -152,11 +152,14 @@ impl<'a> Truth<'a> {
                 let known = host.node().and_then(|node| node.certificate());
                 known.is_some_and(|known| self.world.is_of_others(known, &machine.metadata.name))
             }),
+            Blocker::HostAhead { seen } => of_host(&|host| self.is_ahead(host, seen)),
             Blocker::StoreRegressed { .. } => self.world.hosts.iter().any(|host| host.epoch().0 > self.epoch),
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }
             | Blocker::SteppedDown { .. }
+            | Blocker::AdoptionRefused { .. }
+            | Blocker::EpochsExhausted { .. }
             | Blocker::Stopping
             | Blocker::NotSynced(_)
             | Blocker::AwaitingOwnWrite
@@ -171,9 +174,7 @@ impl<'a> Truth<'a> {
             | Blocker::HostNotRead
             | Blocker::NotApproved(_) => false,
             Blocker::Draining { .. } | Blocker::DrainOverdue { .. } => self.has_pods(stray, false),
-            Blocker::DisruptionBudget { .. } => {
-                self.world.are_budgets_closed() && self.has_pods(stray, false)
-            }
+            Blocker::DisruptionBudget { .. } => self.is_held_up(stray),
             Blocker::DrainForbidden { .. } => self.has_pods(stray, true),
             Blocker::NodeConflict { .. } => self.is_conflicted(stray),
             Blocker::LastSchedulableNode { .. } => self.is_last_node(stray),
@@ -186,6 +187,23 @@ impl<'a> Truth<'a> {
         host.journal().iter().any(|(operation, ended)| {
             let Some((installed, _)) = operation.release else { return false };
             *ended == Ended::Failed(cause) && self.world.catalogue.version_name(installed) == version
+        })
+    }
+
+    /// Whether the host has seen this epoch, and it is higher than that of the Lease.
+    fn is_ahead(&self, host: &Host, seen: Epoch) -> bool {
+        host.epoch() == seen && seen.0 > self.epoch
+    }
+
+    /// Whether pods are on the Node of a machine, and no disruption budget lets any go.
+    fn is_held_up(&self, stray: &Stray) -> bool {
+        self.world.are_budgets_closed() && self.has_pods(stray, false)
+    }
+
+    /// Whether a version needs a parameter that the machine does not have.
+    fn lacks_parameter(&self, machine: &Machine, version: VersionId) -> bool {
+        self.version(version).is_some_and(|spec| {
+            spec.machine_parameters.iter().any(|name| !machine.spec.parameters.contains_key(name))
         })
     }
 

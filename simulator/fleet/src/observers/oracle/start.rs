@@ -110,7 +110,9 @@ impl Oracle {
         };
         let machine = self.machines.get(&uid).map(AsRef::as_ref);
         let step = Step { machine, component: began.component, from, to };
-        if let Some(objection) = self.wishes.objection(&step, api, known) {
+        if let Some(objection) = self.wishes.objection(&step, api, known)
+            && !self.has_lied(began.host)
+        {
             self.breach("versionOrder", now, format!("host {} {objection}", began.host));
         }
     }

@@ -4,7 +4,7 @@ use seaworthy_check::check;
 use seaworthy_model::id::Kind;
 
 use super::{Oracle, Over};
-use crate::vocabulary::Occasion;
+use crate::vocabulary::{Injection, Occasion};
 use crate::world::host::{Change, Ended, Work};
 use crate::world::{Ahead, Commit, Happening, Turned, World};
 
@@ -31,6 +31,8 @@ impl Oracle {
             Happening::HeldUp(host) => self.holds_up(*host),
             Happening::OrderArrives(host, command) => self.judge_takeover(world, *host, command),
             Happening::Heard(host, epoch) => self.heard(*host, *epoch),
+            Happening::FencesReset(host, epoch) => self.fences_reset(*host, *epoch),
+            Happening::Injected(Injection::Pretend(host, _)) => self.lies(*host),
             Happening::Began(began) => {
                 return self.operation_began(world, began).then_some(Occasion::BudgetExhausted);
             }

@@ -128,6 +128,7 @@ fn on_hosts(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
         "finalizer_race" => json!({"finalizerRace": {"share": hosts(), "lasting": lasting(1_800)}}),
         "hand_edit" => json!({"handEdit": {"share": hosts()}}),
         "host_down" => json!({"hostDown": {"share": hosts(), "lasting": lasting(7_200)}}),
+        "host_lies" => json!({"hostLies": {"hosts": liars(lots, climate), "lasting": lasting(3_600)}}),
         "host_slow" => json!({"hostSlow": {
             "share": hosts(),
             "lasting": lasting(3_600),
@@ -140,6 +141,12 @@ fn on_hosts(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
         }}),
         _ => return None,
     })
+}
+
+/// Fewer than a tenth of the hosts, and fewer than prove that the store has lost operators.
+fn liars(lots: Lots, climate: Climate) -> Vec<u64> {
+    let most = u64::from(climate.machines.saturating_sub(1) / 10).min(2);
+    (0..most).map(|liar| lots.below(&format!("liar {liar}"), "host_lies", climate.machines.into())).collect()
 }
 
 /// Faults that strike the API server, its watches, and the registry.

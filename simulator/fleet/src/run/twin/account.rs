@@ -74,7 +74,7 @@ fn objects(world: &World, twin: &World) -> Vec<Difference> {
             lives.created,
             lives.deleted,
         );
-        Some(Difference { invariant: NAME, host: None, detail })
+        Some(Difference { invariant: NAME, host: world.host_named(name), detail })
     };
     Observers::of(world).oracle.objects().filter_map(judge).collect()
 }

@@ -16,6 +16,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use crate::observers::Observers;
 use crate::options::Options;
 use crate::run::attempt::{Attempt, Failure, attempt};
 use crate::run::beginning::begin;
@@ -57,6 +58,7 @@ pub fn compare_with_twin(world: &World) -> Option<Failure> {
     }
     let mut differences = state::differences(world, &twin);
     differences.extend(account::differences(world, &twin));
+    differences.retain(|difference| !difference.host.is_some_and(|host| has_lied(world, host)));
     let first = differences.first()?;
     let mut words: Vec<String> =
         differences.iter().take(EXAMPLES_MAX).map(|difference| difference.detail.clone()).collect();
@@ -65,6 +67,11 @@ pub fn compare_with_twin(world: &World) -> Option<Failure> {
     }
     words.extend(first.host.and_then(|host| first_in_time(world, &twin, host)));
     Some(Failure { invariant: first.invariant.into(), detail: words.join("; ") })
+}
+
+/// Whether a host ever reported what was not true. Such a host may end otherwise, and nothing else may.
+fn has_lied(world: &World, host: u32) -> bool {
+    Observers::of(world).oracle.has_lied(host)
 }
 
 /// The twin of a world, at its beginning.

@@ -26,7 +26,8 @@ pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
     };
     compare_names(world, twin, &mut add);
     let fleets = [world, twin].map(fleet_of);
-    let is_whole = world.hosts.iter().all(|host| host.is_reachable());
+    let is_whole = world.hosts.iter().all(|host| host.is_reachable())
+        && stray_hosts(world).iter().all(|host| !super::has_lied(world, *host));
     if let [Some(fleet), Some(twins)] = fleets {
         compare_fleets((fleet, twins), is_whole, &mut add);
     }

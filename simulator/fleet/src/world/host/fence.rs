@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{HostFence, OperationId};
+use seaworthy_model::lease::Epoch;
 
 use super::{Ended, Host, Offered, Operation, Running, Setting, Wanted, Work};
 use crate::vocabulary::Step;
@@ -34,6 +35,8 @@ pub enum Command {
     InstallCertificate(Offered),
     /// Confirm an operation.
     Confirm(OperationId),
+    /// Forget the fences, if this is their epoch.
+    ResetFences(Epoch),
 }
 
 /// The report of an operation.
@@ -77,11 +80,7 @@ impl Host {
     /// Receives an order that came in `session`.
     pub fn receive(&mut self, order: &Order, session: u32, setting: &Setting<'_>) -> Answer {
         // First of all, as the real host program completes an unfinished operation before it forgets its owner.
-        let is_alone = matches!(
-            order.command,
-            Command::Disown | Command::RequestCertificate(_) | Command::InstallCertificate(_)
-        );
-        if is_alone && self.running.is_some() {
+        if is_alone(&order.command) && self.running.is_some() {
             return Answer::Later(CauseKind::HostBusy);
         }
         let reads = self.is_read(&order.command);
@@ -105,6 +104,11 @@ impl Host {
                 self.remove_identity();
                 self.owner = None;
                 Answer::Facts(self.latest())
+            }
+            Command::ResetFences(_) => {
+                self.remember(order.fence, None);
+                self.forget_operations();
+                Answer::Facts(None)
             }
             Command::RequestCertificate(wanted) => {
                 if is_new && !reads {
@@ -165,9 +169,11 @@ impl Host {
         match command {
             Command::Facts | Command::Status(_) => true,
             Command::RequestCertificate(wanted) => self.is_identified(wanted),
-            Command::Apply(_) | Command::Disown | Command::InstallCertificate(_) | Command::Confirm(_) => {
-                false
-            }
+            Command::Apply(_)
+            | Command::Disown
+            | Command::InstallCertificate(_)
+            | Command::Confirm(_)
+            | Command::ResetFences(_) => false,
         }
     }
 
@@ -212,6 +218,10 @@ impl Host {
         if self.owner.is_some_and(|owner| owner != fence.machine) {
             return if reads { Standing::ReadOnly } else { Standing::Refused(CauseKind::OwnedByAnother) };
         }
+        if let Command::ResetFences(named) = order.command {
+            let is_meant = self.owner.is_some() && named == self.epoch && fence.epoch < named;
+            return if is_meant { Standing::Accepted } else { Standing::Refused(CauseKind::FenceRefused) };
+        }
         if fence.epoch < self.epoch {
             return match order.command {
                 Command::Facts => Standing::ReadOnly,
@@ -220,6 +230,7 @@ impl Host {
                 | Command::Confirm(_)
                 | Command::Apply(_)
                 | Command::Disown
+                | Command::ResetFences(_)
                 | Command::RequestCertificate(_)
                 | Command::InstallCertificate(_) => Standing::Refused(CauseKind::FenceRefused),
             };
@@ -245,6 +256,7 @@ impl Host {
             Command::Apply(_)
             | Command::Confirm(_)
             | Command::Disown
+            | Command::ResetFences(_)
             | Command::RequestCertificate(_)
             | Command::InstallCertificate(_) => Standing::Refused(CauseKind::FenceRefused),
         }
@@ -278,6 +290,17 @@ impl Host {
         }
         let (operation, ended) = self.journal.last()?;
         Some(Report { operation: *operation, ended: Some(*ended), waits: false })
+    }
+}
+
+/// Whether a command is not accepted beside an operation, whoever sends it.
+const fn is_alone(command: &Command) -> bool {
+    match command {
+        Command::Disown
+        | Command::RequestCertificate(_)
+        | Command::InstallCertificate(_)
+        | Command::ResetFences(_) => true,
+        Command::Facts | Command::Status(_) | Command::Apply(_) | Command::Confirm(_) => false,
     }
 }
 

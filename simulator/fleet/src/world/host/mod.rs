@@ -16,6 +16,8 @@ use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::HostId;
 
+use crate::vocabulary::HostLie;
+
 pub use fence::{Answer, Command, Order, Report};
 pub use found::Found;
 pub use identity::{KeyNumber, NodeCertificate, NodeIdentity, Offered, TextNumber, Wanted};
@@ -95,6 +97,12 @@ pub struct Host {
     node: Option<Box<NodeIdentity>>,
     running: Option<Box<Running>>,
     journal: Vec<(Operation, Ended)>,
+    /// Earlier operations were forgotten together with fences.
+    has_forgotten: bool,
+    /// What it reports although it is not true.
+    lie: Option<HostLie>,
+    /// It reported what was not true, now or earlier.
+    has_lied: bool,
     /// How many operations were begun or resumed: the occurrence of their draws, and the generation of their events.
     runs: u32,
 }
@@ -126,8 +134,30 @@ impl Host {
             node: None,
             running: None,
             journal: Vec::new(),
+            has_forgotten: false,
+            lie: None,
+            has_lied: false,
             runs: 0,
         }
+    }
+
+    /// Reports what is not true from now on, or what is true again.
+    pub(super) const fn pretend(&mut self, lie: Option<HostLie>) {
+        self.lie = lie;
+        self.has_lied |= lie.is_some();
+    }
+
+    /// Whether what is on it does not belong to this Machine, because of a report that was not true: the operator has let it go
+    /// when a Machine was deleted, or could not know that it was its own.
+    #[must_use]
+    pub fn is_given_up(&self, machine: Option<Uid>) -> bool {
+        self.has_lied && self.owner != machine && (self.owner.is_some() || !self.installed.is_empty())
+    }
+
+    /// What it reports although it is not true.
+    #[must_use]
+    pub const fn lie(&self) -> Option<HostLie> {
+        self.lie
     }
 
     /// Whether it has power.
@@ -211,10 +241,16 @@ impl Host {
         &self.journal
     }
 
+    /// Forgets the operations that have ended: later ones may have the same ids.
+    pub(super) fn forget_operations(&mut self) {
+        self.journal.clear();
+        self.has_forgotten = true;
+    }
+
     /// Whether the journal still has every operation that ever ended here.
     #[must_use]
     pub const fn is_journal_whole(&self) -> bool {
-        self.journal.len() < JOURNAL_LENGTH
+        self.journal.len() < JOURNAL_LENGTH && !self.has_forgotten
     }
 
     /// Powers it off, for one more cause. True when it ran until now.

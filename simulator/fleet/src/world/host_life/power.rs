@@ -4,7 +4,7 @@ use seaworthy_kernel::{Span, word};
 use seaworthy_model::event::Outcome;
 use seaworthy_model::host::Drift;
 
-use crate::vocabulary::Occasion;
+use crate::vocabulary::{HostLie, Occasion};
 use crate::world::World;
 use crate::world::happening::Happening;
 use crate::world::host::Progress;
@@ -106,6 +106,14 @@ impl World {
             self.trace.record(&[word("spoil"), u64::from(number), u64::from(drift.0)]);
             self.happened(&Happening::Spoiled(number, drift));
             self.last_operation = self.queue.now();
+        }
+    }
+
+    /// A host reports what is not true from now on, or what is true again.
+    pub(in crate::world) fn pretend(&mut self, number: u32, lie: Option<HostLie>) {
+        self.hosts[number as usize].pretend(lie);
+        if lie.is_some() {
+            self.note_occasion(Occasion::HostLied);
         }
     }
 

@@ -1,10 +1,11 @@
 //! Users who allow the takeover of hosts after the store has lost the operators' epochs: they follow the advice in the
 //! operator's condition, and check again until the condition is gone.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_api::object::{Endpoint, Lease, LeaseSpec, Metadata, Resource};
-use seaworthy_api::v1alpha1::{ADOPT_ANNOTATION, Condition, LEASE, NAMESPACE};
+use seaworthy_api::v1alpha1::{ADOPT_ANNOTATION, Condition, LEASE, NAMESPACE, RESET_ANNOTATION};
 use seaworthy_kernel::Priority;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
@@ -31,6 +32,7 @@ impl World {
         if let Some(epoch) = self.epoch_asked_for() {
             self.record_adoption(epoch);
         }
+        self.reset_fences();
         self.look_again();
     }
 
@@ -44,6 +46,28 @@ impl World {
         let conditions: &[Condition] = &fleet.status.as_ref()?.conditions;
         let asks = conditions.iter().find(|condition| condition.reason == "StoreRegressed")?;
         Some(epoch_in(&asks.message).unwrap_or(FIRST))
+    }
+
+    /// Users let each host forget its fences that alone reports a newer operator: they know that there is none.
+    fn reset_fences(&mut self) {
+        let now = self.queue.now();
+        let machines = self.api_servers.home().collection(Kind::Machine).objects();
+        let ahead: Vec<_> = machines
+            .into_iter()
+            .filter_map(|object| {
+                let Resource::Machine(machine) = object.resource() else { return None };
+                let conditions: &[Condition] = &machine.status.as_ref()?.conditions;
+                let told = conditions.iter().find(|condition| condition.reason == "HostAhead")?;
+                Some((Arc::clone(object.name()), epoch_in(&told.message)?.to_string()))
+            })
+            .collect();
+        for (name, epoch) in ahead {
+            let key = (Kind::Machine, &*name);
+            let written = self.api_servers.home_mut().update(key, Default::default(), now, |object| {
+                object.metadata_mut().annotations.insert(RESET_ANNOTATION.to_owned(), epoch);
+            });
+            self.note(written, &name);
+        }
     }
 
     fn record_adoption(&mut self, epoch: u64) {
@@ -85,7 +109,8 @@ mod tests {
              was seen; if nobody knows it, begin with 1";
         assert_eq!(epoch_in(advice), None);
         for (words, epoch) in [
-            (": a host has seen an operator of epoch 41", Some(41)),
+            (": hosts have seen an operator of epoch 41", Some(41)),
+            (": it reports an operator of epoch 43", Some(43)),
             (": the Lease of epoch 7 is gone", Some(7)),
             (": machines are recorded, but no Lease", None),
         ] {

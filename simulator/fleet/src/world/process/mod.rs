@@ -6,6 +6,7 @@ mod deadlines;
 mod dialect;
 mod identity;
 mod intake;
+mod lies;
 mod orders;
 mod prefetch;
 mod reports;

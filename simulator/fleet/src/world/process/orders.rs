@@ -25,6 +25,7 @@ impl Process {
             HostCommand::Status(id) => return Ok(Command::Status(*id)),
             HostCommand::Confirm(id) => return Ok(Command::Confirm(*id)),
             HostCommand::Disown => return Ok(Command::Disown),
+            HostCommand::ResetFences(seen) => return Ok(Command::ResetFences(*seen)),
             HostCommand::RequestCertificate { path, replaces } => {
                 return self.wanted_certificate(target, (path, *replaces), catalogue);
             }

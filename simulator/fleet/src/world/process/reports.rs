@@ -4,7 +4,7 @@ use seaworthy_model::cause::Cause;
 use seaworthy_model::host::{HostFacts, InstalledComponent, OperationReport, OperationState, Owner};
 use seaworthy_model::machine::Installed;
 
-use super::{Process, identity};
+use super::{Process, identity, lies};
 use crate::world::catalogue::Catalogue;
 use crate::world::host::{CGROUP_VERSION, Ended, Host, Operation, Report};
 
@@ -29,7 +29,7 @@ impl Process {
             })
             .collect();
         components.sort_by_key(|component| component.component);
-        Box::new(HostFacts {
+        let mut facts = Box::new(HostFacts {
             host: host.identity,
             host_key: None,
             architecture: host.architecture,
@@ -40,7 +40,11 @@ impl Process {
             components,
             operation,
             identity: identity::report(host, catalogue),
-        })
+        });
+        if let Some(lie) = host.lie() {
+            lies::tell(lie, &mut facts);
+        }
+        facts
     }
 
     /// What a host reports of an operation, in the ids of this process.

@@ -31,6 +31,8 @@ impl World {
             Injection::StripFinalizer(host) => self.strip_finalizer(host),
             Injection::Lie(host, says) => self.lie(host, says),
             Injection::Truth(host) => self.tell_truth(host),
+            Injection::Pretend(host, lie) => self.pretend(host, Some(lie)),
+            Injection::Honest(host) => self.pretend(host, None),
             Injection::Slow(host, factor) => self.slow(host, factor),
             Injection::Fill(host) => self.disturbance.fill(host),
             Injection::MakeRoom(host) => self.disturbance.make_room(host),

@@ -136,6 +136,8 @@ fn blinding(at: Timestamp, injection: Injection) -> Option<Window> {
         | Injection::StripFinalizer(_)
         | Injection::Lie(..)
         | Injection::Truth(_)
+        | Injection::Pretend(..)
+        | Injection::Honest(_)
         | Injection::Slow(..)
         | Injection::Fill(_)
         | Injection::MakeRoom(_)

@@ -70,7 +70,8 @@ fn reasons_are_held_against_the_truth() {
         Blocker::MissingParameter(version),
         Blocker::DuplicateHost,
         Blocker::IdentityMismatch,
-        Blocker::StoreRegressed { seen: seaworthy_model::lease::Epoch(9) },
+        Blocker::StoreRegressed { seen: Epoch(9) },
+        Blocker::HostAhead { seen: Epoch(9) },
     ] {
         assert!(!confirms(&world, said, paused), "{said:?}");
     }
