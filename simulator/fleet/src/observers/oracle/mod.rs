@@ -3,6 +3,7 @@
 //! Everything is incremental: an event costs the oracle the same in a fleet of ten and of a hundred thousand. Only the
 //! judgement at the end (`convergence`) and the `recount` of its counters look at every machine.
 
+mod back_off;
 mod bound;
 mod budget;
 mod confirmations;
@@ -38,6 +39,7 @@ use seaworthy_model::id::{Kind, MachineId, StoreId, Uid};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Turn;
 
+use back_off::BackOff;
 use budget::Budget;
 use confirmations::Confirmations;
 use drains::Drains;
@@ -114,6 +116,7 @@ pub struct Oracle {
     identities: Identities,
     drains: Drains,
     confirmations: Confirmations,
+    back_off: BackOff,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -141,6 +144,7 @@ impl Oracle {
             identities: Identities::default(),
             drains: Drains::default(),
             confirmations: Confirmations::default(),
+            back_off: BackOff::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -244,6 +248,7 @@ impl Oracle {
                 && let Some(host) = object.address().and_then(host_of_address)
             {
                 self.restraint.asked(host, now);
+                self.back_off.asked(host);
             }
             self.removal.written(written, now, self.budget.detection());
         } else if kind == Kind::ClusterPackageVersion {
@@ -252,6 +257,7 @@ impl Oracle {
             self.wishes.package_version_written(written, now);
             if respecified(written) {
                 self.restraint.all_asked(now);
+                self.back_off.all_asked();
             }
             self.removal.written(written, now, self.budget.detection());
         } else if kind == Kind::Lease {
@@ -265,7 +271,7 @@ impl Oracle {
                 self.wishes.version_removed();
             }
         } else if kind == Kind::CertificateSigningRequest
-            && let Some(detail) = self.identities.written(written)
+            && let Some(detail) = self.identities.written(written, self.leadership.epochs(), now)
         {
             self.breach("identity", now, detail);
         }
