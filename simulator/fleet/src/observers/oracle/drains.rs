@@ -90,19 +90,20 @@ impl Oracle {
         let running = world.hosts[number as usize].running();
         let goes = running.and_then(|running| running.previous()).map(|previous| previous.version);
         let versions = comes.into_iter().chain(goes);
-        if !versions.into_iter().any(|version| world.drains(world.catalogue.version_name(version)))
-            || world.api_servers.home().get(Kind::Node, &machine_name(number)).is_none()
-        {
+        if !versions.into_iter().any(|version| world.drains(world.catalogue.version_name(version))) {
             return;
         }
+        let Some(node) = world.api_servers.home().get(Kind::Node, &machine_name(number)) else { return };
         let now = world.now();
-        if !self.is_cordoned(number) {
+        let known = self.known_at(sent);
+        // The operator cannot know a Node that was registered only just now. It has asked for the pods of that name.
+        let created = node.resource().metadata().creation_timestamp.as_ref().and_then(|at| at.get());
+        if !self.is_cordoned(number) && created.is_none_or(|at| at <= known) {
             let detail = format!("work on host {number} began while its Node took pods");
             self.breach("drained", now, detail);
         }
         let left = world.pods_known_on(number, sent, LIST_AGE_MAX);
         // The operator cannot know the pods of a Node that has only just become ready.
-        let known = self.known_at(sent);
         if left > 0
             && world.is_node_ready(number)
             && world.node_ready_since(number).is_none_or(|at| at <= known)
