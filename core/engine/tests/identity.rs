@@ -337,6 +337,21 @@ fn a_node_gets_what_it_asks_for_itself() {
 }
 
 #[test]
+fn a_request_that_waits_until_its_host_is_read_says_so() {
+    let mut fixture = joined(1);
+    let asked = RequestContent::of_node("m0", key(50));
+    let id = fixture.store.ask_for("csr-1", "system:node:m0", CLIENT, Ok(asked));
+    fixture.restart();
+    let mut told = Vec::new();
+    for _ in 0..20 {
+        let _ = fixture.turn();
+        told.extend(fixture.engine.world().blocker(Subject::CertificateRequest(id)));
+        fixture.execute();
+    }
+    assert!(told.contains(&Blocker::HostNotRead), "{told:?}");
+}
+
+#[test]
 fn whatever_is_not_quite_right_is_not_approved_and_told_once() {
     let nothing: fn(&mut RequestContent) = |_| {};
     let all_usages = (Signer::KubeletClient, Usages(Usages::NODE_CLIENT.0 | Usages::SERVER_AUTH.0));

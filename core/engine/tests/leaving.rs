@@ -95,3 +95,24 @@ fn a_machine_that_is_deleted_while_the_fleet_or_itself_is_paused_says_so() {
         assert!(!fixture.store.machines.contains_key(&0));
     }
 }
+
+/// A machine is deleted right after its kubelet was installed, and no watch has shown its Node yet. It may run pods.
+#[test]
+fn the_node_of_a_machine_that_leaves_is_waited_for() {
+    let mut fixture = Fixture::with_pods(1, 2);
+    let node = fixture.cluster.nodes.remove(&0);
+    fixture.restart();
+    fixture.pass(Duration::from_secs(5));
+    fixture.store.delete_machine(0);
+    fixture.deliver();
+    fixture.pass(Duration::from_secs(20));
+    assert_eq!(fixture.web(), [Some(1)]);
+    let told = fixture.engine.world().blocker(Subject::Machine(MachineId(0)));
+    assert!(matches!(told, Some(Blocker::AwaitingNode { .. })), "{told:?}");
+    fixture.cluster.nodes.extend(node.map(|node| (0, node)));
+    fixture.cluster.tell(0);
+    fixture.deliver();
+    fixture.pass(Duration::from_secs(600));
+    assert_eq!(fixture.cluster.evicted.len(), 2, "its pods are evicted");
+    assert!(!fixture.store.machines.contains_key(&0));
+}

@@ -284,6 +284,35 @@ fn without_its_lease_nothing_is_done_until_a_person_adopts() {
     assert_eq!(fixture.web(), [Some(2), Some(2)]);
 }
 
+/// The annotation of an adoption stays on the Lease.
+#[test]
+fn an_adoption_that_was_used_does_not_count_for_the_next_loss() {
+    let mut fixture = Fixture::new(2);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.pass(std::time::Duration::from_secs(60));
+    fixture.store.delete_lease();
+    fixture.deliver();
+    fixture.pass(std::time::Duration::from_secs(600));
+    let epoch = fixture.hosts[&0].facts.epoch;
+    fixture.store.adopt(epoch);
+    fixture.deliver();
+    fixture.pass(std::time::Duration::from_secs(600));
+    assert_eq!(fixture.store.lease.as_ref().unwrap().adopt, Some(epoch));
+    // The hosts have seen later operators, which the store does not know.
+    let later = seaworthy_model::lease::Epoch(epoch.0 + 50);
+    fixture.hosts.values_mut().for_each(|host| host.facts.epoch = later);
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+    fixture.pass(std::time::Duration::from_secs(3600));
+    assert_eq!(fixture.web(), [Some(1), Some(1)]);
+    let reason = fixture.store.fleet.as_ref().unwrap().status.conditions[0].reason;
+    assert_eq!(reason, seaworthy_model::package_version::FleetReason::StoreRegressed);
+    fixture.store.adopt(later);
+    fixture.deliver();
+    fixture.pass(std::time::Duration::from_secs(3600));
+    assert_eq!(fixture.web(), [Some(2), Some(2)]);
+}
+
 #[test]
 fn a_list_that_shows_what_is_known_leads_to_no_decision_about_machines() {
     let mut fixture = Fixture::new(20);

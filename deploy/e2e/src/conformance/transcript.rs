@@ -97,6 +97,16 @@ impl Transcript {
             object["spec"] = json!({});
             object["status"] = json!({"conditions": object["status"]["conditions"]});
         }
+        if kind == "Pod" {
+            pod(&mut object);
+        }
+        if kind == "PodDisruptionBudget" {
+            // Conditions and the times of evictions are not modelled.
+            let disrupted = object["status"]["disruptedPods"].as_object();
+            let disrupted = disrupted.map(|pods| pods.keys().cloned().collect::<Vec<_>>());
+            object["status"]["disruptedPods"] = json!(disrupted.unwrap_or_default());
+            object["status"]["conditions"] = Value::Null;
+        }
         if kind == "CertificateSigningRequest" {
             // Whoever asks is known by other words to each of the two; of conditions, times are not modelled.
             let said = |condition: &Value| {
@@ -111,9 +121,11 @@ impl Transcript {
             object["status"] = status;
         }
         if let Some(metadata) = object["metadata"].as_object_mut() {
-            // The model has neither field managers nor the grace periods of pods.
+            // The model has no field managers.
             metadata.remove("managedFields");
-            metadata.remove("deletionGracePeriodSeconds");
+            if kind != "Pod" {
+                metadata.remove("deletionGracePeriodSeconds");
+            }
             for (field, value) in metadata.iter_mut() {
                 *value = match (field.as_str(), value.as_str()) {
                     ("uid", Some(uid)) => self.ordinal("uid", uid),
@@ -131,6 +143,20 @@ impl Transcript {
         let number = self.ordinals.entry((class, text.to_owned())).or_insert(next);
         format!("{class} {number}").into()
     }
+}
+
+/// Leaves of a pod what evictions and drains depend on: the real server fills in much more.
+fn pod(object: &mut Value) {
+    let (spec, status) = (&object["spec"], &object["status"]);
+    let volumes = spec["volumes"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_local = volumes.iter().any(|volume| volume["emptyDir"].is_object());
+    let conditions = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_ready =
+        conditions.iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
+    let (node, grace) = (&spec["nodeName"], &spec["terminationGracePeriodSeconds"]);
+    let spec = json!([node, grace, spec["serviceAccountName"], is_local]);
+    let status = json!([status["phase"], is_ready]);
+    (object["spec"], object["status"]) = (spec, status);
 }
 
 /// Whether it is what a watch tells. An Event, the object, has a type as well.

@@ -107,6 +107,20 @@ pub struct Pods {
     /// The share of the Nodes that have a pod without a controller, which nobody replaces. None if omitted.
     #[serde(default)]
     pub bare: Portion,
+    /// The share of the Nodes that have a mirror pod: the object of a static pod, which only its kubelet can end. None if
+    /// omitted.
+    #[serde(default)]
+    pub mirrors: Portion,
+    /// The share of the Nodes that have a finished pod of a Job. None if omitted.
+    #[serde(default)]
+    pub finished: Portion,
+    /// The number of apps whose pods have an `emptyDir` volume. None if omitted.
+    #[serde(default)]
+    pub local_storage: u32,
+    /// The number of apps whose pods tolerate every taint, so that they may be placed on a Node that is cordoned. None
+    /// if omitted.
+    #[serde(default)]
+    pub tolerating: u32,
 }
 
 const fn grace_default() -> Range {

@@ -25,11 +25,13 @@ pub enum Guise {
     WrongSigner,
     /// A stranger sends a copy of the request of another client.
     Replay,
+    /// A node requests dozens of serving certificates for itself at once.
+    Flood,
 }
 
 impl Guise {
     /// Every guise.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::StolenName,
         Self::WrongName,
         Self::ExtraGroup,
@@ -39,5 +41,6 @@ impl Guise {
         Self::OtherName,
         Self::WrongSigner,
         Self::Replay,
+        Self::Flood,
     ];
 }

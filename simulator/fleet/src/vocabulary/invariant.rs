@@ -4,8 +4,10 @@ use seaworthy_check::CHECKS;
 use serde::Deserialize;
 
 /// The invariants that the oracle judges, in addition to those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 30] = [
+const OWN_INVARIANTS: [&str; 33] = [
     "budget",
+    "backOff",
+    "precondition",
     "hostExclusivity",
     "leadership",
     "removalWanted",
@@ -31,6 +33,7 @@ const OWN_INVARIANTS: [&str; 30] = [
     "emptyWrite",
     "recount",
     "drained",
+    "disruptionBudget",
     "foreignCordon",
     "foreignAttribute",
     "foreignHost",

@@ -150,6 +150,12 @@ occasions! {
     NodeDeleted,
     /// A pod was evicted.
     PodEvicted,
+    /// Users or their tools evicted or deleted a pod.
+    PodTakenByPeople,
+    /// A user created a pod on a Node, past the scheduler.
+    PodPlacedByPeople,
+    /// The pods of an app were not ready for a while, although their Nodes were.
+    AppUnready,
     /// The eviction of a pod was refused, because a disruption budget did not allow it.
     EvictionRefused,
 }

@@ -1,9 +1,11 @@
 //! The operations that a workload can make on the fleet: what `kubectl` can do, with no further rights.
 
+use std::time::Duration;
+
 use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
 use seaworthy_kernel::{Draws, word};
 
-use crate::vocabulary::{Fleet, Occasion, Relabel, Scope};
+use crate::vocabulary::{Fleet, Occasion, Range, Relabel, Scope};
 
 use crate::vocabulary::Guise;
 
@@ -39,6 +41,19 @@ pub(crate) trait Reach: std::fmt::Debug {
     fn edit_defaults(&mut self, change: &mut dyn FnMut(&mut ClusterPackageVersionSpec)) -> bool;
     /// Applies again what users applied last, except the machines. True if that changed anything.
     fn apply_again(&mut self) -> bool;
+    /// The number of apps.
+    fn apps(&self) -> u32;
+    /// The pods of an app are not ready for a while.
+    fn app_fails(&mut self, app: u32, lasting: Duration);
+    /// Takes a pod from the Node of a host: the one at this place among those that a drain would take. By eviction, or
+    /// by deletion. True if there was one.
+    fn take_pod(&mut self, number: u32, place: usize, evicts: bool) -> bool;
+    /// The number of pods on the Node of a host that a drain would take.
+    fn pods_on(&self, number: u32) -> u32;
+    /// Creates a pod on the Node of a host, past the scheduler. True if it has a Node.
+    fn place_pod(&mut self, number: u32) -> bool;
+    /// Deletes every pod that was created that way.
+    fn remove_placed_pods(&mut self);
     /// Requests a certificate of this machine's node under a false identity.
     fn impersonate(&mut self, guise: Guise, number: u32, draw: u64);
     /// Counts one more occurrence.
@@ -169,6 +184,47 @@ impl<'a> Hands<'a> {
     /// Applies again what users applied last, except the machines. True if that changed anything.
     pub fn apply_again(&mut self) -> bool {
         self.world.apply_again()
+    }
+
+    /// One of the apps; `None` if the fleet has none.
+    #[must_use]
+    pub fn any_app(&self) -> Option<u32> {
+        let apps = self.world.apps();
+        (apps > 0).then(|| u32::try_from(self.below("app", apps as usize)).unwrap_or_default())
+    }
+
+    /// The pods of an app are not ready for a while within this range.
+    pub fn fail_app(&mut self, app: u32, lasting: Range) {
+        let lasting = self.world.draws().within(self.key ^ word("lasting"), self.occurrence, 0, lasting.0);
+        self.world.app_fails(app, lasting);
+        self.world.note_occasion(Occasion::AppUnready);
+    }
+
+    /// Evicts or deletes one of the pods that a drain of this Node would take.
+    pub fn take_pod(&mut self, number: u32, evicts: bool) {
+        let place = self.below("pod", self.world.pods_on(number).max(1) as usize);
+        if self.world.take_pod(number, place, evicts) {
+            self.world.note_occasion(Occasion::PodTakenByPeople);
+        }
+    }
+
+    /// Evicts all pods that a drain of this Node would take, each once.
+    pub fn empty_node(&mut self, number: u32) {
+        for place in (0..self.world.pods_on(number)).rev() {
+            self.world.take_pod(number, place as usize, true);
+        }
+    }
+
+    /// Creates a pod on a Node, past the scheduler.
+    pub fn place_pod(&mut self, number: u32) {
+        if self.world.place_pod(number) {
+            self.world.note_occasion(Occasion::PodPlacedByPeople);
+        }
+    }
+
+    /// Deletes every pod that was created that way.
+    pub fn remove_placed_pods(&mut self) {
+        self.world.remove_placed_pods();
     }
 
     /// Requests a certificate of this machine's node under a false identity.

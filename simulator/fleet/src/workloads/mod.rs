@@ -1,4 +1,5 @@
-//! Other actors on the fleet, each for its own reasons: users, an autoscaler, a GitOps tool, a publisher of versions.
+//! Other actors on the fleet, each for its own reasons: users, an autoscaler, a GitOps tool, a publisher of versions, a
+//! descheduler.
 //! Each is one file with a serde struct and a [`Model`], and one line in the registry below.
 //!
 //! Each struct has the fields `every` and `between`: they act at random times in there until the quiet phase starts.
@@ -6,7 +7,9 @@
 
 pub mod autoscaler;
 pub mod cordoners;
+pub mod deployers;
 pub mod editors;
+pub mod evictors;
 pub mod gitops;
 mod hands;
 pub mod impostors;
@@ -86,7 +89,9 @@ macro_rules! registry {
 registry! {
     Autoscaler => autoscaler,
     Cordoners => cordoners,
+    Deployers => deployers,
     Editors => editors,
+    Evictors => evictors,
     Gitops => gitops,
     Impostors => impostors,
     Labellers => labellers,

@@ -9,7 +9,7 @@ use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::id::{Kind, StoreId};
 
 use super::World;
-use super::api_server::{Preconditions, WriteResult, Written, outcome};
+use super::api_server::{Preconditions, WriteResult, Written, outcome, required};
 use super::happening::{Commit, Happening};
 use super::host::{Answer, Command, Order};
 use super::mail::{Letter, Sender};
@@ -59,13 +59,17 @@ impl World {
             return self.reply_with(sender, reply, outcome);
         }
         if let Request::Evict(eviction) = &request {
-            let outcome = self.evict_pod(&eviction.node, &eviction.pod);
+            let outcome = self.evict_for_operator(&eviction.pod);
             if matches!(outcome, Outcome::Done(_)) {
                 self.pass(&Point::Write { to: Destination::Api, side: Side::After }, None);
             }
             return self.reply_with(sender, reply, outcome);
         }
+        let required = required(&request);
         let result = self.api_servers[store].execute(request, now);
+        if let (Some(required), Ok(written)) = (required, &result) {
+            self.happened(&Happening::Accepted(required, written));
+        }
         self.reply(sender, reply, result);
     }
 
@@ -163,6 +167,7 @@ impl World {
             self.note_occasion(Occasion::OrderLate);
         }
         if !self.hosts[number as usize].is_reachable() {
+            self.happened(&Happening::OrderLost(number, sender.process));
             return self.answer_unreachable(sender, repeated);
         }
         if self.hosts[number as usize].is_shut() && !self.gets_in(sender, &order.command) {

@@ -106,7 +106,9 @@ pub(crate) enum Event {
 pub(crate) enum PodStep {
     /// The scheduler places it on a Node.
     Place,
-    /// It becomes ready.
+    /// Its containers start.
+    Start,
+    /// Its containers pass their readiness probes.
     Ready,
     /// It ends.
     End,

@@ -13,7 +13,7 @@ use seaworthy_model::node::Health;
 use seaworthy_model::report::Turn;
 use seaworthy_model::time::Timestamp;
 
-use super::api_server::Written;
+use super::api_server::{Preconditions, Written};
 use super::event::Event;
 use super::host::{Command, ComponentNumber, Ended, KeyNumber, Order, Work};
 use crate::scenario::Moment;
@@ -74,6 +74,8 @@ pub(crate) enum Happening<'a> {
 
     /// The API server has accepted a write of an operator. Renewals of the Lease that skip the mail are left out.
     OperatorWrote(&'a Written),
+    /// The API server has accepted a write of an operator that requires this of the object.
+    Accepted(Preconditions, &'a Written),
     /// Something was committed.
     Committed(Commit<'a>),
     /// The Node of a host was written.
@@ -86,9 +88,13 @@ pub(crate) enum Happening<'a> {
     PeopleRefused(&'a str),
     /// A client creates the Machine of a host. The flag is true when its name was taken.
     Joins(u32, bool),
+    /// A pod of an app was evicted, by whomever.
+    Evicted(Evicted),
     /// A disruption budget keeps a pod on the Node of a host, or users keep the host as it is.
     HeldUp(u32),
 
+    /// An order of a process does not reach its host.
+    OrderLost(u32, u32),
     /// An order is about to be carried out on a host.
     OrderArrives(u32, &'a Command),
     /// A host has accepted an order that started no operation, and has now seen this epoch.
@@ -156,6 +162,17 @@ pub(crate) struct Commit<'a> {
     pub by_operator: bool,
     /// Whether it renews the Lease and does nothing else.
     pub renews: bool,
+}
+
+/// A pod of an app was evicted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evicted {
+    /// The app.
+    pub app: u32,
+    /// Whether its containers had started, and had not ended.
+    pub has_run: bool,
+    /// Whether it was ready.
+    pub was_ready: bool,
 }
 
 /// The Node of a host was written.

@@ -53,7 +53,7 @@ pub(crate) use replicas::Replicas;
 
 pub use catalogue::Catalogue;
 pub use happening::End;
-pub(crate) use happening::{Ahead, Began, Commit, Happening, NodeWrite, Turned};
+pub(crate) use happening::{Ahead, Began, Commit, Evicted, Happening, NodeWrite, Turned};
 pub use node::GRACE;
 pub(crate) use node::PODS_MAX;
 

@@ -238,3 +238,39 @@ impl Conflict {
 fn index(rule: usize) -> u8 {
     u8::try_from(rule).unwrap_or(u8::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plan in which change number `n + 1` has to wait for number `n`, and the first for the last if it is a circle.
+    fn plan(changes: usize, is_circle: bool) -> Plan {
+        let rule = Requirement { party: Party::ApiServer, at_least: None, below: None };
+        let conflict = Some(Conflict { version: VersionId(1), rule: 0, requires: rule, with: With::Unknown });
+        let waits = |then: usize| Precedence { first: then - 1, then, conflict };
+        let mut precedences: Vec<Precedence> = (1..changes).map(waits).collect();
+        if is_circle {
+            precedences.push(Precedence { first: changes - 1, then: 0, conflict });
+        }
+        Plan { steps: Vec::new(), precedences }
+    }
+
+    #[test]
+    fn circles_of_any_length_are_found() {
+        for changes in 2..6 {
+            assert!(plan(changes, true).circle().is_some(), "{changes}");
+            assert!(plan(changes, false).circle().is_none(), "{changes}");
+        }
+    }
+
+    /// The circle may be reached only by a way that is longer than one change.
+    #[test]
+    fn only_what_leads_back_is_a_circle() {
+        let mut plan = plan(4, false);
+        let conflict = plan.precedences[0].conflict;
+        plan.precedences.push(Precedence { first: 0, then: 3, conflict });
+        assert!(plan.circle().is_none(), "two ways to the same change");
+        plan.precedences.push(Precedence { first: 3, then: 1, conflict });
+        assert!(plan.circle().is_some());
+    }
+}

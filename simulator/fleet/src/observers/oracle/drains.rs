@@ -1,7 +1,10 @@
 //! Judges drains on the true state. Work that disrupts pods begins only on a cordoned Node, and not while pods that
-//! could have left are on it. The operator never uncordons a Node that users have cordoned.
+//! could have left are on it. The operator never uncordons a Node that users have cordoned. Nobody evicts a pod that the
+//! disruption budget of its app protects.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use std::time::Duration;
 
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
@@ -9,7 +12,10 @@ use seaworthy_model::id::Kind;
 use super::Oracle;
 use crate::vocabulary::machine_name;
 use crate::world::host::{Change, Work};
-use crate::world::{NodeWrite, World};
+use crate::world::{Evicted, NodeWrite, World};
+
+/// So old may a list of pods be when work starts: it is valid for 30 s, and a request takes up to 30 s.
+const LIST_AGE_MAX: Duration = Duration::from_secs(60);
 
 /// The true state of cordons.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +67,20 @@ impl Oracle {
         self.budget.node_there(host, is_there);
     }
 
+    /// Judges an eviction by the pods that are ready after it. One that was ready may go only while its app keeps as many
+    /// as its budget requires; one that ran and was not ready, only while it has them.
+    pub(super) fn pod_evicted(&mut self, world: &World, evicted: Evicted) {
+        let Evicted { app, has_run, was_ready } = evicted;
+        let (healthy, required) = (world.healthy_pods(app), world.required_pods());
+        if has_run && healthy < required {
+            let detail = format!(
+                "a pod of app {app} was evicted ({}), and {healthy} of {required} required pods are ready",
+                if was_ready { "ready" } else { "not ready" }
+            );
+            self.breach("disruptionBudget", world.now(), detail);
+        }
+    }
+
     /// Judges work that disrupts pods: the Node must be cordoned, and the pods must have left.
     pub(super) fn judge_drain(&mut self, world: &World, number: u32, work: &Work, sent: Timestamp) {
         let comes = match work.change {
@@ -70,19 +90,20 @@ impl Oracle {
         let running = world.hosts[number as usize].running();
         let goes = running.and_then(|running| running.previous()).map(|previous| previous.version);
         let versions = comes.into_iter().chain(goes);
-        if !versions.into_iter().any(|version| world.drains(world.catalogue.version_name(version)))
-            || world.api_servers.home().get(Kind::Node, &machine_name(number)).is_none()
-        {
+        if !versions.into_iter().any(|version| world.drains(world.catalogue.version_name(version))) {
             return;
         }
+        let Some(node) = world.api_servers.home().get(Kind::Node, &machine_name(number)) else { return };
         let now = world.now();
-        if !self.is_cordoned(number) {
+        let known = self.known_at(sent);
+        // The operator cannot know a Node that was registered only just now. It has asked for the pods of that name.
+        let created = node.resource().metadata().creation_timestamp.as_ref().and_then(|at| at.get());
+        if !self.is_cordoned(number) && created.is_none_or(|at| at <= known) {
             let detail = format!("work on host {number} began while its Node took pods");
             self.breach("drained", now, detail);
         }
-        let (left, _) = world.pods_on(number);
+        let left = world.pods_known_on(number, sent, LIST_AGE_MAX);
         // The operator cannot know the pods of a Node that has only just become ready.
-        let known = self.known_at(sent);
         if left > 0
             && world.is_node_ready(number)
             && world.node_ready_since(number).is_none_or(|at| at <= known)

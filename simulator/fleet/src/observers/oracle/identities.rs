@@ -1,10 +1,12 @@
 //! Judges which hosts become nodes. The truth is which host made which key, and for which node. Every approval of the
 //! operator must match it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use seaworthy_api::base64;
 use seaworthy_api::object::CertificateSigningRequest;
+use seaworthy_kernel::Timestamp;
 use seaworthy_model::certificate::{NODE_PREFIX, NODES_GROUP, RequestContent, Signer};
 use seaworthy_model::id::Uid;
 
@@ -13,6 +15,11 @@ use crate::world::api_server::Written;
 use crate::world::host::KeyNumber;
 use crate::world::pki;
 
+/// So many requests of one node may be approved within an hour under one leader. The operator approves ten in each hour
+/// that begins with an approval, so that two such hours may meet, and a late write of the leader before may be added.
+const APPROVALS_MAX: usize = 25;
+const HOUR: Duration = Duration::from_secs(3600);
+
 /// The known keys and approvals.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Identities {
@@ -20,6 +27,8 @@ pub(super) struct Identities {
     keys: BTreeMap<KeyNumber, (u32, String)>,
     /// The requests that were approved.
     approved: BTreeSet<Uid>,
+    /// By node: the number of epochs so far, and when its own requests were approved since the last one began.
+    recent: BTreeMap<String, (usize, VecDeque<Timestamp>)>,
 }
 
 impl Identities {
@@ -28,8 +37,8 @@ impl Identities {
         self.keys.entry(key).or_insert_with(|| (host, node.to_owned()));
     }
 
-    /// A certificate request was written. Returns the breach, if any.
-    pub(super) fn written(&mut self, written: &Written) -> Option<String> {
+    /// A certificate request was written, after so many epochs. Returns the breach, if any.
+    pub(super) fn written(&mut self, written: &Written, epochs: usize, now: Timestamp) -> Option<String> {
         let request = written.object.certificate_request().filter(|request| is_approved(request))?;
         let before = written.before.as_ref().and_then(|before| before.certificate_request());
         if !written.committed || written.removed || before.is_some_and(is_approved) {
@@ -39,8 +48,26 @@ impl Identities {
         if !self.approved.insert(written.object.uid()) {
             return Some(format!("{name} was approved twice"));
         }
-        let fault = self.judge(request).err()?;
-        Some(format!("{name} was approved although {fault}"))
+        if let Err(fault) = self.judge(request) {
+            return Some(format!("{name} was approved although {fault}"));
+        }
+        let node = request.spec.username.strip_prefix(NODE_PREFIX)?;
+        let count = self.count(node, epochs, now);
+        (count > APPROVALS_MAX)
+            .then(|| format!("{count} requests of node {node} were approved within an hour"))
+    }
+
+    /// Counts one more approval of a request of a node: the approvals of the last hour under this leader.
+    fn count(&mut self, node: &str, epochs: usize, now: Timestamp) -> usize {
+        let (seen, times) = self.recent.entry(node.to_owned()).or_default();
+        if *seen != epochs {
+            (*seen, *times) = (epochs, VecDeque::new());
+        }
+        times.push_back(now);
+        while times.front().is_some_and(|at| *at + HOUR < now) {
+            times.pop_front();
+        }
+        times.len()
     }
 
     fn judge(&self, request: &CertificateSigningRequest) -> Result<(), String> {
@@ -79,4 +106,22 @@ fn addresses_belong(content: &RequestContent, signer: &str, node: &str, host: u3
 fn is_approved(request: &CertificateSigningRequest) -> bool {
     let conditions = request.status.iter().flat_map(|status| &status.conditions);
     conditions.into_iter().any(|condition| condition.r#type == "Approved")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn approvals_are_counted_by_node_and_hour_and_leader() {
+        let mut known = Identities::default();
+        let at = |minutes: u64| Timestamp(minutes * 60_000);
+        for count in 1..=APPROVALS_MAX {
+            assert_eq!(known.count("m-1", 1, at(1)), count);
+        }
+        assert_eq!(known.count("m-1", 1, at(2)), APPROVALS_MAX + 1);
+        assert_eq!(known.clone().count("m-2", 1, at(2)), 1, "another node");
+        assert_eq!(known.clone().count("m-1", 2, at(2)), 1, "another leader, which remembers none");
+        assert_eq!(known.count("m-1", 1, at(62)), 2, "an hour later");
+    }
 }

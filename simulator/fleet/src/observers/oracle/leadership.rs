@@ -32,6 +32,11 @@ impl Leadership {
         (first != holder).then(|| format!("epoch {epoch} is that of {first} and of {holder}"))
     }
 
+    /// The number of epochs that the Leases have had.
+    pub(super) fn epochs(&self) -> usize {
+        self.holders.len()
+    }
+
     /// The highest epoch that a host has seen.
     pub(super) fn epoch_heard(&self, host: u32) -> Epoch {
         self.heard[host as usize]

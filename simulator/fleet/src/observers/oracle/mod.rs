@@ -3,6 +3,7 @@
 //! Everything is incremental: an event costs the oracle the same in a fleet of ten and of a hundred thousand. Only the
 //! judgement at the end (`convergence`) and the `recount` of its counters look at every machine.
 
+mod back_off;
 mod bound;
 mod budget;
 mod confirmations;
@@ -38,6 +39,7 @@ use seaworthy_model::id::{Kind, MachineId, StoreId, Uid};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Turn;
 
+use back_off::BackOff;
 use budget::Budget;
 use confirmations::Confirmations;
 use drains::Drains;
@@ -116,6 +118,7 @@ pub struct Oracle {
     confirmations: Confirmations,
     /// Hosts that ever reported what was not true. Nobody can do right by them.
     liars: BTreeSet<u32>,
+    back_off: BackOff,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -144,6 +147,7 @@ impl Oracle {
             drains: Drains::default(),
             confirmations: Confirmations::default(),
             liars: BTreeSet::new(),
+            back_off: BackOff::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -247,6 +251,7 @@ impl Oracle {
                 && let Some(host) = object.address().and_then(host_of_address)
             {
                 self.restraint.asked(host, now);
+                self.back_off.asked(host);
             }
             self.removal.written(written, now, self.budget.detection());
         } else if kind == Kind::ClusterPackageVersion {
@@ -255,6 +260,7 @@ impl Oracle {
             self.wishes.package_version_written(written, now);
             if respecified(written) {
                 self.restraint.all_asked(now);
+                self.back_off.all_asked();
             }
             self.removal.written(written, now, self.budget.detection());
         } else if kind == Kind::Lease {
@@ -268,7 +274,7 @@ impl Oracle {
                 self.wishes.version_removed();
             }
         } else if kind == Kind::CertificateSigningRequest
-            && let Some(detail) = self.identities.written(written)
+            && let Some(detail) = self.identities.written(written, self.leadership.epochs(), now)
         {
             self.breach("identity", now, detail);
         }

@@ -10,7 +10,7 @@ use seaworthy_model::meta::FINALIZER;
 
 use super::recount::{Miscounts, Truth};
 use crate::world::PODS_MAX;
-use crate::world::api_server::Written;
+use crate::world::api_server::{Preconditions, Written};
 use crate::world::host::ReleaseNumber;
 
 /// The most orders of a process for one target within a minute. For the fleet's defaults, each finished operation
@@ -270,6 +270,18 @@ pub(super) fn misuse(written: &Written) -> Option<(&'static str, String)> {
     let others = |list: &[String]| list.iter().filter(|one| **one != *FINALIZER).cloned().collect::<Vec<_>>();
     let changed = others(before) != others(after);
     changed.then(|| ("finalizerOrder", format!("{kind} {name} lost or got finalizers that are not ours")))
+}
+
+/// The breach of a write that the API server has accepted, although the object was not what the write requires.
+pub(super) fn unfenced(required: &Preconditions, written: &Written) -> Option<String> {
+    let before = written.before.as_ref()?;
+    let Preconditions { uid, resource_version } = *required;
+    let is_other = uid.is_some_and(|uid| uid != before.uid());
+    let is_newer = resource_version.is_some_and(|version| version != before.resource_version());
+    (is_other || is_newer).then(|| {
+        let what = if is_other { "another object of its name" } else { "a newer version" };
+        format!("a write of {} {} was accepted, which meets {what}", before.kind().name(), before.name())
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use seaworthy_check::check;
 use seaworthy_model::id::Kind;
 
-use super::{Oracle, Over};
+use super::{Oracle, Over, restraint};
 use crate::vocabulary::{Injection, Occasion};
 use crate::world::host::{Change, Ended, Work};
 use crate::world::{Ahead, Commit, Happening, Turned, World};
@@ -21,6 +21,11 @@ impl Oracle {
             Happening::Ordered(process, action) => self.ordered(*process, action, now),
             Happening::Unsound(detail) => self.breach("soundAction", now, (*detail).to_owned()),
             Happening::OperatorWrote(written) => self.operator_wrote(written, now),
+            Happening::Accepted(required, written) => {
+                if let Some(detail) = restraint::unfenced(required, written) {
+                    self.breach("precondition", now, detail);
+                }
+            }
             Happening::Committed(commit) => self.object_committed(world, commit),
             Happening::NodeWritten(write) => self.node_written(world, *write),
             Happening::AttributeTaken(host, wrong) => {
@@ -28,8 +33,17 @@ impl Oracle {
             }
             Happening::PeopleRefused(detail) => self.breach("peopleRefused", now, (*detail).to_owned()),
             Happening::Joins(host, is_taken) => self.joins(*host, *is_taken),
+            Happening::Evicted(evicted) => self.pod_evicted(world, *evicted),
             Happening::HeldUp(host) => self.holds_up(*host),
-            Happening::OrderArrives(host, command) => self.judge_takeover(world, *host, command),
+            Happening::OrderLost(host, process) => {
+                if let Some(detail) = self.back_off.lost(*host, *process, now) {
+                    self.breach("backOff", now, detail);
+                }
+            }
+            Happening::OrderArrives(host, command) => {
+                self.back_off.reached(*host);
+                self.judge_takeover(world, *host, command);
+            }
             Happening::Heard(host, epoch) => self.heard(*host, *epoch),
             Happening::FencesReset(host, epoch) => self.fences_reset(*host, *epoch),
             Happening::Injected(Injection::Pretend(host, _)) => self.lies(*host),

@@ -99,6 +99,13 @@ impl Document {
         self.0.pointer("/fleet/pods").is_some()
     }
 
+    /// Sets a property of the pods of the fleet, if it has pods.
+    pub(crate) fn set_pods(&mut self, field: &str, value: Value) {
+        if let Some(pods) = self.0.pointer_mut("/fleet/pods").and_then(Value::as_object_mut) {
+            pods.insert(field.to_owned(), value);
+        }
+    }
+
     /// Sets a number of the fleet's shape.
     pub(crate) fn set_fleet(&mut self, field: &str, number: u32) {
         if let Some(fleet) = self.0.get_mut("fleet").and_then(Value::as_object_mut) {

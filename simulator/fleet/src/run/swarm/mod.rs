@@ -4,6 +4,7 @@
 //! Groce et al., "Swarm testing" (ISSTA 2012): random subsets of features find more than all features together.
 
 mod interlude;
+mod tenants;
 mod weather;
 
 use std::collections::BTreeMap;
@@ -97,6 +98,7 @@ impl Swarm {
         let climate = self.draw_fleet(&mut document, lots);
         draw_budgets(&mut document, lots, climate.machines);
         interlude::draw(&mut document, lots, climate);
+        tenants::draw(&mut document, lots, climate);
         draw_faults(&mut document, lots, climate);
         leave_out_what_is_not_there(&mut document);
         let scenario = Arc::new(document.scenario(file)?);

@@ -64,7 +64,10 @@ fn objects(world: &World, twin: &World) -> Vec<Difference> {
         // An object that was deleted more often than in the twin may be created again.
         let created = twins.created + lives.ended.saturating_sub(twins.ended);
         let was_passed_over = kind == Kind::Node && was_passed_over(world, twin, name);
-        let deleted = twins.deleted + u32::from(was_passed_over);
+        // Each deletion of a Machine takes the Node that is there, if its kubelet was installed already.
+        let ended = || Observers::of(world).oracle.lives(Kind::Machine, name).ended;
+        let machines = if kind == Kind::Node { ended() } else { 0 };
+        let deleted = (twins.deleted + u32::from(was_passed_over)).max(machines);
         if lives.created <= created && lives.deleted <= deleted {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Compares the final states: the same objects with the same contents, and on every host what the same desired state
 //! leads to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use seaworthy_api::object::{ClusterPackageVersion, Machine, Resource};
@@ -26,13 +26,18 @@ pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
     };
     compare_names(world, twin, &mut add);
     let fleets = [world, twin].map(fleet_of);
+    // A machine that has not converged has a confirmed reason, which need not hold in both worlds.
+    let (strays, twin_strays) = (stray_hosts(world), stray_hosts(twin));
+    let is_held = |world, strays: &BTreeSet<u32>| {
+        strays.iter().any(|host| Observers::of(world).oracle.was_held_up(*host))
+    };
     let is_whole = world.hosts.iter().all(|host| host.is_reachable())
-        && stray_hosts(world).iter().all(|host| !super::has_lied(world, *host));
+        && !is_held(world, &strays)
+        && !is_held(twin, &twin_strays)
+        && strays.iter().all(|host| !super::has_lied(world, *host));
     if let [Some(fleet), Some(twins)] = fleets {
         compare_fleets((fleet, twins), is_whole, &mut add);
     }
-    // A machine that has not converged has a confirmed reason, which need not hold in both worlds.
-    let (strays, twin_strays) = (stray_hosts(world), stray_hosts(twin));
     let (machines, twins) = (by_host(world), by_host(twin));
     for host in 0..world.scenario.fleet.machines {
         if !world.hosts[host as usize].is_reachable() {
@@ -142,7 +147,7 @@ fn compare_fleets(
             .collect()
     };
     let (here, there) = (told(fleet), told(twin));
-    // A rollout that skips lost machines may end differently.
+    // A rollout that skips lost machines, or one whose pods do not leave, may end differently.
     if is_whole && here != there {
         add(None, format!("the ClusterPackageVersion says {here:?}, and without faults {there:?}"));
     }

@@ -178,6 +178,24 @@ fn apply_attributes(node: &mut object::Node, change: &AttributesChange) {
     }
 }
 
+/// What a request requires of the object that it writes. `None` if it writes no object that exists.
+pub(in crate::world) fn required(request: &Request) -> Option<Preconditions> {
+    let of_uid = |uid| Preconditions { uid: Some(uid), resource_version: None };
+    match request {
+        Request::PatchApproval(patch) => Some(preconditions(&patch.precondition)),
+        Request::PatchLease(patch) => Some(preconditions(&patch.precondition)),
+        Request::PutStatus(update) => Some(preconditions(&update.metadata)),
+        Request::PatchFinalizers(patch) => Some(preconditions(&patch.precondition)),
+        Request::PatchNode(patch) => Some(of_uid(patch.uid)),
+        Request::DeleteNode(deletion) => Some(of_uid(deletion.uid)),
+        Request::CreateLease(_)
+        | Request::CreateCertificateRequest(_)
+        | Request::CreateEvent(_)
+        | Request::ListPods(_)
+        | Request::Evict(_) => None,
+    }
+}
+
 /// A uid or a version that cannot be read names no state of any object: it holds for none.
 fn preconditions(stated: &Precondition) -> Preconditions {
     Preconditions {

@@ -10,6 +10,7 @@ mod execute;
 pub mod http;
 mod log;
 mod node_leases;
+mod pods;
 mod rules;
 mod status;
 mod stored;
@@ -22,13 +23,18 @@ use seaworthy_model::id::{Kind, Uid};
 
 pub use collection::Collection;
 pub(crate) use execute::OPERATOR;
-pub(in crate::world) use execute::outcome;
+pub(in crate::world) use execute::{outcome, required};
 pub use log::{Change, ChangeKind, Cursor, Gone};
+pub use pods::{
+    Budget, BudgetSpec, BudgetStatus, DeleteOptions, EvictionRefusal, GRACE_DEFAULT, MIRROR_ANNOTATION,
+    Phase, Pod, PodDeletion, Selector, UnhealthyPods,
+};
 pub use rules::Invalid;
 pub use seaworthy_api::object::Status;
 pub use stored::Stored;
 
 use dictionary::Dictionary;
+use pods::PodStore;
 
 /// Every kind that is watched, in the order of their tables. Events are stored as well, after them.
 pub const KINDS: [Kind; Kind::READ.len()] = Kind::READ;
@@ -57,6 +63,19 @@ pub struct Preconditions {
     pub resource_version: Option<u64>,
 }
 
+impl Preconditions {
+    /// Whether they hold for an object with this uid and version.
+    fn judge(&self, uid: Option<Uid>, resource_version: Option<u64>) -> Result<(), Refusal> {
+        if self.uid.is_some() && self.uid != uid {
+            return Err(Refusal::Conflict("the uid in the precondition is not the object's"));
+        }
+        if self.resource_version.is_some() && self.resource_version != resource_version {
+            return Err(Refusal::Conflict("the object has been modified"));
+        }
+        Ok(())
+    }
+}
+
 /// A write that was accepted: what the object is now.
 #[derive(Clone, Debug)]
 pub struct Written {
@@ -83,6 +102,7 @@ pub struct ApiServer {
     dictionary: Dictionary,
     /// By host: when the lease of its Node was renewed last.
     node_leases: Vec<Timestamp>,
+    pods: PodStore,
 }
 
 impl ApiServer {
@@ -96,6 +116,7 @@ impl ApiServer {
             collections: Default::default(),
             dictionary: Dictionary::default(),
             node_leases: Vec::new(),
+            pods: PodStore::default(),
         }
     }
 
@@ -223,12 +244,7 @@ impl ApiServer {
     fn require(&self, kind: Kind, name: &str, expected: Preconditions) -> Result<Arc<Stored>, Refusal> {
         let object = self.get(kind, name).ok_or(Refusal::NotFound)?;
         let present = object.preconditions();
-        if expected.uid.is_some() && expected.uid != present.uid {
-            return Err(Refusal::Conflict("the uid in the precondition is not the object's"));
-        }
-        if expected.resource_version.is_some() && expected.resource_version != present.resource_version {
-            return Err(Refusal::Conflict("the object has been modified"));
-        }
+        expected.judge(present.uid, present.resource_version)?;
         Ok(object.clone())
     }
 

@@ -34,6 +34,9 @@ const ASKS_AGAIN: Duration = Duration::from_secs(900);
 const STARTUP: Span = Span::millis(5_000, 40_000);
 /// The prefix of requests whose sender does not hide that it is a stranger.
 const FOREIGN: &str = "foreign-";
+/// The requests of a node that asks for far too many certificates.
+const FLOOD: u32 = 40;
+
 impl World {
     fn plan_deed(&mut self, at: Timestamp, deed: Deed) {
         let number = u32::try_from(self.deeds.len()).unwrap_or(u32::MAX);
@@ -212,6 +215,10 @@ impl World {
 
     /// A stranger, or a node that somebody has broken into, asks to be the node of this machine.
     pub(crate) fn impersonate(&mut self, guise: Guise, number: u32, draw: u64) {
+        if guise == Guise::Flood {
+            self.note_occasion(Occasion::ForeignRequest);
+            return (0..FLOOD).for_each(|_| self.ask_to_serve(number));
+        }
         let (victim, key) = (machine_name(number), KeyNumber(draw));
         let mut content = RequestContent::of_node(&victim, key.digest());
         let mut signer = Signer::KubeletClient.name();
@@ -256,6 +263,7 @@ impl World {
                 let Some(copied) = newest.and_then(|stored| stored.certificate_request()) else { return };
                 pem = Some(copied.spec.request.clone());
             }
+            Guise::Flood => {}
         }
         let request = pki::request(&content);
         let mut object = new_request(name, (&user.0, &[user.1]), signer, &request);

@@ -45,6 +45,9 @@ impl World {
     /// Sets the true condition of a host's Node, and writes it unless a fault falsifies the condition.
     pub(in crate::world) fn judge_node(&mut self, number: u32, health: Health) {
         let before = std::mem::replace(&mut self.kubelets[number as usize].health, health);
+        if before != health {
+            self.node_readiness_changed(number);
+        }
         if before != health && !self.disturbance.lies.contains_key(&number) {
             self.post_health(number, health);
         }

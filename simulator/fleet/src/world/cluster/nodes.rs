@@ -86,6 +86,7 @@ impl World {
         }
         if let Ok(written) = self.api_servers.home_mut().create(node, now) {
             self.committed(&written, Writer::Other);
+            self.node_registered(number);
         }
     }
 

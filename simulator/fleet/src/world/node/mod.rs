@@ -12,7 +12,7 @@ pub(in crate::world) use health::{healthy_node, status};
 pub(in crate::world) use kubelet::{Kubelet, PERIOD, PERIOD_MILLIS};
 pub(in crate::world) use marks::Marks;
 pub(crate) use pods::PODS_MAX;
-pub(in crate::world) use pods::{Pods, State};
+pub(in crate::world) use pods::{Known, Owner, Pods};
 
 /// The effect of the taints that users set.
 pub(in crate::world) const EFFECT: &str = "NoSchedule";

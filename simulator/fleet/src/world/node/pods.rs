@@ -1,182 +1,156 @@
-//! The pods on the Nodes of a fleet, as far as a drain meets them.
+//! What the controllers and kubelets of a cluster know about its pods. The pods themselves are objects of the API server.
 
 use std::collections::BTreeMap;
 
-use seaworthy_kernel::{Draws, Timestamp, word};
-use seaworthy_model::id::Uid;
-use seaworthy_model::pod::{PodFacts, PodName, PodOwner};
+use seaworthy_api::pod::OwnerReference;
+use seaworthy_kernel::Timestamp;
 
 use crate::vocabulary;
 
 /// So many pods a Node may have: kubelet's default of `maxPods`. The scheduler places no more there.
 pub(crate) const PODS_MAX: u32 = 110;
-/// All pods, by the number that they were made under.
+
+/// What is known of all pods, by their numbers at the API server.
 #[derive(Clone, Debug)]
 pub(in crate::world) struct Pods {
     pub(in crate::world) shape: vocabulary::Pods,
-    draws: Draws,
-    pods: Vec<Pod>,
-    /// By host: the pods that are on its Node.
-    nodes: BTreeMap<u32, Vec<u32>>,
+    known: BTreeMap<u32, Known>,
     /// The pods of each app that its controller counts: those that are not leaving.
     apps: Vec<Vec<u32>>,
+    /// By owner: how many pods were made for it, for their names.
+    made: BTreeMap<Owner, u32>,
     /// All budgets allow nothing.
     closed: bool,
 }
 
-/// A pod.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::world) struct Pod {
-    /// The app that it belongs to, if it has a controller.
-    pub(in crate::world) app: Option<u32>,
-    /// Where it was placed.
-    pub(in crate::world) host: Option<u32>,
-    /// How far it is.
-    pub(in crate::world) state: State,
+/// Whose a pod is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::world) enum Owner {
+    /// The controller of an app, which replaces it anywhere.
+    App(u32),
+    /// Nobody: it is not replaced.
+    Nobody,
+    /// Nobody: a user created it past the scheduler.
+    Person,
+    /// A DaemonSet, which replaces it on the Node of the same host.
+    DaemonSet(u32),
+    /// The kubelet of a host: the pod is a mirror, which the kubelet makes again.
+    Kubelet(u32),
+    /// A Job that is finished.
+    Job,
 }
 
-/// How far a pod is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::world) enum State {
-    /// It was not placed yet.
-    Pending,
-    /// It is placed, and not ready yet.
-    Starting,
-    /// It is ready.
-    Running,
-    /// It is being ended, until then at the latest.
-    Leaving(Timestamp),
-    /// It is gone.
-    Gone,
+impl Owner {
+    /// The name of its pod number `count`.
+    pub(in crate::world) fn pod_name(self, count: u32) -> String {
+        match self {
+            Self::App(app) => format!("app-{app}-{count}"),
+            Self::Nobody => format!("bare-{count}"),
+            Self::Person => format!("debug-{count}"),
+            Self::DaemonSet(host) => format!("agent-{host}-{count}"),
+            Self::Kubelet(host) => format!("static-m-{host:05}"),
+            Self::Job => format!("job-{count}"),
+        }
+    }
+
+    /// The owner reference of its pods.
+    pub(in crate::world) fn reference(self) -> Option<OwnerReference> {
+        let (kind, controller) = match self {
+            Self::App(_) => ("ReplicaSet", true),
+            Self::DaemonSet(_) => ("DaemonSet", true),
+            Self::Kubelet(_) => ("Node", true),
+            Self::Job => ("Job", true),
+            Self::Nobody | Self::Person => return None,
+        };
+        Some(OwnerReference { kind: kind.to_owned(), controller })
+    }
+}
+
+/// What is known of a pod besides its object.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::world) struct Known {
+    /// Whose it is.
+    pub(in crate::world) owner: Owner,
+    /// Whether its containers pass their readiness probes.
+    pub(in crate::world) is_up: bool,
+    /// When it was bound to its Node.
+    pub(in crate::world) bound: Timestamp,
+    /// Whether it may be bound to a Node that is cordoned.
+    pub(in crate::world) ignores_cordon: bool,
 }
 
 impl Pods {
     /// No pods yet.
-    pub(in crate::world) fn new(shape: vocabulary::Pods, draws: Draws) -> Self {
+    pub(in crate::world) fn new(shape: vocabulary::Pods) -> Self {
         let apps = vec![Vec::new(); shape.apps as usize];
-        Self { shape, draws, pods: Vec::new(), nodes: BTreeMap::new(), apps, closed: false }
+        Self { shape, known: BTreeMap::new(), apps, made: BTreeMap::new(), closed: false }
     }
 
-    /// A pod of an app, or of nobody, that runs on the Node of a host, or is still to be placed.
-    pub(in crate::world) fn add(&mut self, app: Option<u32>, host: Option<u32>) -> u32 {
-        let number = u32::try_from(self.pods.len()).unwrap_or(u32::MAX);
-        let state = if host.is_some() { State::Running } else { State::Pending };
-        self.pods.push(Pod { app, host, state });
-        if let Some(app) = app {
+    /// The name of the next pod of an owner.
+    pub(in crate::world) fn next_name(&mut self, owner: Owner) -> String {
+        let count = self.made.entry(owner).or_default();
+        *count += 1;
+        owner.pod_name(*count - 1)
+    }
+
+    /// A pod was created.
+    pub(in crate::world) fn add(&mut self, number: u32, known: Known) {
+        if let Owner::App(app) = known.owner {
             self.apps[app as usize].push(number);
         }
-        if let Some(host) = host {
-            self.nodes.entry(host).or_default().push(number);
-        }
-        number
+        self.known.insert(number, known);
     }
 
-    fn uid(&self, number: u32) -> Uid {
-        Uid(u128::from(self.draws.bits(word("pod"), u64::from(number), 0)) << 64 | u128::from(number))
+    /// What is known of a pod, until it is gone.
+    pub(in crate::world) fn known(&self, number: u32) -> Option<&Known> {
+        self.known.get(&number)
     }
 
-    fn facts(&self, number: u32) -> PodFacts {
-        let pod = self.pods[number as usize];
-        let name = pod.app.map_or_else(|| format!("bare-{number}"), |app| format!("app-{app}-{number}"));
-        PodFacts {
-            pod: PodName { namespace: "default".into(), name: name.into(), uid: self.uid(number) },
-            owner: if pod.app.is_some() { PodOwner::Controller } else { PodOwner::Nobody },
-            is_mirror: false,
-            is_finished: false,
-            has_local_storage: false,
-            leaving: matches!(pod.state, State::Leaving(_)).then_some(self.shape.grace.0.most),
-        }
-    }
-
-    /// The pods on a Node, and the one that a DaemonSet has on each.
-    pub(in crate::world) fn list(&self, host: u32) -> Vec<PodFacts> {
-        let name = PodName {
-            namespace: "kube-system".into(),
-            name: format!("agent-{host}").into(),
-            uid: Uid(self.draws.bits(word("daemon"), u64::from(host), 0).into()),
-        };
-        let mut pods = vec![PodFacts {
-            pod: name,
-            owner: PodOwner::DaemonSet,
-            is_mirror: false,
-            is_finished: false,
-            has_local_storage: true,
-            leaving: None,
-        }];
-        let placed = self.placed_on(host);
-        pods.extend(placed.iter().map(|number| self.facts(*number)));
-        pods.sort_by(|a, b| a.pod.cmp(&b.pod));
-        pods
-    }
-
-    /// The number of a pod on the Node of a host.
-    pub(in crate::world) fn find(&self, host: u32, pod: &PodName) -> Option<u32> {
-        let placed = self.nodes.get(&host)?;
-        placed.iter().copied().find(|number| self.uid(*number) == pod.uid)
-    }
-
-    /// The pods of a Node that a drain has to wait for, and how many of them have no controller.
-    pub(in crate::world) fn on(&self, host: u32) -> (u32, u32) {
-        let placed = self.placed_on(host);
-        let bare = placed.iter().filter(|number| self.pods[**number as usize].app.is_none()).count();
-        let count = |all: usize| u32::try_from(all).unwrap_or(u32::MAX);
-        (count(placed.len()), count(bare))
-    }
-
-    /// A pod, by its number.
-    pub(in crate::world) fn pod(&self, number: u32) -> Pod {
-        self.pods[number as usize]
+    /// The same, to change it.
+    pub(in crate::world) fn known_mut(&mut self, number: u32) -> Option<&mut Known> {
+        self.known.get_mut(&number)
     }
 
     /// The pods of an app that its controller counts.
     pub(in crate::world) fn of_app(&self, app: u32) -> &[u32] {
-        &self.apps[app as usize]
+        self.apps.get(app as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The pods on the Node of a host.
-    pub(in crate::world) fn placed_on(&self, host: u32) -> &[u32] {
-        self.nodes.get(&host).map_or(&[], Vec::as_slice)
+    /// The pods of an owner.
+    pub(in crate::world) fn of_owner(&self, owner: Owner) -> Vec<u32> {
+        let of_owner = self.known.iter().filter(|(_, known)| known.owner == owner);
+        of_owner.map(|(number, _)| *number).collect()
     }
 
-    /// A pod is placed on the Node of a host.
-    pub(in crate::world) fn place(&mut self, number: u32, host: u32) {
-        let pod = &mut self.pods[number as usize];
-        (pod.host, pod.state) = (Some(host), State::Starting);
-        self.nodes.entry(host).or_default().push(number);
-    }
-
-    /// A pod is ready.
-    pub(in crate::world) fn make_ready(&mut self, number: u32) {
-        self.pods[number as usize].state = State::Running;
-    }
-
-    /// A pod is being ended, until then at the latest.
-    pub(in crate::world) fn end(&mut self, number: u32, until: Timestamp) {
-        self.pods[number as usize].state = State::Leaving(until);
-    }
-
-    /// The controller of an app makes a pod in place of one that is being ended. Returns its number.
-    pub(in crate::world) fn replace(&mut self, app: u32, number: u32) -> u32 {
-        self.apps[app as usize].retain(|other| *other != number);
-        self.add(Some(app), None)
+    /// A pod is being deleted: its controller counts it no more.
+    pub(in crate::world) fn leaves(&mut self, number: u32) {
+        if let Some(Known { owner: Owner::App(app), .. }) = self.known(number).copied() {
+            self.apps[app as usize].retain(|other| *other != number);
+        }
     }
 
     /// A pod is gone.
     pub(in crate::world) fn remove(&mut self, number: u32) {
-        let pod = &mut self.pods[number as usize];
-        pod.state = State::Gone;
-        if let Some(placed) = pod.host.and_then(|host| self.nodes.get_mut(&host)) {
-            placed.retain(|other| *other != number);
-        }
+        self.leaves(number);
+        self.known.remove(&number);
     }
 
     /// All budgets allow nothing from now on, or what they say.
-    pub(in crate::world) fn close(&mut self, closed: bool) {
+    pub(in crate::world) const fn close(&mut self, closed: bool) {
         self.closed = closed;
     }
 
     /// Whether all budgets allow nothing.
-    pub(in crate::world) fn are_closed(&self) -> bool {
+    pub(in crate::world) const fn are_closed(&self) -> bool {
         self.closed
+    }
+
+    /// So many healthy pods the budget of each app requires.
+    pub(in crate::world) const fn required(&self) -> u32 {
+        if self.closed {
+            self.shape.replicas
+        } else {
+            self.shape.replicas.saturating_sub(self.shape.max_unavailable)
+        }
     }
 }

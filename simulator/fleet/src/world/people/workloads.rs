@@ -1,6 +1,7 @@
 //! Workloads: actors on the fleet other than the operator, and the operations that they can make on its objects.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use seaworthy_api::object::Resource;
 use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
@@ -158,6 +159,30 @@ impl Reach for World {
             self.apply(Resource::clone(&object));
         }
         self.api_servers.home().revision() > before
+    }
+
+    fn apps(&self) -> u32 {
+        Self::apps(self)
+    }
+
+    fn app_fails(&mut self, app: u32, lasting: Duration) {
+        Self::app_fails(self, app, lasting);
+    }
+
+    fn take_pod(&mut self, number: u32, place: usize, evicts: bool) -> bool {
+        self.take_by_hand(number, place, evicts)
+    }
+
+    fn pods_on(&self, number: u32) -> u32 {
+        Self::pods_on(self, number).0
+    }
+
+    fn place_pod(&mut self, number: u32) -> bool {
+        self.place_by_hand(number)
+    }
+
+    fn remove_placed_pods(&mut self) {
+        Self::remove_placed_pods(self);
     }
 
     fn impersonate(&mut self, guise: Guise, number: u32, draw: u64) {

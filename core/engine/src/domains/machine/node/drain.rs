@@ -78,9 +78,10 @@ impl Step<'_> {
         versions.into_iter().any(|version| self.drains(version) || self.is_of_node(version))
     }
 
-    /// Whether pods have to leave the Node before the software is removed from the host.
+    /// Whether pods have to leave the Node before the software is removed from the host. A Node that no watch has shown
+    /// may exist all the same.
     pub(in crate::domains::machine) fn disrupts_by_leaving(self) -> bool {
-        self.machine.node.is_some() && (self.machine.is_marked() || self.carries_pods())
+        self.carries_pods() || (self.machine.node.is_some() && self.machine.is_marked())
     }
 
     /// Waits, and reports why, while the drain is suspended because it was given up or is not allowed. True while it is.

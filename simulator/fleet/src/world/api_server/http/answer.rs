@@ -24,6 +24,11 @@ pub(super) fn failure(code: u16, reason: &str, message: &str) -> Value {
     })
 }
 
+/// The `Status` of something that succeeded.
+pub(super) fn success() -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"})
+}
+
 /// The `Status` of an object that was deleted.
 pub(super) fn deleted(name: &str, uid: &str) -> Value {
     json!({

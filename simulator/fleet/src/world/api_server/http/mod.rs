@@ -4,6 +4,7 @@
 //! Call --> route (kind, name, subresource, parameters)
 //!            GET     read.rs    object, list in pages, watch
 //!            others  write.rs   create, replace, merge patch, status, delete
+//!          pods.rs: pods, disruption budgets, evictions, service accounts, namespaces
 //! ```
 //!
 //! What is here is held against a real kube-apiserver, step by step. A call that the model does not have is answered
@@ -12,6 +13,7 @@
 mod answer;
 mod json;
 mod json_patch;
+mod pods;
 mod read;
 mod write;
 
@@ -60,6 +62,9 @@ struct Place<'a> {
 impl ApiServer {
     /// Answers a request that arrives at `now`.
     pub fn serve(&mut self, call: &Call<'_>, now: Timestamp) -> Answer {
+        if let Some(answer) = self.serve_pods(call, now) {
+            return answer;
+        }
         let Some(place) = Place::of(call.path) else { return answer::no_such_path() };
         if let Some(name) = place.not_modelled(call.method) {
             return answer::not_modelled(name);
@@ -176,7 +181,7 @@ mod tests {
         ] {
             assert_eq!(ask(&mut server, method, &path, &Value::Null).0, 501, "{method} {path}");
         }
-        for path in ["/apis/seaworthy.dev/v1alpha1/machinesx", "/api/v1/pods", "", "/"] {
+        for path in ["/apis/seaworthy.dev/v1alpha1/machinesx", "/api/v1/podsx", "", "/"] {
             assert_eq!(ask(&mut server, "GET", path, &Value::Null).0, 404, "{path}");
         }
     }

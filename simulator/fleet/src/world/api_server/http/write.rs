@@ -152,7 +152,7 @@ fn stated(metadata: &Metadata) -> Preconditions {
 }
 
 /// Nothing stated is nothing required. What cannot be read names no state of any object: it holds for none.
-fn preconditions(uid: &str, resource_version: &str) -> Preconditions {
+pub(super) fn preconditions(uid: &str, resource_version: &str) -> Preconditions {
     let stated = |text: &str| !text.is_empty();
     Preconditions {
         uid: stated(uid).then(|| Uid::parse(uid).unwrap_or(Uid(0))),
