@@ -105,11 +105,6 @@ pub trait Model {
         false
     }
 
-    /// What is missing if the fault never strikes unless it has a trigger.
-    fn idle_without_trigger(&self) -> Option<String> {
-        None
-    }
-
     /// The first part of a fleet that the fault names and that the fleet does not have.
     fn out_of_range(&self, _fleet: &Fleet) -> Option<String> {
         None

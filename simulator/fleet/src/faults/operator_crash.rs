@@ -52,11 +52,6 @@ impl Model for OperatorCrash {
         }
     }
 
-    fn idle_without_trigger(&self) -> Option<String> {
-        let is_idle = self.at.is_empty() && self.share == Portion::default();
-        is_idle.then(|| "needs `at`, `share`, or a trigger in `when`".into())
-    }
-
     fn on_request(&self, chance: &Chance<'_>, fate: &mut RequestFate) {
         if !chance.is_renewal && chance.hits(self.between, self.share.0) {
             match self.side(chance) {

@@ -251,9 +251,7 @@ impl Rule {
     /// The first problem of the rule in this fleet, and its field.
     pub(crate) fn problem(&self, fleet: &Fleet) -> Option<String> {
         let name = spelling(self.fault.spelled());
-        let model = self.fault.model();
-        let idle = self.when.is_none().then(|| model.idle_without_trigger()).flatten();
-        let fault = idle.or_else(|| model.out_of_range(fleet)).map(|problem| format!("{name}: {problem}"));
+        let fault = self.fault.model().out_of_range(fleet).map(|problem| format!("{name}: {problem}"));
         let trigger = self.when.as_ref().and_then(|trigger| trigger.problem(fleet.machines));
         let during = self.during.filter(|during| during.0 == Duration::ZERO);
         fault
