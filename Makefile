@@ -75,13 +75,15 @@ scenarios: ## Every scenario file
 	@$(STEP) "scenarios" cargo test --locked --no-fail-fast --release --package seaworthy-scenarios
 
 # Scenarios in which machines become Nodes, are drained, or have components that need one another.
-NODE_STORIES = $(shell grep -lE 'nodeIdentity|disruption|requires|dependsOn' scenarios/fast/*.yaml)
+NODE_STORIES = $(shell grep -lE 'nodeIdentity|disruption|requires|dependsOn' \
+	scenarios/fast/*.yaml scenarios/incidents/*.yaml scenarios/regressions/*.yaml)
 SWARM = cargo run --profile dist --locked --package seaworthy -- sim swarm
 
 .PHONY: swarm
-swarm: ## Twenty thousand seeds over the fast scenarios; then the stories of Nodes on 1,000 and 10,000 machines
+swarm: ## Twenty thousand seeds over all short scenarios, twice; then the stories of Nodes on 1,000 and 10,000 machines
 	@.ci/requirements build
-	$(SWARM) --seeds 1..20000 scenarios/fast
+	$(SWARM) --seeds 1..20000 scenarios/fast scenarios/incidents scenarios/regressions
+	$(SWARM) --seeds 1..20000 --machines 60 scenarios/fast scenarios/incidents scenarios/regressions
 	$(SWARM) --seeds 1..5000 --machines 1000 --exact $(NODE_STORIES)
 	$(SWARM) --seeds 1..100 --machines 10000 --exact $(NODE_STORIES)
 

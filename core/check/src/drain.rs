@@ -1,7 +1,7 @@
 //! Drains.
 //!
 //! - Work that pods do not survive starts only on a machine whose Node is cordoned for this machine and was seen empty
-//!   since, or of which no Node is known and no pods were found.
+//!   since, or of which no Node is known and no pods were found. The repair of a service that does not run is no such work.
 //! - Pods are evicted only from such a Node, and only pods that a drain may evict.
 //! - The operator uncordons a Node only as far as its mark records that the operator cordoned it, and deletes a Node only
 //!   with its Machine.
@@ -13,7 +13,7 @@ use core::time::Duration;
 
 use seaworthy_engine::{Machine, Standing, World};
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
-use seaworthy_model::host::{Change, Operation};
+use seaworthy_model::host::{Change, Drift, Operation};
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::{MachineId, VersionId};
 use seaworthy_model::lease::Epoch;
@@ -49,6 +49,13 @@ fn judge_work(
     action: &Action,
     findings: &mut Findings<'_>,
 ) {
+    let reported = machine.reported(operation.component);
+    if let (Some(there), Change::Install(release)) = (reported, &operation.change)
+        && there.release == release.id
+        && there.drift.contains(Drift::NOT_RUNNING)
+    {
+        return;
+    }
     let goes = machine.installed(operation.component).map(|installed| installed.version);
     let (comes, is_removal) = match &operation.change {
         Change::Install(release) => (Some(release.version), false),

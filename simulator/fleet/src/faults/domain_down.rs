@@ -26,7 +26,7 @@ pub struct DomainDown {
     /// The duration of the outage. Forever if omitted.
     #[serde(default)]
     pub lasting: Option<Range>,
-    /// What the hosts lose: power or the network. Power if omitted.
+    /// What the hosts lose. Power if omitted.
     #[serde(default)]
     pub loses: Loses,
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Chance, Model, all};
-use crate::vocabulary::{OperationFate, Portion, Range, Step, Window};
+use crate::vocabulary::{OperationFate, OperationSite, Portion, Range, Step, Window};
 
 /// Hosts lose power in the middle of operations.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -25,7 +25,7 @@ pub struct HostBreaks {
 }
 
 impl Model for HostBreaks {
-    fn on_operation(&self, chance: &Chance<'_>, fate: &mut OperationFate) {
+    fn on_operation(&self, chance: &Chance<'_>, _site: &OperationSite<'_>, fate: &mut OperationFate) {
         if fate.breaks.is_none() && chance.hits(self.between, self.share.0) {
             let step = chance.below("step", Step::INSTALL.len() as u64);
             let step = Step::INSTALL.get(usize::try_from(step).unwrap_or_default()).copied();

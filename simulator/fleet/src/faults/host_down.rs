@@ -33,7 +33,7 @@ pub struct HostDown {
     /// The duration of the outage. Forever if omitted.
     #[serde(default)]
     pub lasting: Option<Range>,
-    /// What the hosts lose: power or the network. Power if omitted.
+    /// What the hosts lose. Power if omitted.
     #[serde(default)]
     pub loses: Loses,
 }
@@ -48,6 +48,10 @@ pub enum Loses {
     Power,
     /// The host loses the network: what was under way continues.
     Network,
+    /// Operators cannot connect to the host. Its kubelet still reaches the API server.
+    Ssh,
+    /// The kubelet of the host cannot reach the API server. Operators can still connect to the host.
+    ApiServer,
 }
 
 impl Loses {
@@ -56,6 +60,8 @@ impl Loses {
         match self {
             Self::Power => (Injection::PowerOff(host), Injection::PowerOn(host)),
             Self::Network => (Injection::Cut(host), Injection::Mend(host)),
+            Self::Ssh => (Injection::CutSsh(host), Injection::MendSsh(host)),
+            Self::ApiServer => (Injection::CutKubelet(host), Injection::MendKubelet(host)),
         }
     }
 }

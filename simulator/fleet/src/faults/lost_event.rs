@@ -17,8 +17,7 @@ pub struct LostEvent {
     /// The share of changes that a watch omits. All if omitted.
     #[serde(default = "all")]
     pub share: Portion,
-    /// The kinds of objects whose changes are omitted. All kinds but `CertificateSigningRequest` if omitted. Changes of
-    /// `CertificateSigningRequest` are never omitted.
+    /// The kinds of objects whose changes are omitted. All kinds but `CertificateSigningRequest` if omitted.
     #[serde(default)]
     pub kinds: Vec<KindName>,
     /// The window in which changes are omitted, `[from, to]` since the start of the run. Any time before the quiet
@@ -38,7 +37,7 @@ impl Model for LostEvent {
     }
 
     fn on_event(&self, chance: &Chance<'_>, kind: KindName, lost: &mut bool) {
-        let concerns = self.kinds.is_empty() || self.kinds.contains(&kind);
+        let concerns = KindName::or_all(&self.kinds).contains(&kind);
         *lost |= concerns && chance.hits(self.between, self.share.0);
     }
 

@@ -24,13 +24,14 @@
 //! | 14 | finalizers of other controllers | `finalizerRace` |
 //! | 15 | two leaders | `processPause`, `staleWatch` |
 //! | 16 | clocks that differ, or run at different rates | `clockSkew` |
-//! | 17 | operation that stops halfway, lock of another program | `hostBreaks`, `hostBusy` |
+//! | 17 | operation that stops halfway, lock of another program | `hostBreaks`, `programKilled`, `hostBusy` |
 //! | 18 | lost session | `sessionLost` |
 //! | 19 | wrong status, of a Node or of a host | `nodeLies`, `hostLies` |
 //! | 20 | failure of a whole domain, or of a shared service | `domainDown`, `registryDown`, `hostDown` |
 //! | 21 | other writers | `handEdit`, the workloads |
 //! | 24 | slow, not dead | `hostSlow` |
 //! | | no room on the disk | `diskFull` |
+//! | | a release that harms its Node later, a Node that flaps | `lateFailure`, `nodeFlaps` |
 
 pub mod api_down;
 pub mod api_error;
@@ -47,13 +48,16 @@ pub mod host_busy;
 pub mod host_down;
 pub mod host_lies;
 pub mod host_slow;
+pub mod late_failure;
 pub mod late_request;
 pub mod lost_event;
 pub mod lost_reply;
+pub mod node_flaps;
 pub mod node_lies;
 pub mod operator_crash;
 pub mod out_of_order;
 pub mod process_pause;
+pub mod program_killed;
 pub mod registry_down;
 pub mod session_lost;
 pub mod slow_reply;
@@ -77,7 +81,7 @@ pub use rule::Rule;
 pub(crate) use rule::Rules;
 pub use trigger::Trigger;
 
-use crate::vocabulary::{Fleet, KindName, OperationFate, OrderFate, Portion, RequestFate};
+use crate::vocabulary::{Fleet, KindName, OperationFate, OperationSite, OrderFate, Portion, RequestFate};
 
 /// The behaviour of a fault. Every method is optional: a fault acts at times of its own, at points of the world, or
 /// both.
@@ -92,7 +96,7 @@ pub trait Model {
     fn on_order(&self, _chance: &Chance<'_>, _fate: &mut OrderFate) {}
 
     /// A host begins an operation.
-    fn on_operation(&self, _chance: &Chance<'_>, _fate: &mut OperationFate) {}
+    fn on_operation(&self, _chance: &Chance<'_>, _site: &OperationSite<'_>, _fate: &mut OperationFate) {}
 
     /// A watch of a kind is about to deliver a change. Called only if the fault [loses events](Self::loses_events).
     fn on_event(&self, _chance: &Chance<'_>, _kind: KindName, _lost: &mut bool) {}
@@ -188,13 +192,16 @@ registry! {
     HostLies => host_lies,
     DiskFull => disk_full,
     HostSlow => host_slow,
+    LateFailure => late_failure,
     LateRequest => late_request,
     LostEvent => lost_event,
     LostReply => lost_reply,
+    NodeFlaps => node_flaps,
     NodeLies => node_lies,
     OperatorCrash => operator_crash,
     OutOfOrder => out_of_order,
     ProcessPause => process_pause,
+    ProgramKilled => program_killed,
     RegistryDown => registry_down,
     SessionLost => session_lost,
     SlowReply => slow_reply,

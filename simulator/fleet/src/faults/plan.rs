@@ -7,7 +7,7 @@ use seaworthy_kernel::{Draws, Share, Span, Timestamp, word};
 use serde::Deserialize;
 
 use super::Ledger;
-use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, START, Scheduled, Scope, Window};
+use crate::vocabulary::{Fleet, Injection, Length, Portion, Range, Scheduled, Scope, Window};
 
 /// The times at which a fault strikes: given times, and a time that is drawn from a window.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -222,6 +222,11 @@ impl<'a> Plan<'a> {
         self.planned.push(Scheduled { at: from, injection: on, end });
     }
 
+    /// Schedules an injection with a given end.
+    pub fn add(&mut self, scheduled: Scheduled) {
+        self.planned.push(scheduled);
+    }
+
     /// Schedules an injection without an end.
     pub fn at(&mut self, at: Timestamp, injection: Injection) {
         self.planned.push(Scheduled { at, injection, end: None });
@@ -241,6 +246,9 @@ pub struct Chance<'a> {
     pub occurrence: u64,
     /// The present time.
     pub now: Timestamp,
+    /// The time from which the windows of the fault are counted: the start of the run, or the instant at which its
+    /// trigger fired.
+    pub origin: Timestamp,
     /// The start of the quiet phase.
     pub quiet: Timestamp,
     /// The number of strikes of the fault at this point.
@@ -256,7 +264,7 @@ impl Chance<'_> {
     /// Whether the fault strikes here, with probability `share`.
     #[must_use]
     pub fn hits(&self, window: Window, share: Share) -> bool {
-        let since = self.now.since(START);
+        let since = self.now.since(self.origin);
         let open = since >= window.0.0.least && since <= window.0.0.most && self.now < self.quiet;
         let drew = open && self.draws.chance(self.key, self.owner, self.occurrence, share);
         let hits = self.ledger.map_or(drew, |ledger| ledger.borrow_mut().hits(drew));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::trigger::{Progress, Trigger};
 use super::{Chance, Fault, Model, Moment, Plan};
-use crate::vocabulary::{Fleet, Length, Point, Scheduled};
+use crate::vocabulary::{Fleet, Length, Point, START, Scheduled};
 
 /// A fault, and when it strikes: a map with the name of the fault and, if the fault waits for something, `when`.
 #[derive(Clone, Debug)]
@@ -20,9 +20,9 @@ pub struct Rule {
     /// The fault.
     #[cfg_attr(feature = "schema", schemars(flatten))]
     pub fault: Fault,
-    /// The trigger of the fault. The times of the fault are counted from the instant at which the trigger fires. A
-    /// fault that strikes requests, orders or operations strikes once: at the point where the trigger fires, or at the
-    /// next point that it may strike. The windows of such faults are still counted from the start of the run.
+    /// The trigger of the fault. Its times and windows are counted from the instant at which the trigger fires. A fault
+    /// that strikes requests, orders or operations strikes once: at the point where the trigger fires, or at the next
+    /// point that it may strike.
     #[cfg_attr(feature = "schema", schemars(default))]
     pub when: Option<Trigger>,
     /// The time for which such a fault continues to strike after the trigger fired, instead of once. Requires `when`.
@@ -102,6 +102,8 @@ struct Armed {
     state: State,
     /// How often the fault has struck.
     strikes: u64,
+    /// The time from which its windows are counted.
+    origin: Timestamp,
 }
 
 /// Whether a fault may strike.
@@ -127,7 +129,7 @@ impl Rules {
         let loses_events = rules.iter().any(|(_, rule)| rule.fault.model().loses_events());
         let armed = |(key, rule): (u64, Rule)| {
             let state = if rule.when.is_some() && !dictated { State::Waits } else { State::Free };
-            Armed { key, rule, progress: Progress::default(), state, strikes: 0 }
+            Armed { key, rule, progress: Progress::default(), state, strikes: 0, origin: START }
         };
         Self { rules: rules.into_iter().map(armed).collect(), waits, loses_events }
     }
@@ -176,6 +178,7 @@ impl Rules {
             let Some(trigger) = &armed.rule.when else { continue };
             if armed.progress.advance(trigger, point, now) {
                 armed.state = armed.rule.during.map_or(State::Once, |during| State::Until(now + during.0));
+                armed.origin = now;
                 planned.extend(armed.plan(index, draws, fleet, moment));
             }
         }
@@ -208,7 +211,10 @@ impl Rules {
                 ledger.borrow_mut().turn_of(index);
             }
             let struck = Cell::new(0);
-            ask(armed.rule.fault.model(), &Chance { key: armed.key, struck: &struck, ..*chance });
+            ask(
+                armed.rule.fault.model(),
+                &Chance { key: armed.key, origin: armed.origin, struck: &struck, ..*chance },
+            );
             if struck.get() == 0 {
                 continue;
             }

@@ -77,7 +77,7 @@ impl Check {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExpectedCondition {
-    /// The kind of the object: `Machine` or `ClusterPackageVersion`.
+    /// The kind of the object: `Machine`, `ClusterPackageVersion` or `Node`.
     pub kind: KindName,
     /// The name of the object.
     pub name: String,
@@ -85,7 +85,7 @@ pub struct ExpectedCondition {
     pub r#type: String,
     /// The status of the condition: `True`, `False` or `Unknown`.
     pub status: String,
-    /// The reason of the condition. Any reason if omitted.
+    /// The reason of the condition. Any reason if omitted. The conditions of Nodes have none.
     #[serde(default)]
     pub reason: Option<String>,
 }

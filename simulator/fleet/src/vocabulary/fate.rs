@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Step;
+use super::{Fleet, Step};
 
 /// What faults do to one request to the API server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,11 +50,37 @@ pub enum SessionFate {
     Late(Duration, Duration),
 }
 
+/// An operation that is about to begin on a host.
+#[derive(Clone, Copy, Debug)]
+pub struct OperationSite<'a> {
+    /// The host.
+    pub host: u32,
+    /// The name of the version that it installs; `None` if it removes.
+    pub version: Option<&'a str>,
+    /// The fleet.
+    pub fleet: &'a Fleet,
+}
+
 /// What faults do to an operation on a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperationFate {
     /// The host loses power in the middle of this step, and stays off for this long.
     pub breaks: Option<(Step, Duration)>,
+    /// The host program is killed in the middle of this step.
+    pub killed: Option<Step>,
+    /// What the release does to the Node after the operation has succeeded.
+    pub late: Option<LateHarm>,
+}
+
+/// What a release does to the Node of its host after it was installed and found healthy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LateHarm {
+    /// The time from the end of the operation until the Node is not ready.
+    pub after: Duration,
+    /// The time until it can be ready again.
+    pub lasting: Duration,
+    /// If set, the Node is not ready for this long, then ready for as long, and so on.
+    pub flaps: Option<Duration>,
 }
 
 /// What faults do to the reply to a message.

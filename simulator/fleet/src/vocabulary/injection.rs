@@ -22,6 +22,24 @@ pub enum Injection {
     Cut(u32),
     /// A host is connected to the network again.
     Mend(u32),
+    /// Operators cannot connect to a host. Its kubelet can still connect to the API server.
+    CutSsh(u32),
+    /// Operators can connect to the host again.
+    MendSsh(u32),
+    /// The kubelet of a host cannot connect to the API server. Operators can still connect to the host.
+    CutKubelet(u32),
+    /// The kubelet can connect to the API server again.
+    MendKubelet(u32),
+    /// The kubelet of a host reports that its Node is not ready, for one more cause.
+    Sicken(u32),
+    /// One of these causes is gone.
+    Recover(u32),
+    /// A release that was installed on a host lets the kubelet report that its Node is not ready.
+    FailLate(u32),
+    /// That is over.
+    RecoverLate(u32),
+    /// The host program is killed in the middle of an operation. The host runs on.
+    KillProgram(u32),
     /// Something on a host changes without the operator.
     Spoil(u32, Drift),
     /// The operator processes of a seat crash.
@@ -140,6 +158,15 @@ impl Injection {
             | Self::PowerOn(host)
             | Self::Cut(host)
             | Self::Mend(host)
+            | Self::CutSsh(host)
+            | Self::MendSsh(host)
+            | Self::CutKubelet(host)
+            | Self::MendKubelet(host)
+            | Self::Sicken(host)
+            | Self::Recover(host)
+            | Self::FailLate(host)
+            | Self::RecoverLate(host)
+            | Self::KillProgram(host)
             | Self::Spoil(host, _)
             | Self::AddFinalizer(host)
             | Self::DropFinalizer(host)
@@ -199,6 +226,15 @@ impl Injection {
             | Self::PowerOn(_)
             | Self::Cut(_)
             | Self::Mend(_)
+            | Self::CutSsh(_)
+            | Self::MendSsh(_)
+            | Self::CutKubelet(_)
+            | Self::MendKubelet(_)
+            | Self::Sicken(_)
+            | Self::Recover(_)
+            | Self::FailLate(_)
+            | Self::RecoverLate(_)
+            | Self::KillProgram(_)
             | Self::Spoil(..)
             | Self::Crash { .. }
             | Self::Skew { .. }
@@ -229,6 +265,17 @@ impl Injection {
             Self::PowerOn(host) => format!("host {host} gets its power back"),
             Self::Cut(host) => format!("host {host} is cut off from the network"),
             Self::Mend(host) => format!("host {host} is connected again"),
+            Self::CutSsh(host) => format!("operators cannot connect to host {host}"),
+            Self::MendSsh(host) => format!("operators can connect to host {host} again"),
+            Self::CutKubelet(host) => format!("the kubelet of host {host} cannot reach the API server"),
+            Self::MendKubelet(host) => format!("the kubelet of host {host} reaches the API server again"),
+            Self::Sicken(host) => format!("the Node of host {host} becomes not ready"),
+            Self::Recover(host) => format!("the Node of host {host} may become ready again"),
+            Self::FailLate(host) => format!("what was installed on host {host} makes its Node not ready"),
+            Self::RecoverLate(host) => {
+                format!("what was installed on host {host} lets its Node be ready again")
+            }
+            Self::KillProgram(host) => format!("the host program on host {host} is killed"),
             Self::Spoil(host, drift) => format!("something is changed on host {host}: {drift:?}"),
             Self::Crash { seat } => format!("the operator in seat {seat} crashes"),
             Self::Pause { seat: Some(seat), .. } => {

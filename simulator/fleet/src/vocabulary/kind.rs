@@ -32,6 +32,20 @@ impl KindName {
     pub const ALL: [Self; 5] =
         [Self::Machine, Self::MachineComponent, Self::ClusterPackageVersion, Self::Node, Self::Lease];
 
+    /// The name of a kind that is watched. `None` for a kind that nobody watches.
+    #[must_use]
+    pub const fn of(kind: Kind) -> Option<Self> {
+        Some(match kind {
+            Kind::Machine => Self::Machine,
+            Kind::MachineComponent => Self::MachineComponent,
+            Kind::ClusterPackageVersion => Self::ClusterPackageVersion,
+            Kind::Node => Self::Node,
+            Kind::Lease => Self::Lease,
+            Kind::CertificateSigningRequest => Self::CertificateSigningRequest,
+            Kind::Event => return None,
+        })
+    }
+
     /// The given kinds, or [every kind](Self::ALL) if none is given.
     #[must_use]
     pub const fn or_all(kinds: &[Self]) -> &[Self] {

@@ -64,6 +64,16 @@ occasions! {
     OperationInterrupted,
     /// A host finished an operation by itself after it had been down.
     OperationResumed,
+    /// The host program was killed in the middle of an operation, and its host ran on.
+    ProgramKilled,
+    /// Operators could not connect to a host whose kubelet was connected.
+    SshLost,
+    /// A kubelet could not reach the API server, and operators could connect to its host.
+    KubeletCutOff,
+    /// A Node was not ready although its kubelet was connected.
+    NodeSick,
+    /// A release that had succeeded made its Node not ready later.
+    ReleaseFailedLate,
     /// An operation rebooted its host.
     HostRebooted,
     /// An operation was confirmed.
@@ -146,6 +156,8 @@ occasions! {
     NodeAttributesSet,
     /// An operator restored labels or taints of a Node that another writer had changed.
     NodeAttributesRepaired,
+    /// A kubelet created its Node.
+    NodeRegistered,
     /// A Node was deleted.
     NodeDeleted,
     /// A pod was evicted.

@@ -67,13 +67,7 @@ impl Scope {
     /// The hosts of the scope, in order. `here` is the host at which a trigger fired. `key` is the key of the draws.
     #[must_use]
     pub fn hosts(&self, fleet: &Fleet, draws: &Draws, key: u64, here: Option<u32>) -> Vec<u32> {
-        let is_within = |host: &u32| {
-            self.zone.is_none_or(|zone| fleet.zone_of(*host) == zone)
-                && self.rack.is_none_or(|rack| rack == rack_name(fleet, *host))
-                && self.pool.as_deref().is_none_or(|pool| fleet.pool_of(*host, draws) == Some(pool))
-                && self.hosts.as_ref().is_none_or(|hosts| hosts.contains(host))
-                && (!self.here || here == Some(*host))
-        };
+        let is_within = |host: &u32| self.has(*host, fleet, draws) && (!self.here || here == Some(*host));
         let mut hosts: Vec<u32> = (0..fleet.machines).filter(is_within).collect();
         if let Some(share) = self.zones {
             let zones =
@@ -90,6 +84,15 @@ impl Scope {
             hosts.retain(|host| some.contains(host));
         }
         hosts
+    }
+
+    /// Whether a host is in the zone, rack, pool and list of the scope. Shares are left aside.
+    #[must_use]
+    pub fn has(&self, host: u32, fleet: &Fleet, draws: &Draws) -> bool {
+        self.zone.is_none_or(|zone| fleet.zone_of(host) == zone)
+            && self.rack.is_none_or(|rack| rack == rack_name(fleet, host))
+            && self.pool.as_deref().is_none_or(|pool| fleet.pool_of(host, draws) == Some(pool))
+            && self.hosts.as_ref().is_none_or(|hosts| hosts.contains(&host))
     }
 
     /// The first domain, host or pool of the scope that the fleet does not have.

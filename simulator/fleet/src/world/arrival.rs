@@ -175,6 +175,7 @@ impl World {
             return self.answer_unreachable(sender, repeated);
         }
         self.happened(&Happening::OrderArrives(number, &order.command));
+        self.start_program(number);
         let session = self.mail.post(Letter::Session { sender });
         let setting = setting!(self, number);
         let answer = self.hosts[number as usize].receive(order, session, &setting);
@@ -187,6 +188,9 @@ impl World {
         }
         if matches!(order.command, Command::RequestCertificate(_) | Command::InstallCertificate(_)) {
             self.identity_ordered(number, &order.command, &answer);
+        }
+        if order.command == Command::Disown {
+            self.software_changed(number);
         }
         match answer {
             Answer::Begun(length) => {

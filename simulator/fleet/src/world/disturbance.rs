@@ -25,8 +25,10 @@ pub(super) struct Disturbance {
     lags: [(Duration, Timestamp); KINDS.len()],
     /// By kind: the contents of the API server's caches, and their time.
     caches: [Vec<(Timestamp, Cache)>; KINDS.len()],
-    /// Slow hosts, with the factor by which everything takes longer.
-    slow: BTreeMap<u32, u16>,
+    /// Slow hosts.
+    slow: BTreeMap<u32, Slowness>,
+    /// Hosts from which the API server cannot be reached although they are connected, with the number of causes.
+    deaf: BTreeMap<u32, u16>,
     /// Hosts whose disk is full, with the number of causes.
     full: BTreeMap<u32, u16>,
     /// Nodes with a false condition, and that condition.
@@ -39,6 +41,15 @@ pub(super) struct Disturbance {
 pub(super) struct Cache {
     pub(super) objects: Vec<Arc<Stored>>,
     pub(super) cursor: Cursor,
+}
+
+/// How slow a host is.
+#[derive(Clone, Copy, Debug)]
+struct Slowness {
+    /// The factor by which everything takes longer.
+    factor: u16,
+    /// The run and the end of the step that began last.
+    step: Option<(u32, Timestamp)>,
 }
 
 /// A token bucket: how far ahead of the long-term rate the requests are.
@@ -61,6 +72,7 @@ impl Default for Disturbance {
             lags: [(Duration::ZERO, START); KINDS.len()],
             caches: Default::default(),
             slow: BTreeMap::new(),
+            deaf: BTreeMap::new(),
             full: BTreeMap::new(),
             lies: BTreeMap::new(),
         }
@@ -136,33 +148,63 @@ impl Disturbance {
         Some(caches.swap_remove(place).1)
     }
 
-    /// Makes everything on a host take so many times as long.
-    pub(super) fn slow(&mut self, host: u32, factor: u16) {
+    /// Makes everything on a host take so many times as long. Returns the factor before, and the run and the end of the
+    /// last step that began then, if the host was slow.
+    pub(super) fn slow(&mut self, host: u32, factor: u16) -> Option<(u16, Option<(u32, Timestamp)>)> {
+        let before = self.slow.remove(&host).map(|slow| (slow.factor, slow.step));
         if factor > 1 {
-            self.slow.insert(host, factor);
-        } else {
-            self.slow.remove(&host);
+            self.slow.insert(host, Slowness { factor, step: None });
+        }
+        before
+    }
+
+    /// Notes when the present step of a host ends, if the host is slow.
+    pub(super) fn note_step(&mut self, host: u32, run: u32, ends: Timestamp) {
+        if let Some(slow) = self.slow.get_mut(&host) {
+            slow.step = Some((run, ends));
         }
     }
 
-    /// One more cause fills the disk of a host.
-    pub(super) fn fill(&mut self, host: u32) {
-        *self.full.entry(host).or_default() += 1;
+    /// One more cause keeps what runs on a host from reaching the API server.
+    pub(super) fn deafen(&mut self, host: u32) {
+        *self.deaf.entry(host).or_default() += 1;
     }
 
-    /// One cause less fills the disk of a host.
-    pub(super) fn make_room(&mut self, host: u32) {
-        if let Some(causes) = self.full.get_mut(&host) {
+    /// One cause less.
+    pub(super) fn undeafen(&mut self, host: u32) {
+        if let Some(causes) = self.deaf.get_mut(&host) {
             *causes -= 1;
             if *causes == 0 {
-                self.full.remove(&host);
+                self.deaf.remove(&host);
             }
         }
     }
 
+    /// Whether something keeps what runs on a host from reaching the API server.
+    pub(super) fn is_deaf(&self, host: u32) -> bool {
+        self.deaf.contains_key(&host)
+    }
+
+    /// One more cause fills the disk of a host. True when there was room until now.
+    pub(super) fn fill(&mut self, host: u32) -> bool {
+        let causes = self.full.entry(host).or_default();
+        *causes += 1;
+        *causes == 1
+    }
+
+    /// One cause less fills the disk of a host. True when there is room now.
+    pub(super) fn make_room(&mut self, host: u32) -> bool {
+        let Some(causes) = self.full.get_mut(&host) else { return false };
+        *causes -= 1;
+        if *causes == 0 {
+            self.full.remove(&host);
+        }
+        self.has_room(host)
+    }
+
     /// How long something takes on a host that would take `length` on a healthy one.
     pub(super) fn slowed(&self, host: u32, length: Duration) -> Duration {
-        length * self.slow.get(&host).map_or(1, |factor| u32::from(*factor))
+        length * self.slow.get(&host).map_or(1, |slow| u32::from(slow.factor))
     }
 }
 

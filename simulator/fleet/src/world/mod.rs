@@ -47,7 +47,7 @@ use disturbance::Disturbance;
 pub(crate) use event::Event;
 use host::Host;
 use mail::Mail;
-use node::{Deed, Kubelet, Marks, Pods};
+use node::{Deed, Kubelet, LateHarms, Marks, NodeSoftware, Pods};
 use process::Process;
 pub(crate) use replicas::Replicas;
 
@@ -118,6 +118,8 @@ pub struct World {
     /// When an operation last ended on a host, or a host last drifted.
     pub(crate) last_operation: Timestamp,
     kubelets: Vec<Kubelet>,
+    /// Which versions are kubelets, and what they need.
+    software: NodeSoftware,
     /// What runs on the Nodes, if the scenario has any pods.
     pods: Option<Box<Pods>>,
     /// Hosts whose Nodes were deleted.
@@ -149,6 +151,10 @@ pub struct World {
     blindness: Blindness,
     /// Hosts that lose power in a certain step, and for how long.
     breaks: BTreeMap<u32, (Step, std::time::Duration)>,
+    /// Hosts on which the host program is killed in a certain step.
+    kills: BTreeMap<u32, Step>,
+    /// Releases that harm their Nodes later.
+    late: LateHarms,
     failures: Vec<Option<(CauseKind, Share)>>,
     /// The ledger that records or dictates strikes, if there is one.
     pub(crate) ledger: Option<Box<Ledger>>,
@@ -188,6 +194,7 @@ impl World {
             last_write: START,
             last_operation: START,
             kubelets: Vec::new(),
+            software: NodeSoftware::default(),
             pods: None,
             nodes_gone: BTreeSet::new(),
             cordoned_by_people: BTreeSet::new(),
@@ -208,6 +215,8 @@ impl World {
             disturbance: Disturbance::default(),
             blindness: Blindness::default(),
             breaks: BTreeMap::new(),
+            kills: BTreeMap::new(),
+            late: LateHarms::default(),
             failures: Vec::new(),
             ledger: ledger.map(Box::new),
             pace: scenario.hosts.pace(),
@@ -217,6 +226,7 @@ impl World {
             scenario,
         };
         world.learn_failures();
+        world.learn_software();
         world.place_found();
         world.populate();
         world.start_pods();

@@ -87,6 +87,12 @@ kinds! {
     PowerLost: Machines, "power lost";
     /// Hosts are cut off from the network.
     CutOff: Machines, "SSH unreachable";
+    /// Kubelets cannot reach the API server, and operators can reach their hosts.
+    KubeletCut: Machines, "kubelet cut off";
+    /// Nodes are not ready.
+    NodeSick: Machines, "Node not ready";
+    /// The host program is killed.
+    ProgramKilled: Machines, "host program killed";
     /// Everything on hosts takes longer.
     HostSlow: Machines, "host slow";
     /// The disk of a host is full.
@@ -157,6 +163,9 @@ impl FaultKind {
             Fault::SessionLost(_) => Self::SessionLost,
             Fault::SlowReply(_) => Self::SlowReply,
             Fault::HostBreaks(_)
+            | Fault::LateFailure(_)
+            | Fault::NodeFlaps(_)
+            | Fault::ProgramKilled(_)
             | Fault::ApiDown(_)
             | Fault::ClockSkew(_)
             | Fault::Compaction(_)

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use seaworthy_kernel::Timestamp;
+use seaworthy_model::host::Drift;
 use seaworthy_model::id::Kind;
 
 use super::Oracle;
@@ -88,7 +89,15 @@ impl Oracle {
             Change::Remove => None,
         };
         let running = world.hosts[number as usize].running();
-        let goes = running.and_then(|running| running.previous()).map(|previous| previous.version);
+        // The repair of a service that does not run disrupts nothing any more.
+        let previous = running.and_then(|running| running.previous());
+        if let (Some(previous), Change::Install(install)) = (previous, work.change)
+            && previous.release == install.release
+            && previous.drift.contains(Drift::NOT_RUNNING)
+        {
+            return;
+        }
+        let goes = previous.map(|previous| previous.version);
         let versions = comes.into_iter().chain(goes);
         if !versions.into_iter().any(|version| world.drains(world.catalogue.version_name(version))) {
             return;

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use seaworthy_api::object::Resource;
-use seaworthy_api::v1alpha1::Condition;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
-use serde::Deserialize as _;
+use serde::Deserialize;
 
 use super::Oracle;
 use super::convergence::{findings, strays};
@@ -71,11 +70,16 @@ pub(crate) fn doubts(world: &World) -> Vec<String> {
     unexplained(world, &strays(world, is_judged))
 }
 
-/// The conditions of an object of a kind of ours.
-fn conditions(object: &Resource) -> Vec<Condition> {
-    if !object.kind().is_ours() {
-        return Vec::new();
-    }
+/// A condition of an object, as far as it is compared. The conditions of Nodes have no reason here.
+#[derive(Debug, Deserialize)]
+struct Shown {
+    r#type: String,
+    status: String,
+    #[serde(default)]
+    reason: String,
+}
+
+fn conditions(object: &Resource) -> Vec<Shown> {
     let tree = serde_json::to_value(object).unwrap_or_default();
     tree.pointer("/status/conditions").and_then(|list| Vec::deserialize(list).ok()).unwrap_or_default()
 }

@@ -97,6 +97,13 @@ fn on_messages(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
             json!({"hostBreaks": {"share": share(), "lasting": lots.range("lasting", name, (30, 1_800))}})
         }
         "host_busy" => json!({"hostBusy": {"share": share()}}),
+        "late_failure" => json!({"lateFailure": {
+            "share": lots.one("share", name, &["5%", "10%", "25%", "50%"]),
+            "after": lots.range("after", name, (30, 7_200)),
+            "lasting": lots.range("lasting", name, (60, 7_200)),
+            "flaps": (lots.below("flaps", name, 2) == 0).then(|| lots.range("flap", name, (30, 600))),
+        }}),
+        "program_killed" => json!({"programKilled": {"share": share()}}),
         "late_request" => json!({"lateRequest": {"share": share(), "by": lots.range("by", name, (1, 300))}}),
         // A bug of the server, whose effect lasts until the quiet phase, so it must stay rare.
         "lost_event" => json!({"lostEvent": {"share": lots.one("share", name, &["0.1%", "0.5%", "1%"])}}),
@@ -112,6 +119,7 @@ fn on_messages(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
 fn on_hosts(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
     let hosts = || lots.one("share", name, &["2%", "5%", "10%", "25%", "50%"]);
     let lasting = |most| lots.range("lasting", name, (30, most));
+    let loses = || lots.one("loses", name, &["power", "network", "ssh", "apiServer"]);
     Some(match name {
         "domain_down" => {
             let zone = lots.below("zone", name, u64::from(climate.zones));
@@ -121,18 +129,23 @@ fn on_hosts(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
                 "scope": scopes[usize::try_from(lots.below("scope", name, 3)).unwrap_or_default()],
                 "at": [lots.length("at", name, (0, climate.quiet))],
                 "lasting": lasting(1_800),
-                "loses": lots.one("loses", name, &["power", "network"]),
+                "loses": loses(),
             }})
         }
         "disk_full" => json!({"diskFull": {"share": hosts(), "lasting": lasting(7_200)}}),
         "finalizer_race" => json!({"finalizerRace": {"share": hosts(), "lasting": lasting(1_800)}}),
         "hand_edit" => json!({"handEdit": {"share": hosts()}}),
-        "host_down" => json!({"hostDown": {"share": hosts(), "lasting": lasting(7_200)}}),
+        "host_down" => json!({"hostDown": {"share": hosts(), "lasting": lasting(7_200), "loses": loses()}}),
         "host_lies" => json!({"hostLies": {"hosts": liars(lots, climate), "lasting": lasting(3_600)}}),
         "host_slow" => json!({"hostSlow": {
             "share": hosts(),
             "lasting": lasting(3_600),
             "factor": 2 + lots.below("factor", name, 9),
+        }}),
+        "node_flaps" => json!({"nodeFlaps": {
+            "share": hosts(),
+            "every": lots.range("every", name, (60, 3_600)),
+            "lasting": lasting(600),
         }}),
         "node_lies" => json!({"nodeLies": {
             "share": hosts(),

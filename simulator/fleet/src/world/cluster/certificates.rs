@@ -48,7 +48,8 @@ impl World {
     pub(in crate::world) fn certificate_due(&mut self, number: u32) {
         let Some(deed) = self.deeds.get_mut(number as usize).and_then(Option::take) else { return };
         let (now, down) = (self.now(), self.disturbance.api_down);
-        if now < down {
+        // A certificate expires without the API server.
+        if now < down && !matches!(deed, Deed::Expire(_)) {
             return self.plan_deed(down, deed);
         }
         match deed {
@@ -61,6 +62,7 @@ impl World {
             }
             Deed::Renew(host) => self.renew_certificate(host),
             Deed::Serve(host) => self.ask_to_serve(host),
+            Deed::Expire(host) => self.software_changed(host),
         }
     }
 
@@ -123,6 +125,7 @@ impl World {
             host.place_certificate(path, read);
             self.note_occasion(Occasion::CertificateRenewed);
             self.plan_renewal_of(number, read);
+            self.software_changed(number);
         }
     }
 
@@ -142,12 +145,14 @@ impl World {
         {
             self.note_occasion(Occasion::CertificateInstalled);
             self.plan_renewal_of(number, present);
+            self.software_changed(number);
             let delay = self.draws.within(word("serve"), u64::from(number), present.key.0, STARTUP);
             self.plan_deed(self.now() + delay, Deed::Serve(number));
         }
     }
 
     pub(in crate::world) fn plan_renewal_of(&mut self, number: u32, certificate: NodeCertificate) {
+        self.plan_deed(certificate.not_after, Deed::Expire(number));
         if !self.scenario.certificates.renewal {
             return;
         }
@@ -175,7 +180,7 @@ impl World {
         if self.now() < begins {
             return;
         }
-        if !self.hosts[number as usize].is_reachable() {
+        if !self.is_node_connected(number) {
             return self.plan_deed(self.now() + Duration::from_secs(60), Deed::Renew(number));
         }
         let name = machine_name(number);
@@ -186,7 +191,7 @@ impl World {
     }
 
     fn ask_to_serve(&mut self, number: u32) {
-        if self.asks(number).is_none() || !self.hosts[number as usize].is_reachable() {
+        if self.asks(number).is_none() || !self.is_node_connected(number) {
             return;
         }
         let name = machine_name(number);

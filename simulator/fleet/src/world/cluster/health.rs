@@ -1,5 +1,6 @@
 //! The controller that watches over the leases of Nodes.
 
+use seaworthy_api::object::Resource;
 use seaworthy_kernel::{Priority, Timestamp};
 use seaworthy_model::id::Kind;
 use seaworthy_model::node::Health;
@@ -9,7 +10,7 @@ use crate::world::World;
 use crate::world::api_server::{Preconditions, Status};
 use crate::world::event::Event;
 use crate::world::happening::Happening;
-use crate::world::node::{GRACE, status};
+use crate::world::node::{GRACE, next_status};
 use crate::world::writer::Writer;
 
 impl World {
@@ -85,10 +86,24 @@ impl World {
 
     /// A Node's condition is written.
     fn post_health(&mut self, number: u32, health: Health) {
-        let now = self.queue.now();
         self.happened(&Happening::NodeSays(number, health));
+        self.post_status(number, health);
+    }
+
+    /// The status of a Node is written although it is as ready as before.
+    pub(in crate::world) fn post_condition(&mut self, number: u32) {
+        let health = self.kubelets[number as usize].health;
+        let health = self.disturbance.lies.get(&number).copied().unwrap_or(health);
+        self.post_status(number, health);
+    }
+
+    fn post_status(&mut self, number: u32, health: Health) {
+        let now = self.queue.now();
         let name = machine_name(number);
-        let status = Status::Node(status(health, now));
+        let stored = self.api_servers.home().get(Kind::Node, &name).map(|node| node.resource());
+        let before = stored.and_then(|node| if let Resource::Node(node) = node { node.status } else { None });
+        let pressure = self.kubelets[number as usize].has_pressure;
+        let status = Status::Node(next_status(before, (health, pressure), now));
         let result = self.api_servers.home_mut().update_status(
             (Kind::Node, &name),
             Preconditions::default(),

@@ -15,20 +15,32 @@ use crate::vocabulary::{Occasion, START};
 use crate::world::World;
 use crate::world::event::Event;
 use crate::world::happening::Happening;
-use crate::world::node::{Kubelet, PERIOD, PERIOD_MILLIS};
+use crate::world::node::{Fitness, Kubelet, PERIOD, PERIOD_MILLIS};
 
 /// Between the boot of a host and a kubelet that is ready.
 const STARTUP: Span = Span::millis(10_000, 40_000);
+/// Between the start of a kubelet and its first renewal.
+const RESTART: Span = Span::millis(2_000, 20_000);
+
 impl World {
-    /// Every kubelet runs already, and has renewed its lease within the last period.
+    /// Every kubelet that is there runs already, and has renewed its lease within the last period.
     pub(in crate::world) fn start_kubelets(&mut self) {
         if !self.scenario.fleet.nodes {
             return;
         }
         for number in 0..self.scenario.fleet.machines {
             let before = self.draws.below(word("renewal"), u64::from(number), 0, PERIOD_MILLIS);
-            let kubelet = Kubelet::running(START - Duration::from_millis(before));
+            let mut kubelet = Kubelet::running(START - Duration::from_millis(before));
+            let fitness = self.fitness(number);
+            kubelet.starve(fitness == Fitness::Starved);
+            kubelet.health = kubelet.condition(START);
+            if fitness == Fitness::Absent {
+                kubelet = Kubelet::missing();
+            }
             self.kubelets.push(kubelet);
+            if !kubelet.runs() {
+                continue;
+            }
             self.api_servers.home_mut().renew_node_lease(number, kubelet.since);
             if self.is_explicit() {
                 self.plan_renewal(kubelet.since + PERIOD, number);
@@ -48,13 +60,18 @@ impl World {
     /// A host has lost its power or the network.
     pub(in crate::world) fn host_lost(&mut self, number: u32) {
         self.note_occasion(Occasion::HostLost);
+        let is_on = self.hosts[number as usize].is_on();
+        self.kubelet_lost(number, |kubelet| kubelet.lose(is_on));
+    }
+
+    /// A kubelet renews its lease no more, from now on.
+    pub(in crate::world) fn kubelet_lost(&mut self, number: u32, lose: impl FnOnce(&mut Kubelet)) {
         if !self.disturbance.lies.contains_key(&number) {
             self.happened(&Happening::HostLost(number));
         }
         let renewed = self.renewed(number);
-        let is_on = self.hosts[number as usize].is_on();
         let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
-        kubelet.lose(is_on);
+        lose(kubelet);
         if !self.is_explicit() {
             self.api_servers.home_mut().renew_node_lease(number, renewed);
             self.plan_expiry(number);
@@ -66,17 +83,35 @@ impl World {
         let boots = self.hosts[number as usize].boot().0 as u64;
         let startup = self.draws.within(word("ready"), u64::from(number), boots, STARTUP);
         let now = self.queue.now();
-        let is_reachable = self.hosts[number as usize].is_reachable();
+        let is_reachable = self.is_node_connected(number);
+        if let Some(kubelet) = self.kubelets.get_mut(number as usize).filter(|_| is_reachable) {
+            kubelet.reach(now);
+        }
+        self.software_changed(number);
+        self.start_kubelet(number, now + boot + startup);
+    }
+
+    /// The kubelet of a host that is up starts, and tries to renew first at `first`, unless it runs already.
+    fn start_kubelet(&mut self, number: u32, first: Timestamp) {
+        let registers = self.software.has_kubelet();
         let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
-        let first = now + boot + startup;
-        kubelet.start(first, is_reachable.then_some(now));
-        self.plan_renewal(first, number);
+        if kubelet.runs() && kubelet.since == Timestamp::MAX {
+            kubelet.start(first, registers);
+            self.plan_renewal(first, number);
+        }
+    }
+
+    /// The kubelet of a host that is up is started, or started anew.
+    pub(in crate::world) fn kubelet_started(&mut self, number: u32) {
+        let now = self.queue.now();
+        let startup = self.draws.within(word("kubelet"), u64::from(number), now.0, RESTART);
+        self.start_kubelet(number, now + startup);
     }
 
     /// A host is connected again.
     pub(in crate::world) fn host_connected(&mut self, number: u32) {
         let now = self.queue.now();
-        if !self.hosts[number as usize].is_reachable() {
+        if !self.is_node_connected(number) {
             return;
         }
         let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
@@ -85,7 +120,7 @@ impl World {
         if is_back {
             self.happened(&Happening::HostBack(number));
         }
-        if !self.is_explicit() {
+        if let Some(next) = next.filter(|_| !self.is_explicit()) {
             self.plan_renewal(next, number);
         }
     }
@@ -103,27 +138,82 @@ impl World {
         let arrives = is_reachable && now >= answers_at;
         if is_explicit {
             self.plan_renewal(now + PERIOD, number);
-        } else if is_reachable && !arrives {
-            self.plan_renewal(kubelet.try_from(answers_at), number);
+        } else if let Some(next) = kubelet.try_from(answers_at).filter(|_| is_reachable && !arrives) {
+            self.plan_renewal(next, number);
         }
         self.happened(&Happening::NodeRenewal(arrives));
         if arrives {
             self.api_servers.home_mut().renew_node_lease(number, now);
-            if kubelet.is_missed || kubelet.health != Health::Healthy {
-                self.kubelet_ready(number);
+            if kubelet.brings_news(now) {
+                self.kubelet_reports(number);
             }
         }
     }
 
-    /// A host that was lost is back, and its kubelet reports it.
-    fn kubelet_ready(&mut self, number: u32) {
+    /// A kubelet is back, or reports another condition of its Node than before.
+    fn kubelet_reports(&mut self, number: u32) {
+        let now = self.queue.now();
         let kubelet = &mut self.kubelets[number as usize];
         kubelet.is_missed = false;
+        let registers = std::mem::take(&mut kubelet.registers);
         let was_watched = kubelet.health != Health::Unknown;
-        self.happened(&Happening::HostBack(number));
-        self.judge_node(number, Health::Healthy);
+        let condition = kubelet.condition(now);
+        if condition == Health::Healthy && !kubelet.is_unfit() {
+            self.happened(&Happening::HostBack(number));
+        }
+        let kubelet = &mut self.kubelets[number as usize];
+        let pressure = kubelet.pressure(now);
+        let is_other = std::mem::replace(&mut kubelet.has_pressure, pressure) != pressure;
+        let is_told = kubelet.health == condition;
+        self.judge_node(number, condition);
+        if is_other && is_told {
+            self.post_condition(number);
+        }
+        if registers {
+            self.register_node(number);
+        }
         if self.is_explicit() && !was_watched {
             self.plan_expiry(number);
+        }
+    }
+
+    /// The reasons for which a kubelet reports that its Node is not ready have changed. It reports that after `delay`,
+    /// with the next renewal.
+    pub(in crate::world) fn condition_changes(&mut self, number: u32, was_unfit: bool, delay: Duration) {
+        let now = self.queue.now();
+        let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
+        let is_unfit = kubelet.is_unfit();
+        if was_unfit == is_unfit {
+            return;
+        }
+        let reports = now + delay;
+        kubelet.report_from(reports);
+        let next = kubelet.try_from(reports);
+        let is_unnoticed = kubelet.health == Health::Healthy && !kubelet.is_missed;
+        if is_unfit && !self.disturbance.lies.contains_key(&number) {
+            self.happened(&Happening::HostLost(number));
+        } else if !is_unfit && is_unnoticed {
+            self.happened(&Happening::HostBack(number));
+        }
+        if let Some(next) = next.filter(|_| !self.is_explicit()) {
+            self.plan_renewal(next, number);
+        }
+    }
+
+    /// Whether a kubelet runs, and reaches the API server.
+    pub(in crate::world) fn is_kubelet_connected(&self, number: u32) -> bool {
+        let kubelet = self.kubelets.get(number as usize);
+        kubelet.is_some_and(|kubelet| kubelet.is_reachable() && kubelet.since <= self.now())
+    }
+
+    /// The disk of a host is full, or has room again. Its kubelet reports that after `delay`, with the next renewal.
+    pub(in crate::world) fn pressure_changes(&mut self, number: u32, is_full: bool, delay: Duration) {
+        let from = self.queue.now() + delay;
+        let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
+        kubelet.report_pressure(is_full, from);
+        let next = kubelet.try_from(from);
+        if let Some(next) = next.filter(|_| !self.is_explicit()) {
+            self.plan_renewal(next, number);
         }
     }
 

@@ -6,3 +6,4 @@ mod health;
 mod kubelets;
 mod nodes;
 mod pods;
+mod software;

@@ -10,7 +10,7 @@ use crate::world::World;
 use crate::world::api_server::{Stored, Written};
 use crate::world::happening::{Happening, NodeWrite};
 use crate::world::host::{Change, Ended, Work};
-use crate::world::node::{healthy_node, status};
+use crate::world::node::new_node;
 use crate::world::writer::Writer;
 
 impl World {
@@ -68,23 +68,29 @@ impl World {
         }
     }
 
-    /// The kubelet that was installed registers its Node, if that is gone.
-    pub(in crate::world) fn register_node(&mut self, number: u32, work: &Work, ended: Ended) {
+    /// An operation has ended. In a scenario without kubelets, software that disrupts pods stands for one: its
+    /// installation creates the Node anew, if that is gone.
+    pub(in crate::world) fn stand_in_registers(&mut self, number: u32, work: &Work, ended: Ended) {
         let Change::Install(install) = work.change else { return };
-        let version = self.catalogue.version_name(install.version);
-        let is_kubelet = || self.drains(version) || self.makes_node(version);
-        if ended != Ended::Succeeded || !self.nodes_gone.contains(&number) || !is_kubelet() {
+        let stands_in = !self.software.has_kubelet()
+            && ended == Ended::Succeeded
+            && self.drains(self.catalogue.version_name(install.version));
+        if stands_in {
+            self.register_node(number);
+        }
+    }
+
+    /// A kubelet creates its Node, unless it is there.
+    pub(in crate::world) fn register_node(&mut self, number: u32) {
+        if !self.nodes_gone.remove(&number) {
             return;
         }
-        self.nodes_gone.remove(&number);
-        let name = machine_name(number);
         let now = self.queue.now();
         let health = self.kubelets[number as usize].health;
-        let mut node = healthy_node(name.into(), now);
-        if let Resource::Node(node) = &mut node {
-            node.status = Some(status(health, now));
-        }
+        let health = self.disturbance.lies.get(&number).copied().unwrap_or(health);
+        let node = new_node(machine_name(number).into(), health, now);
         if let Ok(written) = self.api_servers.home_mut().create(node, now) {
+            self.note_occasion(Occasion::NodeRegistered);
             self.committed(&written, Writer::Other);
             self.node_registered(number);
         }

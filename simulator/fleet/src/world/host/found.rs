@@ -30,6 +30,12 @@ impl Host {
         self.remove_foreign_identity();
     }
 
+    /// The preexisting software.
+    #[must_use]
+    pub fn found(&self) -> &[Found] {
+        self.found.as_ref().map_or(&[], |found| found)
+    }
+
     /// The preexisting software of a component.
     #[must_use]
     pub fn found_of(&self, component: ComponentNumber) -> Option<&Found> {

@@ -82,6 +82,8 @@ pub struct Host {
     outages: u16,
     /// Causes that cut it off from the network.
     cuts: u16,
+    /// Causes for which operators cannot connect to it, although it is connected.
+    bars: u16,
     /// How often it was started.
     boots: u32,
     owner: Option<Uid>,
@@ -124,6 +126,7 @@ impl Host {
             architecture,
             outages: 0,
             cuts: 0,
+            bars: 0,
             boots: 1,
             owner: None,
             epoch: Epoch(0),
@@ -166,9 +169,15 @@ impl Host {
         self.outages == 0
     }
 
-    /// Whether it runs and is connected.
+    /// Whether it runs, and operators can connect to it.
     #[must_use]
     pub const fn is_reachable(&self) -> bool {
+        self.is_connected() && self.bars == 0
+    }
+
+    /// Whether it runs and is connected to the network.
+    #[must_use]
+    pub const fn is_connected(&self) -> bool {
         self.outages == 0 && self.cuts == 0
     }
 
@@ -284,6 +293,18 @@ impl Host {
     pub const fn mend(&mut self) -> bool {
         self.cuts = self.cuts.saturating_sub(1);
         self.cuts == 0
+    }
+
+    /// Keeps operators from connecting to it, for one more cause. True when they could until now.
+    pub fn bar(&mut self) -> bool {
+        self.bars += 1;
+        self.bars == 1
+    }
+
+    /// Removes one cause for which operators cannot connect to it. True when there is none left.
+    pub const fn unbar(&mut self) -> bool {
+        self.bars = self.bars.saturating_sub(1);
+        self.bars == 0
     }
 
     /// Makes an installed release drift. False when there is none, or an operation is in flight.

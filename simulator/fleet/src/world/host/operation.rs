@@ -112,7 +112,8 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    fn failure(&self, version: VersionNumber) -> Option<CauseKind> {
+    /// Why a version fails on this host, if it does.
+    pub fn failure(&self, version: VersionNumber) -> Option<CauseKind> {
         let (cause, share) = (*self.failures.get(version.0 as usize)?)?;
         let owner = u64::from(self.number);
         self.draws.chance(word("release fails"), owner, u64::from(version.0), share).then_some(cause)
@@ -130,6 +131,8 @@ pub struct Running {
     pub run: u32,
     /// Whether the host itself resumed it after it had been down.
     pub resumed: bool,
+    /// Whether the host program was killed, so that nothing continues the operation until the program is started.
+    pub is_orphaned: bool,
     /// Whether there is nothing to change.
     untouched: bool,
     /// What was there before.
@@ -300,6 +303,7 @@ impl Host {
             step: Step::Lock,
             run: self.runs,
             resumed: false,
+            is_orphaned: false,
             untouched,
             previous,
             met: if previous.is_some() { Met::Nothing } else { self.meets(&work) },
@@ -350,10 +354,39 @@ impl Host {
         }
     }
 
+    /// The host program is killed: what is under way stands still. False when nothing is under way that it could leave
+    /// behind.
+    pub fn kill_program(&mut self) -> bool {
+        let is_on = self.is_on();
+        let Some(running) = self.running.as_mut().filter(|running| is_on && !running.is_orphaned) else {
+            return false;
+        };
+        if running.step == Step::Reboot {
+            return false;
+        }
+        // This voids the event at the end of the step.
+        self.runs += 1;
+        running.run = self.runs;
+        running.is_orphaned = true;
+        true
+    }
+
+    /// What the host program does when an order starts it after it was killed: as after a start of the host, except
+    /// that the operation still counts as ordered.
+    pub fn resume(&mut self, setting: &Setting<'_>) -> Option<Progress> {
+        let was_resumed = self.running.as_ref().filter(|running| running.is_orphaned)?.resumed;
+        let progress = self.recover(setting);
+        if let Some(running) = &mut self.running {
+            running.resumed = was_resumed;
+        }
+        progress
+    }
+
     /// What the host program does when the host has started: undoes or resumes what was cut short. The returned
     /// progress is that of the operation that it found.
     pub fn recover(&mut self, setting: &Setting<'_>) -> Option<Progress> {
         let mut running = self.running.take()?;
+        running.is_orphaned = false;
         if !running.is_past_the_swap() {
             self.record(running.work.operation(), Ended::Interrupted);
             return Some(Progress::Ended {
@@ -375,6 +408,14 @@ impl Host {
         let progress = Progress::Next(running.step, length(&running, setting));
         self.running = Some(running);
         Some(progress)
+    }
+
+    /// The present step of the operation under way takes another time. Returns its run, under which its end is due.
+    pub fn retime(&mut self) -> Option<u32> {
+        let running = self.running.as_mut()?;
+        self.runs += 1;
+        running.run = self.runs;
+        Some(running.run)
     }
 
     /// The operation under way, if it waits for that, is confirmed in `session`. Its last step ends after the returned time.

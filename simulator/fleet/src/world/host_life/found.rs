@@ -76,6 +76,7 @@ impl World {
     /// Users remove preexisting software and identities from a host.
     pub(in crate::world) fn clear_host(&mut self, number: u32) {
         self.hosts[number as usize].clear();
+        self.software_changed(number);
         self.happened(&Happening::HeldUp(number));
     }
 

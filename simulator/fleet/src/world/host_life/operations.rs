@@ -1,16 +1,17 @@
 //! Operations on hosts: their steps, and their end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::cause::Cause;
 use seaworthy_model::event::{Outcome, Receipt};
 
-use crate::vocabulary::{Injection, OperationFate, Point, Step};
+use crate::vocabulary::{Injection, OperationFate, OperationSite, Point, Step};
 use crate::world::World;
 use crate::world::event::Event;
 use crate::world::happening::{Began, Happening};
-use crate::world::host::{Command, Ended, Order, Progress, Work};
+use crate::world::host::{Change, Command, Ended, Order, Progress, Work};
 use crate::world::mail::Letter;
 use crate::world::strikes::Encounter;
 
@@ -29,11 +30,23 @@ impl World {
         let mut fate = OperationFate::default();
         let place = |world: &Self| world.place_of_operation(number, &work);
         let encounter = Encounter { owner: u64::from(number), occurrence: u64::from(run), is_renewal: false };
+        let version = match work.change {
+            Change::Install(install) => Some(self.catalogue.version_name(install.version).to_owned()),
+            Change::Remove => None,
+        };
+        let scenario = Arc::clone(&self.scenario);
+        let site = OperationSite { host: number, version: version.as_deref(), fleet: &scenario.fleet };
         self.meet(encounter, place, |model, chance| {
-            model.on_operation(chance, &mut fate);
+            model.on_operation(chance, &site, &mut fate);
         });
         if let Some(breaks) = fate.breaks {
             self.breaks.insert(number, breaks);
+        }
+        if let Some(step) = fate.killed {
+            self.kills.insert(number, step);
+        }
+        if let Some(harm) = fate.late {
+            self.late.begin(number, &work, harm);
         }
         self.happened(&Happening::Began(Began { host: number, order, work: &work, sent }));
         self.step_begun(number, run, Step::Lock, length);
@@ -42,7 +55,7 @@ impl World {
     pub(super) fn step_begun(&mut self, number: u32, run: u32, step: Step, length: Duration) {
         let now = self.queue.now();
         // Waiting for a confirmation takes no longer on a slow host.
-        let length = if step == Step::Confirm { length } else { self.disturbance.slowed(number, length) };
+        let length = if step == Step::Confirm { length } else { self.slowed_step(number, run, length) };
         self.trace.record(&[word("step"), u64::from(number), u64::from(run), step.number(), now.0]);
         if self.interests.machines {
             self.happened(&Happening::StepBegan(number));
@@ -66,6 +79,12 @@ impl World {
                 Event::Fault(Box::new(Injection::PowerOn(number))),
             );
         }
+        if self.kills.get(&number) == Some(&step) {
+            self.kills.remove(&number);
+            let within = Span { least: Duration::ZERO, most: length };
+            let strikes = now + self.draws.within(word("kill"), u64::from(number), u64::from(run), within);
+            self.queue.at(strikes, Priority::WORLD, Event::Fault(Box::new(Injection::KillProgram(number))));
+        }
         self.pass(&Point::Step { host: number, step }, Some(number));
     }
 
@@ -73,11 +92,15 @@ impl World {
     pub(in crate::world) fn step(&mut self, number: u32, run: u32) {
         let setting = setting!(self, number);
         let before = self.hosts[number as usize].at_work_on();
+        let taken = self.hosts[number as usize].running().map(|running| running.step);
         let progress = self.hosts[number as usize].advance(run, &setting);
         if let Some((work, before)) = before
             && self.hosts[number as usize].version_of(work.component) != before
         {
             self.happened(&Happening::VersionChanged(number, &work));
+        }
+        if let (Some(_), Some((work, _)), Some(step)) = (&progress, before, taken) {
+            self.step_took_effect(number, work.component, step);
         }
         match progress {
             None => self.queue.discount(),
@@ -116,11 +139,13 @@ impl World {
     pub(super) fn operation_ended(&mut self, number: u32, work: &Work, ended: Ended, sessions: Vec<u32>) {
         let now = self.queue.now();
         self.breaks.remove(&number);
+        self.kills.remove(&number);
+        self.late_harm_follows(number, work, ended);
         let (kind, sequence) = (ended_number(ended), work.id.sequence);
         self.trace.record(&[word("ended"), u64::from(number), sequence, kind, now.0]);
         self.last_operation = now;
         self.happened(&Happening::Ended(number, work, ended));
-        self.register_node(number, work, ended);
+        self.stand_in_registers(number, work, ended);
         for session in sessions {
             let Some(Letter::Session { sender }) = self.mail.take(session) else { continue };
             let delay = self.way_back(sender);

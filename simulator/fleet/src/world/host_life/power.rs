@@ -106,6 +106,7 @@ impl World {
             self.trace.record(&[word("spoil"), u64::from(number), u64::from(drift.0)]);
             self.happened(&Happening::Spoiled(number, drift));
             self.last_operation = self.queue.now();
+            self.software_changed(number);
         }
     }
 
@@ -126,7 +127,7 @@ impl World {
         senders.collect()
     }
 
-    fn session_lost(&mut self, senders: Vec<Sender>) {
+    pub(super) fn session_lost(&mut self, senders: Vec<Sender>) {
         for sender in senders {
             let owner = u64::from(sender.process);
             let delay = self.draws.within(word("keep-alive"), owner, sender.action.0, KEEP_ALIVE);

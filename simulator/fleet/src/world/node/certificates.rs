@@ -21,6 +21,8 @@ pub(in crate::world) enum Deed {
     Renew(u32),
     /// A kubelet asks for a serving certificate.
     Serve(u32),
+    /// A client certificate expires.
+    Expire(u32),
 }
 
 /// A certificate in the numbers of the world; none when it is not a node's.

@@ -15,21 +15,53 @@ const NEVER: Timestamp = Timestamp::MAX;
 /// The kubelet of a host, and the true condition of its Node.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::world) struct Kubelet {
-    /// The time of its first try to renew, past or future. It tries again every [`PERIOD`]. [`NEVER`] while its host is
-    /// off.
+    /// The time of its first try to renew, past or future. It tries again every [`PERIOD`]. [`NEVER`] while it does not
+    /// run.
     pub(in crate::world) since: Timestamp,
     /// Since when its host is connected; [`NEVER`] while it is cut off.
     reached: Timestamp,
     /// The condition of its Node, unless a fault falsifies it.
     pub(in crate::world) health: Health,
-    /// Whether its host was lost and no renewal has come since.
+    /// Whether it was lost and no renewal has come since.
     pub(in crate::world) is_missed: bool,
+    /// Whether it runs as soon as its host does.
+    runs: bool,
+    /// Whether it has started since its last renewal. With its next one, it creates its Node if there is none: a
+    /// kubelet registers only once each time that it starts.
+    pub(in crate::world) registers: bool,
+    /// Whether something that it needs on its host does not run.
+    is_starved: bool,
+    /// So many faults let it report that its Node is not ready.
+    sick: u16,
+    /// Until then it reports what it has reported before, although that has changed.
+    reports: Timestamp,
+    /// Whether its Node reports that there is no room on the disk.
+    pub(in crate::world) has_pressure: bool,
+    /// What it reports of the disk next, and from when on.
+    pressure: (bool, Timestamp),
 }
 
 impl Kubelet {
     /// A kubelet that has run since then.
     pub(in crate::world) const fn running(since: Timestamp) -> Self {
-        Self { since, reached: Timestamp::ZERO, health: Health::Healthy, is_missed: false }
+        Self {
+            since,
+            reached: Timestamp::ZERO,
+            health: Health::Healthy,
+            is_missed: false,
+            runs: true,
+            registers: false,
+            is_starved: false,
+            sick: 0,
+            reports: Timestamp::ZERO,
+            has_pressure: false,
+            pressure: (false, NEVER),
+        }
+    }
+
+    /// The kubelet of a host where none runs yet.
+    pub(in crate::world) const fn missing() -> Self {
+        Self { health: Health::Unknown, is_missed: true, runs: false, ..Self::running(NEVER) }
     }
 
     /// Whether it tries to renew at this very moment.
@@ -37,10 +69,11 @@ impl Kubelet {
         now.0 >= self.since.0 && (now.0 - self.since.0).is_multiple_of(PERIOD_MILLIS)
     }
 
-    /// Its first try at `from` or later.
-    pub(in crate::world) fn try_from(&self, from: Timestamp) -> Timestamp {
+    /// Its first try at `from` or later, if it runs.
+    pub(in crate::world) fn try_from(&self, from: Timestamp) -> Option<Timestamp> {
         let waited = from.0.saturating_sub(self.since.0);
-        Timestamp(self.since.0.saturating_add(waited.div_ceil(PERIOD_MILLIS) * PERIOD_MILLIS))
+        let tries = self.since.0.saturating_add(waited.div_ceil(PERIOD_MILLIS) * PERIOD_MILLIS);
+        (self.since != NEVER).then_some(Timestamp(tries))
     }
 
     /// Its last try at `until` or before, if there was one since its host became reachable. A try in the very instant
@@ -51,14 +84,51 @@ impl Kubelet {
         (tried > self.reached).then_some(tried)
     }
 
-    /// Whether it renewed then under the present network conditions: then it tries again before the lease expires.
+    /// Whether it renewed then under the present conditions: then it tries again before the lease expires.
     pub(in crate::world) fn is_steady(&self, renewed: Timestamp) -> bool {
-        renewed > self.reached
+        renewed > self.reached && renewed >= self.since
     }
 
     /// Whether its host is connected.
     pub(in crate::world) fn is_reachable(&self) -> bool {
         self.reached != NEVER
+    }
+
+    /// Whether it runs as soon as its host does.
+    pub(in crate::world) const fn runs(&self) -> bool {
+        self.runs
+    }
+
+    /// Whether it has a reason to report that its Node is not ready.
+    pub(in crate::world) const fn is_unfit(&self) -> bool {
+        self.is_starved || self.sick > 0
+    }
+
+    /// The condition that it reports with a renewal now.
+    pub(in crate::world) fn condition(&self, now: Timestamp) -> Health {
+        let due = if self.is_unfit() { Health::Unhealthy } else { Health::Healthy };
+        match self.health {
+            Health::Unknown => due,
+            told @ (Health::Healthy | Health::Unhealthy) if now < self.reports => told,
+            Health::Healthy | Health::Unhealthy => due,
+        }
+    }
+
+    /// Whether it changes what the API server has of its Node with a renewal now.
+    pub(in crate::world) fn brings_news(&self, now: Timestamp) -> bool {
+        let is_new = self.health != self.condition(now) || self.has_pressure != self.pressure(now);
+        self.is_missed || self.registers || is_new
+    }
+
+    /// What it reports of the disk with a renewal now.
+    pub(in crate::world) fn pressure(&self, now: Timestamp) -> bool {
+        let (has_pressure, from) = self.pressure;
+        if now >= from { has_pressure } else { self.has_pressure }
+    }
+
+    /// It reports from then on that the disk is full, or that it is not.
+    pub(in crate::world) const fn report_pressure(&mut self, has_pressure: bool, from: Timestamp) {
+        self.pressure = (has_pressure, from);
     }
 
     /// Its host has lost the network, or also its power.
@@ -70,20 +140,55 @@ impl Kubelet {
         }
     }
 
-    /// Its host is powered on: it tries to renew first at `first`. It is connected since `reached`, if it is.
-    pub(in crate::world) fn start(&mut self, first: Timestamp, reached: Option<Timestamp>) {
+    /// It ends, and does not start again with its host.
+    pub(in crate::world) fn stop(&mut self) {
+        self.since = NEVER;
+        self.runs = false;
+        self.is_missed = true;
+    }
+
+    /// It starts with its host from now on.
+    pub(in crate::world) const fn enable(&mut self) {
+        self.runs = true;
+    }
+
+    /// It starts, and tries to renew first at `first`.
+    pub(in crate::world) const fn start(&mut self, first: Timestamp, registers: bool) {
         self.since = first;
-        self.reached = reached.unwrap_or(self.reached);
+        self.registers = registers;
+    }
+
+    /// Its host is connected since then.
+    pub(in crate::world) const fn reach(&mut self, since: Timestamp) {
+        self.reached = since;
     }
 
     /// Its host is connected again. Returns whether that is enough for it to be back.
     pub(in crate::world) fn connect(&mut self, now: Timestamp) -> bool {
         self.reached = now;
-        let is_back = self.since <= now && self.health == Health::Healthy;
+        let is_well = self.health == Health::Healthy && !self.is_unfit() && !self.registers;
+        let is_back = self.since <= now && is_well;
         if is_back {
             self.is_missed = false;
         }
         is_back
+    }
+
+    /// Something that it needs stops or starts. Returns whether that changes anything.
+    pub(in crate::world) const fn starve(&mut self, is_starved: bool) -> bool {
+        let changes = self.is_starved != is_starved;
+        self.is_starved = is_starved;
+        changes
+    }
+
+    /// One fault more, or one less, lets it report that its Node is not ready.
+    pub(in crate::world) const fn sicken(&mut self, is_sick: bool) {
+        self.sick = if is_sick { self.sick.saturating_add(1) } else { self.sick.saturating_sub(1) };
+    }
+
+    /// It reports only from then on whether there is a reason for which its Node is not ready.
+    pub(in crate::world) const fn report_from(&mut self, reports: Timestamp) {
+        self.reports = reports;
     }
 }
 
@@ -98,7 +203,7 @@ mod tests {
         let tries: Vec<u64> = (0..40_000).filter(|at| KUBELET.tries_at(Timestamp(*at))).collect();
         assert_eq!(tries, [3_000, 13_000, 23_000, 33_000]);
         for (from, first) in [(0, 3_000), (3_000, 3_000), (3_001, 13_000), (13_000, 13_000)] {
-            assert_eq!(KUBELET.try_from(Timestamp(from)), Timestamp(first));
+            assert_eq!(KUBELET.try_from(Timestamp(from)), Some(Timestamp(first)));
         }
         for (until, last) in
             [(2_999, None), (3_000, Some(3_000)), (12_999, Some(3_000)), (13_000, Some(13_000))]
@@ -115,5 +220,6 @@ mod tests {
         let (cut, off) = (Kubelet { reached: NEVER, ..KUBELET }, Kubelet { since: NEVER, ..KUBELET });
         assert_eq!([cut, off].map(|kubelet| kubelet.try_until(Timestamp(50_000))), [None; 2]);
         assert!(!off.tries_at(Timestamp(50_000)));
+        assert_eq!(off.try_from(Timestamp(50_000)), None);
     }
 }

@@ -20,7 +20,7 @@ use crate::world::World;
 use crate::world::api_server::{Preconditions, Refusal, WriteResult};
 use crate::world::event::Event;
 use crate::world::happening::Happening;
-use crate::world::node::healthy_node;
+use crate::world::node::new_node;
 use crate::world::writer::Writer;
 
 impl World {
@@ -32,9 +32,12 @@ impl World {
             let machine = racks.machine(&scenario.fleet, &self.draws, number);
             let name = Arc::clone(&machine.metadata().name);
             self.apply(machine);
-            if scenario.fleet.nodes && !self.nodes_gone.contains(&number) {
+            if !scenario.fleet.nodes {
+                continue;
+            }
+            if let Some(condition) = self.first_condition(number) {
                 let now = self.queue.now();
-                let node = healthy_node(name, now);
+                let node = new_node(name, condition, now);
                 let written = self.api_servers.home_mut().create(node, now);
                 self.note(written, "Node");
             }
@@ -67,8 +70,12 @@ impl World {
             self.applied.remove(&(reference.kind.kind(), Arc::from(reference.name.as_str())));
             let now = self.queue.now();
             let object = (reference.kind.kind(), reference.name.as_str());
-            let written = self.api_servers.home_mut().delete(object, Preconditions::default(), now);
-            self.note(written, &reference.name);
+            // Whether a Node is there does not depend on users alone.
+            let is_there = self.api_servers.home().get(object.0, object.1).is_some();
+            if is_there || object.0 != Kind::Node {
+                let written = self.api_servers.home_mut().delete(object, Preconditions::default(), now);
+                self.note(written, &reference.name);
+            }
         }
         if moment.adopt {
             self.adopt();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use seaworthy_kernel::Timestamp;
+use seaworthy_kernel::{Span, Timestamp, word};
 use seaworthy_model::id::Kind;
 use seaworthy_model::meta::FINALIZER;
 
@@ -15,6 +15,12 @@ use crate::world::writer::Writer;
 
 /// The finalizer of another controller.
 const FOREIGN_FINALIZER: &str = "example.com/inventory";
+
+/// kubelet looks at its disks this often.
+const EVICTION_LOOK: Span = Span::millis(100, 10_000);
+/// So long after the last look at a full disk kubelet reports that there is room
+/// (`--eviction-pressure-transition-period`).
+const PRESSURE_LASTS: Duration = Duration::from_secs(300);
 
 impl World {
     pub(in crate::world) fn api_down(&mut self, until: Timestamp) {
@@ -58,11 +64,17 @@ impl World {
         self.bind_to_cache(kind, &cache);
     }
 
-    pub(in crate::world) fn slow(&mut self, host: u32, factor: u16) {
-        if factor > 1 {
-            self.note_occasion(Occasion::HostSlowed);
+    pub(in crate::world) fn fill(&mut self, host: u32) {
+        if self.disturbance.fill(host) {
+            let delay = self.draws.within(word("full"), u64::from(host), self.now().0, EVICTION_LOOK);
+            self.pressure_changes(host, true, delay);
         }
-        self.disturbance.slow(host, factor);
+    }
+
+    pub(in crate::world) fn make_room(&mut self, host: u32) {
+        if self.disturbance.make_room(host) {
+            self.pressure_changes(host, false, PRESSURE_LASTS);
+        }
     }
 
     pub(in crate::world) fn compact(&mut self) {

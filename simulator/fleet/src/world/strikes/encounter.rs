@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use crate::faults::{Chance, Ledger, Model};
-use crate::vocabulary::{KindName, Occasion, Place};
+use crate::vocabulary::{KindName, Occasion, Place, START};
 use crate::world::World;
 use crate::world::api_server::{Change as Committed, KINDS};
 use crate::world::happening::Happening;
@@ -49,6 +49,7 @@ impl World {
             owner,
             occurrence,
             now,
+            origin: START,
             quiet: self.quiet,
             is_renewal,
             struck: &Cell::new(0),
@@ -76,7 +77,7 @@ impl World {
     /// Whether a watch of `process` omits a change.
     pub(in crate::world) fn is_event_lost(&mut self, process: &Process, change: &Committed) -> bool {
         let (kind, object) = (change.object.kind(), change.object.name());
-        let Some(name) = KindName::ALL.into_iter().find(|name| name.kind() == kind) else { return false };
+        let Some(name) = KindName::of(kind) else { return false };
         let table = KINDS.iter().position(|of| *of == kind).unwrap_or_default() as u64;
         let place = |_: &Self| Place::Event { seat: process.seat, kind, object: object.to_string() };
         let mut lost = false;

@@ -124,6 +124,15 @@ fn blinding(at: Timestamp, injection: Injection) -> Option<Window> {
         | Injection::PowerOn(_)
         | Injection::Cut(_)
         | Injection::Mend(_)
+        | Injection::CutSsh(_)
+        | Injection::MendSsh(_)
+        | Injection::CutKubelet(_)
+        | Injection::MendKubelet(_)
+        | Injection::Sicken(_)
+        | Injection::Recover(_)
+        | Injection::FailLate(_)
+        | Injection::RecoverLate(_)
+        | Injection::KillProgram(_)
         | Injection::Spoil(..)
         | Injection::Crash { .. }
         | Injection::Skew { .. }

@@ -23,7 +23,7 @@ use core::time::Duration;
 
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::detail::{Detail, Pod};
-use seaworthy_model::host::Change;
+use seaworthy_model::host::{Change, Drift};
 use seaworthy_model::id::{ComponentId, VersionId};
 use seaworthy_model::machine::Reason;
 use seaworthy_model::node::{Mark, NodeCordon, NodeState, NodeUncordon};
@@ -51,13 +51,24 @@ const NAMED: usize = 3;
 
 impl Step<'_> {
     /// Whether pods have to leave the Node before a change of a component: if the new or the old version requires it,
-    /// or if the change removes the component that runs pods.
+    /// or if the change removes the component that runs pods. The repair of a service that does not run disrupts
+    /// nothing any more, and the pods of a Node whose kubelet does not run cannot leave before it.
     pub(in crate::domains::machine) fn disrupts(self, component: ComponentId, change: &Change) -> bool {
+        if self.is_start(component, change) {
+            return false;
+        }
         let goes = self.machine.installed(component).map(|installed| installed.version);
         match change {
             Change::Install(release) => goes.into_iter().chain([release.version]).any(|it| self.drains(it)),
             Change::Remove => goes.is_some_and(|version| self.drains(version) || self.is_of_node(version)),
         }
+    }
+
+    /// Whether a change starts a service that does not run, in the release that is there.
+    fn is_start(self, component: ComponentId, change: &Change) -> bool {
+        let Change::Install(release) = change else { return false };
+        let reported = self.machine.reported(component);
+        reported.is_some_and(|there| there.release == release.id && there.drift.contains(Drift::NOT_RUNNING))
     }
 
     fn drains(self, version: VersionId) -> bool {

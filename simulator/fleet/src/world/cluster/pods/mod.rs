@@ -235,7 +235,7 @@ impl World {
             }
             PodStep::End if pod.is_leaving() => {
                 // Only its kubelet can end it.
-                let runs = host.is_some_and(|host| self.hosts[host as usize].is_reachable());
+                let runs = host.is_some_and(|host| self.is_kubelet_connected(host));
                 if runs { self.pod_ended(number) } else { self.plan_pod(now + AGAIN, number, PodStep::End) }
             }
             PodStep::Place | PodStep::Start | PodStep::End => {}
@@ -299,7 +299,9 @@ impl World {
     /// Whether the Node of a host is there, ready, and takes pods.
     pub(crate) fn takes_pods(&self, host: u32) -> bool {
         let node = self.api_servers.home().get(Kind::Node, &machine_name(host));
+        let is_full = self.kubelets.get(host as usize).is_some_and(|kubelet| kubelet.has_pressure);
         self.is_node_ready(host)
+            && !is_full
             && node.is_some_and(|node| {
                 node.node_spec().is_none_or(|spec| {
                     !spec.unschedulable && spec.taints.iter().all(|taint| taint.key != DRAIN_TAINT)

@@ -1,0 +1,55 @@
+//! A release passes its probe, and makes its Node not ready minutes or hours later: a leak, a full table, a deadlock. No
+//! host reports a failure. Only the Nodes show it.
+
+use serde::Deserialize;
+
+use super::{Chance, Model, all};
+use crate::vocabulary::{Fleet, LateHarm, OperationFate, OperationSite, Portion, Range, Scope, Window};
+
+/// Releases make Nodes not ready some time after they were installed.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LateFailure {
+    /// The versions that fail, by the names of their MachineComponents. All if omitted.
+    #[serde(default)]
+    pub versions: Vec<String>,
+    /// The share of the hosts on which they fail, drawn once for each host. All if omitted.
+    #[serde(default = "all")]
+    pub share: Portion,
+    /// The part of the fleet where they fail: by zone, rack, pool or number. Everywhere if omitted.
+    #[serde(default)]
+    pub scope: Option<Scope>,
+    /// The window of the operations whose releases fail, `[from, to]` since the start of the run, or since the fault's
+    /// trigger fired. Any time before the quiet phase if omitted.
+    #[serde(default)]
+    pub between: Window,
+    /// The time from the end of the operation until the Node is not ready.
+    pub after: Range,
+    /// The time until the Node can be ready again. It ends earlier if the component is changed.
+    pub lasting: Range,
+    /// If set, the Node is not ready for this long, then ready for as long, and so on.
+    #[serde(default)]
+    pub flaps: Option<Range>,
+}
+
+impl Model for LateFailure {
+    fn on_operation(&self, chance: &Chance<'_>, site: &OperationSite<'_>, fate: &mut OperationFate) {
+        let Some(version) = site.version else { return };
+        let is_named = self.versions.is_empty() || self.versions.iter().any(|name| name == version);
+        let is_there = self.scope.as_ref().is_none_or(|scope| scope.has(site.host, site.fleet, chance.draws));
+        // A release fails on a host, and not in an operation.
+        let of_host = Chance { occurrence: 0, ..*chance };
+        if fate.late.is_none() && is_named && is_there && of_host.hits(self.between, self.share.0) {
+            fate.late = Some(LateHarm {
+                after: chance.within("after", self.after.0),
+                lasting: chance.within("lasting", self.lasting.0),
+                flaps: self.flaps.map(|range| chance.within("flaps", range.0)),
+            });
+        }
+    }
+
+    fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
+        self.scope.as_ref().and_then(|scope| scope.problem(fleet))
+    }
+}
