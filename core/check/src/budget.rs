@@ -24,10 +24,10 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     });
     let (mut started, mut repaired) = (0, 0);
     for machine in starts {
-        if machine.claims() || !machine.is_spared() {
-            started += 1;
-        } else {
+        if machine.is_spared() {
             repaired += 1;
+        } else {
+            started += 1;
         }
     }
     let slots = world.slots();

@@ -419,10 +419,13 @@ impl Machine {
         self.derived.domains.clone()
     }
 
-    /// Whether it was set up once: its first spec was carried out, or failed.
+    /// Whether it was set up once: its first spec was carried out or failed, and something is recorded as installed.
     #[must_use]
     pub fn was_set_up(&self) -> bool {
-        self.object.as_ref().is_some_and(|object| object.status.observed_generation > 0)
+        self.object.as_ref().is_some_and(|object| {
+            let status = &object.status;
+            status.observed_generation > 0 && status.components.iter().any(|it| it.installed.is_some())
+        })
     }
 
     /// Whether it is recorded that the host was lost in the middle of an operation.

@@ -40,8 +40,8 @@ pub(crate) enum RolloutNote {
 /// About a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MachineNote {
-    /// It gives its grants back, if it has any.
-    Yield,
+    /// It gives its grants back, if it has any, or the one for a component.
+    Yield(Option<ComponentId>),
     /// It takes its grant for a component again: it gave it back, and the record still lists it.
     Resume(ComponentId),
     /// Its host was lost at work so long ago that nothing of ours goes on there.

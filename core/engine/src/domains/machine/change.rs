@@ -203,7 +203,7 @@ impl<'w> Step<'w> {
             self.note(draft, Note::Unblock);
         }
         if let Some(blocker) = self.fleet_stop(target, is_repair) {
-            self.note(draft, Note::Yield);
+            self.note(draft, Note::Yield(Some(target.component)));
             self.note(draft, Note::WaitForFleet);
             if self.remove_mark(draft) {
                 return;
@@ -211,7 +211,7 @@ impl<'w> Step<'w> {
             return draft.wait(blocker);
         }
         if let Some(blocker) = self.overcommitted(target) {
-            self.note(draft, Note::Yield);
+            self.note(draft, Note::Yield(Some(target.component)));
             self.note(draft, Note::WaitForFleet);
             if self.remove_mark(draft) {
                 return;
@@ -300,7 +300,7 @@ impl<'w> Step<'w> {
         if occupied < limit {
             return true;
         }
-        self.note(draft, if self.machine.is_granted() { Note::Yield } else { Note::WaitForUnit });
+        self.note(draft, if self.machine.is_granted() { Note::Yield(None) } else { Note::WaitForUnit });
         draft.wait(Blocker::MaxUnavailable { occupied, limit });
         false
     }
@@ -324,7 +324,9 @@ impl<'w> Step<'w> {
         }
         let counts = &self.world.fleet.rollouts[index].counts;
         let limit = self.world.failures_max();
-        if target.aim == Aim::Keep {
+        // What is installed is repaired until the machine gets its turn.
+        let is_of_before = is_repair && !self.machine.standing(index).is_updated();
+        if target.aim == Aim::Keep || is_of_before {
             None
         } else if counts.failed >= limit {
             Some(Blocker::TooManyFailures { failed: counts.failed, limit })

@@ -61,14 +61,14 @@ pub(super) fn unsync(world: &mut World, store: StoreId) {
 /// Applies a note of a decision.
 pub(super) fn remember(world: &mut World, id: MachineId, note: Note) {
     match note {
-        Note::Yield => world.yield_grants(id),
+        Note::Yield(component) => world.yield_grants(id, component),
         Note::Resume(component) => {
             world.change(id, |machine| machine.take_grant(component));
             world.touch(Subject::Machine(id), Priority::Normal);
         }
         Note::GiveUp => {
             world.change(id, |machine| machine.given_up = true);
-            world.yield_grants(id);
+            world.yield_grants(id, None);
             world.touch(Subject::Machine(id), Priority::Normal);
         }
         Note::Block(blocker) => world.change(id, |machine| {

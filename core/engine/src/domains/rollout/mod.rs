@@ -189,7 +189,8 @@ impl<'w> Step<'w> {
             }
             let record = record.to_mut();
             record.completed_at = Some(draft.now.whole_seconds());
-            record.granted = record.granted.as_ref().map(|_| Vec::new());
+            // Who was lost at work may be at work still.
+            record.granted = Some(wave::kept(self.world, (index, state)));
         } else if self.unusable(&setting.want).is_none() {
             self.catch_up(draft, (index, state), &mut record, plan);
         }
@@ -315,17 +316,14 @@ impl<'w> Step<'w> {
             // well.
             return draft.wait_as_well(Blocker::Dependency { component });
         }
-        if let Some(blocker) = self.world.breaker() {
-            plan.standstill = Standstill::Stopped(FleetReason::TooManyUnavailable);
-            if self.world.known() < self.world.live() {
-                self.grant(draft, (index, state), record, plan);
-            }
-            return draft.wait(blocker);
-        }
         if let Some(below) = permission::next_threshold(self.world, (index, state), &draft.config.batches) {
             record.to_mut().admitted_below = below;
         }
         self.grant(draft, (index, state), record, plan);
+        if let Some(blocker) = self.world.breaker() {
+            plan.standstill = Standstill::Stopped(FleetReason::TooManyUnavailable);
+            draft.wait(blocker);
+        }
     }
 
     /// One step of a rollout that was completed: machines that could not be worked on then get their turn.
@@ -340,7 +338,7 @@ impl<'w> Step<'w> {
         if is_over && state.holders.is_empty() {
             record.to_mut().granted = Some(Vec::new());
         }
-        if state.counts.eligible == 0 || self.world.breaker().is_some() {
+        if state.counts.eligible == 0 {
             return;
         }
         if state.counts.failed >= self.world.failures_max() || plan.order.before(record.component).is_some() {
@@ -541,14 +539,13 @@ fn is_recorded(rollouts: &[Cow<'_, Rollout>], recorded: &[Rollout]) -> bool {
     rollouts.len() == recorded.len() && rollouts.iter().zip(recorded).all(is_one)
 }
 
-/// Whether every machine that can be worked on has the new version, and nothing may be under way for it.
+/// Whether every machine that can be worked on has the new version.
 fn is_complete(state: &RolloutState) -> bool {
     let counts = &state.counts;
     state.record.admitted_below == Rollout::EVERYBODY
         && state.record.granted.is_some()
         && counts.failed == 0
         && counts.granted == 0
-        && counts.unresolved == 0
         && counts.eligible == 0
         && counts.waiting == 0
 }

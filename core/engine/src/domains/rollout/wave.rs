@@ -135,8 +135,9 @@ fn pick(
             | Standing::Restored
             | Standing::Failed => false,
         };
-        // The breaker stops what disrupts: nothing runs yet on a machine that was never set up.
-        if !is_candidate || (world.breaker().is_some() && machine.was_set_up()) {
+        // The breaker stops what disrupts. Nothing can be disrupted on a machine that is unavailable, or was never set up.
+        let disrupts = || machine.was_set_up() && !machine.is_node_sick();
+        if !is_candidate || (world.breaker().is_some() && disrupts()) {
             continue;
         }
         let is_equal = picks.last().is_some_and(|last| last.rank == rank);

@@ -6,7 +6,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use seaworthy_model::id::MachineId;
+use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::package_version::{PackageVersionObject, Rollout};
 use seaworthy_model::report::Subject;
@@ -61,10 +61,20 @@ impl World {
         }
     }
 
-    /// A machine gives its grants back.
-    pub(crate) fn yield_grants(&mut self, id: MachineId) {
-        let rollouts = self.fleet.rollouts.iter();
-        let components: Vec<_> = rollouts.map(|rollout| rollout.record.component).collect();
+    /// A machine gives its grants back, or the one for a component. Its unit comes back unused, and the next machine may
+    /// have to yield as well: the next wave takes its time.
+    pub(crate) fn yield_grants(&mut self, id: MachineId, only: Option<ComponentId>) {
+        let mut components = Vec::new();
+        for (index, rollout) in self.fleet.rollouts.iter_mut().enumerate() {
+            let component = rollout.record.component;
+            if only.is_some_and(|only| only != component) {
+                continue;
+            }
+            if self.machines[id].standing(index) == Standing::Granted {
+                rollout.hindered_at = Some(self.now);
+            }
+            components.push(component);
+        }
         self.change(id, |machine| {
             components.into_iter().for_each(|component| machine.yield_grant(component));
         });

@@ -205,7 +205,8 @@ impl Budget {
         let idle =
             cordoned.filter(|host| self.places.get(*host as usize).is_some_and(|place| !place.is_used()));
         let mut used = self.used + u32::try_from(idle.count()).unwrap_or(u32::MAX);
-        used -= self.excused() + self.long_adrift(now);
+        used -= self.excused();
+        used -= self.adrift_units(now);
         if now.since(sent) > ARRIVES_WITHIN {
             used -= self.counted_after(sent);
         }
@@ -217,8 +218,9 @@ impl Budget {
         let at_work = self.at_work - self.spared;
         let overdrawn = if is_spared {
             // The operator may not have known that some of them were not ready: those take a part of the limit.
-            (self.at_work > limit.saturating_mul(2))
-                .then(|| format!("{} hosts at work exceed maxUnavailable {limit} twice over", self.at_work))
+            let at_work = self.at_work - self.long_adrift(now);
+            (at_work > limit.saturating_mul(2))
+                .then(|| format!("{at_work} hosts at work exceed maxUnavailable {limit} twice over"))
         } else {
             (used > limit).then(|| {
                 let unavailable = used.saturating_sub(at_work);
@@ -249,11 +251,20 @@ impl Budget {
         u32::try_from(expected).unwrap_or(u32::MAX).min(fallen)
     }
 
+    /// Those of them that took a part of the limit.
+    fn adrift_units(&self, now: Timestamp) -> u32 {
+        let takes = |host: &&u32| {
+            let place = self.places[**host as usize];
+            !place.is_spared && place.began + ADRIFT <= now
+        };
+        u32::try_from(self.adrift.iter().filter(takes).count()).unwrap_or(u32::MAX)
+    }
+
     /// Hosts that were lost in the middle of an operation so long ago that they do not count any more.
     fn long_adrift(&self, now: Timestamp) -> u32 {
         let long = |host: &&u32| {
             let place = self.places[**host as usize];
-            place.is_used() && place.began + ADRIFT <= now
+            place.began + ADRIFT <= now
         };
         u32::try_from(self.adrift.iter().filter(long).count()).unwrap_or(u32::MAX)
     }

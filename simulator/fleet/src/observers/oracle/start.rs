@@ -82,7 +82,9 @@ impl Oracle {
             self.restraint.begun(began.host, began.sent - self.budget.detection());
         }
         let known = began.sent - self.budget.detection();
-        let cordoned = self.drains.cordoned_until(known).filter(|host| *host != began.host);
+        // A Node that is not ready is kept from pods anyway.
+        let is_kept = |host: &u32| *host != began.host && !is_unready(api, *host, known);
+        let cordoned = self.drains.cordoned_until(known).filter(is_kept);
         let judged = self.budget.began((began.host, began.is_spared), (began.sent, cordoned), now);
         if let Some(detail) = judged.overdrawn {
             self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));

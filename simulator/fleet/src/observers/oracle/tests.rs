@@ -52,7 +52,7 @@ fn work(version: u32, sequence: u64) -> Work {
 fn begin(oracle: &mut Oracle, api: &ApiServer, work: Work, step: Option<(&str, &str)>, now: Timestamp) {
     let fence = HostFence { machine: Uid(7), epoch: Epoch(1), sequence: work.id.sequence };
     let order = Order { fence, command: Command::Apply(work) };
-    let began = Began { host: 0, order, component: "webd", sent: now, touches: true, step };
+    let began = Began { host: 0, order, component: "webd", sent: now, touches: true, is_spared: false, step };
     oracle.began(&began, api, now);
 }
 

@@ -53,6 +53,13 @@ fn machines_leave(budget: &mut Budget, hosts: std::ops::RangeInclusive<u32>, at:
     }
 }
 
+/// The rollout under way changes these hosts.
+fn change(budget: &mut Budget, hosts: impl IntoIterator<Item = u32>, at: Timestamp) {
+    for host in hosts {
+        budget.brought(host, "webd", "webd-1", at);
+    }
+}
+
 fn at(seconds: u64) -> Timestamp {
     START + Duration::from_secs(seconds)
 }
@@ -66,12 +73,12 @@ const fn nobody() -> std::iter::Empty<u32> {
 fn starts_beyond_the_limit_are_found() {
     let mut budget = budget();
     budget.package_version_written(&fleet(2, START, false), at(0));
-    assert_eq!(budget.began(0, (at(1000), nobody()), at(1000)).overdrawn, None);
-    assert!(budget.began(1, (at(1000), nobody()), at(1000)).exhausted);
-    assert!(budget.began(2, (at(1000), nobody()), at(1000)).overdrawn.is_some());
+    assert_eq!(budget.began((0, false), (at(1000), nobody()), at(1000)).overdrawn, None);
+    assert!(budget.began((1, false), (at(1000), nobody()), at(1000)).exhausted);
+    assert!(budget.began((2, false), (at(1000), nobody()), at(1000)).overdrawn.is_some());
     budget.ended(0);
     budget.ended(1);
-    assert_eq!(budget.began(3, (at(1001), nobody()), at(1001)).overdrawn, None);
+    assert_eq!(budget.began((3, false), (at(1001), nobody()), at(1001)).overdrawn, None);
     assert_eq!((budget.peak().used, budget.peak().limit, budget.peak().at_work), (3, 2, 3));
 }
 
@@ -79,27 +86,29 @@ fn starts_beyond_the_limit_are_found() {
 fn lost_hosts_count_once_they_could_be_known() {
     let mut budget = budget();
     budget.package_version_written(&fleet(2, START, false), at(0));
+    change(&mut budget, [5, 6], at(50));
     budget.lost(5, at(100));
     budget.lost(6, at(100));
     let known = 100 + budget.detection().as_secs();
-    assert_eq!(budget.began(0, (at(known - 1), nobody()), at(known - 1)).overdrawn, None);
+    assert_eq!(budget.began((0, false), (at(known - 1), nobody()), at(known - 1)).overdrawn, None);
     budget.ended(0);
-    assert!(budget.began(0, (at(known), nobody()), at(known)).overdrawn.is_some());
+    assert!(budget.began((0, false), (at(known), nobody()), at(known)).overdrawn.is_some());
     budget.ended(0);
     budget.back(5);
-    assert_eq!(budget.began(0, (at(known + 1), nobody()), at(known + 1)).overdrawn, None);
+    assert_eq!(budget.began((0, false), (at(known + 1), nobody()), at(known + 1)).overdrawn, None);
 }
 
 #[test]
 fn an_order_is_judged_by_what_could_be_known_when_it_was_sent() {
     let mut budget = budget();
     budget.package_version_written(&fleet(1, START, false), at(0));
+    change(&mut budget, [5], at(50));
     budget.lost(5, at(100));
     let known = 100 + budget.detection().as_secs();
     let arrives = at(known + 1) + ARRIVES_WITHIN;
-    assert_eq!(budget.began(0, (at(known - 1), nobody()), arrives).overdrawn, None);
+    assert_eq!(budget.began((0, false), (at(known - 1), nobody()), arrives).overdrawn, None);
     budget.ended(0);
-    assert!(budget.began(0, (at(known), nobody()), arrives).overdrawn.is_some());
+    assert!(budget.began((0, false), (at(known), nobody()), arrives).overdrawn.is_some());
 }
 
 #[test]
@@ -107,9 +116,10 @@ fn who_was_lost_before_the_rollout_or_without_one_does_not_count() {
     for (lost, completed, counts) in [(100, false, true), (40, false, false), (100, true, false)] {
         let mut budget = budget();
         budget.package_version_written(&fleet(1, at(50), completed), at(50));
+        change(&mut budget, [5], at(60));
         budget.lost(5, at(lost));
         assert_eq!(
-            budget.began(0, (at(5000), nobody()), at(5000)).overdrawn.is_some(),
+            budget.began((0, false), (at(5000), nobody()), at(5000)).overdrawn.is_some(),
             counts,
             "{lost} {completed}"
         );
@@ -122,10 +132,18 @@ fn who_was_lost_before_the_rollout_or_without_one_does_not_count() {
 fn who_was_lost_before_the_rollout_was_recorded_was_lost_before_it() {
     for (recorded, overdrawn) in [(at(3600), false), (at(10), true)] {
         let mut budget = budget();
+        if recorded < at(1800) {
+            budget.package_version_written(&fleet(1, START, false), recorded);
+            change(&mut budget, [1], at(60));
+        }
         budget.lost(1, at(1800));
         budget.package_version_written(&fleet(1, START, false), recorded);
         let sent = at(3700);
-        assert_eq!(budget.began(2, (sent, nobody()), sent).overdrawn.is_some(), overdrawn, "{recorded:?}");
+        assert_eq!(
+            budget.began((2, false), (sent, nobody()), sent).overdrawn.is_some(),
+            overdrawn,
+            "{recorded:?}"
+        );
     }
 }
 
@@ -135,14 +153,15 @@ fn who_is_worked_on_before_its_node_is_ready_was_lost_when_it_was_lost_first() {
         let mut budget = budget();
         budget.package_version_written(&fleet(1, at(50), false), at(50));
         budget.lost(5, at(40));
-        budget.began(5, (at(1000), nobody()), at(1000));
+        budget.began((5, false), (at(1000), nobody()), at(1000));
         if ready {
             budget.back(5);
         }
         budget.ended(5);
+        change(&mut budget, [5], at(1000));
         budget.lost(5, at(1001));
         assert_eq!(
-            budget.began(0, (at(5000), nobody()), at(5000)).overdrawn.is_some(),
+            budget.began((0, false), (at(5000), nobody()), at(5000)).overdrawn.is_some(),
             counts,
             "ready: {ready}"
         );
@@ -154,11 +173,15 @@ fn a_limit_that_was_lowered_holds_after_a_while() {
     let mut budget = budget();
     budget.package_version_written(&fleet(2, START, false), at(0));
     budget.package_version_written(&fleet(1, START, false), at(100));
-    budget.began(0, (at(101), nobody()), at(101));
-    assert_eq!(budget.began(1, (at(101), nobody()), at(101)).overdrawn, None, "it may not be known yet");
+    budget.began((0, false), (at(101), nobody()), at(101));
+    assert_eq!(
+        budget.began((1, false), (at(101), nobody()), at(101)).overdrawn,
+        None,
+        "it may not be known yet"
+    );
     budget.ended(1);
     let known = 100 + budget.detection().as_secs() + 1;
-    assert!(budget.began(1, (at(known), nobody()), at(known)).overdrawn.is_some());
+    assert!(budget.began((1, false), (at(known), nobody()), at(known)).overdrawn.is_some());
 }
 
 /// The watch of one kind may be held while that of another is not: old machines and a new percentage.
@@ -171,14 +194,53 @@ fn an_operator_may_know_a_new_percentage_and_not_yet_who_left() {
     budget.package_version_written(&percentage("10%"), at(0));
     machines_leave(&mut budget, 8..=10, at(101));
     budget.package_version_written(&percentage("30%"), at(102));
-    budget.began(0, (at(103), nobody()), at(103));
-    budget.began(1, (at(103), nobody()), at(103));
+    budget.began((0, false), (at(103), nobody()), at(103));
+    budget.began((1, false), (at(103), nobody()), at(103));
     assert_eq!(
-        budget.began(2, (at(103), nobody()), at(103)).overdrawn,
+        budget.began((2, false), (at(103), nobody()), at(103)).overdrawn,
         None,
         "30 % of the ten that it knows"
     );
     budget.ended(2);
     let known = 102 + budget.detection().as_secs() + 1;
-    assert!(budget.began(2, (at(known), nobody()), at(known)).overdrawn.is_some(), "30 % of seven");
+    assert!(budget.began((2, false), (at(known), nobody()), at(known)).overdrawn.is_some(), "30 % of seven");
+}
+
+#[test]
+fn what_befalls_the_others_as_well_is_no_fault_of_the_rollout() {
+    for (others, overdrawn) in [(0, true), (3, false)] {
+        let mut budget = budget();
+        budget.package_version_written(&fleet(1, START, false), at(0));
+        change(&mut budget, [4, 5], at(50));
+        budget.lost(5, at(100));
+        for host in 6..6 + others {
+            budget.lost(host, at(100));
+        }
+        let sent = at(1000);
+        assert_eq!(
+            budget.began((0, false), (sent, nobody()), sent).overdrawn.is_some(),
+            overdrawn,
+            "{others}"
+        );
+    }
+}
+
+#[test]
+fn work_on_what_is_not_ready_takes_no_part_of_the_limit() {
+    let mut budget = budget();
+    budget.package_version_written(&fleet(1, START, false), at(0));
+    assert_eq!(budget.began((0, true), (at(1000), nobody()), at(1000)).overdrawn, None);
+    assert_eq!(budget.began((1, false), (at(1000), nobody()), at(1000)).overdrawn, None);
+    assert!(budget.began((2, true), (at(1000), nobody()), at(1000)).overdrawn.is_some(), "twice the limit");
+}
+
+#[test]
+fn a_host_that_was_lost_at_work_does_not_count_for_ever() {
+    let mut budget = budget();
+    budget.package_version_written(&fleet(1, START, false), at(0));
+    budget.began((0, false), (at(100), nobody()), at(100));
+    budget.lost(0, at(110));
+    assert!(budget.began((1, false), (at(200), nobody()), at(200)).overdrawn.is_some());
+    budget.ended(1);
+    assert_eq!(budget.began((1, false), (at(2000), nobody()), at(2000)).overdrawn, None);
 }
