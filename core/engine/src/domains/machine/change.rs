@@ -164,13 +164,16 @@ impl<'w> Step<'w> {
 
     /// Whether a machine that yielded because of a blocker is still blocked. It goes on with what needs no grant.
     fn stays_blocked(self, draft: &mut Draft<'_>, change: &Change) -> bool {
-        if self.is_paused() {
-            self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
-            return true;
-        }
-        if self.is_fleet_paused() {
+        if self.is_paused() || self.is_fleet_paused() {
             self.note(draft, Note::WaitForFleet);
-            draft.wait(Blocker::Paused);
+            if self.remove_mark(draft) {
+                return true;
+            }
+            if self.is_paused() {
+                self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
+            } else {
+                draft.wait(Blocker::Paused);
+            }
             return true;
         }
         match self.machine.blocked {

@@ -8,7 +8,7 @@ use seaworthy_model::id::Kind;
 
 use super::Oracle;
 use super::wishes::{self, Step};
-use crate::vocabulary::{machine_name, since_start};
+use crate::vocabulary::{START, machine_name, since_start};
 use crate::world::api_server::ApiServer;
 use crate::world::host::{Change, Command, Installed, Order, Running, Work};
 use crate::world::{self, Catalogue, World};
@@ -127,7 +127,9 @@ fn is_unready(api: &ApiServer, host: u32, known: Timestamp) -> bool {
     let mut conditions = node.status.iter().flat_map(|status| &status.conditions);
     let ready = conditions.find(|condition| condition.r#type == "Ready");
     let since = ready.and_then(|ready| ready.last_transition_time.as_ref()?.get());
-    ready.is_none_or(|ready| ready.status != "True") || since.is_none_or(|since| since + WHOLE > known)
+    // What was ready at the beginning of the run has not become so.
+    let is_recent = |since: Timestamp| since > START && since + WHOLE > known;
+    ready.is_none_or(|ready| ready.status != "True") || since.is_none_or(is_recent)
 }
 
 /// Times of conditions are cut to whole seconds.
