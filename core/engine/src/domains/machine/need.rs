@@ -72,12 +72,8 @@ impl Step<'_> {
     pub(super) fn need_before_turn(self, target: &Target<'_>) -> Need {
         let need = self.need_now(target);
         let is_there = self.machine.installed(target.component).is_some();
-        match need {
-            Need::Change { is_repair: false, .. } if is_there && self.awaits_grant(target, false) => {
-                Need::Nothing
-            }
-            need => need,
-        }
+        let is_change = matches!(need, Need::Change { is_repair: false, .. });
+        if is_change && is_there && self.awaits_grant(target, false) { Need::Nothing } else { need }
     }
 
     fn need(self, target: &Target<'_>) -> Need {

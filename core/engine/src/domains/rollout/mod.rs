@@ -494,12 +494,10 @@ impl<'w> Step<'w> {
                 let failed = self.fleet.rollouts.iter().map(|state| state.counts.failed).sum();
                 Some(FleetDetail::Failures { failed, limit: self.world.failures_max() })
             }
-            FleetReason::TooManyUnavailable => match self.world.breaker()? {
-                Blocker::TooManyUnavailable { unavailable, limit } => {
-                    Some(FleetDetail::Unavailable { unavailable, limit })
-                }
-                _ => None,
-            },
+            FleetReason::TooManyUnavailable => {
+                let (unavailable, limit) = (self.world.sick(), self.world.breaker_limit());
+                Some(FleetDetail::Unavailable { unavailable, limit })
+            }
             FleetReason::MachinesLeftOut => {
                 let counts = self.fleet.rollouts.iter().map(|state| state.counts);
                 let left = counts.map(|counts| counts.pending() + counts.failed).sum();

@@ -110,7 +110,7 @@ impl Ledger {
 
     /// How many of the machines that fell are charged to the rollouts: those beyond the share of the untouched machines
     /// that are unavailable, of which one is put down to chance.
-    const fn charged(&self) -> u32 {
+    fn charged(&self) -> u32 {
         let untouched = self.live.saturating_sub(self.touched);
         if untouched == 0 || self.sick_untouched == 0 {
             return self.fell;
@@ -129,7 +129,7 @@ impl World {
 
     /// Units of the budget that are taken.
     #[must_use]
-    pub const fn occupied(&self) -> u32 {
+    pub fn occupied(&self) -> u32 {
         self.ledger.claims + self.ledger.charged()
     }
 
@@ -236,7 +236,8 @@ impl World {
         self.weigh_breaker();
     }
 
-    fn breaker_limit(&self) -> u32 {
+    /// How many machines may be unavailable before the breaker opens.
+    pub(crate) fn breaker_limit(&self) -> u32 {
         self.fleet.pause_when_unavailable().of(self.ledger.known)
     }
 }
