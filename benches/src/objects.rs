@@ -112,6 +112,7 @@ pub(crate) fn package_version(version: VersionId, max_unavailable: CountOrPercen
         components: vec![setting(version)],
         max_unavailable,
         max_failures: CountOrPercent::Count(1),
+        pause_when_unavailable: CountOrPercent::Percent(20),
         audit_interval: Duration::from_secs(24 * 3600),
         paused: false,
         drain: Default::default(),

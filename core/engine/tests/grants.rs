@@ -56,7 +56,7 @@ fn until_at_work(fixture: &mut Fixture, hosts: usize) {
 }
 
 fn record(fixture: &Fixture) -> &Rollout {
-    &fixture.store.fleet.as_ref().unwrap().status.rollouts[0]
+    &fixture.store.fleet.as_ref().expect("there are defaults").status.rollouts[0]
 }
 
 /// The changes of each host so far.
