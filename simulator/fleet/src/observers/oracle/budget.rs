@@ -404,7 +404,11 @@ impl Budget {
     fn counts(&self, place: Place) -> bool {
         let started = self.rollout_started.map(|(_, truly)| truly + Duration::from_secs(1));
         let changed = place.changed.zip(started).filter(|(changed, started)| changed > started);
-        changed.zip(place.lost).is_some_and(|((changed, started), lost)| lost > started && lost > changed)
+        // A host that was lost before the operator could know the end of its operation was lost at work.
+        let known = self.knowledge();
+        changed
+            .zip(place.lost)
+            .is_some_and(|((changed, started), lost)| lost > started && lost > changed + known)
     }
 
     /// Every operator knows all changes before this time.
