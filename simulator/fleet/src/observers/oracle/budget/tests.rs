@@ -159,7 +159,7 @@ fn who_is_worked_on_before_its_node_is_ready_was_lost_when_it_was_lost_first() {
         }
         budget.ended(5);
         change(&mut budget, [5], at(1000));
-        budget.lost(5, at(1001));
+        budget.lost(5, at(1100));
         assert_eq!(
             budget.began((0, false), (at(5000), nobody()), at(5000)).overdrawn.is_some(),
             counts,
