@@ -39,12 +39,12 @@ fn recording_changes_no_run_and_ends_as_it_does() {
         assert!(history.events.is_sorted_by_key(|event| event.at), "{name}");
         assert!(summary.converged, "{name}");
         let phases = phases_at_the_end(&history, summary.machines);
-        // A rollout that has stopped admits no further machine.
+        // A rollout that has stopped grants no further machine its turn.
         let stops = scenario.eventually.iter().any(|check| matches!(check, Check::Stopped(_)));
         let under_way = |phase: &Phase| match phase {
             Phase::Done | Phase::Blocked | Phase::Failed | Phase::Gone => false,
-            Phase::Waiting => !stops,
-            Phase::Unseen | Phase::Parked | Phase::Reserved | Phase::AtWork => true,
+            Phase::Waiting | Phase::Parked => !stops,
+            Phase::Unseen | Phase::Reserved | Phase::AtWork => true,
         };
         assert!(!phases.iter().any(under_way), "{name}: {phases:?}");
     }
@@ -82,7 +82,7 @@ fn the_operators_view_ends_as_the_run_does() {
     assert_eq!((last.done, last.waiting, last.failed), (summary.machines, 0, 0));
     assert!(lane.completed.is_some());
     let admitted: u32 = lane.waves.iter().map(|(_, count)| count).sum();
-    assert_eq!(admitted, summary.machines, "every machine is admitted once");
+    assert!(admitted >= summary.machines, "every machine is granted its turn: {admitted}");
     let peak = history.budget.points().iter().map(|(_, budget)| budget.at_work).max();
     assert_eq!(peak, Some(summary.budget.at_work));
     let limits = history.budget.points().iter().map(|(_, budget)| budget.limit).max();

@@ -34,7 +34,7 @@ fn a_machine_is_explained_by_the_reasons_of_the_engine() {
         assert!(lines.iter().any(|line| line.contains(expected)), "{expected}: {lines:#?}");
     }
     let waiting = (0..60).map(|number| explain(&world, &crate::vocabulary::machine_name(number)).unwrap());
-    let waiting = waiting.filter(|told_of| told(told_of, "rollouts").contains("not admitted yet")).count();
+    let waiting = waiting.filter(|told_of| told(told_of, "rollouts").contains("waits for its turn")).count();
     assert!(waiting > 0);
     assert_eq!(explain(&world, "m-99999"), None);
 }
