@@ -379,7 +379,7 @@ impl<'w> Step<'w> {
                 ranks.extend(picks.iter().map(|pick| pick.rank));
                 ranks.sort_unstable();
                 ranks.dedup();
-                if ranks != *granted {
+                if record.granted.as_ref() != Some(&ranks) {
                     record.to_mut().granted = Some(ranks);
                 }
                 draft.note(RolloutNote::SmallWave(None));
