@@ -363,16 +363,6 @@ impl Fleet {
         self.spec().is_some_and(|spec| spec.paused)
     }
 
-    /// The start of the oldest active rollout. Machines that became unavailable later count against the budget.
-    #[must_use]
-    pub fn active_since(&self) -> Option<Timestamp> {
-        self.rollouts
-            .iter()
-            .filter(|rollout| rollout.is_active())
-            .map(|rollout| rollout.record.started_at)
-            .min()
-    }
-
     /// Whether the record differs from the rollouts only in grants and completions.
     pub(crate) fn is_only_granting(&self, new: Option<&PackageVersionObject>) -> bool {
         let (Some(seen), Some(new)) = (self.object(), new) else { return false };

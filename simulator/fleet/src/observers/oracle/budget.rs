@@ -205,10 +205,11 @@ impl Budget {
         let idle =
             cordoned.filter(|host| self.places.get(*host as usize).is_some_and(|place| !place.is_used()));
         let mut used = self.used + u32::try_from(idle.count()).unwrap_or(u32::MAX);
-        used -= self.excused();
-        used -= self.adrift_units(now);
+        let (adrift, adrift_units) = self.long_adrift(now);
+        used = used.saturating_sub(self.excused() + adrift_units);
         if now.since(sent) > ARRIVES_WITHIN {
-            used -= self.counted_after(sent);
+            // Some of them may be excused already.
+            used = used.saturating_sub(self.counted_after(sent));
         }
         self.peak.at_work = self.peak.at_work.max(self.at_work);
         if u64::from(used) * u64::from(self.peak.limit.max(1)) >= u64::from(self.peak.used) * u64::from(limit)
@@ -218,7 +219,7 @@ impl Budget {
         let at_work = self.at_work - self.spared;
         let overdrawn = if is_spared {
             // The operator may not have known that some of them were not ready: those take a part of the limit.
-            let at_work = self.at_work - self.long_adrift(now);
+            let at_work = self.at_work - adrift;
             (at_work > limit.saturating_mul(2))
                 .then(|| format!("{at_work} hosts at work exceed maxUnavailable {limit} twice over"))
         } else {
@@ -251,22 +252,12 @@ impl Budget {
         u32::try_from(expected).unwrap_or(u32::MAX).min(fallen)
     }
 
-    /// Those of them that took a part of the limit.
-    fn adrift_units(&self, now: Timestamp) -> u32 {
-        let takes = |host: &&u32| {
-            let place = self.places[**host as usize];
-            !place.is_spared && place.began + ADRIFT <= now
-        };
-        u32::try_from(self.adrift.iter().filter(takes).count()).unwrap_or(u32::MAX)
-    }
-
-    /// Hosts that were lost in the middle of an operation so long ago that they do not count any more.
-    fn long_adrift(&self, now: Timestamp) -> u32 {
-        let long = |host: &&u32| {
-            let place = self.places[**host as usize];
-            place.began + ADRIFT <= now
-        };
-        u32::try_from(self.adrift.iter().filter(long).count()).unwrap_or(u32::MAX)
+    /// Hosts that were lost in the middle of an operation so long ago that they do not count any more: all of them, and
+    /// those that took a part of the limit.
+    fn long_adrift(&self, now: Timestamp) -> (u32, u32) {
+        let places = self.adrift.iter().map(|host| self.places[*host as usize]);
+        let long = places.filter(|place| place.began + ADRIFT <= now);
+        long.fold((0, 0), |(all, units), place| (all + 1, units + u32::from(!place.is_spared)))
     }
 
     /// An operation has brought a version to a host.
