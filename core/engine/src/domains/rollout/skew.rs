@@ -11,7 +11,8 @@ use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::report::WakeReason;
 
-use super::{Standstill, Step};
+use super::Step;
+use super::status::Standstill;
 use crate::domains::draft::Draft;
 use crate::world::index::skew::{self, Conflict, Plan};
 

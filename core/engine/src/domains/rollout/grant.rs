@@ -1,0 +1,118 @@
+//! One step of a rollout: permits the next batch, and grants the next wave.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use seaworthy_model::package_version::{FleetReason, Rollout};
+use seaworthy_model::report::{Blocker, WakeReason};
+
+use super::status::Standstill;
+use super::wave::{self, Wave};
+use super::{Plan, Step, permission};
+use crate::domains::draft::Draft;
+use crate::rows::fleet::RolloutState;
+use crate::rows::note::{MachineNote, Note, RolloutNote};
+
+impl Step<'_> {
+    /// One step of a rollout that is under way: permits the next batch, and grants the next wave.
+    pub(super) fn go_on(
+        self,
+        draft: &mut Draft<'_>,
+        (index, state): (usize, &RolloutState),
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) {
+        let limit = self.world.failures_max();
+        if state.counts.failed >= limit {
+            plan.standstill = Standstill::Stopped(FleetReason::TooManyFailures);
+            return draft.wait(Blocker::TooManyFailures { failed: state.counts.failed, limit });
+        }
+        // Skip a predecessor that is itself blocked by a rule about versions.
+        let predecessor = self.predecessor(record.component);
+        if let Some(component) = predecessor.filter(|first| plan.order.before(*first).is_none()) {
+            // A granted machine would have to wait for the predecessor, and yield to the next one, which would wait as
+            // well.
+            return draft.wait_as_well(Blocker::Dependency { component });
+        }
+        if let Some(below) = permission::next_threshold(self.world, (index, state), &draft.config.batches) {
+            record.to_mut().admitted_below = below;
+        }
+        self.grant(draft, (index, state), record, plan);
+        if let Some(blocker) = self.world.breaker() {
+            plan.standstill = Standstill::Stopped(FleetReason::TooManyUnavailable);
+            draft.wait(blocker);
+        }
+    }
+
+    /// One step of a rollout that was completed: machines that could not be worked on then get their turn.
+    pub(super) fn catch_up(
+        self,
+        draft: &mut Draft<'_>,
+        (index, state): (usize, &RolloutState),
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) {
+        let is_over = state.record.granted.as_ref().is_some_and(|granted| !granted.is_empty());
+        if is_over && state.holders.is_empty() {
+            record.to_mut().granted = Some(Vec::new());
+        }
+        if state.counts.eligible == 0 {
+            return;
+        }
+        if state.counts.failed >= self.world.failures_max() || plan.order.before(record.component).is_some() {
+            return;
+        }
+        self.grant(draft, (index, state), record, plan);
+    }
+
+    /// Grants the next wave.
+    fn grant(
+        self,
+        draft: &mut Draft<'_>,
+        (index, state): (usize, &RolloutState),
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) {
+        let Some(granted) = &state.record.granted else {
+            // An operator that knew no grants has set machines to work: they are read first.
+            if let Some(granted) = wave::at_work_without_grants(self.world, state) {
+                record.to_mut().granted = Some(granted);
+            }
+            return;
+        };
+        let waited =
+            self.fleet.small_wave_since.is_some_and(|since| since + draft.config.admission_wait <= draft.now);
+        match wave::next_wave(self.world, (index, state), record, &mut plan.room, waited) {
+            Wave::Grant(picks) => {
+                let hindered = state.hindered_at.map(|at| at + draft.config.admission_wait);
+                if let Some(until) = hindered.filter(|until| draft.now < *until) {
+                    // The last units came back unused, and the next ones may, too: there is no point in going through
+                    // the fleet quickly.
+                    return draft.wake_at(until, WakeReason::Admission);
+                }
+                for pick in picks.iter().filter(|pick| granted.binary_search(&pick.rank).is_ok()) {
+                    draft.note(Note::Machine(pick.id, MachineNote::Resume(state.record.component)));
+                }
+                let mut ranks = wave::kept(self.world, (index, state));
+                ranks.extend(picks.iter().map(|pick| pick.rank));
+                ranks.sort_unstable();
+                ranks.dedup();
+                if record.granted.as_ref() != Some(&ranks) {
+                    record.to_mut().granted = Some(ranks);
+                }
+                draft.note(RolloutNote::SmallWave(None));
+            }
+            Wave::TooSmall => {
+                let since = self.fleet.small_wave_since.unwrap_or(draft.now);
+                draft.note(RolloutNote::SmallWave(Some(since)));
+                draft.wake_at(since + draft.config.admission_wait, WakeReason::Admission);
+            }
+            Wave::NoFailureLeft => draft.wait(state.counts.without_room(self.world.failures_max())),
+            Wave::NoUnit => {
+                let (occupied, limit) = (self.world.occupied(), self.world.slots());
+                draft.wait(Blocker::MaxUnavailable { occupied, limit });
+            }
+            Wave::Nobody => {}
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The status of the fleet: its records, and whether rollouts go on, as conditions.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use seaworthy_model::detail::FleetDetail;
+use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::machine::Truth;
+use seaworthy_model::package_version::{
+    FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus, Rollout,
+};
+
+use super::Step;
+use crate::domains::draft::{Draft, write};
+use crate::rows::fleet::RolloutState;
+
+/// Whether rollouts go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standstill {
+    Moving,
+    Complete,
+    LeftOut,
+    Stopped(FleetReason),
+}
+
+impl Standstill {
+    /// A rollout is under way.
+    pub(super) fn moves(&mut self) {
+        if matches!(self, Self::Complete | Self::LeftOut) {
+            *self = Self::Moving;
+        }
+    }
+
+    /// The reason and the conditions for this state.
+    const fn told(self) -> (FleetReason, [(FleetConditionKind, Truth); 2]) {
+        let (reason, complete, progressing) = match self {
+            Self::Complete => (FleetReason::AllUpdated, Truth::True, Truth::True),
+            Self::LeftOut => (FleetReason::MachinesLeftOut, Truth::False, Truth::True),
+            Self::Moving => (FleetReason::RollingOut, Truth::False, Truth::True),
+            Self::Stopped(reason) => (reason, Truth::False, Truth::False),
+        };
+        let kinds =
+            [(FleetConditionKind::Complete, complete), (FleetConditionKind::Progressing, progressing)];
+        (reason, kinds)
+    }
+}
+
+impl<'w> Step<'w> {
+    /// Writes the status if it differs from the recorded one.
+    pub(super) fn write(
+        self,
+        draft: &mut Draft<'_>,
+        mut rollouts: Vec<Cow<'w, Rollout>>,
+        standstill: Standstill,
+    ) {
+        // The spec has an order of its own; records are kept in the order of the ids.
+        if !rollouts.is_sorted_by_key(|rollout| rollout.component) {
+            rollouts.sort_by_key(|rollout| rollout.component);
+        }
+        let meta = &self.object.meta;
+        let keeps = matches!(
+            standstill,
+            Standstill::Stopped(
+                FleetReason::Superseding | FleetReason::StoreRegressed | FleetReason::InvalidSpec
+            )
+        );
+        let observed_generation =
+            if keeps { self.object.status.observed_generation } else { meta.generation };
+        let recorded = &self.object.status;
+        let is_regressed = standstill == Standstill::Stopped(FleetReason::StoreRegressed);
+        let epoch = self.world.epoch();
+        let has_grants = || self.fleet.rollouts.iter().any(RolloutState::has_grants);
+        let same = observed_generation == recorded.observed_generation
+            && (is_regressed || epoch == recorded.epoch || !has_grants())
+            && is_recorded(&rollouts, &recorded.rollouts)
+            && self.tells(standstill, &recorded.conditions);
+        if !same {
+            let conditions = self.conditions(draft, standstill, observed_generation).into();
+            let rollouts = rollouts.into_iter().map(Cow::into_owned);
+            let rollouts =
+                rollouts.map(|rollout| if is_regressed { rollout } else { self.as_it_is(rollout) });
+            let epoch = if is_regressed { recorded.epoch } else { epoch };
+            let rollouts = rollouts.collect();
+            let status = PackageVersionStatus { observed_generation, epoch, conditions, rollouts };
+            write(draft, Target::PackageVersion, meta, Effect::WritePackageVersionStatus(Box::new(status)));
+        }
+    }
+
+    /// Whether the conditions report this state. Times do not count, and details only where they carry the news: the
+    /// epoch that a person has to know, the rule that is broken, or the rollouts that wait for others.
+    fn tells(self, standstill: Standstill, conditions: &[FleetCondition]) -> bool {
+        let (reason, kinds) = standstill.told();
+        let as_told = conditions.iter().map(|told| (told.kind, told.truth)).eq(kinds)
+            && conditions.iter().all(|told| told.reason == reason);
+        let is_in_detail = matches!(
+            reason,
+            FleetReason::StoreRegressed | FleetReason::VersionSkew | FleetReason::RollingOut
+        );
+        as_told
+            && (!is_in_detail || {
+                let detail = self.detail(reason);
+                conditions.iter().all(|told| told.detail == detail)
+            })
+    }
+
+    /// The detail that goes with a reason.
+    fn detail(self, reason: FleetReason) -> Option<FleetDetail> {
+        match reason {
+            FleetReason::StoreRegressed => Some(FleetDetail::Regress(self.world.leadership.regress())),
+            FleetReason::VersionSkew => self.skew_detail(),
+            FleetReason::TooManyFailures => {
+                let failed = self.fleet.rollouts.iter().map(|state| state.counts.failed).sum();
+                Some(FleetDetail::Failures { failed, limit: self.world.failures_max() })
+            }
+            FleetReason::TooManyUnavailable => {
+                let (unavailable, limit) = (self.world.sick(), self.world.breaker_limit());
+                Some(FleetDetail::Unavailable { unavailable, limit })
+            }
+            FleetReason::MachinesLeftOut => {
+                let counts = self.fleet.rollouts.iter().map(|state| state.counts);
+                let left = counts.map(|counts| counts.pending() + counts.failed).sum();
+                Some(FleetDetail::LeftOut(left))
+            }
+            FleetReason::RollingOut => self.waits_detail(),
+            FleetReason::AllUpdated
+            | FleetReason::Superseding
+            | FleetReason::Paused
+            | FleetReason::InvalidSpec
+            | FleetReason::UnknownVersion
+            | FleetReason::Terminating => None,
+        }
+    }
+
+    fn conditions(
+        self,
+        draft: &Draft<'_>,
+        standstill: Standstill,
+        observed_generation: u64,
+    ) -> [FleetCondition; 2] {
+        let (reason, told) = standstill.told();
+        let recorded = &self.object.status.conditions;
+        told.map(|(kind, truth)| {
+            let before = recorded.iter().find(|before| before.kind == kind && before.truth == truth);
+            let since = before.map_or(draft.now.whole_seconds(), |before| before.since);
+            FleetCondition { kind, truth, reason, detail: self.detail(reason), since, observed_generation }
+        })
+    }
+}
+
+/// Whether these are the recorded rollouts. Most are borrowed from the object, and need no comparison.
+fn is_recorded(rollouts: &[Cow<'_, Rollout>], recorded: &[Rollout]) -> bool {
+    let is_one = |(one, recorded): (&Cow<'_, Rollout>, &Rollout)| {
+        core::ptr::eq(&**one, recorded) || **one == *recorded
+    };
+    rollouts.len() == recorded.len() && rollouts.iter().zip(recorded).all(is_one)
+}

@@ -1,0 +1,100 @@
+//! How a rollout follows another: what it keeps of those before it until their machines have ended.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use seaworthy_model::machine::{ComponentSetting, Want};
+use seaworthy_model::package_version::{FleetReason, Progress, Rollout, Superseded};
+use seaworthy_model::report::Blocker;
+
+use super::status::Standstill;
+use super::{Step, wave};
+use crate::domains::draft::Draft;
+use crate::rows::fleet::RolloutState;
+
+impl<'w> Step<'w> {
+    /// Starts the rollout of a new default. Machines that are at work on the former one stay in the record until they
+    /// have ended.
+    pub(super) fn take_up(
+        self,
+        draft: &mut Draft<'_>,
+        setting: &ComponentSetting,
+        before: Option<&'w RolloutState>,
+        standstill: &mut Standstill,
+    ) -> Option<Cow<'w, Rollout>> {
+        if let Some(reason) = self.unusable(&setting.want) {
+            *standstill = Standstill::Stopped(reason);
+            return before.map(|before| self.record_of(before));
+        }
+        let Some(superseded) = before.map_or(Some(Vec::new()), |before| self.superseded(before)) else {
+            draft.wait(Blocker::Superseding);
+            *standstill = Standstill::Stopped(FleetReason::Superseding);
+            return before.map(|before| self.record_of(before));
+        };
+        standstill.moves();
+        let from = before.and_then(|before| {
+            let record = &before.record;
+            if self.is_proven(before) { Some(record.to.clone()) } else { record.from.clone() }
+        });
+        Some(Cow::Owned(Rollout {
+            component: setting.component,
+            generation: self.object.meta.generation,
+            from,
+            to: setting.want.clone(),
+            admitted_below: 0,
+            granted: Some(Vec::new()),
+            superseded,
+            progress: Progress::default(),
+            started_at: draft.now.whole_seconds(),
+            completed_at: None,
+        }))
+    }
+
+    /// What remains of a rollout when the next one starts: who may be at work for it, and for those before it. `None` if
+    /// that is too much for a record.
+    fn superseded(self, before: &RolloutState) -> Option<Vec<Superseded>> {
+        let record = self.record_of(before);
+        let mut superseded = self.unended(before);
+        let granted = match &record.granted {
+            Some(_) => wave::at_work(self.world, before),
+            None => wave::at_work_without_grants(self.world, before)?,
+        };
+        if !granted.is_empty() {
+            superseded.push(Superseded { generation: record.generation, to: record.to.clone(), granted });
+        }
+        (superseded.len() <= Rollout::SUPERSEDED_MAX).then_some(superseded)
+    }
+
+    /// The superseded rollouts for which machines may still be at work.
+    pub(super) fn unended(self, state: &RolloutState) -> Vec<Superseded> {
+        let each = state.record.superseded.iter().zip(&state.superseded_keys).zip(&state.superseded_holders);
+        let unended = each.filter_map(|((superseded, key), holders)| {
+            let busy = holders.iter().map(|id| self.world.machine(*id)).filter(|row| row.is_unresolved());
+            let mut granted: Vec<u32> = busy.filter_map(|row| Some(key.rank(row.uid()?))).collect();
+            granted.sort_unstable();
+            granted.dedup();
+            (!granted.is_empty()).then(|| Superseded { granted, ..superseded.clone() })
+        });
+        unended.collect()
+    }
+
+    /// How many machines may be at work for a rollout, or for one that it has superseded.
+    pub(super) fn unresolved(self, state: &RolloutState) -> u32 {
+        let own = match state.record.granted {
+            Some(_) => state.counts.unresolved as usize,
+            None => wave::at_work_without_grants(self.world, state)
+                .map_or(Rollout::GRANTS_MAX, |ranks| ranks.len()),
+        };
+        let holders = state.superseded_holders.iter().flatten();
+        let superseded = holders.filter(|id| self.world.machine(**id).is_unresolved()).count();
+        u32::try_from(own + superseded).unwrap_or(u32::MAX)
+    }
+
+    /// Whether machines may fall back on a default. Its completion alone does not prove that it works: a rollout also
+    /// completes if all machines were unreachable, or if there were none; and it may have failed since.
+    fn is_proven(self, rollout: &RolloutState) -> bool {
+        let RolloutState { record, counts, .. } = rollout;
+        let works = || counts.done > 0 && self.world.failed_on(rollout) < self.world.failures_max();
+        record.completed_at.is_some() && (record.to == Want::Absent || works())
+    }
+}
