@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::report::{Blocker, WakeReason};
 
-use super::status::Standstill;
+use super::standstill::Standstill;
 use super::wave::{self, Wave};
 use super::{Plan, Step, permission};
 use crate::domains::draft::Draft;

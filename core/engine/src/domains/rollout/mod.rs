@@ -9,6 +9,7 @@ mod permission;
 mod precedence;
 mod progress;
 mod skew;
+mod standstill;
 mod status;
 mod succession;
 mod wave;
@@ -24,7 +25,7 @@ use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::{FleetReason, PackageVersionObject, Rollout};
 use seaworthy_model::report::Blocker;
 
-use status::Standstill;
+use standstill::Standstill;
 use wave::Room;
 
 use crate::domains::draft::{Draft, write_finalizers};

@@ -12,7 +12,7 @@ use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::report::WakeReason;
 
 use super::Step;
-use super::status::Standstill;
+use super::standstill::Standstill;
 use crate::domains::draft::Draft;
 use crate::world::index::skew::{self, Conflict, Plan};
 

@@ -6,45 +6,12 @@ use alloc::vec::Vec;
 
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::{Effect, Target};
-use seaworthy_model::machine::Truth;
-use seaworthy_model::package_version::{
-    FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus, Rollout,
-};
+use seaworthy_model::package_version::{FleetCondition, FleetReason, PackageVersionStatus, Rollout};
 
 use super::Step;
+use super::standstill::Standstill;
 use crate::domains::draft::{Draft, write};
 use crate::rows::fleet::RolloutState;
-
-/// Whether rollouts go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standstill {
-    Moving,
-    Complete,
-    LeftOut,
-    Stopped(FleetReason),
-}
-
-impl Standstill {
-    /// A rollout is under way.
-    pub(super) fn moves(&mut self) {
-        if matches!(self, Self::Complete | Self::LeftOut) {
-            *self = Self::Moving;
-        }
-    }
-
-    /// The reason and the conditions for this state.
-    const fn told(self) -> (FleetReason, [(FleetConditionKind, Truth); 2]) {
-        let (reason, complete, progressing) = match self {
-            Self::Complete => (FleetReason::AllUpdated, Truth::True, Truth::True),
-            Self::LeftOut => (FleetReason::MachinesLeftOut, Truth::False, Truth::True),
-            Self::Moving => (FleetReason::RollingOut, Truth::False, Truth::True),
-            Self::Stopped(reason) => (reason, Truth::False, Truth::False),
-        };
-        let kinds =
-            [(FleetConditionKind::Complete, complete), (FleetConditionKind::Progressing, progressing)];
-        (reason, kinds)
-    }
-}
 
 impl<'w> Step<'w> {
     /// Writes the status if it differs from the recorded one.

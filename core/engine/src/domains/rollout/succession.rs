@@ -7,7 +7,7 @@ use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::package_version::{FleetReason, Progress, Rollout, Superseded};
 use seaworthy_model::report::Blocker;
 
-use super::status::Standstill;
+use super::standstill::Standstill;
 use super::{Step, wave};
 use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;

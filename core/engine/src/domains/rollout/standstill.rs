@@ -1,0 +1,35 @@
+//! Whether rollouts go on, and how the conditions tell it.
+
+use seaworthy_model::machine::Truth;
+use seaworthy_model::package_version::{FleetConditionKind, FleetReason};
+
+/// Whether rollouts go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standstill {
+    Moving,
+    Complete,
+    LeftOut,
+    Stopped(FleetReason),
+}
+
+impl Standstill {
+    /// A rollout is under way.
+    pub(super) fn moves(&mut self) {
+        if matches!(self, Self::Complete | Self::LeftOut) {
+            *self = Self::Moving;
+        }
+    }
+
+    /// The reason and the conditions for this state.
+    pub(super) const fn told(self) -> (FleetReason, [(FleetConditionKind, Truth); 2]) {
+        let (reason, complete, progressing) = match self {
+            Self::Complete => (FleetReason::AllUpdated, Truth::True, Truth::True),
+            Self::LeftOut => (FleetReason::MachinesLeftOut, Truth::False, Truth::True),
+            Self::Moving => (FleetReason::RollingOut, Truth::False, Truth::True),
+            Self::Stopped(reason) => (reason, Truth::False, Truth::False),
+        };
+        let kinds =
+            [(FleetConditionKind::Complete, complete), (FleetConditionKind::Progressing, progressing)];
+        (reason, kinds)
+    }
+}
