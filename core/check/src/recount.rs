@@ -1,6 +1,7 @@
 //! Recount: verifies the engine's incremental counters against the rows.
 
 use alloc::format;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use seaworthy_engine::{NodeUse, Standing, World};
@@ -24,6 +25,7 @@ pub fn recount(world: &World) -> Vec<Breach> {
     let counted = Counted::of(world);
     compare("rows that are not what follows from them", 0, counted.stale);
     compare("machines that claim a unit", world.claims(), counted.claims);
+    compare("machines on which a release failed", world.failed(), counted.failed);
     compare("machines in the repair lane", world.laned(), counted.laned);
     compare("machines that fell", world.fallen(), counted.fell);
     compare("machines that are unavailable", world.sick(), counted.sick);
@@ -33,11 +35,13 @@ pub fn recount(world: &World) -> Vec<Breach> {
     compare("Nodes that are kept from it", world.nodes_kept(), counted.kept);
     let sessions = world.in_flight().values().filter(|in_flight| in_flight.ticket.is_session());
     compare("sessions", world.sessions(), sessions.count());
-    for (rollout, standings) in world.fleet.rollouts.iter().zip(&counted.standings) {
+    let rollouts = world.fleet.rollouts.iter().zip(&counted.standings).zip(&counted.idle);
+    for ((rollout, standings), idle) in rollouts {
         let of = |wanted: Standing| standings[wanted as usize];
         let counts = &rollout.counts;
         compare("machines that are not permitted", counts.waiting, of(Standing::Waiting));
         compare("machines that could be granted", counts.eligible, of(Standing::Eligible));
+        compare("machines that could be granted out of service", counts.idle, *idle);
         compare("machines that are granted", counts.granted, of(Standing::Granted));
         compare("machines that are held", counts.held, of(Standing::Held));
         compare("machines that are deferred", counts.deferred, of(Standing::Deferred));
@@ -63,6 +67,7 @@ struct Counted {
     /// Rows whose kept result is not what follows from their facts now.
     stale: usize,
     claims: usize,
+    failed: usize,
     laned: usize,
     fell: usize,
     sick: usize,
@@ -72,16 +77,20 @@ struct Counted {
     kept: usize,
     /// For each rollout, the number of machines by [`Standing`].
     standings: Vec<[usize; STANDINGS]>,
+    /// For each rollout, the machines that could be granted and are out of service.
+    idle: Vec<usize>,
 }
 
 impl Counted {
     /// Visits each row once: in a large fleet most of the cost is to fetch the rows from memory.
     fn of(world: &World) -> Self {
-        let standings = world.fleet.rollouts.iter().map(|_| [0; STANDINGS]).collect();
-        let mut counted = Self { standings, ..Self::default() };
+        let rollouts = world.fleet.rollouts.len();
+        let (standings, idle) = (vec![[0; STANDINGS]; rollouts], vec![0; rollouts]);
+        let mut counted = Self { standings, idle, ..Self::default() };
         for (id, row) in world.machines() {
             counted.stale += usize::from(!world.is_current(id));
             counted.claims += usize::from(row.claims());
+            counted.failed += usize::from(row.has_failed());
             counted.laned += usize::from(row.is_laned());
             counted.fell += usize::from(row.fell());
             counted.sick += usize::from(row.is_sick());
@@ -94,6 +103,8 @@ impl Counted {
             }
             for (index, standings) in counted.standings.iter_mut().enumerate() {
                 standings[row.standing(index) as usize] += 1;
+                let is_idle = row.is_out_of_service() && row.standing(index) == Standing::Eligible;
+                counted.idle[index] += usize::from(is_idle);
             }
         }
         counted

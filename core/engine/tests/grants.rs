@@ -6,17 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fixture::{Fixture, WEB, is_change, want, web};
+use fixture::{FakeHost, Fixture, WEB, is_change, want, web};
 use seaworthy_engine::RankKey;
 use seaworthy_model::config::{DisruptionLimit, Domain};
+use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::{Action, Effect, Target};
 use seaworthy_model::host_order::HostCommand;
+use seaworthy_model::id::MachineId;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::node::Health;
-use seaworthy_model::package_version::Rollout;
+use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Blocker;
 
+const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// Machines on `web-1`, of which so many may be unavailable.
@@ -246,4 +249,82 @@ fn a_lost_zone_pauses_and_its_return_resumes() {
     see(&mut fixture, 1, Health::Healthy);
     fixture.pass(HOUR);
     assert_eq!(fixture.web().iter().filter(|version| **version == Some(2)).count(), 9);
+}
+
+/// A failed machine holds the only unit. A machine that is to become a Node does not wait for it: nothing can be disrupted
+/// there.
+#[test]
+fn a_machine_that_joins_takes_no_unit() {
+    let mut fixture = Fixture::with_pods(2, 0);
+    fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(2));
+    fixture.store.need_identity(web(2));
+    for host in fixture.hosts.values_mut() {
+        host.broken = vec![web(2)];
+    }
+    let pass = |fixture: &mut Fixture| {
+        fixture.deliver();
+        fixture.pass(MINUTE);
+        fixture.store.sign();
+        fixture.deliver();
+        fixture.pass(HOUR);
+    };
+    fixture.upgrade();
+    pass(&mut fixture);
+    assert_eq!((fixture.engine.world().failed(), fixture.engine.world().occupied()), (1, 1));
+    fixture.store.add_machine(MachineId(2));
+    fixture.hosts.insert(2, FakeHost::new(2));
+    pass(&mut fixture);
+    let world = fixture.engine.world();
+    assert!(world.machine(MachineId(2)).standing(0).is_granted(), "it has its turn");
+    assert_eq!(world.occupied(), 1);
+}
+
+/// With `maxUnavailable` 1 a single failed machine holds every unit, though two may fail: nothing can go on, and the
+/// status says why.
+#[test]
+fn failed_machines_that_hold_every_unit_stop_the_rollout() {
+    let mut fixture = on_web_1(5, 1);
+    fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(2));
+    for host in fixture.hosts.values_mut() {
+        host.broken = vec![web(2)];
+    }
+    fixture.upgrade();
+    fixture.pass(HOUR);
+    assert_eq!(fixture.engine.world().failed(), 1);
+    let status = &fixture.store.fleet.as_ref().unwrap().status;
+    assert!(status.conditions.iter().all(|told| told.reason == FleetReason::TooManyFailures), "{status:?}");
+    let detail = status.conditions[0].detail.as_ref();
+    assert_eq!(detail, Some(&FleetDetail::Failures { failed: 1, limit: 1 }));
+    fixture.store.edit_fleet(|spec| spec.max_unavailable = CountOrPercent::Count(2));
+    fixture.pass(HOUR);
+    assert_eq!(fixture.engine.world().failed(), 2, "one more may fail");
+}
+
+/// A new operator does not know whether what is under way began on a machine that was out of service: its Node may have
+/// recovered meanwhile. So it counts for the units and for the repair lane.
+#[test]
+fn what_a_predecessor_began_takes_a_unit_and_a_place_in_the_lane() {
+    let mut fixture = Fixture::with_pods(5, 0);
+    fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(5));
+    fixture.store.edit_fleet(|spec| spec.pause_when_unavailable = CountOrPercent::Percent(100));
+    fixture.cluster.report(0, Health::Unhealthy, fixture.now);
+    fixture.upgrade();
+    until_at_work(&mut fixture, 2);
+    let busy = at_work(&fixture);
+    assert!(busy.contains(&0), "{busy:?}");
+    fixture.pending.clear();
+    for id in &busy {
+        fixture.host(*id).up = false;
+    }
+    fixture.cluster.report(0, Health::Healthy, fixture.now);
+    let third = (0..5).find(|id| !busy.contains(id)).unwrap();
+    fixture.cluster.report(third, Health::Unhealthy, fixture.now);
+    fixture.restart();
+    fixture.pass(10 * MINUTE);
+    assert_eq!(fixture.web()[third as usize], Some(1), "two may be under way, and no more");
+    for id in &busy {
+        fixture.host(*id).up = true;
+    }
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
 }

@@ -202,7 +202,7 @@ pub enum FleetReason {
     MachinesLeftOut,
     /// Machines are being changed.
     RollingOut,
-    /// The number of failed machines has reached its limit.
+    /// The number of failed machines has reached its limit, or they hold every unit of `maxUnavailable`.
     TooManyFailures,
     /// More machines are unavailable, for reasons of their own, than `pauseWhenUnavailable` allows.
     TooManyUnavailable,

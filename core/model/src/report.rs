@@ -110,7 +110,7 @@ pub enum Blocker {
         /// How many are allowed.
         limit: u32,
     },
-    /// The failures of the rollout have reached their limit.
+    /// The failures of the rollout have reached `maxFailures`, or failed machines hold every unit of `maxUnavailable`.
     TooManyFailures {
         /// Machines that failed.
         failed: u32,

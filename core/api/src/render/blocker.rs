@@ -176,7 +176,10 @@ fn unavailable(occupied: u32, limit: u32) -> String {
 }
 
 fn too_many(failed: u32, limit: u32) -> String {
-    format!("{failed} machines failed and maxFailures is {limit}: correct the version or raise maxFailures")
+    format!(
+        "{failed} machines failed, each keeps its unit of maxUnavailable, and {limit} may fail: correct the version, or \
+         raise maxFailures and maxUnavailable"
+    )
 }
 
 fn too_many_unavailable(unavailable: u32, limit: u32) -> String {

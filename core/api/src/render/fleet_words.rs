@@ -52,8 +52,9 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
         }
         FleetReason::RollingOut => "machines are being changed, at most maxUnavailable of them at once",
         FleetReason::TooManyFailures => {
-            "as many machines failed as spec.maxFailures allows, so no more are admitted: kubectl get machines shows \
-             them; correct the version in spec.components, or raise spec.maxFailures"
+            "as many machines failed as spec.maxFailures allows, or they hold every unit of spec.maxUnavailable, so no \
+             more are admitted: kubectl get machines shows them; correct the version in spec.components, or raise these \
+             limits"
         }
         FleetReason::TooManyUnavailable => {
             "more machines are unavailable, for reasons of their own, than spec.pauseWhenUnavailable allows, so nothing \

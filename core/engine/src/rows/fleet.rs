@@ -124,6 +124,8 @@ pub struct Counts {
     pub waiting: u32,
     /// Permitted, and could be granted.
     pub eligible: u32,
+    /// Those of them that are out of service: they take no unit, but a place in the repair lane.
+    pub idle: u32,
     /// Granted, and can be worked on.
     pub granted: u32,
     /// Granted, and cannot be worked on.
@@ -150,6 +152,7 @@ impl Counts {
         if let Some(counter) = self.of(standing) {
             *counter += 1;
         }
+        self.idle += u32::from(row.out_of_service && standing == Standing::Eligible);
         self.unresolved += u32::from(row.unresolved && standing.is_granted());
         self.unsettled += u32::from((row.unresolved || row.lost) && standing == Standing::Held);
         self.lost += u32::from(row.lost && standing == Standing::Held);
@@ -159,6 +162,7 @@ impl Counts {
         if let Some(counter) = self.of(standing) {
             *counter -= 1;
         }
+        self.idle -= u32::from(row.out_of_service && standing == Standing::Eligible);
         self.unresolved -= u32::from(row.unresolved && standing.is_granted());
         self.unsettled -= u32::from((row.unresolved || row.lost) && standing == Standing::Held);
         self.lost -= u32::from(row.lost && standing == Standing::Held);

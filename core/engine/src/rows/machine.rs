@@ -63,8 +63,9 @@ pub struct Machine {
     /// The components for which it gave its grant back: it needs another one before it starts, also while the record still
     /// lists it.
     pub(crate) yielded: Vec<ComponentId>,
-    /// Its Node was not ready when the operation on its host began, so that takes no unit of the budget.
-    pub spared: bool,
+    /// Whether it was out of service when the operation on its host began, so that takes no unit of the budget. `None` if a
+    /// predecessor began it: then it takes a unit and a place in the repair lane.
+    pub spared: Option<bool>,
     /// Its host was lost at work so long ago that nothing of ours goes on there, and it claims no unit.
     pub given_up: bool,
     /// Why it cannot be worked on until something else changes.
@@ -152,7 +153,7 @@ impl Machine {
             failed: Vec::new(),
             ordered_at: Timestamp::ZERO,
             yielded: Vec::new(),
-            spared: false,
+            spared: None,
             given_up: false,
             blocked: None,
             hindered: Vec::new(),
@@ -384,6 +385,12 @@ impl Machine {
         self.derived.claims
     }
 
+    /// Whether the release of a rollout has failed on it.
+    #[must_use]
+    pub const fn has_failed(&self) -> bool {
+        self.derived.failed
+    }
+
     /// Whether it takes a place in the repair lane.
     #[must_use]
     pub const fn is_laned(&self) -> bool {
@@ -408,10 +415,16 @@ impl Machine {
         self.derived.standings.iter().any(|standing| standing == Standing::Granted)
     }
 
-    /// Whether work on it takes no unit of the budget, since it is or was unavailable anyway.
+    /// Whether work on it takes no unit of the budget, since it is or was out of service anyway.
     #[must_use]
-    pub fn is_spared(&self) -> bool {
-        if self.is_unresolved() { self.spared } else { self.is_node_sick() }
+    pub const fn is_spared(&self) -> bool {
+        if self.is_unresolved() { matches!(self.spared, Some(true)) } else { self.derived.out_of_service }
+    }
+
+    /// Whether nothing can be disrupted there: its Node is not ready, or it is to become a Node and is none yet.
+    #[must_use]
+    pub const fn is_out_of_service(&self) -> bool {
+        self.derived.out_of_service
     }
 
     /// Its failure domains, one for each configured limit.
@@ -490,7 +503,7 @@ impl Machine {
         self.failed.clear();
         self.progress.writes.forget();
         self.yielded.clear();
-        self.spared = false;
+        self.spared = None;
         self.given_up = false;
         self.unblock();
     }

@@ -15,8 +15,12 @@ pub(crate) struct Derived {
     pub(crate) known: bool,
     /// It claims a unit of the budget.
     pub(crate) claims: bool,
-    /// It is worked on while it is unavailable anyway: it takes no unit, but a place in the repair lane.
+    /// The release of a rollout failed there: it keeps its unit.
+    pub(crate) failed: bool,
+    /// It is worked on while it is out of service anyway: it takes no unit, but a place in the repair lane.
     pub(crate) laned: bool,
+    /// Nothing can be disrupted there: its Node is not ready, or it is to become a Node and is none yet.
+    pub(crate) out_of_service: bool,
     /// It became unavailable after a rollout under way had changed it, and claims no unit.
     pub(crate) fell: bool,
     /// A rollout under way has changed it, or it has what that rollout brings.
@@ -39,7 +43,9 @@ impl Derived {
         live: false,
         known: false,
         claims: false,
+        failed: false,
         laned: false,
+        out_of_service: false,
         fell: false,
         touched: false,
         sick: false,

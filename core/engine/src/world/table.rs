@@ -96,8 +96,8 @@ mod tests {
         }
         assert_eq!(rows.len(), 701);
         assert!(rows.iter().map(|row| row.id).eq((0..=700).map(MachineId)));
-        rows[MachineId(256)].spared = true;
-        assert!(rows.get(MachineId(256)).is_some_and(|row| row.spared));
-        assert_eq!(rows.iter_mut().filter(|row| row.spared).count(), 1);
+        rows[MachineId(256)].given_up = true;
+        assert!(rows.get(MachineId(256)).is_some_and(|row| row.given_up));
+        assert_eq!(rows.iter_mut().filter(|row| row.given_up).count(), 1);
     }
 }

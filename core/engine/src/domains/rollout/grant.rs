@@ -109,7 +109,14 @@ impl Step<'_> {
             }
             Wave::NoFailureLeft => draft.wait(state.counts.without_room(self.world.failures_max())),
             Wave::NoUnit => {
-                let (occupied, limit) = (self.world.occupied(), self.world.slots());
+                let (failed, limit) = (self.world.failed(), self.world.slots());
+                if failed >= limit {
+                    // Each failed machine keeps its unit, so none comes back until a person has corrected something.
+                    plan.standstill = Standstill::Stopped(FleetReason::TooManyFailures);
+                    return draft.wait(Blocker::TooManyFailures { failed, limit });
+                }
+                let (occupied, laned) = (self.world.occupied(), self.world.laned());
+                let occupied = if occupied < limit { laned } else { occupied };
                 draft.wait(Blocker::MaxUnavailable { occupied, limit });
             }
             Wave::Nobody => {}

@@ -78,7 +78,10 @@ impl<'w> Step<'w> {
             FleetReason::VersionSkew => self.skew_detail(),
             FleetReason::TooManyFailures => {
                 let failed = self.fleet.rollouts.iter().map(|state| state.counts.failed).sum();
-                Some(FleetDetail::Failures { failed, limit: self.world.failures_max() })
+                Some(FleetDetail::Failures {
+                    failed,
+                    limit: self.world.failures_max().min(self.world.slots()),
+                })
             }
             FleetReason::TooManyUnavailable => {
                 let (unavailable, limit) = (self.world.sick(), self.world.breaker_limit());

@@ -22,7 +22,7 @@ pub(super) enum Wave {
     Grant(Vec<Pick>),
     /// There is room, but for so few machines that it is worth waiting a little for more.
     TooSmall,
-    /// There is no room in the budget.
+    /// There is no room in the budget, nor in the repair lane for machines that are out of service.
     NoUnit,
     /// So many machines are at work that all of them together may already exceed `maxFailures`.
     NoFailureLeft,
@@ -58,9 +58,14 @@ impl Room {
         }
     }
 
-    /// Whether nothing is left, also for machines that are unavailable anyway.
-    const fn is_exhausted(&self, world: &World) -> bool {
-        self.units == 0 && (self.lane == 0 || world.sick() == 0)
+    /// Whether nothing is left, also for machines that are out of service anyway.
+    const fn is_exhausted(&self, idle: u32) -> bool {
+        self.units == 0 && (self.lane == 0 || idle == 0)
+    }
+
+    /// How many machines there is room for, if so many of the candidates are out of service.
+    fn free(&self, idle: u32) -> u32 {
+        self.units.saturating_add(self.lane.min(idle))
     }
 
     /// Takes what a machine costs; false if that is not left. The second of two machines with equal ranks is taken in any
@@ -69,7 +74,7 @@ impl Room {
         if machine.claims() || machine.is_laned() {
             return true;
         }
-        let left = if machine.is_node_sick() { &mut self.lane } else { &mut self.units };
+        let left = if machine.is_spared() { &mut self.lane } else { &mut self.units };
         if !is_forced && (*left == 0 || !world.has_room_in_domains(machine, &self.domains)) {
             return false;
         }
@@ -90,7 +95,9 @@ pub(super) fn next_wave(
 ) -> Wave {
     let counts = &state.counts;
     let is_raised = record.admitted_below > state.record.admitted_below;
-    let candidates = counts.eligible + if is_raised { counts.waiting } else { 0 };
+    let newly_permitted = if is_raised { counts.waiting } else { 0 };
+    let candidates = counts.eligible + newly_permitted;
+    let idle = counts.idle + newly_permitted;
     let listed = u32::try_from(Rollout::GRANTS_MAX).unwrap_or(u32::MAX);
     let unlisted = listed.saturating_sub(counts.at_work() - counts.lost);
     let most = counts.room(world.failures_max()).min(unlisted);
@@ -98,17 +105,17 @@ pub(super) fn next_wave(
         return Wave::Nobody;
     } else if counts.room(world.failures_max()) == 0 {
         return Wave::NoFailureLeft;
-    } else if unlisted == 0 || room.is_exhausted(world) {
+    } else if unlisted == 0 || room.is_exhausted(idle) {
         return Wave::NoUnit;
     }
     let worth = (world.slots() / WAVE_PART).max(1).min(candidates);
-    if most.min(room.units) < worth && counts.at_work() > 0 && !waited {
+    if most.min(room.free(idle)) < worth && counts.at_work() > 0 && !waited {
         return Wave::TooSmall;
     }
-    let picks = pick(world, (index, state), record, room, most);
+    let picks = pick(world, (index, state), record, room, (most, idle));
     match picks.is_empty() {
         false => Wave::Grant(picks),
-        true if room.units == 0 => Wave::NoUnit,
+        true if room.units == 0 || (room.lane == 0 && idle > 0) => Wave::NoUnit,
         true => Wave::Nobody,
     }
 }
@@ -118,7 +125,7 @@ fn pick(
     (index, state): (usize, &RolloutState),
     record: &Rollout,
     room: &mut Room,
-    most: u32,
+    (most, idle): (u32, u32),
 ) -> Vec<Pick> {
     let mut picks: Vec<Pick> = Vec::new();
     let below = (record.admitted_below, MachineId(0));
@@ -135,8 +142,8 @@ fn pick(
             | Standing::Restored
             | Standing::Failed => false,
         };
-        // The breaker stops what disrupts. Nothing can be disrupted on a machine that is unavailable, or was never set up.
-        let disrupts = || machine.was_set_up() && !machine.is_node_sick();
+        // The breaker stops what disrupts. Nothing can be disrupted on a machine that is out of service, or was never set up.
+        let disrupts = || machine.was_set_up() && !machine.is_spared();
         if !is_candidate || (world.breaker().is_some() && disrupts()) {
             continue;
         }
@@ -146,7 +153,7 @@ fn pick(
         }
         if room.take(world, machine, is_equal) {
             picks.push(Pick { rank, id });
-        } else if room.is_exhausted(world) {
+        } else if room.is_exhausted(idle) {
             break;
         }
     }

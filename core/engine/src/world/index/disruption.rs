@@ -3,7 +3,7 @@
 //! A machine *claims* one unit of `maxUnavailable` from its grant, or from the start of any other work, until its host
 //! was read at rest. Two rollouts on one machine pay once. Work on a machine that is unavailable anyway takes no unit:
 //! it takes a place in the repair lane, which is as wide. Otherwise more broken machines than units would wait for each
-//! other for ever.
+//! other for ever. The same holds for machines that are to become Nodes: they have no pods yet.
 //!
 //! Machines that became unavailable after a rollout had changed them count as well, but only as far as more of them
 //! are unavailable than of the machines that it has not changed: a zone that loses its power is not the rollout's
@@ -39,6 +39,7 @@ pub(crate) struct Ledger {
     pub(crate) live: u32,
     known: u32,
     claims: u32,
+    failed: u32,
     laned: u32,
     lost: u32,
     touched: u32,
@@ -94,6 +95,7 @@ impl Ledger {
         add(&mut self.live, row.live);
         add(&mut self.known, row.known);
         add(&mut self.claims, row.claims);
+        add(&mut self.failed, row.failed);
         add(&mut self.laned, row.laned);
         add(&mut self.lost, row.lost);
         add(&mut self.touched, row.touched);
@@ -137,6 +139,12 @@ impl World {
     #[must_use]
     pub const fn claims(&self) -> u32 {
         self.ledger.claims
+    }
+
+    /// Machines on which the release of a rollout has failed. Each keeps its unit.
+    #[must_use]
+    pub const fn failed(&self) -> u32 {
+        self.ledger.failed
     }
 
     /// Machines in the repair lane. It has as many places as the budget has units.

@@ -2,6 +2,7 @@
 //! over all of them. Kept incrementally: a change of a row changes the counters by the difference.
 
 use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::machine::Want;
 use seaworthy_model::report::{Blocker, Subject};
 
 use crate::rows::fleet::RolloutState;
@@ -21,7 +22,7 @@ impl World {
         let derived = self.derive(id);
         let row = &mut self.machines[id];
         if !derived.unresolved {
-            row.spared = row.is_node_sick();
+            row.spared = Some(derived.out_of_service);
         }
         // A grant ends when the machine cannot be worked on, unless something may be under way there.
         let is_at_rest = !derived.unresolved && !derived.lost;
@@ -52,7 +53,8 @@ impl World {
         let is_hindered = row.blocked.is_some_and(Blocker::may_hinder_others);
         // A row usually changes state in one rollout only: the others are skipped.
         let is_alike = failures_max == failures_before
-            && (before.uid, before.unresolved, before.lost) == (uid, derived.unresolved, derived.lost);
+            && (before.uid, before.unresolved, before.lost) == (uid, derived.unresolved, derived.lost)
+            && before.out_of_service == derived.out_of_service;
         let mut opens = false;
         for (index, rollout) in self.fleet.rollouts.iter_mut().enumerate() {
             let old = before.standings.get(index).unwrap_or_default();
@@ -97,9 +99,14 @@ impl World {
         let unresolved = machine.is_busy() || machine.may_be_busy(is_inherited);
         let lost = !unresolved && machine.may_be_lost(is_inherited);
         let stands = |sought: Standing| standings.iter().any(|standing| standing == sought);
-        let is_spared = if unresolved { machine.spared } else { machine.is_node_sick() };
+        let out_of_service = match machine.node {
+            Some(_) => machine.is_node_sick(),
+            None => self.is_to_become_node(machine, &standings),
+        };
+        let spared = if unresolved { machine.spared } else { Some(out_of_service) };
         let takes_place = unresolved || machine.holds_node() || stands(Standing::Granted);
-        let claims = stands(Standing::Failed) || (takes_place && !is_spared);
+        let failed = stands(Standing::Failed);
+        let claims = failed || (takes_place && spared != Some(true));
         let unavailable_since = machine.unavailable_since().filter(|_| live);
         let touching = rollouts.iter().zip(standings.iter());
         let touching = touching.filter(|(rollout, standing)| rollout.is_active() && standing.is_updated());
@@ -111,7 +118,9 @@ impl World {
             live,
             known,
             claims,
-            laned: takes_place && is_spared && !claims,
+            failed,
+            laned: takes_place && (spared.is_none() || (spared == Some(true) && !failed)),
+            out_of_service,
             fell: fell && !claims,
             touched: touched_since.is_some(),
             sick: known && unavailable_since.is_some() && !claims,
@@ -120,6 +129,22 @@ impl World {
             domains: self.ledger.domains_of(machine),
             standings,
         }
+    }
+
+    /// Whether a machine without a Node has to get the component that makes it one, and does not have it yet.
+    fn is_to_become_node(&self, machine: &Machine, standings: &Standings) -> bool {
+        let is_of_node = |want: &Want| match want {
+            Want::Present { version, .. } => {
+                self.version_spec(*version).is_some_and(|spec| spec.node_identity.is_some())
+            }
+            Want::Absent => false,
+        };
+        let rollouts = self.fleet.rollouts.iter().zip(standings.iter());
+        let unfinished = rollouts.filter(|(_, standing)| standing.is_unfinished());
+        let defaults = unfinished.map(|(rollout, _)| (rollout.record.component, &rollout.record.to));
+        let pins = machine.spec().into_iter().flat_map(|spec| &spec.pins);
+        let mut wants = defaults.chain(pins.map(|pin| (pin.component, &pin.want)));
+        wants.any(|(component, want)| is_of_node(want) && machine.installed(component).is_none())
     }
 
     fn stand(&self, machine: &Machine, rollout: &RolloutState) -> Standing {

@@ -1,8 +1,8 @@
 //! Judges `maxUnavailable` on the true state: whenever an operation of the operator starts, the hosts at work and the
 //! hosts that became unavailable because of a rollout must not exceed the limit together.
 //!
-//! Work on a machine whose Node was not ready takes no part of the limit; as much of it as the limit may be under way
-//! besides. A host that was lost in the middle of an operation does not count any more once it cannot be at work.
+//! Work on a machine whose Node was not ready, or that was to become a Node, takes no part of the limit; as much of it
+//! as the limit may be under way besides. A host that was lost in the middle of an operation does not count any more once it cannot be at work.
 //!
 //! A machine counts as unavailable if it is not being deleted, if a rollout under way had changed it, and if its host was
 //! lost after that and after the start of the latest active rollout, and so long ago that the operator could know when
@@ -61,7 +61,7 @@ struct Place {
     lost: Option<Timestamp>,
     /// The host has no Node, so the operator cannot see that it is lost.
     nodeless: bool,
-    /// Its Node was not ready when the operation began.
+    /// Nothing could be disrupted there when the operation began.
     is_spared: bool,
     /// When the operation began.
     began: Timestamp,
@@ -96,7 +96,7 @@ pub(super) struct Budget {
     counted: BTreeSet<u32>,
     /// Hosts that are at work and cannot be reached.
     adrift: BTreeSet<u32>,
-    /// Hosts at work whose Nodes were not ready at the beginning.
+    /// Hosts at work on which nothing could be disrupted at the beginning.
     spared: u32,
     /// Hosts that cannot be reached, and that no rollout under way has changed.
     lost_unchanged: u32,
@@ -190,7 +190,7 @@ impl Budget {
     }
 
     /// Judges a start. `cordoned` are the other hosts whose Nodes the operator has cordoned, as far as it could know:
-    /// each takes a part of the limit. `is_spared` if the Node of the host was not ready, as far as the operator could know.
+    /// each takes a part of the limit. `is_spared` if nothing could be disrupted there, as far as the operator could know.
     pub(super) fn began(
         &mut self,
         (host, is_spared): (u32, bool),

@@ -26,7 +26,8 @@ pub struct Began<'a> {
     pub sent: Timestamp,
     /// Whether the operation changes anything on the host.
     pub touches: bool,
-    /// Whether the Node of the host was not ready, as far as the operator could know.
+    /// Whether nothing could be disrupted there, as far as the operator could know: the Node of the host was not ready, or
+    /// it was to become a Node and was none yet.
     pub is_spared: bool,
     /// The installed version and the new one; `None` when one of them is missing.
     pub step: Option<(&'a str, &'a str)>,
@@ -48,7 +49,8 @@ impl Oracle {
             let times = (sent, world.now());
             self.begins((number, host), work, (&world.catalogue, &world.replicas), times);
         }
-        let is_spared = is_unready(world.api_servers.home(), number, self.known_at(sent));
+        let is_spared = is_unready(world.api_servers.home(), number, self.known_at(sent))
+            || world.is_to_become_node(number);
         let began = Began { host: number, order: *order, component, sent, touches, is_spared, step };
         self.began(&began, world.api_servers.home(), world.now())
     }

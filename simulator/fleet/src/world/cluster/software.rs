@@ -6,6 +6,7 @@ use std::sync::Arc;
 use seaworthy_api::object::Resource;
 use seaworthy_kernel::{Span, word};
 use seaworthy_model::cause::CauseKind;
+use seaworthy_model::id::Kind;
 use seaworthy_model::node::Health;
 
 use crate::vocabulary::{Step, machine_name};
@@ -71,6 +72,14 @@ impl World {
             let delay = self.draws.within(word("runtime"), u64::from(number), self.now().0, span);
             self.condition_changes(number, was_unfit, delay);
         }
+    }
+
+    /// Whether a host has no Node, and nothing that the operator installed there makes it one.
+    pub(crate) fn is_to_become_node(&self, number: u32) -> bool {
+        let installed = self.hosts[number as usize].installed();
+        self.software.has_kubelet()
+            && !installed.iter().any(|installed| self.software.is_kubelet(installed.version))
+            && self.api_servers.home().get(Kind::Node, &machine_name(number)).is_none()
     }
 
     /// A step of an operation on a component of a host has taken effect.
