@@ -1,9 +1,9 @@
 //! Kubelets: each renews the lease of its Node every ten seconds while its host runs, and reports that it is ready when
 //! the first renewal succeeds.
 //!
-//! In folded mode, only renewals that may change something are events: the first ones after a host was lost. The time
-//! of any other renewal follows from when the kubelet started and when it could be reached. In explicit mode, every
-//! renewal is an event, and the stored times are the truth.
+//! In folded mode, only renewals that may change something are events: the first ones after a host was lost or a kubelet
+//! started, and those that bring a delayed report. The time of any other renewal follows from when the kubelet started
+//! and when it could be reached. In explicit mode, every renewal is an event, and the stored times are the truth.
 
 use std::time::Duration;
 
@@ -57,6 +57,14 @@ impl World {
         self.queue.at_rank(at, Priority::PERIODIC, host, Event::Renewal { host });
     }
 
+    /// A kubelet may report something else from then on. In folded mode, its first try from then on is an event.
+    fn plan_report(&mut self, host: u32, from: Timestamp) {
+        let kubelet = self.kubelets.get(host as usize).filter(|_| !self.is_explicit());
+        if let Some(next) = kubelet.and_then(|kubelet| kubelet.try_from(from)) {
+            self.plan_renewal(next, host);
+        }
+    }
+
     /// A host has lost its power or the network.
     pub(in crate::world) fn host_lost(&mut self, number: u32) {
         self.note_occasion(Occasion::HostLost);
@@ -97,7 +105,12 @@ impl World {
         let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
         if kubelet.runs() && kubelet.since == Timestamp::MAX {
             kubelet.start(first, registers);
+            let delayed = kubelet.reports_after(first);
             self.plan_renewal(first, number);
+            // What was planned before it started was meant for tries at other times.
+            for from in delayed {
+                self.plan_report(number, from);
+            }
         }
     }
 
@@ -116,13 +129,10 @@ impl World {
         }
         let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
         let is_back = kubelet.connect(now);
-        let next = kubelet.try_from(now + Duration::from_millis(1));
         if is_back {
             self.happened(&Happening::HostBack(number));
         }
-        if let Some(next) = next.filter(|_| !self.is_explicit()) {
-            self.plan_renewal(next, number);
-        }
+        self.plan_report(number, now + Duration::from_millis(1));
     }
 
     /// A kubelet tries to renew its lease.
@@ -188,16 +198,13 @@ impl World {
         }
         let reports = now + delay;
         kubelet.report_from(reports);
-        let next = kubelet.try_from(reports);
         let is_unnoticed = kubelet.health == Health::Healthy && !kubelet.is_missed;
         if is_unfit && !self.disturbance.lies.contains_key(&number) {
             self.happened(&Happening::HostLost(number));
         } else if !is_unfit && is_unnoticed {
             self.happened(&Happening::HostBack(number));
         }
-        if let Some(next) = next.filter(|_| !self.is_explicit()) {
-            self.plan_renewal(next, number);
-        }
+        self.plan_report(number, reports);
     }
 
     /// Whether a kubelet runs, and reaches the API server.
@@ -211,10 +218,7 @@ impl World {
         let from = self.queue.now() + delay;
         let Some(kubelet) = self.kubelets.get_mut(number as usize) else { return };
         kubelet.report_pressure(is_full, from);
-        let next = kubelet.try_from(from);
-        if let Some(next) = next.filter(|_| !self.is_explicit()) {
-            self.plan_renewal(next, number);
-        }
+        self.plan_report(number, from);
     }
 
     /// The time of the last renewal of a lease. Renewals that are due in this instant have already happened. In folded
@@ -226,3 +230,6 @@ impl World {
         kubelet.and_then(|kubelet| kubelet.try_until(self.queue.now())).unwrap_or(stored)
     }
 }
+
+#[cfg(test)]
+mod tests;

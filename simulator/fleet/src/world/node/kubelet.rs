@@ -131,6 +131,12 @@ impl Kubelet {
         self.pressure = (has_pressure, from);
     }
 
+    /// From when on it reports something else than before, as far as that comes after `now`.
+    pub(in crate::world) fn reports_after(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> + use<> {
+        let (_, pressure) = self.pressure;
+        [self.reports, pressure].into_iter().filter(move |from| *from > now && *from != NEVER)
+    }
+
     /// Its host has lost the network, or also its power.
     pub(in crate::world) fn lose(&mut self, has_power: bool) {
         self.reached = NEVER;
