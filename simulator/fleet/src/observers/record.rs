@@ -1,9 +1,13 @@
 //! The record of a run, event by event. It compares two runs that should be the same and names the first difference.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 
-use crate::vocabulary::since_start;
+use crate::vocabulary::{START, since_start};
 use crate::world::{Event, Happening, World};
 
 /// The record of a run: after each event the trace hash.
@@ -11,6 +15,8 @@ use crate::world::{Event, Happening, World};
 pub struct Record {
     events: Vec<Entry>,
     changes: Vec<(Timestamp, Kind, String)>,
+    /// By the Nodes that were written: when each was created first, unless it was there from the start.
+    nodes: BTreeMap<Arc<str>, Option<Timestamp>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +48,10 @@ impl Record {
             }
             Happening::Committed(commit) if !commit.renews => {
                 let object = &commit.written.object;
+                if object.kind() == Kind::Node {
+                    let created = commit.written.before.is_none().then_some(at);
+                    self.nodes.entry(Arc::clone(object.name())).or_insert(created);
+                }
                 self.changes.push((at, object.kind(), object.name().to_string()));
             }
             _ => {}
@@ -61,6 +71,11 @@ impl Record {
     /// What was committed by the API server, in order.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (Timestamp, Kind, &str)> {
         self.changes.iter().map(|(at, kind, name)| (*at, *kind, name.as_str()))
+    }
+
+    /// When the Nodes that were not there from the start came, each for the first time, since the start of the run.
+    pub fn nodes_joined(&self) -> impl Iterator<Item = Duration> {
+        self.nodes.values().flatten().map(|at| at.since(START))
     }
 
     /// The first difference from another run; none when both are the same.
