@@ -11,6 +11,7 @@ use std::time::Instant;
 use clap::Args;
 use seaworthy_fleet::Options;
 use seaworthy_fleet::enumeration::{Enumeration, Forked, Rule};
+use seaworthy_fleet::vocabulary::Strike;
 use seaworthy_kernel::Seed;
 use serde::Serialize;
 
@@ -71,7 +72,7 @@ pub(crate) fn enumerate(arguments: &EnumerateArguments) -> ExitCode {
     };
     let started = Instant::now();
     let (enumeration, mut forked) = run(enumeration, arguments.many.jobs());
-    forked.sort_by_key(|forked| (forked.strike.at(), forked.rule));
+    forked.sort_by_key(|forked| (forked.at(), forked.rule));
     let rules = count(&forked);
     let crashed = |rule| rules.get(&rule).map_or(0, |covered: &Covered| covered.covered);
     let crashes = crashed(Rule::CrashBefore) + crashed(Rule::CrashAfter);
@@ -88,7 +89,7 @@ pub(crate) fn enumerate(arguments: &EnumerateArguments) -> ExitCode {
     };
     counted.print(&arguments.many.printing);
     if let (Some(first), Some(out)) = (bad.first(), arguments.many.plan()) {
-        if let Err(problem) = input::write(out, &enumeration.plan(&first.strike)) {
+        if let Err(problem) = input::write(out, &enumeration.plan(&first.strikes)) {
             return cannot_run(&problem);
         }
         eprintln!("run the first again with: seaworthy sim replay {}", out.display());
@@ -138,7 +139,8 @@ fn describe(forked: &Forked) -> String {
     let failure = forked.attempt.failure.as_ref();
     let what =
         failure.map(|failure| format!("{}: {}", failure.invariant, failure.detail)).unwrap_or_default();
-    format!("{} at {}: {what}", forked.strike.words(), forked.strike.at())
+    let strikes: Vec<String> = forked.strikes.iter().map(Strike::words).collect();
+    format!("{} at {}: {what}", strikes.join(", and "), forked.at())
 }
 
 impl Outcome for Counted<'_> {

@@ -1,8 +1,8 @@
 //! Enumerates single faults at every point, instead of random faults at some points. From one run without faults, it
-//! tries a crash of the operator at every write, every stale read before every destructive write, and hides every
-//! transition.
+//! tries a crash of the operator at every write, a change of the leader at every write that then arrives late, every
+//! stale read before every destructive write, and hides every transition.
 //!
-//! The three rules come from Sieve (Sun et al., OSDI 2022), which needs a cluster and minutes for each plan. Here the
+//! Crashes, stale reads and hidden transitions come from Sieve (Sun et al., OSDI 2022), which needs a cluster and minutes for each plan. Here the
 //! world is cloned at the point, and the clone continues on its own.
 
 mod point;
@@ -20,7 +20,7 @@ use crate::options::Options;
 use crate::run::attempt::{Attempt, Failure, attempt};
 use crate::run::plan::{Document, ResolvedPlan};
 use crate::scenario::ScenarioError;
-use crate::vocabulary::{START, Scheduled, Strike};
+use crate::vocabulary::{Length, START, Scheduled, Strike};
 use crate::world::World;
 
 /// The forks of a reference run, in the order of their points.
@@ -38,12 +38,12 @@ pub struct Enumeration {
     pub writes: usize,
 }
 
-/// A world in which one thing goes wrong.
+/// A world in which one thing goes wrong, which may take two strikes.
 #[derive(Clone, Debug)]
 pub struct Fork {
     /// The rule that selected the point.
     pub rule: Rule,
-    strike: Strike,
+    strikes: Vec<Strike>,
     world: World,
 }
 
@@ -52,9 +52,9 @@ pub struct Fork {
 pub struct Forked {
     /// The rule that selected the point.
     pub rule: Rule,
-    /// The strike that was injected.
-    pub strike: Strike,
-    /// Whether the strike happened.
+    /// The strikes that were injected.
+    pub strikes: Vec<Strike>,
+    /// Whether they happened.
     pub came: bool,
     /// The result of the run.
     pub attempt: Attempt,
@@ -98,6 +98,8 @@ impl Enumeration {
         let pauses = json!({"every": "1h", "lasting": "1s"});
         *scenario.list_mut("faults") = vec![
             json!({"operatorCrash": {}}),
+            json!({"lateRequest": {"by": "1s"}}),
+            json!({"processPause": {"every": "1h", "lasting": "1s"}}),
             json!({"staleWatch": &pauses}),
             json!({"unobserved": &pauses}),
         ];
@@ -123,24 +125,34 @@ impl Enumeration {
 
     /// The next fork: the world just before its point, in which one thing will go wrong.
     pub fn next_fork(&mut self) -> Option<Fork> {
-        let ForkPoint { at, rule, strike } = self.points.next()?;
+        let ForkPoint { at, rule, strikes } = self.points.next()?;
         let before = at.0.saturating_sub(1).max(START.0);
         while self.world.step_until(seaworthy_kernel::Timestamp(before)) {}
         let mut world = self.world.clone();
-        if let Strike::Timed(timed) = &strike {
-            let end = timed.end.map(|end| (START + end.at.0, end.does));
-            world.schedule(&Scheduled { at: START + timed.at.0, injection: timed.does, end });
+        for strike in &strikes {
+            if let Strike::Timed(timed) = strike {
+                let end = timed.end.map(|end| (START + end.at.0, end.does));
+                world.schedule(&Scheduled { at: START + timed.at.0, injection: timed.does, end });
+            }
+            if let Some(ledger) = &mut world.ledger {
+                ledger.add(strike.clone());
+            }
         }
-        if let Some(ledger) = &mut world.ledger {
-            ledger.add(strike.clone());
-        }
-        Some(Fork { rule, strike, world })
+        Some(Fork { rule, strikes, world })
     }
 
     /// The plan that does the same as a fork, from the start.
     #[must_use]
-    pub fn plan(&self, strike: &Strike) -> ResolvedPlan {
-        ResolvedPlan { strikes: vec![strike.clone()], ..self.reference.clone() }
+    pub fn plan(&self, strikes: &[Strike]) -> ResolvedPlan {
+        ResolvedPlan { strikes: strikes.to_vec(), ..self.reference.clone() }
+    }
+}
+
+impl Forked {
+    /// The time of the first strike, since the start of the run.
+    #[must_use]
+    pub fn at(&self) -> Length {
+        self.strikes.first().map(Strike::at).unwrap_or_default()
     }
 }
 
@@ -150,7 +162,7 @@ impl Fork {
     pub fn run(mut self) -> Forked {
         let attempt = attempt(&mut self.world);
         let came = self.world.ledger().is_none_or(|ledger| ledger.missed().next().is_none());
-        Forked { rule: self.rule, strike: self.strike, came, attempt }
+        Forked { rule: self.rule, strikes: self.strikes, came, attempt }
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::faults::VisitNote;
 use crate::observers::record::Record;
-use crate::vocabulary::{Drawn, End, Injection, Length, Met, START, Strike, Timed};
+use crate::vocabulary::{Drawn, End, Injection, Length, Met, Place, START, Strike, Timed};
 use crate::world::Event;
 
 /// The duration of a stale read. It is longer than any deadline of the engine, so that the engine decides with the
@@ -24,6 +24,9 @@ pub enum Rule {
     CrashBefore,
     /// The operator crashes after a write of its was committed, before the reply.
     CrashAfter,
+    /// The leader is suspended right after a write, until after another process took the Lease; what it writes to an API
+    /// server arrives in the term of its successor.
+    OldLeader,
     /// A destructive write is decided on old knowledge of one kind.
     StaleRead,
     /// The operator sees an object before a change and after the next, and never between.
@@ -32,7 +35,8 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 4] = [Self::CrashBefore, Self::CrashAfter, Self::StaleRead, Self::HiddenTransition];
+    pub const ALL: [Self; 5] =
+        [Self::CrashBefore, Self::CrashAfter, Self::OldLeader, Self::StaleRead, Self::HiddenTransition];
 
     /// The rule, for display.
     #[must_use]
@@ -40,24 +44,32 @@ impl Rule {
         match self {
             Self::CrashBefore => "crash before a write",
             Self::CrashAfter => "crash after a write",
+            Self::OldLeader => "old leader and its late write",
             Self::StaleRead => "stale read before a destructive write",
             Self::HiddenTransition => "hidden transition",
         }
     }
 }
 
-/// A point, and the fault that is injected there.
+/// How late a write of an old leader arrives. The Lease has changed hands by then.
+const LATE: Duration = Duration::from_secs(60);
+
+/// How long an old leader is suspended: it goes on after its late write has arrived.
+const SUSPENDED: Duration = Duration::from_secs(90);
+
+/// A point, and the faults that are injected there.
 #[derive(Clone, Debug)]
 pub(super) struct ForkPoint {
     pub(super) at: Timestamp,
     pub(super) rule: Rule,
-    pub(super) strike: Strike,
+    pub(super) strikes: Vec<Strike>,
 }
 
 /// All points of a run, in the order of time. After `quiet` nothing is made to go wrong but crashes.
 pub(super) fn all(visits: &[VisitNote], record: &Record, quiet: Timestamp) -> Vec<ForkPoint> {
     let mut points: Vec<ForkPoint> =
         visits.iter().filter(|visit| visit.point.is_write()).flat_map(crashes).collect();
+    points.extend(old_leaders(visits, quiet));
     points.extend(stale_reads(visits, record, quiet));
     points.extend(hidden_transitions(record, quiet));
     points.sort_by_key(|point| point.at);
@@ -68,14 +80,34 @@ fn crashes(visit: &VisitNote) -> [ForkPoint; 2] {
     [(Rule::CrashBefore, 0), (Rule::CrashAfter, 1)].map(|(rule, side)| ForkPoint {
         at: visit.at,
         rule,
-        strike: Strike::Met(Met {
-            fault: "operator_crash".into(),
-            point: visit.point.clone(),
-            nth: visit.nth,
-            chance: 0,
-            at: Length(visit.at.since(START)),
-            drawn: BTreeMap::from([("side".to_owned(), Drawn::Number(side))]),
-        }),
+        strikes: vec![met(visit, "operator_crash", ("side", Drawn::Number(side)))],
+    })
+}
+
+/// A fault that strikes when the run reaches a point.
+fn met(visit: &VisitNote, fault: &str, (name, drawn): (&str, Drawn)) -> Strike {
+    Strike::Met(Met {
+        fault: fault.into(),
+        point: visit.point.clone(),
+        nth: visit.nth,
+        chance: 0,
+        at: Length(visit.at.since(START)),
+        drawn: BTreeMap::from([(name.to_owned(), drawn)]),
+    })
+}
+
+/// For every write, early enough for everything to end before `quiet`: the leader is suspended, and its write is late if it
+/// goes to an API server.
+fn old_leaders(visits: &[VisitNote], quiet: Timestamp) -> impl Iterator<Item = ForkPoint> {
+    let writes = visits.iter().filter(|visit| visit.point.is_write());
+    writes.filter(move |visit| visit.at + SUSPENDED < quiet).map(|visit| {
+        let at = Timestamp(visit.at.0 + 1);
+        let does = Injection::Pause { seat: None, until: visit.at + SUSPENDED };
+        let at_length = Length(at.since(START));
+        let pause = Strike::Timed(Timed { fault: "process_pause".into(), at: at_length, does, end: None });
+        let is_request = matches!(visit.point, Place::Request { .. });
+        let late = is_request.then(|| met(visit, "late_request", ("by", Drawn::Length(Length(LATE)))));
+        ForkPoint { at: visit.at, rule: Rule::OldLeader, strikes: late.into_iter().chain([pause]).collect() }
     })
 }
 
@@ -103,7 +135,7 @@ fn stale_reads(visits: &[VisitNote], record: &Record, quiet: Timestamp) -> Vec<F
             let does = Injection::HoldWatch(kind, (at + STALE).min(quiet));
             let at_length = Length(at.since(START));
             let strike = Timed { fault: "stale_watch".into(), at: at_length, does, end: None };
-            ForkPoint { at, rule: Rule::StaleRead, strike: Strike::Timed(strike) }
+            ForkPoint { at, rule: Rule::StaleRead, strikes: vec![Strike::Timed(strike)] }
         })
         .collect()
 }
@@ -132,7 +164,7 @@ fn hidden_transitions(record: &Record, quiet: Timestamp) -> Vec<ForkPoint> {
                 does: Injection::HoldWatch(kind, until),
                 end: Some(end),
             });
-            ForkPoint { at, rule: Rule::HiddenTransition, strike }
+            ForkPoint { at, rule: Rule::HiddenTransition, strikes: vec![strike] }
         })
         .collect()
 }

@@ -16,8 +16,8 @@ fn every_fork_of_a_small_fleet_converges() {
     let mut rules = std::collections::BTreeMap::new();
     while let Some(fork) = enumeration.next_fork() {
         let forked = fork.run();
-        assert!(forked.came, "{:?}", forked.strike);
-        assert_eq!(forked.attempt.failure, None, "{}", enumeration.plan(&forked.strike));
+        assert!(forked.came, "{:?}", forked.strikes);
+        assert_eq!(forked.attempt.failure, None, "{}", enumeration.plan(&forked.strikes));
         *rules.entry(forked.rule).or_insert(0usize) += 1;
     }
     assert_eq!(rules.len(), Rule::ALL.len(), "{rules:?}");
@@ -34,13 +34,18 @@ fn the_plan_of_a_fork_replays_it() {
     let mut enumeration = enumeration();
     let mut seen = std::collections::BTreeSet::new();
     while let Some(fork) = enumeration.next_fork() {
-        if !seen.insert(fork.rule) && fork.strike.at().0.as_millis() % 7 != 0 {
+        if !seen.insert(fork.rule) && fork.strikes[0].at().0.as_millis() % 7 != 0 {
             continue;
         }
         let forked = fork.run();
-        let mut world = enumeration.plan(&forked.strike).world("plan", Options::default()).unwrap();
+        let mut world = enumeration.plan(&forked.strikes).world("plan", Options::default()).unwrap();
         let replayed = attempt(&mut world).summary.map(|summary| summary.trace_hash);
-        assert_eq!(forked.attempt.summary.map(|summary| summary.trace_hash), replayed, "{:?}", forked.strike);
+        assert_eq!(
+            forked.attempt.summary.map(|summary| summary.trace_hash),
+            replayed,
+            "{:?}",
+            forked.strikes
+        );
     }
     assert_eq!(seen.len(), Rule::ALL.len());
 }
