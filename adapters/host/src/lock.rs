@@ -20,7 +20,7 @@ const RETRY: Duration = Duration::from_millis(20);
 
 /// A lock, held as long as this lives.
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -35,7 +35,7 @@ impl Lock {
             })
             .map_err(|error| failure::on("open", path, &error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(failure::on("lock", path, &error.into())),
         }
@@ -55,5 +55,32 @@ impl Lock {
             }
             system.wait(RETRY);
         }
+    }
+}
+
+impl Drop for Lock {
+    /// Frees the lock at once. To close the file is not enough: a process that was started meanwhile has a copy of it until
+    /// its exec closes that, and the lock would last as long as the copy.
+    fn drop(&mut self) {
+        // If that fails, the kernel frees the lock when the last copy is closed.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_free_at_once_whoever_has_a_copy_of_its_file() {
+        let path = std::env::temp_dir().join(format!("seaworthy-lock-{}", std::process::id()));
+        let lock = Lock::attempt(&path).unwrap().unwrap();
+        // A process that is forked now has such a copy until its exec closes that.
+        let copy = lock.file.try_clone().unwrap();
+        assert!(Lock::attempt(&path).unwrap().is_none(), "it is not held");
+        drop(lock);
+        assert!(Lock::attempt(&path).unwrap().is_some(), "the copy holds it");
+        drop(copy);
+        fs::remove_file(&path).unwrap();
     }
 }

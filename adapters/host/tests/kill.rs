@@ -5,11 +5,14 @@
 
 mod world;
 
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::{env, fs};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
+use rustix::fs::{FlockOperation, flock};
 use seaworthy_api::host::wire::{Command as Order, Request};
 use seaworthy_host::Steps;
 
@@ -18,6 +21,9 @@ use world::authority::Authority;
 use world::identity::{self, IdentityScenario};
 use world::scenario::{Scenario, Then, VICTIM, for_each};
 use world::{World, apply, operation_id, request, scratch};
+
+/// An exec takes far less, on the busiest machine.
+const LOCKS_FREE_WITHIN: Duration = Duration::from_secs(30);
 
 fn main() {
     let arguments: Vec<String> = env::args().collect();
@@ -62,7 +68,26 @@ fn run_victim(base: &Path, (name, order): (&str, &Request), at: u64) -> (ExitSta
         .arg(name)
         .output()
         .unwrap();
+    await_locks(base);
     (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Waits until nobody holds the locks of a victim that is dead. A unit that it had just started is its child here, and has
+/// copies of them until the kernel closes those, late in the exec; the victim may die before that. On a host systemd
+/// starts the units.
+fn await_locks(base: &Path) {
+    let deadline = Instant::now() + LOCKS_FREE_WITHIN;
+    for name in ["admission.lock", "execution.lock"] {
+        let path = base.join("host/opt/seaworthy/state").join(name);
+        // Who dies early has not made it.
+        let Ok(file) = File::open(&path) else { continue };
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            assert!(Instant::now() < deadline, "{}: what a dead victim has started holds it", path.display());
+            thread::yield_now();
+        }
+        // Closing it is not enough: what another thread starts has a copy for a moment.
+        flock(&file, FlockOperation::Unlock).unwrap();
+    }
 }
 
 fn kill_everywhere() {

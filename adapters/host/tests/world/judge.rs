@@ -43,7 +43,7 @@ pub fn outcome_with(
             // reboot.
             Some(OperationState::Running) => {
                 let reboots = started_anew(world, id) - rebooted;
-                assert!(attempts < 2 + reboots, "{id} runs for ever");
+                assert!(attempts < 2 + reboots, "{id} runs for ever: {}", journal(world, id));
             }
             ended => return ended,
         }
@@ -64,8 +64,7 @@ pub fn lapse(world: &World, id: OperationId, steps: &dyn Steps) {
 
 /// How often an operation has started the host anew, as its journal proves it.
 pub fn started_anew(world: &World, id: OperationId) -> u64 {
-    let text = fs::read_to_string(world.layout().root().join(format!("state/operations/{id}.journal")))
-        .unwrap_or_default();
+    let text = journal(world, id);
     let lines: Vec<serde_json::Value> =
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let mut last = None;
@@ -80,6 +79,12 @@ pub fn started_anew(world: &World, id: OperationId) -> u64 {
         }
     }
     reboots
+}
+
+/// The journal of an operation as it is; empty when there is none.
+fn journal(world: &World, id: OperationId) -> String {
+    let path = world.layout().root().join(format!("state/operations/{id}.journal"));
+    fs::read_to_string(path).unwrap_or_default()
 }
 
 /// Orders `operation`, and checks that it fails with `expected` and leaves the old edition untouched.
