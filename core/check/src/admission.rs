@@ -1,5 +1,5 @@
 //! Admission: a threshold never falls. A wave grants no more machines than there are free units, and no more than may
-//! still fail; and it drops nobody who is or may be at work. The record of a rollout stays as long as machines are being
+//! still fail; and it drops nobody who is or may be at work, or whose failure is not recorded. The record of a rollout stays as long as machines are being
 //! worked on for it. A change that a rollout brings starts only under a recorded grant.
 
 use alloc::format;
@@ -46,6 +46,11 @@ fn judge_status(world: &World, status: &PackageVersionStatus, action: &Action, f
                 .against(action, format!("the grant {lost} of {:?} goes, at work", state.record.component));
         }
         let Some(new) = new.filter(|new| new.generation == state.record.generation) else { continue };
+        for lost in unrecorded(world, state).filter(|rank| !covers(Some(new), state, *rank)) {
+            let component = state.record.component;
+            findings
+                .against(action, format!("the grant {lost} of {component:?} goes, its failure unrecorded"));
+        }
         if new.admitted_below < state.record.admitted_below {
             findings.against(action, format!("the threshold of {:?} falls", new.component));
         }
@@ -69,6 +74,12 @@ fn judge_status(world: &World, status: &PackageVersionStatus, action: &Action, f
 fn at_work(world: &World, state: &RolloutState) -> Vec<u32> {
     let busy = state.holders.iter().filter(|(_, id)| world.machine(*id).is_unresolved());
     busy.map(|(rank, _)| *rank).collect()
+}
+
+/// The granted ranks of the machines whose status does not show yet that the release failed there.
+fn unrecorded(world: &World, state: &RolloutState) -> impl Iterator<Item = u32> {
+    let ranks = world.unrecorded_failures().filter_map(|machine| Some(state.key.rank(machine.uid()?)));
+    ranks.filter(|rank| state.grants(*rank))
 }
 
 /// Whether the new record of a component still shows that a machine may be at work for this rollout.

@@ -26,6 +26,11 @@ pub fn recount(world: &World) -> Vec<Breach> {
     compare("rows that are not what follows from them", 0, counted.stale);
     compare("machines that claim a unit", world.claims(), counted.claims);
     compare("machines on which a release failed", world.failed(), counted.failed);
+    compare(
+        "unrecorded failures",
+        u32::try_from(world.unrecorded_failures().count()).unwrap_or(u32::MAX),
+        counted.unrecorded,
+    );
     compare("machines in the repair lane", world.laned(), counted.laned);
     compare("machines that fell", world.fallen(), counted.fell);
     compare("machines that are unavailable", world.sick(), counted.sick);
@@ -68,6 +73,7 @@ struct Counted {
     stale: usize,
     claims: usize,
     failed: usize,
+    unrecorded: usize,
     laned: usize,
     fell: usize,
     sick: usize,
@@ -91,6 +97,7 @@ impl Counted {
             counted.stale += usize::from(!world.is_current(id));
             counted.claims += usize::from(row.claims());
             counted.failed += usize::from(row.has_failed());
+            counted.unrecorded += usize::from(row.is_failure_unrecorded());
             counted.laned += usize::from(row.is_laned());
             counted.fell += usize::from(row.fell());
             counted.sick += usize::from(row.is_sick());

@@ -11,6 +11,7 @@ use seaworthy_engine::RankKey;
 use seaworthy_model::config::{DisruptionLimit, Domain};
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::host::OperationState;
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::lease::Epoch;
@@ -327,4 +328,56 @@ fn what_a_predecessor_began_takes_a_unit_and_a_place_in_the_lane() {
     }
     fixture.pass(HOUR);
     assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+}
+
+/// One machine failed, fewer than may, and all others are done: nothing more can be done, and the status does not say that
+/// machines are being changed.
+#[test]
+fn a_rollout_that_only_a_failed_machine_lacks_is_at_its_end() {
+    let mut fixture = on_web_1(3, 3);
+    fixture.host(1).broken = vec![web(2)];
+    fixture.upgrade();
+    fixture.pass(HOUR);
+    assert_eq!(fixture.web(), [Some(2), Some(1), Some(2)]);
+    let told = &fixture.store.fleet.as_ref().unwrap().status.conditions;
+    assert!(told.iter().all(|told| told.reason == FleetReason::MachinesLeftOut), "{told:?}");
+    assert_eq!(told[0].detail, Some(FleetDetail::LeftOut(1)));
+}
+
+/// A machine fails, and the next wave is written before its status says so. The record goes on to list it: otherwise a new
+/// operator that cannot read it would let one machine more than `maxFailures` fail.
+#[test]
+fn a_grant_stays_until_the_failure_is_recorded() {
+    let mut fixture = on_web_1(10, 2);
+    fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(4));
+    for host in fixture.hosts.values_mut() {
+        host.broken = vec![web(2)];
+    }
+    fixture.upgrade();
+    until_at_work(&mut fixture, 2);
+    let first = fixture.pending.iter().position(is_change).unwrap();
+    let failed = host_of(&fixture.pending[first]).unwrap();
+    fixture.execute_one(first);
+    fixture.store.edit_fleet(|spec| spec.max_unavailable = CountOrPercent::Count(10));
+    fixture.deliver();
+    for _ in 0..50 {
+        let _ = fixture.turn();
+        let other =
+            |action: &Action| !is_change(action) && !matches!(action.effect, Effect::WriteMachineStatus(_));
+        let Some(other) = fixture.pending.iter().position(other) else { break };
+        fixture.execute_one(other);
+    }
+    assert!(record(&fixture).granted.as_ref().unwrap().len() > 1, "the next wave is out");
+    fixture.pending.clear();
+    fixture.host(failed).up = false;
+    fixture.restart();
+    fixture.pass(10 * MINUTE);
+    let has_failed = |host: &&FakeHost| {
+        let last = host.facts.operation.as_ref();
+        last.is_some_and(|last| matches!(last.state, OperationState::Failed(_)))
+    };
+    assert!(
+        fixture.hosts.values().filter(has_failed).count() <= 4,
+        "the one that it has not seen counts, too"
+    );
 }

@@ -197,8 +197,8 @@ pub enum FleetConditionKind {
 pub enum FleetReason {
     /// All machines that can be reached have the default versions.
     AllUpdated,
-    /// All machines that can be worked on have the default versions; some cannot be: unreachable, paused, blocked, or
-    /// only just back.
+    /// All machines that can be worked on have the default versions; some cannot be, or failed to get them: unreachable,
+    /// paused, blocked, failed, or only just back.
     MachinesLeftOut,
     /// Machines are being changed.
     RollingOut,

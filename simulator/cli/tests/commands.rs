@@ -93,8 +93,11 @@ fn a_recorded_run_replays() {
         "--output",
         "json",
     ]);
-    let replay = seaworthy(&["sim", "replay", plan, "--output", "json"]);
+    let log = scratch("replays.log");
+    let log = log.to_str().unwrap();
+    let replay = seaworthy(&["sim", "replay", plan, "--log", log, "--output", "json"]);
     assert_eq!(hash(&code(&run, 0)), hash(&code(&replay, 0)));
+    assert!(std::fs::read_to_string(log).unwrap().contains("PUT /apis/seaworthy.dev/v1alpha1/machines/"));
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub use options::{Heartbeats, Options};
 pub use run::attempt::{Attempt, Failure, attempt, attempt_recorded};
 pub use run::beginning::{begin, begin_noted};
 pub use run::course::{Breach, Budget, Progress, Summary, conclude, conclude_recorded, run, run_recorded};
-pub use run::fingerprint::{Difference, Fingerprint, differences, logged};
+pub use run::fingerprint::{Difference, Fingerprint, differences, logged, logged_of};
 pub use run::plan::ResolvedPlan;
 pub use run::twin::{attempt_with_twin, compare_with_twin};
 pub use run::{enumeration, explanation, plan, shrink, swarm};

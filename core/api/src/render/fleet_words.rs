@@ -47,8 +47,8 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
     match reason {
         FleetReason::AllUpdated => "every machine has the defaults",
         FleetReason::MachinesLeftOut => {
-            "every machine that can be worked on has the defaults; some are unreachable, paused, blocked or only just \
-             back: kubectl get machines shows them"
+            "every machine that can be worked on has the defaults; some failed to get them, are unreachable, paused, \
+             blocked or only just back: kubectl get machines shows them"
         }
         FleetReason::RollingOut => "machines are being changed, at most maxUnavailable of them at once",
         FleetReason::TooManyFailures => {

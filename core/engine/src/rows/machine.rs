@@ -257,6 +257,22 @@ impl Machine {
         })
     }
 
+    /// A release that failed here, and that its status does not show yet.
+    pub(crate) fn unrecorded_failure(&self) -> Option<&Failure> {
+        let MachineObject { meta, status, .. } = self.object.as_ref()?;
+        let is_told = |failure: &Failure| {
+            let recorded = status.component(failure.component).and_then(|recorded| recorded.failed);
+            status.observed_generation == meta.generation && recorded == Some(failure.release)
+        };
+        self.failed.iter().find(|failure| !is_told(failure))
+    }
+
+    /// Whether a release failed here, and its status does not show that yet.
+    #[must_use]
+    pub const fn is_failure_unrecorded(&self) -> bool {
+        self.derived.unrecorded
+    }
+
     /// Whether it is recorded as unreachable. Such a machine holds no reservation across a restart: it needs a free
     /// slot again.
     #[must_use]

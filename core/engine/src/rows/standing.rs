@@ -17,6 +17,8 @@ pub(crate) struct Derived {
     pub(crate) claims: bool,
     /// The release of a rollout failed there: it keeps its unit.
     pub(crate) failed: bool,
+    /// A release failed there, and its status does not show that yet.
+    pub(crate) unrecorded: bool,
     /// It is worked on while it is out of service anyway: it takes no unit, but a place in the repair lane.
     pub(crate) laned: bool,
     /// Nothing can be disrupted there: its Node is not ready, or it is to become a Node and is none yet.
@@ -44,6 +46,7 @@ impl Derived {
         known: false,
         claims: false,
         failed: false,
+        unrecorded: false,
         laned: false,
         out_of_service: false,
         fell: false,

@@ -93,6 +93,8 @@ pub struct World {
     nodes: Nodes,
     /// Machines that wait for nothing but a session.
     sessionless: Line,
+    /// Machines on which a release failed, while their status does not show that yet.
+    pub(crate) unrecorded: BTreeSet<MachineId>,
     /// Repairs that did not last.
     pub(crate) repairs: Repairs,
     /// Writes of labels and taints of Nodes whose echo is awaited, or that failed. Most fleets have none.
@@ -259,6 +261,11 @@ impl World {
         } else if self.waiting.join(id) {
             self.touch(Subject::PackageVersion, Priority::Urgent);
         }
+    }
+
+    /// The machines on which a release failed, while their status does not show that yet.
+    pub fn unrecorded_failures(&self) -> impl Iterator<Item = &Machine> {
+        self.unrecorded.iter().map(|id| self.machine(*id))
     }
 
     /// Adds a machine to those that wait until the fleet's rollouts or its pause change.

@@ -118,10 +118,9 @@ fn write_log(case: &Case, machines: Option<u32>, out: &Path) -> ExitCode {
         Err(problem) => return cannot_run(&problem),
     };
     let seed = case.seed.map_or_else(|| scenario.seed(), Seed);
-    let text = logged(&Arc::new(scenario), seed).join("\n") + "\n";
-    match std::fs::write(out, text) {
+    match input::write_lines(out, &logged(&Arc::new(scenario), seed)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => cannot_run(&format!("{}: {error}", out.display())),
+        Err(problem) => cannot_run(&problem),
     }
 }
 

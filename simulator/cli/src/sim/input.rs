@@ -110,3 +110,8 @@ pub(super) fn world(path: &Path, variation: Variation) -> Result<World, String> 
 pub(super) fn write(path: &Path, plan: &ResolvedPlan) -> Result<(), String> {
     std::fs::write(path, plan.to_string()).map_err(|error| format!("{}: {error}", path.display()))
 }
+
+/// Writes lines of text.
+pub(super) fn write_lines(path: &Path, lines: &[String]) -> Result<(), String> {
+    std::fs::write(path, lines.join("\n") + "\n").map_err(|error| format!("{}: {error}", path.display()))
+}

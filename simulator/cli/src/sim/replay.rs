@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use seaworthy_fleet::{Options, compare_with_twin, conclude};
+use seaworthy_fleet::{Options, compare_with_twin, conclude, logged_of};
 
 use super::arguments::Printing;
 use super::exit::cannot_run;
@@ -22,6 +22,9 @@ pub(crate) struct ReplayArguments {
     /// Also run the fault-free twin and compare: same final state, and no work that no fault accounts for.
     #[arg(long)]
     twin: bool,
+    /// Write every message of the run to this file, one per line.
+    #[arg(long, value_name = "OUT")]
+    log: Option<PathBuf>,
     #[command(flatten)]
     printing: Printing,
 }
@@ -37,6 +40,11 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
         Ok(read) => read,
         Err(problem) => return cannot_run(&problem),
     };
+    if let Some(out) = &arguments.log
+        && let Err(problem) = input::write_lines(out, &logged_of(world.clone()))
+    {
+        return cannot_run(&problem);
+    }
     let mut world = ManuallyDrop::new(world);
     let mut line = ProgressLine::new(&scenario);
     let started = Instant::now();

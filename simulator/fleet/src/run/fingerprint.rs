@@ -13,6 +13,7 @@ use crate::options::Options;
 use crate::run::attempt::{Attempt, attempt};
 use crate::run::beginning::begin;
 use crate::scenario::Scenario;
+use crate::world::World;
 
 /// The fingerprint of one run. Its text is one line, so that builds of different revisions can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,11 +84,21 @@ pub fn logged(scenario: &Arc<Scenario>, seed: Seed) -> Vec<String> {
     run(scenario, seed, Contents::logged()).1.log().to_vec()
 }
 
+/// Runs a world that has not begun, and keeps the text of everything that its operators sent.
+#[must_use]
+pub fn logged_of(mut world: World) -> Vec<String> {
+    keep_contents(&mut world, Contents::logged()).1.log().to_vec()
+}
+
 fn run(scenario: &Arc<Scenario>, seed: Seed, contents: Contents) -> (Attempt, Contents) {
     let mut world = begin(Arc::clone(scenario), Options::seeded(Some(seed)));
-    Observers::change(&mut world, |observers| observers.contents = Some(Box::new(contents)));
-    let attempt = attempt(&mut world);
-    let contents = Observers::change(&mut world, |observers| observers.contents.take());
+    keep_contents(&mut world, contents)
+}
+
+fn keep_contents(world: &mut World, contents: Contents) -> (Attempt, Contents) {
+    Observers::change(world, |observers| observers.contents = Some(Box::new(contents)));
+    let attempt = attempt(world);
+    let contents = Observers::change(world, |observers| observers.contents.take());
     (attempt, contents.map(|contents| *contents).unwrap_or_default())
 }
 

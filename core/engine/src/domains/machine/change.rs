@@ -15,7 +15,6 @@ use super::order::Hindrance;
 use super::status::Verdict;
 use super::step::Step;
 use crate::domains::draft::{Draft, write_finalizers};
-use crate::rows::machine::Failure;
 use crate::rows::note::MachineNote as Note;
 use crate::rows::standing::Standing;
 
@@ -225,7 +224,7 @@ impl<'w> Step<'w> {
             let target = ActionTarget::Machine(self.machine.id);
             return write_finalizers(draft, target, meta, meta.finalizers_with_ours());
         }
-        if let Some(failure) = self.unrecorded() {
+        if let Some(failure) = self.machine.unrecorded_failure() {
             // A successor learns only the last operation from the host, and the next one is about to replace it.
             let FailedRelease { version, cause, .. } = failure.release;
             let verdict = Verdict::out_of_sync(Reason::Cause(cause)).with(failure.detail.clone());
@@ -269,16 +268,6 @@ impl<'w> Step<'w> {
         identity.is_some_and(|identity| {
             self.obtain_identity(draft, identity) || self.awaits_better_identity(draft)
         })
-    }
-
-    /// A release that failed here and is not recorded yet.
-    fn unrecorded(self) -> Option<&'w Failure> {
-        let (meta, status) = (&self.object.meta, &self.object.status);
-        let is_told = |failure: &Failure| {
-            let recorded = status.component(failure.component).and_then(|recorded| recorded.failed);
-            status.observed_generation == meta.generation && recorded == Some(failure.release)
-        };
-        self.machine.failed.iter().find(|failure| !is_told(failure))
     }
 
     /// Whether a person has paused this machine.

@@ -1,7 +1,6 @@
 //! One step of a rollout: permits the next batch, and grants the next wave.
 
 use alloc::borrow::Cow;
-use alloc::vec::Vec;
 
 use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::report::{Blocker, WakeReason};
@@ -22,10 +21,8 @@ impl Step<'_> {
         record: &mut Cow<'_, Rollout>,
         plan: &mut Plan,
     ) {
-        let limit = self.world.failures_max();
-        if state.counts.failed >= limit {
-            plan.standstill = Standstill::Stopped(FleetReason::TooManyFailures);
-            return draft.wait(Blocker::TooManyFailures { failed: state.counts.failed, limit });
+        if self.is_stopped_by_failures(draft, state, plan) {
+            return;
         }
         // Skip a predecessor that is itself blocked by a rule about versions.
         let predecessor = self.predecessor(record.component);
@@ -54,15 +51,28 @@ impl Step<'_> {
     ) {
         let is_over = state.record.granted.as_ref().is_some_and(|granted| !granted.is_empty());
         if is_over && state.holders.is_empty() {
-            record.to_mut().granted = Some(Vec::new());
+            record.to_mut().granted = Some(wave::kept(self.world, (index, state)));
         }
-        if state.counts.eligible == 0 {
-            return;
-        }
-        if state.counts.failed >= self.world.failures_max() || plan.order.before(record.component).is_some() {
+        if state.counts.eligible == 0
+            || self.is_stopped_by_failures(draft, state, plan)
+            || plan.order.before(record.component).is_some()
+        {
             return;
         }
         self.grant(draft, (index, state), record, plan);
+    }
+
+    /// Whether as many machines failed as may, and says so if others would be granted otherwise.
+    fn is_stopped_by_failures(self, draft: &mut Draft<'_>, state: &RolloutState, plan: &mut Plan) -> bool {
+        let (counts, limit) = (&state.counts, self.world.failures_max());
+        if counts.failed < limit {
+            return false;
+        }
+        if counts.eligible + counts.waiting > 0 {
+            plan.standstill = Standstill::Stopped(FleetReason::TooManyFailures);
+        }
+        draft.wait(Blocker::TooManyFailures { failed: counts.failed, limit });
+        true
     }
 
     /// Grants the next wave.

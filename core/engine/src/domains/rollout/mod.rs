@@ -148,7 +148,11 @@ impl<'w> Step<'w> {
                 return Some(record);
             }
             if !is_complete(state) {
-                plan.standstill.moves();
+                if is_at_its_end(state) {
+                    plan.standstill.leaves_out();
+                } else {
+                    plan.standstill.moves();
+                }
                 match plan.order.before(setting.component) {
                     // An admitted machine would have to wait for the other default, and report that.
                     Some((_, conflict)) => draft.wait(conflict.blocker()),
@@ -163,8 +167,8 @@ impl<'w> Step<'w> {
         } else if self.unusable(&setting.want).is_none() {
             self.catch_up(draft, (index, state), &mut record, plan);
         }
-        if state.counts.pending() + state.counts.failed > 0 && plan.standstill == Standstill::Complete {
-            plan.standstill = Standstill::LeftOut;
+        if state.counts.pending() + state.counts.failed > 0 {
+            plan.standstill.leaves_out();
         }
         Some(record)
     }
@@ -219,10 +223,14 @@ impl<'w> Step<'w> {
 
 /// Whether every machine that can be worked on has the new version.
 fn is_complete(state: &RolloutState) -> bool {
+    is_at_its_end(state) && state.counts.failed == 0
+}
+
+/// Whether nothing more can be done: every machine that can be worked on has the new version, or failed to get it.
+fn is_at_its_end(state: &RolloutState) -> bool {
     let counts = &state.counts;
     state.record.admitted_below == Rollout::EVERYBODY
         && state.record.granted.is_some()
-        && counts.failed == 0
         && counts.granted == 0
         && counts.eligible == 0
         && counts.waiting == 0

@@ -20,6 +20,13 @@ impl Standstill {
         }
     }
 
+    /// Some machines do not have what a rollout brings, and nothing can be done about it now.
+    pub(super) fn leaves_out(&mut self) {
+        if *self == Self::Complete {
+            *self = Self::LeftOut;
+        }
+    }
+
     /// The reason and the conditions for this state.
     pub(super) const fn told(self) -> (FleetReason, [(FleetConditionKind, Truth); 2]) {
         let (reason, complete, progressing) = match self {

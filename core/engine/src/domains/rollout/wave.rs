@@ -161,14 +161,16 @@ fn pick(
 }
 
 /// The ranks that stay granted: of machines that may start, or are or may be at work. Who is known to have ended is
-/// dropped.
+/// dropped, unless it failed and its status does not show that yet: a new operator has to count that failure.
 pub(super) fn kept(world: &World, (index, state): (usize, &RolloutState)) -> Vec<u32> {
     let stays = |id: MachineId| {
         let machine = world.machine(id);
         machine.standing(index) == Standing::Granted || machine.is_unresolved() || machine.is_lost()
     };
-    let mut ranks: Vec<u32> =
-        state.holders.iter().filter(|(_, id)| stays(*id)).map(|(rank, _)| *rank).collect();
+    let holders = state.holders.iter().filter(|(_, id)| stays(*id)).map(|(rank, _)| *rank);
+    let failed = world.unrecorded_failures().filter_map(|machine| Some(state.key.rank(machine.uid()?)));
+    let mut ranks: Vec<u32> = holders.chain(failed.filter(|rank| state.grants(*rank))).collect();
+    ranks.sort_unstable();
     ranks.dedup();
     ranks
 }

@@ -38,6 +38,11 @@ impl World {
         let failures_before = self.failures_max();
         let before = core::mem::replace(&mut self.machines[id].derived, derived);
         let derived = &self.machines[id].derived;
+        if derived.unrecorded {
+            self.unrecorded.insert(id);
+        } else if before.unrecorded {
+            self.unrecorded.remove(&id);
+        }
         self.ledger.uncount(&before);
         self.ledger.count(derived);
         self.refresh_rollouts(id, &before, failures_before);
@@ -119,6 +124,7 @@ impl World {
             known,
             claims,
             failed,
+            unrecorded: live && machine.unrecorded_failure().is_some(),
             laned: takes_place && (spared.is_none() || (spared == Some(true) && !failed)),
             out_of_service,
             fell: fell && !claims,

@@ -5,7 +5,7 @@
 //! | reason of the operator | what confirms it |
 //! |---|---|
 //! | `Unreachable`, `BackOff` | the host has no power, or no network |
-//! | `ReleaseFailed` | the host's journal: exactly this version failed |
+//! | `ReleaseFailed` | the host's journal: exactly this version failed, or the journal has lost its beginning |
 //! | `MaxUnavailable`, `MaxFailures` | at least `limit` hosts are unreachable or have a failed release |
 //! | `TooManyUnavailable` | four fifths of `limit` hosts are unreachable or have a Node that is not ready |
 //! | `TooManyFailures` | at least `limit` hosts have a failed release |
@@ -41,7 +41,7 @@ use seaworthy_model::requirement::{Party, Requirement, VersionNumber};
 use super::convergence::Stray;
 use crate::vocabulary::machine_name;
 use crate::world::World;
-use crate::world::host::{Ended, Host};
+use crate::world::host::{Ended, Host, Operation};
 
 /// The machines that have not converged without a true reason. `strays` are all that have not converged.
 pub(super) fn unexplained(world: &World, strays: &[Stray]) -> Vec<String> {
@@ -184,10 +184,12 @@ impl<'a> Truth<'a> {
     /// Whether the journal of a host shows that this version failed there.
     fn has_failed(&self, host: &Host, version: VersionId, cause: CauseKind) -> bool {
         let version = self.names.version_object_name(version).unwrap_or_default();
-        host.journal().iter().any(|(operation, ended)| {
+        let fails = |(operation, ended): &(Operation, Ended)| {
             let Some((installed, _)) = operation.release else { return false };
             *ended == Ended::Failed(cause) && self.world.catalogue.version_name(installed) == version
-        })
+        };
+        // A long journal has lost its beginning.
+        !host.is_journal_whole() || host.journal().iter().any(fails)
     }
 
     /// Whether the host has seen this epoch, and it is higher than that of the Lease.

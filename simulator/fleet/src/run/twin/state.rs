@@ -148,9 +148,18 @@ fn compare_fleets(
     };
     let (here, there) = (told(fleet), told(twin));
     // A rollout that skips lost machines, or one whose pods do not leave, may end differently.
-    if is_whole && here != there {
+    if is_whole && here != there && !(ends_in_failures(fleet) && ends_in_failures(twin)) {
         add(None, format!("the ClusterPackageVersion says {here:?}, and without faults {there:?}"));
     }
+}
+
+/// Whether a rollout failed on machines, and does not go on. Whether machines are left that it could still try depends on
+/// how many of those were tried while the limit was not reached.
+fn ends_in_failures(fleet: &ClusterPackageVersion) -> bool {
+    let Some(status) = &fleet.status else { return false };
+    let is_over = |reason: &str| matches!(reason, "TooManyFailures" | "MachinesLeftOut");
+    status.rollouts.iter().any(|rollout| rollout.failed > 0)
+        && status.conditions.iter().all(|told| is_over(&told.reason))
 }
 
 fn compare_machines(
