@@ -148,7 +148,7 @@ impl<'w> Step<'w> {
                 return Some(record);
             }
             if !is_complete(state) {
-                if is_at_its_end(state) {
+                if is_at_its_end(state) && state.counts.failed > 0 {
                     plan.standstill.leaves_out();
                 } else {
                     plan.standstill.moves();
@@ -223,15 +223,11 @@ impl<'w> Step<'w> {
 
 /// Whether every machine that can be worked on has the new version.
 fn is_complete(state: &RolloutState) -> bool {
-    is_at_its_end(state) && state.counts.failed == 0
+    is_at_its_end(state) && state.counts.failed == 0 && state.record.admitted_below == Rollout::EVERYBODY
 }
 
 /// Whether nothing more can be done: every machine that can be worked on has the new version, or failed to get it.
 fn is_at_its_end(state: &RolloutState) -> bool {
     let counts = &state.counts;
-    state.record.admitted_below == Rollout::EVERYBODY
-        && state.record.granted.is_some()
-        && counts.granted == 0
-        && counts.eligible == 0
-        && counts.waiting == 0
+    state.record.granted.is_some() && counts.granted == 0 && counts.eligible == 0 && counts.waiting == 0
 }

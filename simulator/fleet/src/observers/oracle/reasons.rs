@@ -8,7 +8,7 @@
 //! | `ReleaseFailed` | the host's journal: exactly this version failed, or the journal has lost its beginning |
 //! | `MaxUnavailable`, `MaxFailures` | at least `limit` hosts are unreachable or have a failed release |
 //! | `TooManyUnavailable` | four fifths of `limit` hosts are unreachable or have a Node that is not ready |
-//! | `TooManyFailures` | at least `limit` hosts have a failed release |
+//! | `TooManyFailures` | at least `limit` hosts have a failed release, or a journal that has lost its beginning |
 //! | `Paused` | the Machine or the fleet is paused |
 //! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter`, `DependencyCycle` | the objects, read again |
 //! | `VersionSkew`, `ApiServerSkew` | the rule, read again, and the versions of the API servers |
@@ -92,7 +92,11 @@ struct Truth<'a> {
 
 impl<'a> Truth<'a> {
     fn of(world: &'a World, names: &'a Names) -> Self {
-        let failed = |host: &Host| host.journal().iter().any(|(_, ended)| matches!(ended, Ended::Failed(_)));
+        // A long journal has lost its beginning.
+        let failed = |host: &Host| {
+            let mut journal = host.journal().iter();
+            !host.is_journal_whole() || journal.any(|(_, ended)| matches!(ended, Ended::Failed(_)))
+        };
         let count = |is: &dyn Fn(&Host) -> bool| {
             u32::try_from(world.hosts.iter().filter(|host| is(host)).count()).unwrap_or(u32::MAX)
         };
