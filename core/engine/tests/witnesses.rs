@@ -155,6 +155,20 @@ fn a_person_lets_one_host_forget_its_fences() {
     assert_eq!((told(&fixture, 0).1, fixture.web()[0]), (Reason::AsDesired, Some(2)));
 }
 
+/// The host reports the truth again before it gets the order: it refuses to forget an epoch that it does not remember, and
+/// is read anew.
+#[test]
+fn a_host_that_has_nothing_to_forget_is_read() {
+    let mut fixture = fleet(20, 1, 50);
+    fixture.pass(HOUR);
+    assert_eq!(told(&fixture, 0).1, Reason::HostAhead);
+    fixture.host(0).facts.epoch = fixture.engine.world().epoch();
+    fixture.store.reset_fences(0, Epoch(50));
+    fixture.deliver();
+    fixture.pass(HOUR);
+    assert_eq!((told(&fixture, 0).1, fixture.web()[0]), (Reason::AsDesired, Some(2)));
+}
+
 /// The next leader knows failures only from the record: without it, it would try the release on another machine.
 #[test]
 fn a_failure_is_recorded_even_if_the_host_is_left_alone_before_it_is_read_again() {

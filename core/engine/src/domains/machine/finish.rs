@@ -355,6 +355,10 @@ fn settle_refusal(machine: &mut Machine, (in_flight, ticket): (&InFlight, HostTi
         }
         machine.progress.contact.trouble = None;
     } else {
+        if ticket.kind() == HostCommandKind::ResetFences {
+            // It does not remember that epoch any more: it has to be read anew.
+            machine.host.ahead = None;
+        }
         machine.progress.contact.trouble = Some(Box::new(cause.into()));
     }
 }
