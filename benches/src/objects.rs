@@ -47,6 +47,7 @@ pub(crate) fn machine(number: u32) -> MachineObject {
     };
     MachineObject {
         meta: meta(u128::from(number) + 1000),
+        labels: Default::default(),
         spec: Ok(Arc::new(spec)),
         status: MachineStatus::default(),
         is_released: false,

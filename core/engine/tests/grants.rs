@@ -174,6 +174,28 @@ fn a_full_rack_delays_nobody_else() {
     assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
 }
 
+/// A pool is named by a label. Of a pool one machine at a time; machines without the label are in no pool.
+#[test]
+fn a_label_makes_a_pool() {
+    let mut fixture = on_web_1(24, 8);
+    fixture.config.disruption_limits =
+        vec![DisruptionLimit { domain: Domain::Label("pool".into()), in_flight: CountOrPercent::Count(1) }];
+    for id in 0..12 {
+        let pool = if id < 6 { "blue" } else { "green" };
+        fixture.store.label_machine(id, ("pool", pool));
+    }
+    fixture.restart();
+    fixture.pass(HOUR);
+    fixture.upgrade();
+    until_at_work(&mut fixture, 8);
+    let busy = at_work(&fixture);
+    for pool in [0..6, 6..12] {
+        assert!(busy.iter().filter(|id| pool.contains(*id)).count() <= 1, "{busy:?}");
+    }
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+}
+
 /// The version is taken back while a host is cut off in the middle of its change, which goes on. It keeps its unit in the
 /// younger rollout, also for a new operator.
 #[test]

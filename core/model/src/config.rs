@@ -1,6 +1,7 @@
 //! The configuration of an engine. It is fixed: another configuration needs a new engine.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -55,8 +56,8 @@ pub struct Config {
     pub disruption_limits: Vec<DisruptionLimit>,
 }
 
-/// How many machines of one failure domain may be worked on at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How many machines of one failure domain may be worked on at once. Machines without a value are in no domain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DisruptionLimit {
     /// What makes a domain: machines with the same value are in one.
     pub domain: Domain,
@@ -64,13 +65,15 @@ pub struct DisruptionLimit {
     pub in_flight: CountOrPercent,
 }
 
-/// What makes a failure domain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What makes a failure domain, or a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Domain {
     /// The data centre of the Machine's address.
     Idc,
     /// The rack of the Machine's address.
     Rack,
+    /// The label of the Machine with this key.
+    Label(Arc<str>),
 }
 
 impl Config {

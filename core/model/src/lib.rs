@@ -29,6 +29,7 @@ pub mod host_order;
 pub mod host_path;
 pub mod id;
 pub mod invocation;
+pub mod labels;
 pub mod lease;
 pub mod machine;
 pub mod meta;

@@ -14,6 +14,7 @@ pub use crate::connection::{Address, HostKeyPolicy};
 use crate::detail::Detail;
 pub use crate::id::HostId;
 use crate::id::{ComponentId, VersionId};
+use crate::labels::Labels;
 use crate::lease::Epoch;
 use crate::meta::{Meta, Parsed};
 use crate::time::Timestamp;
@@ -23,6 +24,8 @@ use crate::time::Timestamp;
 pub struct MachineObject {
     /// Its metadata.
     pub meta: Meta,
+    /// Its labels. A failure domain or a pool may be named by one.
+    pub labels: Labels,
     /// The desired state.
     pub spec: Parsed<MachineSpec>,
     /// What we recorded.

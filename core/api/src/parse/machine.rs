@@ -41,7 +41,9 @@ pub fn machine_again(
         object.status.as_ref().map(|status| status::machine_status(status, names)).unwrap_or_default();
     let is_released = is_released(object, meta.uid);
     let reset_fences = reset_fences(object);
-    Ok((id, MachineObject { meta, spec, status, is_released, reset_fences }))
+    let labels = object.metadata.labels.iter();
+    let labels = labels.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();
+    Ok((id, MachineObject { meta, labels, spec, status, is_released, reset_fences }))
 }
 
 /// The epoch whose fences the host is to forget. Nonsense is none: the condition `HostAhead` stays, and says what to write.

@@ -62,21 +62,23 @@ struct Usage {
 impl Ledger {
     /// Takes over the limits of the configuration.
     pub(crate) fn configure(&mut self, config: &Config) {
-        self.limits = config.disruption_limits.iter().map(|limit| (*limit, BTreeMap::new())).collect();
+        self.limits = config.disruption_limits.iter().map(|limit| (limit.clone(), BTreeMap::new())).collect();
     }
 
-    /// The failure domains of a machine, one for each limit.
+    /// The failure domains of a machine, one for each limit; empty where it is in none.
     pub(crate) fn domains_of(&self, machine: &Machine) -> Option<Arc<[Arc<str>]>> {
         if self.limits.is_empty() {
             return None;
         }
         let address = machine.spec().map(|spec| &spec.connection.address);
+        let labels = machine.object.as_ref().map(|object| &object.labels);
         let domains = self.limits.iter().map(|(limit, _)| {
-            let value = address.map_or("", |address| match limit.domain {
-                Domain::Idc => &address.idc,
-                Domain::Rack => &address.rack,
-            });
-            Arc::from(value)
+            let value = match &limit.domain {
+                Domain::Idc => address.map(|address| &address.idc),
+                Domain::Rack => address.map(|address| &address.rack),
+                Domain::Label(key) => labels.and_then(|labels| labels.get(key)),
+            };
+            value.cloned().unwrap_or_default()
         });
         Some(domains.collect())
     }
@@ -103,7 +105,9 @@ impl Ledger {
         add(&mut self.sick, row.sick);
         add(&mut self.sick_untouched, row.sick && !row.touched);
         let domains = row.domains.iter().flat_map(|domains| domains.iter());
-        for ((_, usages), domain) in self.limits.iter_mut().zip(domains) {
+        for ((_, usages), domain) in
+            self.limits.iter_mut().zip(domains).filter(|(_, domain)| !domain.is_empty())
+        {
             let usage = usages.entry(Arc::clone(domain)).or_default();
             add(&mut usage.live, row.live);
             add(&mut usage.claims, row.claims);
@@ -207,7 +211,7 @@ impl World {
     pub(crate) fn has_room_in_domains(&self, machine: &Machine, planned: &[Arc<[Arc<str>]>]) -> bool {
         let Some(domains) = &machine.derived.domains else { return true };
         self.ledger.limits.iter().zip(domains.iter()).enumerate().all(|(index, ((limit, usages), domain))| {
-            let usage = usages.get(domain).copied().unwrap_or_default();
+            let Some(usage) = usages.get(domain).copied() else { return true };
             let planned = planned.iter().filter(|planned| planned.get(index) == Some(domain)).count();
             let taken = usage.claims - u32::from(machine.claims());
             u32::try_from(planned).unwrap_or(u32::MAX).saturating_add(taken) < limit.in_flight.of(usage.live)
