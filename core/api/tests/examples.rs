@@ -43,6 +43,7 @@ fn machines() {
         .collect();
     let [(id, first), (_, second)] = machines.as_slice() else { panic!("two machines") };
     assert_eq!(names.machine_name(*id), Ok("rack1-node1"));
+    assert_eq!(first.labels.get("pool").map(|pool| &**pool), Some("batch"));
     let spec = first.spec.as_ref().unwrap();
     assert_eq!((spec.connection.port, &*spec.connection.user), (22, "root"));
     assert_eq!(
