@@ -109,7 +109,7 @@ fn plain() -> Vec<(Reason, Detail, &'static str)> {
         (lost, Detail::Reported("connection refused".into()), "connection refused"),
         (lost, Detail::SessionLost, "the session was lost"),
         (Reason::OperationLost, Detail::SessionLost, "the session was lost"),
-        // A condition that stays as it is may get the detail of another one.
+        // Older builds gave a condition that stayed as it was the detail of another one.
         (Reason::Dependency, Detail::SessionLost, "the session was lost"),
         (
             Reason::Cause(CauseKind::HostFailed),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use fixture::{FakeHost, Fixture, WEB, picture, want, web};
 use seaworthy_engine::Standing;
 use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::Target;
 use seaworthy_model::event::{Event, Observation, Outcome};
 use seaworthy_model::host::{OperationId, OperationReport, OperationState, Owner};
@@ -565,4 +566,31 @@ fn what_holds_a_machine_in_use_is_put_back() {
     fixture.deliver();
     fixture.pass(MINUTE);
     assert!(fixture.store.machines[&0].meta.is_held());
+}
+
+/// A detail is read back under the reason that it was written with. Under another one it never equals what is to be said, and
+/// the same status was written again and again.
+#[test]
+fn a_condition_that_stays_keeps_its_detail() {
+    let mut fixture = on_web_1(20, 1, 1);
+    let epoch = fixture.engine.world().epoch();
+    fixture.store.delete_lease();
+    fixture.store.edit_machine(0, |_| ());
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    let in_sync = |fixture: &Fixture| {
+        let condition = fixture.store.machines[&0].status.condition(ConditionKind::InSync).unwrap();
+        (condition.reason, condition.detail.as_deref().cloned())
+    };
+    let regressed = in_sync(&fixture);
+    assert!(matches!(regressed, (Reason::StoreRegressed, Some(Detail::Regress(_)))), "{regressed:?}");
+    fixture.host(0).facts.epoch = Epoch(50);
+    adopt(&mut fixture, epoch);
+    fixture.pass(MINUTE);
+    let ready = fixture.store.machines[&0].status.condition(ConditionKind::Ready).unwrap();
+    assert_eq!(
+        (ready.reason, ready.detail.as_deref()),
+        (Reason::HostAhead, Some(&Detail::HostAhead(Epoch(50))))
+    );
+    assert_eq!(in_sync(&fixture), regressed);
 }

@@ -26,8 +26,8 @@ pub(super) fn machine_detail(reason: Reason, words: &str) -> Option<Arc<Detail>>
     if words.is_empty() {
         return None;
     }
-    // A condition that keeps its reason may have the detail of another one, so texts about hosts are read under any
-    // reason.
+    // Older builds gave a condition that kept its reason the detail of another one, so texts about hosts are read under
+    // any reason.
     let known = FIXED.into_iter().find(|known| fixed(known) == Some(words));
     let read = known.or_else(|| typed(reason, words)).filter(|read| detail(read) == words);
     Some(Arc::new(read.unwrap_or_else(|| Detail::Reported(words.into()))))

@@ -29,7 +29,7 @@ pub(super) struct Verdict {
     is_stranger: bool,
     /// The present generation of the spec is not finished: `observedGeneration` stays.
     keeps_generation: bool,
-    /// The detail of the conditions.
+    /// The detail of the conditions that it sets.
     detail: Option<Arc<Detail>>,
 }
 
@@ -262,29 +262,39 @@ impl Step<'_> {
     /// The conditions that follow from a verdict.
     fn told(self, verdict: &Verdict) -> [Told; 3] {
         let contact = self.machine.host.facts.is_some().then_some((Truth::True, Reason::Connected));
+        let set = |(truth, reason)| (truth, reason, None);
+        let kept = |kind| {
+            let (truth, reason) = self.recorded(kind);
+            (truth, reason, Some(kind))
+        };
         let reachable = verdict.reachable.or(contact);
-        let reachable = reachable.unwrap_or_else(|| self.recorded(ConditionKind::Reachable));
-        let in_sync = verdict.in_sync.unwrap_or_else(|| self.recorded(ConditionKind::InSync));
+        let reachable = reachable.map_or_else(|| kept(ConditionKind::Reachable), set);
+        let in_sync = verdict.in_sync.map_or_else(|| kept(ConditionKind::InSync), set);
         let ready = if reachable.0 == Truth::True || reachable.1 == Reason::NotYetKnown {
             in_sync
         } else {
             reachable
         };
         ConditionKind::ALL.map(|kind| {
-            let (truth, reason) = match kind {
+            let (truth, reason, kept) = match kind {
                 ConditionKind::Ready => ready,
                 ConditionKind::Reachable => reachable,
                 ConditionKind::InSync => in_sync,
             };
-            Told { kind, truth, reason }
+            Told { kind, truth, reason, kept }
         })
     }
 
-    /// The detail of a condition.
-    fn detail<'v>(self, Told { kind, truth, reason }: Told, verdict: &'v Verdict) -> Option<&'v Arc<Detail>>
+    /// The detail of a condition. One that stays as recorded keeps its own: that of the verdict is about other conditions,
+    /// and under another reason it is not read back as what it was.
+    fn detail<'v>(self, told: Told, verdict: &'v Verdict) -> Option<&'v Arc<Detail>>
     where
         Self: 'v,
     {
+        let Told { kind, truth, reason, kept } = told;
+        if let Some(kept) = kept {
+            return self.object.status.condition(kept)?.detail.as_ref();
+        }
         let before = self.object.status.condition(kind);
         let is_told = (truth != Truth::True && reason != Reason::NotYetKnown) || reason == Reason::Contested;
         match before.filter(|before| before.truth == truth && before.reason == reason) {
@@ -312,7 +322,7 @@ impl Step<'_> {
     }
 
     fn condition(self, told: &Told, now: Timestamp, verdict: &Verdict) -> Condition {
-        let Told { kind, truth, reason } = *told;
+        let Told { kind, truth, reason, .. } = *told;
         let before = self.object.status.condition(kind).filter(|before| before.truth == truth);
         let since = before.map_or_else(|| now.whole_seconds(), |before| before.since);
         let observed_generation = self.object.meta.generation;
@@ -332,6 +342,8 @@ struct Told {
     kind: ConditionKind,
     truth: Truth,
     reason: Reason,
+    /// The recorded condition that it is taken from, if the verdict does not set it.
+    kept: Option<ConditionKind>,
 }
 
 /// Whether a list of components equals the recorded one.
