@@ -190,7 +190,7 @@ impl Budget {
     }
 
     /// Judges a start. `cordoned` are the other hosts whose Nodes the operator has cordoned, as far as it could know:
-    /// each takes a part of the limit. `is_spared` if nothing could be disrupted there, as far as the operator could know.
+    /// each that is not at work takes a part of the limit. `is_spared` if nothing could be disrupted there, as far as the operator could know.
     pub(super) fn began(
         &mut self,
         (host, is_spared): (u32, bool),
@@ -202,8 +202,9 @@ impl Budget {
             (place.at_work, place.is_spared, place.began) = (true, is_spared, now);
         });
         let limit = self.limit_since(sent - self.detection);
-        let idle =
-            cordoned.filter(|host| self.places.get(*host as usize).is_some_and(|place| !place.is_used()));
+        // A host at work is counted by its work, also if that takes no part of the limit: the cordon is there for it.
+        let is_idle = |place: &Place| !place.at_work && !place.is_used();
+        let idle = cordoned.filter(|host| self.places.get(*host as usize).is_some_and(is_idle));
         let mut used = self.used + u32::try_from(idle.count()).unwrap_or(u32::MAX);
         let (adrift, adrift_units) = self.long_adrift(now);
         used = used.saturating_sub(self.excused() + adrift_units);

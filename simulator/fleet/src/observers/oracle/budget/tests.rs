@@ -234,6 +234,22 @@ fn work_on_what_is_not_ready_takes_no_part_of_the_limit() {
     assert!(budget.began((2, true), (at(1000), nobody()), at(1000)).overdrawn.is_some(), "twice the limit");
 }
 
+/// Its Node is cordoned for that work, and may become ready before the work is over.
+#[test]
+fn work_on_what_was_not_ready_takes_no_part_of_the_limit_for_its_cordon_either() {
+    let mut budget = budget();
+    budget.package_version_written(&fleet(1, START, false), at(0));
+    budget.began((0, true), (at(1000), nobody()), at(1000));
+    assert_eq!(budget.began((1, false), (at(1000), [0].into_iter()), at(1000)).overdrawn, None);
+    budget.ended(1);
+    budget.ended(0);
+    let sent = at(1001);
+    assert!(
+        budget.began((1, false), (sent, [0].into_iter()), sent).overdrawn.is_some(),
+        "it is cordoned for nothing"
+    );
+}
+
 #[test]
 fn a_host_that_was_lost_at_work_does_not_count_for_ever() {
     let mut budget = budget();
