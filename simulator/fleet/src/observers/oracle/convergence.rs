@@ -10,11 +10,13 @@ use seaworthy_api::parse;
 use seaworthy_api::v1alpha1::{Address, ComponentSetting, Condition};
 use seaworthy_model::component::{Architecture, Fact, Recipe, ReleaseId, VersionSpec};
 use seaworthy_model::id::Kind;
+use seaworthy_model::machine::HostId;
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::package_version::SINGLETON;
 
 use crate::vocabulary::host_number;
 use crate::world::World;
+use crate::world::api_server::Stored;
 use crate::world::host::{CGROUP_VERSION, Host};
 
 /// The differences from the desired state. Empty when the world has converged.
@@ -51,6 +53,15 @@ pub(super) fn findings(world: &World) -> Findings {
         let Some(host) = world.host_of(machine) else { continue };
         if host.is_given_up(machine.metadata.uid.get()) {
             is_whole = false;
+            continue;
+        }
+        if host.has_made_up(recorded_host(machine)) && machine.metadata.deletion_timestamp.is_none() {
+            is_whole = false;
+            if host.is_reachable() && reason(machine, "Ready") != "IdentityMismatch" {
+                findings.add(|| {
+                    format!("Machine {} does not say that its host is another", machine.metadata.name)
+                });
+            }
             continue;
         }
         if machine.metadata.deletion_timestamp.is_some() {
@@ -261,6 +272,27 @@ fn version_of(setting: &ComponentSetting) -> String {
 fn truth<'a>(machine: &'a Machine, kind: &str) -> &'a str {
     let conditions: &[Condition] = machine.status.as_ref().map_or(&[], |status| &status.conditions);
     conditions.iter().find(|condition| condition.r#type == kind).map_or("", |condition| &condition.status)
+}
+
+/// The reason of the condition of that type, or an empty string.
+fn reason<'a>(machine: &'a Machine, kind: &str) -> &'a str {
+    let conditions: &[Condition] = machine.status.as_ref().map_or(&[], |status| &status.conditions);
+    conditions.iter().find(|condition| condition.r#type == kind).map_or("", |condition| &condition.reason)
+}
+
+/// The machine-id that a Machine has recorded.
+fn recorded_host(machine: &Machine) -> Option<HostId> {
+    machine.status.as_ref()?.identity.as_ref()?.machine_id.get()
+}
+
+/// Whether a Machine has recorded a machine-id that its host made up. People have to correct that.
+#[must_use]
+pub(super) fn is_misnamed(machine: &Stored, host: &Host) -> bool {
+    if !host.has_lied() {
+        return false;
+    }
+    let Resource::Machine(machine) = &*machine.shown() else { return false };
+    host.has_made_up(recorded_host(machine))
 }
 
 /// Computes releases from the manifests again, so that the judge does not rely on the code it judges.

@@ -8,7 +8,7 @@ use seaworthy_model::package_version::SINGLETON;
 use serde::Deserialize;
 
 use super::Oracle;
-use super::convergence::{findings, strays};
+use super::convergence::{findings, is_misnamed, strays};
 use super::reasons::unexplained;
 use crate::observers::tally::Tally;
 use crate::scenario::{Check, ExpectedCondition};
@@ -122,7 +122,7 @@ fn judge_installed(
         };
         // A host without a Machine has no desired state.
         let Some(machine) = world.machine_stored(number) else { continue };
-        if host.is_given_up(Some(machine.uid())) {
+        if host.is_given_up(Some(machine.uid())) || is_misnamed(machine, host) {
             continue;
         }
         for (component, version, known, wanted) in &expected {

@@ -157,6 +157,21 @@ impl Host {
         self.has_lied && self.owner != machine && (self.owner.is_some() || !self.installed.is_empty())
     }
 
+    /// Whether it reported what was not true, now or earlier.
+    #[must_use]
+    pub const fn has_lied(&self) -> bool {
+        self.has_lied
+    }
+
+    /// Whether this is the machine-id that it once reported although it was not true. A Machine keeps the one that it has seen
+    /// first, so that nothing is done on another host at its address: only people know which of the two is right.
+    #[must_use]
+    pub fn has_made_up(&self, recorded: Option<HostId>) -> bool {
+        self.has_lied
+            && self.lie != Some(HostLie::MachineId)
+            && recorded == Some(HostId(HostLie::invented(self.identity.0)))
+    }
+
     /// What it reports although it is not true.
     #[must_use]
     pub const fn lie(&self) -> Option<HostLie> {

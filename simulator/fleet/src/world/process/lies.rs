@@ -12,7 +12,7 @@ use crate::vocabulary::HostLie;
 
 /// Makes one field of a report untrue. The same facts always become the same report.
 pub(super) fn tell(lie: HostLie, facts: &mut HostFacts) {
-    let invented = facts.host.0 ^ 0x5eed_5eed_5eed_5eed;
+    let invented = HostLie::invented(facts.host.0);
     match lie {
         HostLie::Epoch => facts.epoch = Epoch(facts.epoch.0.saturating_add(3)),
         HostLie::HighestEpoch => facts.epoch = Epoch(u32::MAX),
