@@ -403,3 +403,38 @@ fn a_grant_stays_until_the_failure_is_recorded() {
         "the one that it has not seen counts, too"
     );
 }
+
+/// Machines that become unavailable after they were changed take units: a release that breaks Nodes minutes after its probe
+/// does not walk the fleet. They come back, and the rollout goes on.
+#[test]
+fn machines_that_fell_take_units() {
+    let mut fixture = Fixture::with_pods(8, 0);
+    fixture.store.edit_fleet(|spec| {
+        spec.max_unavailable = CountOrPercent::Count(2);
+        spec.pause_when_unavailable = CountOrPercent::Percent(100);
+    });
+    fixture.upgrade();
+    let mut fallen = BTreeSet::new();
+    for _ in 0..2_000 {
+        let turn = fixture.turn();
+        let web = fixture.web();
+        for id in (0..8).filter(|id| web[*id as usize] == Some(2)) {
+            if fallen.insert(id) {
+                fixture.cluster.report(id, Health::Unhealthy, fixture.now + MINUTE);
+            }
+        }
+        match fixture.pending.is_empty() {
+            false => fixture.execute_one(0),
+            true => fixture.now = turn.wake.map_or(fixture.now, |wake| wake.at.max(fixture.now)),
+        }
+    }
+    let fallen: Vec<u32> = fallen.into_iter().collect();
+    assert!((2..=3).contains(&fallen.len()), "{fallen:?}");
+    assert_eq!(fixture.engine.world().occupied(), fixture.engine.world().slots());
+    for id in fallen {
+        fixture.cluster.report(id, Health::Healthy, fixture.now);
+    }
+    fixture.deliver();
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+}
