@@ -281,7 +281,7 @@ fn reason<'a>(machine: &'a Machine, kind: &str) -> &'a str {
 }
 
 /// The machine-id that a Machine has recorded.
-fn recorded_host(machine: &Machine) -> Option<HostId> {
+pub(super) fn recorded_host(machine: &Machine) -> Option<HostId> {
     machine.status.as_ref()?.identity.as_ref()?.machine_id.get()
 }
 

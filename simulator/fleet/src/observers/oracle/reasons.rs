@@ -38,7 +38,7 @@ use seaworthy_model::package_version::SINGLETON;
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::requirement::{Party, Requirement, VersionNumber};
 
-use super::convergence::Stray;
+use super::convergence::{Stray, recorded_host};
 use crate::vocabulary::machine_name;
 use crate::world::World;
 use crate::world::host::{Ended, Host, Operation};
@@ -78,6 +78,11 @@ fn unavailable(world: &World) -> u32 {
     u32::try_from(sick.count()).unwrap_or(u32::MAX)
 }
 
+/// Whether such an operation ended on a host, or may have: a long journal has lost its beginning.
+fn may_have_had(host: &Host, is: impl Fn(&(Operation, Ended)) -> bool) -> bool {
+    !host.is_journal_whole() || host.journal().iter().any(is)
+}
+
 /// The true state of the fleet, against which reasons are checked.
 struct Truth<'a> {
     world: &'a World,
@@ -92,11 +97,7 @@ struct Truth<'a> {
 
 impl<'a> Truth<'a> {
     fn of(world: &'a World, names: &'a Names) -> Self {
-        // A long journal has lost its beginning.
-        let failed = |host: &Host| {
-            let mut journal = host.journal().iter();
-            !host.is_journal_whole() || journal.any(|(_, ended)| matches!(ended, Ended::Failed(_)))
-        };
+        let failed = |host: &Host| may_have_had(host, |(_, ended)| matches!(ended, Ended::Failed(_)));
         let count = |is: &dyn Fn(&Host) -> bool| {
             u32::try_from(world.hosts.iter().filter(|host| is(host)).count()).unwrap_or(u32::MAX)
         };
@@ -148,8 +149,7 @@ impl<'a> Truth<'a> {
                 of_host(&|host| host.owner().is_some() && host.owner() != uid)
             }
             Blocker::IdentityMismatch => {
-                let identity = machine.status.as_ref().and_then(|status| status.identity.as_ref());
-                let recorded = identity.and_then(|identity| identity.machine_id.get());
+                let recorded = recorded_host(machine);
                 of_host(&|host| recorded.is_some_and(|recorded| recorded != host.identity))
             }
             Blocker::ForeignIdentity => of_host(&|host| {
@@ -188,12 +188,10 @@ impl<'a> Truth<'a> {
     /// Whether the journal of a host shows that this version failed there.
     fn has_failed(&self, host: &Host, version: VersionId, cause: CauseKind) -> bool {
         let version = self.names.version_object_name(version).unwrap_or_default();
-        let fails = |(operation, ended): &(Operation, Ended)| {
+        may_have_had(host, |(operation, ended)| {
             let Some((installed, _)) = operation.release else { return false };
             *ended == Ended::Failed(cause) && self.world.catalogue.version_name(installed) == version
-        };
-        // A long journal has lost its beginning.
-        !host.is_journal_whole() || host.journal().iter().any(fails)
+        })
     }
 
     /// Whether the host has seen this epoch, and it is higher than that of the Lease.
