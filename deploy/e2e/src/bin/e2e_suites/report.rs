@@ -3,16 +3,38 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::failure::failures;
+use crate::failure::{Failure, failures};
 use crate::outcome::Outcome;
 
-/// Failures in their own words, then every suite with its result and time, the longest first.
+/// At most so many characters of a failure in the last lines: whoever sees only the end of a log has to see them all.
+const BRIEF_MAX: usize = 300;
+
+/// Failures in their own words, then every suite with its result and time, the longest first, and at last a line for each
+/// failure.
 pub(crate) fn report(outcomes: &[Outcome], at_once: usize) -> String {
     let failed = outcomes.iter().filter(|outcome| !outcome.has_passed()).collect::<Vec<_>>();
     let mut text = failed.iter().map(|outcome| explained(outcome)).collect::<String>();
     let passed = outcomes.len() - failed.len();
     let _ = writeln!(text, "\n==== suites: {passed} passed, {} failed, {at_once} at once", failed.len());
-    text + &table(outcomes)
+    text + &table(outcomes) + &failed.iter().map(|outcome| briefly(outcome)).collect::<String>()
+}
+
+/// A line for each failure of a suite: the test and the begin of its error.
+fn briefly(outcome: &Outcome) -> String {
+    let found = failures(&outcome.text);
+    if found.is_empty() {
+        return format!("{}: {}\n", outcome.suite, outcome.verdict());
+    }
+    let line = |failure: &Failure| {
+        let words = failure.words.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
+        let words = words.collect::<Vec<_>>();
+        let whole = format!("{}: {}: {}", outcome.suite, failure.test, words.join(" "));
+        match whole.char_indices().nth(BRIEF_MAX) {
+            Some((end, _)) => format!("{} ...\n", &whole[..end]),
+            None => whole + "\n",
+        }
+    };
+    found.iter().map(line).collect()
 }
 
 fn explained(outcome: &Outcome) -> String {
@@ -77,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_report_ends_with_all_suites_and_begins_with_the_failures() {
+    fn the_report_begins_with_the_failures_and_ends_with_a_line_for_each() {
         let green = "test one ... ok\ntest result: ok. 1 passed; 0 failed\n";
         let red = "test two ... \nhalf way\nError: why\nFAILED\ntest result: FAILED. 0 passed; 1 failed\n";
         let outcomes = [outcome("join", 7, green), outcome("heal", 70, red), outcome("join", 9, green)];
@@ -94,6 +116,7 @@ mod tests {
             "==== suites: 2 passed, 1 failed, 4 at once",
             "heal FAILED 70 s",
             "join passed 2 of 2 7 to 9 s",
+            "heal: two: Error: why",
         ];
         assert_eq!(words.collect::<Vec<_>>(), expected);
     }
@@ -102,5 +125,15 @@ mod tests {
     fn a_program_that_printed_nothing_is_told_by_its_end() {
         let text = report(&[outcome("join", 1, "")], 1);
         assert!(text.starts_with("\n---- join: FAILED: exit status: 101\nall that"), "{text}");
+        assert!(text.ends_with("\njoin: FAILED: exit status: 101\n"), "{text}");
+    }
+
+    #[test]
+    fn the_last_lines_are_short() {
+        let words = "é".repeat(2 * BRIEF_MAX);
+        let text = report(&[outcome("join", 1, &format!("test one ... \nError: {words}\nFAILED\n"))], 1);
+        let last = text.lines().last().unwrap();
+        assert!(last.starts_with("join: one: Error: é") && last.ends_with("é ..."), "{last}");
+        assert_eq!(last.chars().count(), BRIEF_MAX + 4);
     }
 }
