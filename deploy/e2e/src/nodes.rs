@@ -51,11 +51,7 @@ impl Nodes {
             objects.push(component.served_by(world.artefacts())?.object().clone());
         }
         objects.push(nodes.defaults.clone());
-        for host in world.hosts() {
-            let mut machine = manifests::machine(host.name(), host);
-            machine["spec"]["parameters"] = json!({"podCIDR": host.endpoint().pod_range()});
-            objects.push(machine);
-        }
+        objects.extend(world.hosts().map(machine));
         let start = Instant::now();
         let text = objects.iter().map(|object| format!("{object}\n---\n")).collect::<String>();
         world.control_plane().apply(&text)?;
@@ -140,19 +136,30 @@ impl Nodes {
     }
 }
 
-/// Waits until the Node of each host is Ready, and tells when. There is no registry: each host gets its images as soon as it
-/// has a containerd.
+/// The Machine of a host that is to become a node.
+#[must_use]
+pub fn machine(host: &Host) -> Value {
+    let mut machine = manifests::machine(host.name(), host);
+    machine["spec"]["parameters"] = json!({"podCIDR": host.endpoint().pod_range()});
+    machine
+}
+
+/// Brings the images of pods to a host as soon as it has a containerd: there is no registry.
+///
+/// # Errors
+/// It has none in time.
+pub fn load_images(world: &World, host: &Host) -> Result<()> {
+    let images = [oci::pause(world.run())?, oci::webd(world.run(), workload::VERSION)?];
+    let load = |image: &oci::Image| eventually("a containerd", PATIENCE, || image.load_on(host));
+    images.iter().try_for_each(load).with_context(|| host.name().to_owned())
+}
+
+/// Waits until the Node of each host is Ready, and tells when.
 fn become_ready(fleet: &Fleet<'_>, start: Instant) -> Result<()> {
     let world = fleet.world();
-    let images = [oci::pause(world.run())?, oci::webd(world.run(), workload::VERSION)?];
     thread::scope(|scope| {
-        let load = |host: &Host| {
-            images
-                .iter()
-                .try_for_each(|image| eventually("a containerd", PATIENCE, || image.load_on(host)))
-                .with_context(|| host.name().to_owned())
-        };
-        let loading = world.hosts().map(|host| scope.spawn(move || load(host))).collect::<Vec<_>>();
+        let load = |host| scope.spawn(move || load_images(world, host));
+        let loading = world.hosts().map(load).collect::<Vec<_>>();
         for host in world.hosts() {
             is_ready(world, host)?;
             let name = host.name();

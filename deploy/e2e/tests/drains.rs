@@ -25,9 +25,12 @@ fn a_drain_waits_for_a_budget_that_allows_nothing_and_says_so_while_others_go_on
         let workload = Workload::start(world, 3)?;
         workload.answers_everywhere(world)?;
         precious(world)?;
+        // What a person has cordoned stays cordoned, unless a person takes that back.
+        world.kubectl(["cordon", HELD])?;
         fleet.scene("an upgrade that drains, and a budget that allows nothing", |fleet| {
             waits(fleet, &mut nodes)
         })?;
+        fleet.scene("a person takes a cordon back while nobody leads", uncordoned)?;
         fleet.scene("the budget is lifted", |fleet| lifted(fleet, &nodes))?;
         world.kubectl(["rollout", "status", "deployment/web", "--timeout=120s"])?;
         workload.answers_everywhere(world)?;
@@ -99,6 +102,21 @@ fn waits(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
     let pods = pods_on(world, HELD)?;
     ensure!(pods.iter().any(|pod| pod.starts_with(PRECIOUS)), "the pod was lost: {pods:?}");
     Ok(())
+}
+
+/// The next operator finds a mark that says that a person had cordoned the Node before the drain. That is over.
+fn uncordoned(fleet: &mut Fleet<'_>) -> Result<()> {
+    let world = fleet.world();
+    ensure!(fleet.get("node", HELD)?["spec"]["unschedulable"] == json!(true));
+    fleet.kill_operator()?;
+    world.kubectl(["uncordon", HELD])?;
+    fleet.start_operator()?;
+    fleet.wait_until_ready()?;
+    fleet.eventually("the drain to go on", || {
+        ensure!(fleet.get("node", HELD)?["spec"]["unschedulable"] == json!(true), "{HELD} takes pods");
+        Ok(())
+    })?;
+    fleet.await_condition(("machine", HELD), ["Ready", "False", "DisruptionBudget"]).map(drop)
 }
 
 fn lifted(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<()> {

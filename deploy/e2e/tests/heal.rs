@@ -5,9 +5,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{
     Fleet, Host, Nodes, Operation, PATIENCE, Pace, Purpose, Workload, eventually, eventually_every,
-    run_to_end, scenario_for,
+    find_condition, run_to_end, scenario_for,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// So short that a node that is off for the rest of the test comes back with a certificate that has expired.
 const SIGNED_FOR: &str = "150s";
@@ -85,6 +85,8 @@ fn what_breaks_on_a_node_heals_by_itself() -> Result<()> {
         fleet.scene("a node is back whose certificate has expired", |fleet| {
             comes_back(fleet, &nodes, away, expires)
         })?;
+        fleet
+            .scene("more nodes break than may be unavailable", |fleet| broken_together(fleet, &mut nodes))?;
         fleet.scene("a disk is full while an upgrade begins", |fleet| full_disk(fleet, &mut nodes, two))?;
         fleet.stop_operator()
     })
@@ -211,6 +213,42 @@ fn comes_back(fleet: &Fleet<'_>, nodes: &Nodes, host: &Host, expires: u64) -> Re
     ))
 }
 
+/// Two of three Nodes break in the middle of a rollout that allows one: their repairs do not wait for each other.
+fn broken_together(fleet: &mut Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
+    let world = fleet.world();
+    let (broken, rest) = ([world.host("host-1")?, world.host("host-2")?], world.host("host-3")?);
+    let pause = |paused: bool| {
+        let patch = format!(r#"{{"spec":{{"paused":{paused}}}}}"#);
+        world.kubectl(["patch", "machine", rest.name(), "--type=merge", "--patch", &patch])
+    };
+    nodes.set(fleet, "maxUnavailable", json!(1))?;
+    pause(true)?;
+    // A rollout that has changed both, and cannot end without the third.
+    nodes.want(fleet, "kubelet", "1.36.1")?;
+    broken.into_iter().try_for_each(|host| nodes.is_in_order(fleet, host))?;
+    fleet.kill_operator()?;
+    for host in broken {
+        host.sh("systemctl stop kubelet.service")?;
+    }
+    for host in broken {
+        fleet.eventually(&format!("the end of Node {}", host.name()), || {
+            let node = fleet.get("node", host.name())?;
+            let ready = find_condition(&node, "Ready").context("no condition Ready")?;
+            ensure!(ready["status"] != "True", "{ready}");
+            Ok(())
+        })?;
+    }
+    fleet.start_operator()?;
+    let start = Instant::now();
+    for host in broken {
+        nodes.is_in_order(fleet, host)?;
+        fleet.note(&format!("{}: repaired and Ready after {:.1?}", host.name(), start.elapsed()))?;
+    }
+    pause(false)?;
+    nodes.set(fleet, "maxUnavailable", json!(3))?;
+    nodes.are_in_order(fleet)
+}
+
 /// Fills the disk of a host, which is a file system of its own, and asks for an upgrade.
 fn full_disk(fleet: &Fleet<'_>, nodes: &mut Nodes, host: &Host) -> Result<()> {
     const FILL: &str = "mkdir /var/tmp/ballast && cd /var/tmp/ballast && for size in 64M 4M 256K 4K; do \
@@ -221,7 +259,7 @@ fn full_disk(fleet: &Fleet<'_>, nodes: &mut Nodes, host: &Host) -> Result<()> {
     host.sh(FILL)?;
     host.sh(KEEP_FULL)?;
     let before = host.operations()?.len();
-    nodes.want(fleet, "kubelet", "1.36.1")?;
+    nodes.want(fleet, "kubelet", "1.36.3")?;
     fleet.await_condition(("machine", host.name()), ["Ready", "False", "NoSpace"])?;
     for other in fleet.world().hosts().filter(|other| other.name() != host.name()) {
         nodes.is_in_order(fleet, other)?;

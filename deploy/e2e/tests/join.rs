@@ -1,10 +1,15 @@
-//! Bare hosts become Ready nodes with one `kubectl apply`, and one of them becomes bare again.
+//! Bare hosts become Ready nodes with one `kubectl apply`. One of them becomes bare, and joins again.
 
 use std::fs;
+use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
-use seaworthy_e2e::{Bare, Fleet, Host, Nodes, PATIENCE, Purpose, Workload, eventually, nodes, scenario_for};
+use anyhow::{Context, Result, ensure};
+use seaworthy_e2e::{
+    Bare, Component, Fleet, Host, Nodes, PATIENCE, Purpose, Workload, World, eventually, nodes, run_to_end,
+    scenario_for,
+};
+use serde_json::{Value, json};
 
 /// What stays on a host that was released: the program's own folder, with what it remembers of its orders.
 const REMEMBERED: [&str; 1] = ["file /opt/seaworthy"];
@@ -15,8 +20,8 @@ fn bare_hosts_become_ready_nodes_and_one_becomes_bare_again() -> Result<()> {
         let bare = Bare::look(world, world.host("host-3")?)?;
         let mut fleet = Fleet::start(world)?;
         // So that the second operator looks at every host soon.
-        let nodes = fleet.scene("kubectl apply of components, defaults and three Machines", |fleet| {
-            Nodes::join(fleet, &[], "10s")
+        let mut nodes = fleet.scene("kubectl apply of components, defaults and three Machines", |fleet| {
+            Nodes::join(fleet, &[("kubelet", "1.36.1")], "10s")
         })?;
         let start = Instant::now();
         let workload = Workload::start(world, 3)?;
@@ -33,6 +38,9 @@ fn bare_hosts_become_ready_nodes_and_one_becomes_bare_again() -> Result<()> {
         })?;
         workload.answers_everywhere(world)?;
         fleet.scene("kubectl delete machine host-3", |fleet| leave(fleet, &bare))?;
+        fleet.scene("host-3 joins again, and the next version comes before its Node", |fleet| {
+            overtaken(fleet, &mut nodes)
+        })?;
         fleet.stop_operator()
     })
 }
@@ -80,4 +88,51 @@ fn leave(fleet: &mut Fleet<'_>, bare: &Bare) -> Result<()> {
         nodes::is_ready(world, world.host(host)?)?;
     }
     Ok(())
+}
+
+/// That no Node was seen does not mean that there is nothing to drain: a kubelet that was just installed makes one soon.
+fn overtaken(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
+    const INSTALLED: &str =
+        "timeout 120 sh -c 'until test -L /opt/seaworthy/current/kubelet; do sleep 0.02; done'";
+    let (world, host) = (fleet.world(), fleet.world().host("host-3")?);
+    let known = host.operations()?.len();
+    let next = Component::read("kubelet")?.at("1.36.3").with("disruption", json!("Drain"));
+    // Now, so that nothing is left to do but to want it.
+    fleet.apply(next.clone().served_by(world.artefacts())?.object())?;
+    fleet.apply(&nodes::machine(host))?;
+    host.sh(INSTALLED)?;
+    let has_node = || world.kubectl(["get", "node", host.name(), "--ignore-not-found", "-o", "name"]);
+    let before = has_node()?;
+    nodes.want_component(fleet, next)?;
+    let seen = [before, has_node()?].map(|node| if node.is_empty() { "no Node" } else { "a Node" });
+    fleet.note(&format!("{} before the next version was wanted, {} after", seen[0], seen[1]))?;
+    nodes::load_images(world, host)?;
+    nodes.are_in_order(fleet)?;
+    let upgrade = host.operations()?.split_off(known).pop().context("host-3 has done nothing")?;
+    fleet.note(&format!("the upgrade: {}", upgrade.summary()))?;
+    let begun = upgrade.accepted()?;
+    let cordoned = cordons(world, host.name())?;
+    let last = cordoned.iter().rfind(|at| **at <= begun);
+    let last = last.with_context(|| format!("changed at {begun} ms, but cordoned at {cordoned:?} only"))?;
+    fleet.note(&format!("host-3 was cordoned {} ms before the upgrade began", begun - last))
+}
+
+/// When the operator has cordoned a Node, in milliseconds since the Unix epoch, as the API server has written it down.
+fn cordons(world: &World, node: &str) -> Result<Vec<u64>> {
+    let calls = fs::read_to_string(world.run().log("audit"))?;
+    let calls = calls.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let cordons = calls.filter(|call| {
+        let object = &call["objectRef"];
+        call["verb"] == "patch"
+            && (&object["resource"], &object["name"]) == (&json!("nodes"), &json!(node))
+            && call["responseStatus"]["code"] == 200
+            && call["requestObject"].to_string().contains(r#""op":"add","path":"/spec/unschedulable""#)
+    });
+    let when = cordons.map(|call| milliseconds(call["stageTimestamp"].as_str().context("no time")?));
+    when.collect()
+}
+
+fn milliseconds(time: &str) -> Result<u64> {
+    let mut date = Command::new("date");
+    run_to_end(date.args(["+%s%3N", "--date", time]))?.trim().parse().context("no time")
 }

@@ -99,6 +99,7 @@ pub(super) fn observe(world: &mut World, id: VersionId, object: Option<Box<Versi
     let store = world.stores.of(Subject::Version(id));
     let lists = world.stores.get(store).map_or(0, |store| store.lists);
     let spec = object.as_ref().and_then(|object| object.spec.as_ref().ok());
+    world.makes_nodes |= spec.is_some_and(|spec| spec.node_identity.is_some());
     world.ruled |= spec.is_some_and(|spec| !spec.requires.is_empty());
     world.ordered |= world.ruled || spec.is_some_and(|spec| !spec.depends_on.is_empty());
     let version = world.version_mut(id);

@@ -11,7 +11,7 @@ use seaworthy_model::meta::Meta;
 use seaworthy_model::host::Release;
 use seaworthy_model::id::{ComponentId, MachineId, Uid};
 use seaworthy_model::machine::Want;
-use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Rollout};
+use seaworthy_model::package_version::{DeferralReason, PackageVersionObject, PackageVersionSpec, Rollout};
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
@@ -145,6 +145,9 @@ pub struct Counts {
     pub unsettled: u32,
     /// Granted, and lost in the middle of an operation.
     pub lost: u32,
+    /// Permitted, and cannot be worked on, with nothing under way there: by the reason, in the order of
+    /// [`DeferralReason::ALL`].
+    pub deferrals: [u32; DeferralReason::ALL.len()],
 }
 
 impl Counts {
@@ -156,6 +159,9 @@ impl Counts {
         self.unresolved += u32::from(row.unresolved && standing.is_granted());
         self.unsettled += u32::from((row.unresolved || row.lost) && standing == Standing::Held);
         self.lost += u32::from(row.lost && standing == Standing::Held);
+        if let Some(reason) = row.deferral.filter(|_| standing.is_deferred()) {
+            self.deferrals[reason as usize] += 1;
+        }
     }
 
     pub(crate) fn uncount(&mut self, standing: Standing, row: &Derived) {
@@ -166,6 +172,9 @@ impl Counts {
         self.unresolved -= u32::from(row.unresolved && standing.is_granted());
         self.unsettled -= u32::from((row.unresolved || row.lost) && standing == Standing::Held);
         self.lost -= u32::from(row.lost && standing == Standing::Held);
+        if let Some(reason) = row.deferral.filter(|_| standing.is_deferred()) {
+            self.deferrals[reason as usize] -= 1;
+        }
     }
 
     /// Machines that are at work, or about to be, or were lost at work.

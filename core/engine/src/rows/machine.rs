@@ -17,6 +17,7 @@ use seaworthy_model::machine::{
     ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason, Truth,
 };
 use seaworthy_model::node::{Health, NodeState};
+use seaworthy_model::package_version::DeferralReason;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
@@ -43,6 +44,10 @@ pub struct Machine {
     pub object: Option<MachineObject>,
     /// Its Node, as last observed.
     pub node: Option<NodeState>,
+    /// Since when its Node was seen not to be ready, without a break. `None` while it is ready, or there is no Node.
+    pub(crate) unready_since: Option<Timestamp>,
+    /// Whether that has lasted so long that nothing can be disrupted there.
+    pub(crate) lasts_unready: bool,
     /// The drain of its Node, if there is one.
     pub drain: Option<Box<Drain>>,
     /// The newest of our own marks that we ordered to be removed from its Node, by its order number, whatever the reply
@@ -66,6 +71,8 @@ pub struct Machine {
     /// Whether it was out of service when the operation on its host began, so that takes no unit of the budget. `None` if a
     /// predecessor began it: then it takes a unit and a place in the repair lane.
     pub spared: Option<bool>,
+    /// Whether it was unavailable when the operation on its host began: then that operation is not the cause.
+    pub(crate) unavailable_before: bool,
     /// Its host was lost at work so long ago that nothing of ours goes on there, and it claims no unit.
     pub given_up: bool,
     /// Why it cannot be worked on until something else changes.
@@ -146,6 +153,8 @@ impl Machine {
             id,
             object: None,
             node: None,
+            unready_since: None,
+            lasts_unready: false,
             drain: None,
             host: Host { facts: None, unreachable_since: None, ahead: None },
             uncertain: None,
@@ -154,6 +163,7 @@ impl Machine {
             ordered_at: Timestamp::ZERO,
             yielded: Vec::new(),
             spared: None,
+            unavailable_before: false,
             given_up: false,
             blocked: None,
             hindered: Vec::new(),
@@ -321,6 +331,20 @@ impl Machine {
         self.node.as_ref().is_some_and(|node| node.ready != Health::Healthy)
     }
 
+    /// Takes over its Node, as observed at this time; gives the former one.
+    pub(crate) fn take_node(&mut self, node: Option<NodeState>, now: Timestamp) -> Option<NodeState> {
+        let unready = |node: &Option<NodeState>| {
+            node.as_ref().filter(|node| node.ready != Health::Healthy).map(|node| node.since)
+        };
+        let before = core::mem::replace(&mut self.node, node);
+        let is = unready(&self.node);
+        if is != unready(&before) {
+            self.unready_since = is.map(|_| now);
+            self.lasts_unready = false;
+        }
+        before
+    }
+
     /// Whether its host does not answer, as far as is known.
     #[must_use]
     pub fn is_unreachable(&self) -> bool {
@@ -337,6 +361,17 @@ impl Machine {
     #[must_use]
     pub fn is_workable(&self, component: ComponentId) -> bool {
         !self.is_unreachable() && !self.is_paused() && !self.is_blocked(component)
+    }
+
+    /// Why it cannot be worked on, if it cannot.
+    pub(crate) fn deferral_reason(&self) -> DeferralReason {
+        if self.is_unreachable() {
+            DeferralReason::Unreachable
+        } else if self.is_paused() {
+            DeferralReason::Paused
+        } else {
+            DeferralReason::Blocked
+        }
     }
 
     /// Whether a component, or the whole machine, has to wait until something else changes.
@@ -419,7 +454,7 @@ impl Machine {
         self.derived.fell
     }
 
-    /// Whether it is unavailable and claims no unit: it counts for `pauseWhenUnavailable`.
+    /// Whether it is unavailable for reasons of its own: it counts for `pauseWhenUnavailable`.
     #[must_use]
     pub const fn is_sick(&self) -> bool {
         self.derived.sick
@@ -434,7 +469,7 @@ impl Machine {
     /// Whether work on it takes no unit of the budget, since it is or was out of service anyway.
     #[must_use]
     pub const fn is_spared(&self) -> bool {
-        if self.is_unresolved() { matches!(self.spared, Some(true)) } else { self.derived.out_of_service }
+        matches!(self.spared, Some(true))
     }
 
     /// Whether nothing can be disrupted there: its Node is not ready, or it is to become a Node and is none yet.
@@ -520,6 +555,7 @@ impl Machine {
         self.progress.writes.forget();
         self.yielded.clear();
         self.spared = None;
+        self.unavailable_before = false;
         self.given_up = false;
         self.unblock();
     }

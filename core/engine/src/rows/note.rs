@@ -46,6 +46,8 @@ pub(crate) enum MachineNote {
     Resume(ComponentId),
     /// Its host was lost at work so long ago that nothing of ours goes on there.
     GiveUp,
+    /// Its Node has not been ready for so long that nothing can be disrupted there.
+    LastsUnready,
     /// It is blocked until something changes.
     Block(Blocker),
     /// One of its components is blocked until something changes.

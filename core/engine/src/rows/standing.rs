@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::id::Uid;
+use seaworthy_model::package_version::DeferralReason;
 
 /// What follows from a row. It is cached, because the counters are built from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,17 +22,21 @@ pub(crate) struct Derived {
     pub(crate) unrecorded: bool,
     /// It is worked on while it is out of service anyway: it takes no unit, but a place in the repair lane.
     pub(crate) laned: bool,
-    /// Nothing can be disrupted there: its Node is not ready, or it is to become a Node and is none yet.
+    /// Nothing can be disrupted there: its Node has not been ready for long, or it is to become a Node and is none yet.
     pub(crate) out_of_service: bool,
+    /// Work there takes no unit, but a place in the repair lane.
+    pub(crate) spared: bool,
     /// It became unavailable after a rollout under way had changed it, and claims no unit.
     pub(crate) fell: bool,
     /// A rollout under way has changed it, or it has what that rollout brings.
     pub(crate) touched: bool,
-    /// It is unavailable, and claims no unit.
+    /// It is unavailable, and not because of our work.
     pub(crate) sick: bool,
     pub(crate) unresolved: bool,
     /// The host was lost in the middle of an operation, or may have been, and the outcome is not known.
     pub(crate) lost: bool,
+    /// Why it cannot be worked on, if a rollout has permitted it and nothing is or may be under way there.
+    pub(crate) deferral: Option<DeferralReason>,
     /// Its failure domains, one for each configured limit.
     pub(crate) domains: Option<Arc<[Arc<str>]>>,
     /// One per rollout, in the order of the fleet's rollouts.
@@ -49,11 +54,13 @@ impl Derived {
         unrecorded: false,
         laned: false,
         out_of_service: false,
+        spared: false,
         fell: false,
         touched: false,
         sick: false,
         unresolved: false,
         lost: false,
+        deferral: None,
         domains: None,
         standings: Standings::NONE,
     };
@@ -89,6 +96,11 @@ impl Standing {
     #[must_use]
     pub const fn is_granted(self) -> bool {
         matches!(self, Self::Granted | Self::Held)
+    }
+
+    /// Whether it is permitted, and the machine cannot be worked on.
+    pub(crate) const fn is_deferred(self) -> bool {
+        matches!(self, Self::Deferred | Self::Held)
     }
 
     /// Whether it has the release.

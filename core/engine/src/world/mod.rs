@@ -107,6 +107,8 @@ pub struct World {
     pub(crate) ordered: bool,
     /// Any version ever observed has rules about versions.
     pub(crate) ruled: bool,
+    /// Any version ever observed makes Nodes.
+    pub(crate) makes_nodes: bool,
     /// The subjects that have to be reconciled and are not queued yet.
     touched: Vec<(Subject, Priority)>,
     pub(crate) now: Timestamp,

@@ -42,6 +42,10 @@ pub(super) use observe::observe;
 /// When a host that was lost at work is looked at again, if as many as may be are given up already.
 const GIVEN_UP_LATER: Duration = Duration::from_secs(60);
 
+/// A Node that was seen not ready for so long is out of service. A kubelet renews its lease every 10 s, and one that was
+/// restarted is ready again within about 20 s.
+const OUT_OF_SERVICE_AFTER: Duration = Duration::from_secs(60);
+
 /// Begins an epoch: every host has to be read again, and belongs to the Machine that has it recorded.
 pub(super) fn begin_epoch(world: &mut World) {
     world.hosts.clear();
@@ -69,6 +73,10 @@ pub(super) fn remember(world: &mut World, id: MachineId, note: Note) {
         Note::GiveUp => {
             world.change(id, |machine| machine.given_up = true);
             world.yield_grants(id, None);
+            world.touch(Subject::Machine(id), Priority::Normal);
+        }
+        Note::LastsUnready => {
+            world.change(id, |machine| machine.lasts_unready = true);
             world.touch(Subject::Machine(id), Priority::Normal);
         }
         Note::Block(blocker) => world.change(id, |machine| {
@@ -130,7 +138,7 @@ impl Step<'_> {
             return self.tell(draft, &verdict, Blocker::InvalidSpec);
         }
         self.give_up_lost(draft);
-        if self.write_attributes(draft) || self.tell_trouble(draft) {
+        if self.note_unready(draft) || self.write_attributes(draft) || self.tell_trouble(draft) {
             return;
         }
         let retry = self.machine.progress.contact.retry;
@@ -217,6 +225,20 @@ impl Step<'_> {
         } else {
             draft.wake_at(draft.now + GIVEN_UP_LATER, WakeReason::Deadline);
         }
+    }
+
+    /// A Node that is not ready for long is out of service. All of them are not ready for some seconds when API servers were
+    /// away, and their pods run on: whoever took that for an outage would work on twice as many machines as may be
+    /// unavailable. True if that is noted now: what the machine takes of the budget changes before anything is decided.
+    fn note_unready(self, draft: &mut Draft<'_>) -> bool {
+        let since = self.machine.unready_since.filter(|_| !self.machine.lasts_unready);
+        let Some(until) = since.map(|since| since + OUT_OF_SERVICE_AFTER) else { return false };
+        if draft.now < until {
+            draft.wake_at(until, WakeReason::Deadline);
+            return false;
+        }
+        self.note(draft, Note::LastsUnready);
+        true
     }
 
     /// While the store counts as regressed nothing is done, but a changed or deleted Machine reports why.

@@ -7,7 +7,7 @@
 //!
 //! Machines that became unavailable after a rollout had changed them count as well, but only as far as more of them
 //! are unavailable than of the machines that it has not changed: a zone that loses its power is not the rollout's
-//! fault. All machines that are unavailable, and on which nothing of ours is at work, count for the *breaker*
+//! fault. All machines that are unavailable, and not because of our work, count for the *breaker*
 //! (`pauseWhenUnavailable`), which stops what disrupts.
 
 use alloc::collections::BTreeMap;
@@ -175,7 +175,7 @@ impl World {
         self.ledger.known
     }
 
-    /// Machines that are unavailable and on which nothing of ours is at work.
+    /// Machines that are unavailable, and not because of our work.
     #[must_use]
     pub const fn sick(&self) -> u32 {
         self.ledger.sick

@@ -22,7 +22,8 @@ impl World {
         let derived = self.derive(id);
         let row = &mut self.machines[id];
         if !derived.unresolved {
-            row.spared = Some(derived.out_of_service);
+            row.spared = Some(derived.spared);
+            row.unavailable_before = row.unavailable_since().is_some();
         }
         // A grant ends when the machine cannot be worked on, unless something may be under way there.
         let is_at_rest = !derived.unresolved && !derived.lost;
@@ -59,7 +60,7 @@ impl World {
         // A row usually changes state in one rollout only: the others are skipped.
         let is_alike = failures_max == failures_before
             && (before.uid, before.unresolved, before.lost) == (uid, derived.unresolved, derived.lost)
-            && before.out_of_service == derived.out_of_service;
+            && (before.out_of_service, before.deferral) == (derived.out_of_service, derived.deferral);
         let mut opens = false;
         for (index, rollout) in self.fleet.rollouts.iter_mut().enumerate() {
             let old = before.standings.get(index).unwrap_or_default();
@@ -105,11 +106,17 @@ impl World {
         let lost = !unresolved && machine.may_be_lost(is_inherited);
         let stands = |sought: Standing| standings.iter().any(|standing| standing == sought);
         let out_of_service = match machine.node {
-            Some(_) => machine.is_node_sick(),
-            None => self.is_to_become_node(machine, &standings),
+            Some(_) => machine.lasts_unready,
+            None => self.makes_nodes && self.is_to_become_node(machine, &standings),
         };
-        let spared = if unresolved { machine.spared } else { Some(out_of_service) };
+        let is_deferred = !unresolved && !lost && standings.iter().any(Standing::is_deferred);
         let takes_place = unresolved || machine.holds_node() || stands(Standing::Granted);
+        let spared = match machine.spared {
+            spared if unresolved => spared,
+            // Who has a unit keeps it: the repair lane may be full.
+            Some(false) if takes_place => Some(false),
+            _ => Some(out_of_service),
+        };
         let failed = stands(Standing::Failed);
         let claims = failed || (takes_place && spared != Some(true));
         let unavailable_since = machine.unavailable_since().filter(|_| live);
@@ -127,11 +134,16 @@ impl World {
             unrecorded: live && machine.unrecorded_failure().is_some(),
             laned: takes_place && (spared.is_none() || (spared == Some(true) && !failed)),
             out_of_service,
+            spared: spared == Some(true),
             fell: fell && !claims,
             touched: touched_since.is_some(),
-            sick: known && unavailable_since.is_some() && !claims,
+            sick: known
+                && unavailable_since.is_some()
+                && !failed
+                && (!unresolved || machine.unavailable_before),
             unresolved,
             lost,
+            deferral: is_deferred.then(|| machine.deferral_reason()),
             domains: self.ledger.domains_of(machine),
             standings,
         }

@@ -1,8 +1,8 @@
 //! Judges `maxUnavailable` on the true state: whenever an operation of the operator starts, the hosts at work and the
 //! hosts that became unavailable because of a rollout must not exceed the limit together.
 //!
-//! Work on a machine whose Node was not ready, or that was to become a Node, takes no part of the limit; as much of it
-//! as the limit may be under way besides. A host that was lost in the middle of an operation does not count any more once it cannot be at work.
+//! Work on a machine whose Node had not been ready for long, or that was to become a Node, takes no part of the limit; as
+//! much of it as the limit may be under way besides. A host that was lost in the middle of an operation does not count any more once it cannot be at work.
 //!
 //! A machine counts as unavailable if it is not being deleted, if a rollout under way had changed it, and if its host was
 //! lost after that and after the start of the latest active rollout, and so long ago that the operator could know when

@@ -26,8 +26,8 @@ pub struct Began<'a> {
     pub sent: Timestamp,
     /// Whether the operation changes anything on the host.
     pub touches: bool,
-    /// Whether nothing could be disrupted there, as far as the operator could know: the Node of the host was not ready, or
-    /// it was to become a Node and was none yet.
+    /// Whether nothing could be disrupted there, as far as the operator could know: the Node of the host had not been ready
+    /// for long, or it was to become a Node and was none yet.
     pub is_spared: bool,
     /// The installed version and the new one; `None` when one of them is missing.
     pub step: Option<(&'a str, &'a str)>,
@@ -49,7 +49,7 @@ impl Oracle {
             let times = (sent, world.now());
             self.begins((number, host), work, (&world.catalogue, &world.replicas), times);
         }
-        let is_spared = is_unready(world.api_servers.home(), number, self.known_at(sent))
+        let is_spared = is_out_of_service(world.api_servers.home(), number, (sent, self.known_at(sent)))
             || world.is_to_become_node(number);
         let began = Began { host: number, order: *order, component, sent, touches, is_spared, step };
         self.began(&began, world.api_servers.home(), world.now())
@@ -124,15 +124,37 @@ impl Oracle {
 
 /// Whether the Node of a host is not ready, or was not at a time up to which the operator knows everything.
 fn is_unready(api: &ApiServer, host: u32, known: Timestamp) -> bool {
+    readiness(api, host)
+        .is_some_and(|(is_ready, since)| !is_ready || since.is_none_or(|at| is_recent(at, known)))
+}
+
+/// Whether the Node of a host has not been ready for so long that nothing can be disrupted there, or had not been at a time
+/// up to which the operator knows everything.
+fn is_out_of_service(api: &ApiServer, host: u32, (sent, known): (Timestamp, Timestamp)) -> bool {
+    readiness(api, host).is_some_and(|(is_ready, since)| {
+        let lasts = |since: Timestamp| !is_ready && since + OUT_OF_SERVICE_AFTER <= sent;
+        since.is_none_or(|since| is_recent(since, known) || lasts(since))
+    })
+}
+
+/// Whether the Node of a host is ready, and since when it is or is not; `None` without a Node.
+fn readiness(api: &ApiServer, host: u32) -> Option<(bool, Option<Timestamp>)> {
     let node = api.get(Kind::Node, &machine_name(host)).map(|node| node.resource());
-    let Some(Resource::Node(node)) = node else { return false };
+    let Resource::Node(node) = node? else { return None };
     let mut conditions = node.status.iter().flat_map(|status| &status.conditions);
     let ready = conditions.find(|condition| condition.r#type == "Ready");
     let since = ready.and_then(|ready| ready.last_transition_time.as_ref()?.get());
-    // What was ready at the beginning of the run has not become so.
-    let is_recent = |since: Timestamp| since > START && since + WHOLE > known;
-    ready.is_none_or(|ready| ready.status != "True") || since.is_none_or(is_recent)
+    Some((ready.is_some_and(|ready| ready.status == "True"), since))
 }
+
+/// Whether the operator may not know of a change at this time. What was so at the beginning of the run has not changed.
+fn is_recent(since: Timestamp, known: Timestamp) -> bool {
+    since > START && since + WHOLE > known
+}
+
+/// A Node that has not been ready for so long is out of service: half of what the operator waits for, whose clock may be
+/// fast, and whose knowledge is as old as its watches.
+const OUT_OF_SERVICE_AFTER: Duration = Duration::from_secs(30);
 
 /// Times of conditions are cut to whole seconds.
 const WHOLE: Duration = Duration::from_secs(1);

@@ -23,9 +23,9 @@ pub(crate) fn observe(world: &mut World, id: MachineId, node: Option<NodeObject>
     if let Some(node) = &node {
         note_uid(world, id, node);
     }
-    let mut before = None;
+    let (mut before, now) = (None, world.now);
     world.change(id, |machine| {
-        before = core::mem::replace(&mut machine.node, node.map(|node| node.state));
+        before = machine.take_node(node.map(|node| node.state), now);
         if let (Some(_), Some(drain)) = (&machine.node, &mut machine.drain) {
             drain.no_node_since = None;
         }
