@@ -144,12 +144,19 @@ pub fn machine(host: &Host) -> Value {
     machine
 }
 
-/// Brings the images of pods to a host as soon as it has a containerd: there is no registry.
+/// The images of the pods that run here.
+///
+/// # Errors
+/// They cannot be made.
+pub fn images(world: &World) -> Result<[oci::Image; 2]> {
+    Ok([oci::pause(world.run())?, oci::webd(world.run(), workload::VERSION)?])
+}
+
+/// Brings images to a host as soon as it has a containerd: there is no registry.
 ///
 /// # Errors
 /// It has none in time.
-pub fn load_images(world: &World, host: &Host) -> Result<()> {
-    let images = [oci::pause(world.run())?, oci::webd(world.run(), workload::VERSION)?];
+pub fn load_images(host: &Host, images: &[oci::Image]) -> Result<()> {
     let load = |image: &oci::Image| eventually("a containerd", PATIENCE, || image.load_on(host));
     images.iter().try_for_each(load).with_context(|| host.name().to_owned())
 }
@@ -157,8 +164,10 @@ pub fn load_images(world: &World, host: &Host) -> Result<()> {
 /// Waits until the Node of each host is Ready, and tells when.
 fn become_ready(fleet: &Fleet<'_>, start: Instant) -> Result<()> {
     let world = fleet.world();
+    let images = images(world)?;
     thread::scope(|scope| {
-        let load = |host| scope.spawn(move || load_images(world, host));
+        let images = &images;
+        let load = |host| scope.spawn(move || load_images(host, images));
         let loading = world.hosts().map(load).collect::<Vec<_>>();
         for host in world.hosts() {
             is_ready(world, host)?;

@@ -106,7 +106,7 @@ fn overtaken(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
     nodes.want_component(fleet, next)?;
     let seen = [before, has_node()?].map(|node| if node.is_empty() { "no Node" } else { "a Node" });
     fleet.note(&format!("{} before the next version was wanted, {} after", seen[0], seen[1]))?;
-    nodes::load_images(world, host)?;
+    nodes::load_images(host, &nodes::images(world)?)?;
     nodes.are_in_order(fleet)?;
     let upgrade = host.operations()?.split_off(known).pop().context("host-3 has done nothing")?;
     fleet.note(&format!("the upgrade: {}", upgrade.summary()))?;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::failure::{Failure, failures};
 use crate::outcome::Outcome;
 
-/// At most so many characters of a failure in the last lines: whoever sees only the end of a log has to see them all.
+/// At most so many characters of an error in the last lines: whoever sees only the end of a log has to see them all.
 const BRIEF_MAX: usize = 300;
 
 /// Failures in their own words, then every suite with its result and time, the longest first, and at last a line for each
@@ -19,7 +19,7 @@ pub(crate) fn report(outcomes: &[Outcome], at_once: usize) -> String {
     text + &table(outcomes) + &failed.iter().map(|outcome| briefly(outcome)).collect::<String>()
 }
 
-/// A line for each failure of a suite: the test and the begin of its error.
+/// A line for each failure of a suite: the test, and the end of its error, which tells the cause.
 fn briefly(outcome: &Outcome) -> String {
     let found = failures(&outcome.text);
     if found.is_empty() {
@@ -28,11 +28,10 @@ fn briefly(outcome: &Outcome) -> String {
     let line = |failure: &Failure| {
         let words = failure.words.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
         let words = words.collect::<Vec<_>>();
-        let whole = format!("{}: {}: {}", outcome.suite, failure.test, words.join(" "));
-        match whole.char_indices().nth(BRIEF_MAX) {
-            Some((end, _)) => format!("{} ...\n", &whole[..end]),
-            None => whole + "\n",
-        }
+        let words = words.join(" ");
+        let start = words.char_indices().rev().nth(BRIEF_MAX - 1).map_or(0, |(start, _)| start);
+        let mark = if start > 0 { "... " } else { "" };
+        format!("{}: {}: {mark}{}\n", outcome.suite, failure.test, &words[start..])
     };
     found.iter().map(line).collect()
 }
@@ -133,7 +132,7 @@ mod tests {
         let words = "é".repeat(2 * BRIEF_MAX);
         let text = report(&[outcome("join", 1, &format!("test one ... \nError: {words}\nFAILED\n"))], 1);
         let last = text.lines().last().unwrap();
-        assert!(last.starts_with("join: one: Error: é") && last.ends_with("é ..."), "{last}");
-        assert_eq!(last.chars().count(), BRIEF_MAX + 4);
+        assert!(last.starts_with("join: one: ... é") && last.ends_with('é'), "{last}");
+        assert_eq!(last.matches('é').count(), BRIEF_MAX);
     }
 }
