@@ -186,6 +186,25 @@ fn a_certificate_that_nobody_renews_is_replaced_before_its_end() {
     assert_eq!(fixture.host(0).changes, 1, "nothing is installed for it");
 }
 
+/// A host that says that it made a key, and does not show any, is asked again after a while, and the operator says so.
+#[test]
+fn a_host_that_hides_its_key_is_not_asked_again_and_again() {
+    let mut fixture = Fixture::new(1);
+    fixture.store.need_identity(web(1));
+    fixture.host(0).hides_keys = true;
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
+    fixture.deliver();
+    fixture.pass(Duration::from_secs(3600));
+    let asked = fixture.host(0).asked;
+    assert!(asked < 20, "it was asked {asked} times in an hour");
+    fixture.host(0).hides_keys = false;
+    fixture.pass(Duration::from_secs(3600));
+    fixture.store.sign();
+    fixture.deliver();
+    fixture.pass(Duration::from_secs(3600));
+    assert_eq!(fixture.web(), [Some(1)]);
+}
+
 /// The same for an operator whose clock is ahead by the life of a certificate.
 #[test]
 fn a_certificate_that_has_ended_when_it_comes_is_not_replaced_again_and_again() {

@@ -250,11 +250,16 @@ fn settle_facts(
     }
     machine.given_up = false;
     // A successful read does not prove that a failed operation would succeed now: its back-off keeps growing.
-    let is_settled = match ticket {
+    let is_shown = match ticket {
         HostTicket::Change(_, component, installs) => shows(&facts, component, installs),
+        HostTicket::Command(kind) => shows_identity(machine.host.facts.as_ref(), &facts, kind),
+    };
+    let is_settled = match ticket {
+        HostTicket::Change(..) => is_shown,
         HostTicket::Command(kind) => {
             let trouble = machine.progress.contact.trouble.as_ref();
-            kind.claim() == Claim::Takes || trouble.is_none_or(|cause| cause.kind.is_contact())
+            let is_claim = kind.claim() == Claim::Takes;
+            is_shown && (is_claim || trouble.is_none_or(|cause| cause.kind.is_contact()))
         }
     };
     if is_settled {
@@ -281,8 +286,8 @@ fn settle_facts(
             OperationState::Interrupted | OperationState::Succeeded => {}
         }
     }
-    if matches!(ticket, HostTicket::Change(..)) && !is_settled && machine.uncertain.is_none() {
-        // Without a back-off the change would be repeated at once, and forever.
+    if !is_shown && machine.uncertain.is_none() {
+        // Without a back-off the order would be repeated at once, and forever.
         machine.progress.contact.stale = true;
         let trouble = Trouble::new(CauseKind::HostFailed, Detail::ChangeNotShown);
         machine.progress.contact.trouble = Some(Box::new(trouble));
@@ -314,6 +319,13 @@ fn shows(facts: &HostFacts, component: ComponentId, installs: Option<Installed>)
         (Some(installs), Some(reported)) => reported.release == installs.release && reported.drift.is_none(),
         (None, Some(_)) | (Some(_), None) => false,
     }
+}
+
+/// Whether a report shows that an order about the identity of the node has changed it.
+fn shows_identity(before: Option<&HostFacts>, facts: &HostFacts, kind: HostCommandKind) -> bool {
+    let is_about_it =
+        matches!(kind, HostCommandKind::RequestCertificate | HostCommandKind::InstallCertificate);
+    !is_about_it || before.is_none_or(|before| before.identity != facts.identity)
 }
 
 /// A failure that the host reports later counts like one in a reply.
