@@ -261,15 +261,15 @@ impl Budget {
         long.fold((0, 0), |(all, units), place| (all + 1, units + u32::from(!place.is_spared)))
     }
 
-    /// An operation has brought a version to a host.
-    pub(super) fn brought(&mut self, host: u32, component: &str, version: &str, now: Timestamp) {
-        let is_brought = |(brings, to): &(String, String)| {
-            brings == component
-                && version.strip_prefix(component).and_then(|rest| rest.strip_prefix('-')) == Some(to)
-        };
-        if self.brings.iter().any(is_brought) {
-            self.change(host, |place| place.changed = Some(now));
-        }
+    /// An operation has brought a version of a component to a host, or has removed the component. What a rollout brought
+    /// and what was removed or replaced since is no change of that rollout any more.
+    pub(super) fn brought(&mut self, host: u32, (component, version): (&str, Option<&str>), now: Timestamp) {
+        let of = |version: &str| version.strip_prefix(component)?.strip_prefix('-').map(str::to_owned);
+        let version = version.and_then(of);
+        let mut brings = self.brings.iter().filter(|(brings, _)| brings == component);
+        let Some((_, to)) = brings.next() else { return };
+        let changed = (version.as_ref() == Some(to)).then_some(now);
+        self.change(host, |place| place.changed = changed);
     }
 
     pub(super) fn lost(&mut self, host: u32, now: Timestamp) {

@@ -111,9 +111,12 @@ impl Oracle {
 
     fn operation_ended(&mut self, world: &World, host: u32, work: &Work, ended: Ended) {
         let component = world.catalogue.component_name(work.component);
-        if let (Change::Install(install), Ended::Succeeded) = (work.change, ended) {
-            let version = world.catalogue.version_name(install.version);
-            self.budget.brought(host, component, version, world.now());
+        if ended == Ended::Succeeded {
+            let version = match work.change {
+                Change::Install(install) => Some(world.catalogue.version_name(install.version)),
+                Change::Remove => None,
+            };
+            self.budget.brought(host, (component, version), world.now());
         }
         let over = Over { host, work, ended, component };
         self.ended(&over, world.api_servers.home(), world.now());

@@ -56,7 +56,7 @@ fn machines_leave(budget: &mut Budget, hosts: std::ops::RangeInclusive<u32>, at:
 /// The rollout under way changes these hosts.
 fn change(budget: &mut Budget, hosts: impl IntoIterator<Item = u32>, at: Timestamp) {
     for host in hosts {
-        budget.brought(host, "webd", "webd-1", at);
+        budget.brought(host, ("webd", Some("webd-1")), at);
     }
 }
 
@@ -96,6 +96,18 @@ fn lost_hosts_count_once_they_could_be_known() {
     budget.ended(0);
     budget.back(5);
     assert_eq!(budget.began((0, false), (at(known + 1), nobody()), at(known + 1)).overdrawn, None);
+}
+
+#[test]
+fn what_was_removed_since_is_no_change_of_the_rollout() {
+    for removed in [None, Some("webd-0")] {
+        let mut budget = budget();
+        budget.package_version_written(&fleet(1, START, false), at(0));
+        change(&mut budget, [5], at(50));
+        budget.brought(5, ("webd", removed), at(60));
+        budget.lost(5, at(100));
+        assert_eq!(budget.began((0, false), (at(5000), nobody()), at(5000)).overdrawn, None);
+    }
 }
 
 #[test]
