@@ -8,12 +8,15 @@ use std::time::Duration;
 
 use fixture::{DNS, Fixture, WEB, absent, is_change, picture, want, web};
 use proptest::prelude::*;
+use seaworthy_model::component::ReleaseId;
 use seaworthy_model::detail::{Dependency, DependencyState, Detail};
+use seaworthy_model::digest::Digest;
 use seaworthy_model::effect::Effect;
 use seaworthy_model::host::Change;
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::{ComponentId, MachineId, VersionId};
 use seaworthy_model::machine::{ConditionKind, Reason};
+use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::{Blocker, Subject};
 
 const fn dns(version: u32) -> VersionId {
@@ -99,6 +102,31 @@ fn what_is_needed_is_repaired_first() {
     fixture.pass(Duration::from_secs(7200));
     assert_eq!(fixture.web(), [Some(2)]);
     assert!(fixture.host(0).facts.components.iter().all(|installed| installed.drift.is_none()));
+}
+
+/// What is needed is damaged, in a release that nobody can repair, and it waits for its turn: nothing is installed on top.
+#[test]
+fn what_is_needed_and_damaged_is_waited_for() {
+    let mut fixture = Fixture::new(2);
+    (1..=3).for_each(|version| depends(&mut fixture, web(version), DNS));
+    fixture.store.defaults(vec![want(DNS, dns(1)), want(WEB, web(1))]);
+    fixture.store.edit_fleet(|spec| spec.max_unavailable = CountOrPercent::Count(2));
+    fixture.pass(Duration::from_secs(3600));
+    for host in fixture.hosts.values_mut() {
+        host.broken = vec![dns(2)];
+    }
+    fixture.store.defaults(vec![want(DNS, dns(2)), want(WEB, web(1))]);
+    fixture.pass(Duration::from_secs(3600));
+    let world = fixture.engine.world();
+    let other = (0..2).find(|id| !world.machine(MachineId(*id)).has_failed()).unwrap();
+    let host = fixture.host(other);
+    let before = host.changes;
+    host.drift(DNS);
+    host.drift(WEB);
+    let dns = host.facts.components.iter_mut().find(|found| found.component == DNS).unwrap();
+    dns.release = ReleaseId(Digest::of(b"unknown"));
+    fixture.pass(Duration::from_secs(3 * 24 * 3600));
+    assert_eq!(fixture.host(other).changes, before);
 }
 
 #[test]

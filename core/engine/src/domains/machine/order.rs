@@ -132,6 +132,10 @@ impl<'w> Step<'w> {
     /// What is wrong with a component; `None` when it is installed as wanted.
     fn trouble_of(self, component: ComponentId) -> Option<DependencyState> {
         match self.need_of(component) {
+            // It waits for its turn, and nobody knows the recipe of what is damaged there.
+            Need::Nothing if self.machine.reported(component).is_some_and(|found| !found.drift.is_none()) => {
+                Some(DependencyState::Pending)
+            }
             Need::Nothing if self.machine.installed(component).is_some() => None,
             Need::Nothing => Some(DependencyState::Unwanted),
             Need::Change { change: Change::Remove, .. } => Some(DependencyState::Leaving),
