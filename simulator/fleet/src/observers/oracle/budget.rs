@@ -2,7 +2,8 @@
 //! hosts that became unavailable because of a rollout must not exceed the limit together.
 //!
 //! Work on a machine whose Node had not been ready for long, or that was to become a Node, takes no part of the limit; as
-//! much of it as the limit may be under way besides. A host that was lost in the middle of an operation does not count any more once it cannot be at work.
+//! much of it as the limit may be under way besides. Nor does work on a host that lies: it may say that it has ended. A
+//! host that was lost in the middle of an operation does not count any more once it cannot be at work.
 //!
 //! A machine counts as unavailable if it is not being deleted, if a rollout under way had changed it, and if its host was
 //! lost after that and after the start of the latest active rollout, and so long ago that the operator could know when
@@ -69,12 +70,19 @@ struct Place {
     is_gone: bool,
     /// When a rollout under way last changed it.
     changed: Option<Timestamp>,
+    /// It has reported what was not true: the operator may take its operation for one that has ended.
+    lies: bool,
 }
 
 impl Place {
     /// Whether the host takes a part of the limit.
     const fn is_used(self) -> bool {
-        (self.at_work && !self.is_spared) || self.has_fallen()
+        (self.at_work && !self.is_spared && !self.lies) || self.has_fallen()
+    }
+
+    /// Whether it is at work, and takes no part of the limit.
+    const fn works_for_nothing(self) -> bool {
+        self.at_work && (self.is_spared || self.lies)
     }
 
     /// Whether the host became unavailable after a rollout had changed it.
@@ -96,8 +104,10 @@ pub(super) struct Budget {
     counted: BTreeSet<u32>,
     /// Hosts that are at work and cannot be reached.
     adrift: BTreeSet<u32>,
-    /// Hosts at work on which nothing could be disrupted at the beginning.
+    /// Hosts at work on which nothing could be disrupted at the beginning, or that lie.
     spared: u32,
+    /// Hosts at work that lie.
+    lying: u32,
     /// Hosts that cannot be reached, and that no rollout under way has changed.
     lost_unchanged: u32,
     /// Hosts that a rollout under way has changed.
@@ -125,6 +135,7 @@ impl Budget {
             counted: BTreeSet::new(),
             adrift: BTreeSet::new(),
             spared: 0,
+            lying: 0,
             lost_unchanged: 0,
             changed: 0,
             brings: Vec::new(),
@@ -167,8 +178,10 @@ impl Budget {
         let after = *place;
         self.used = self.used + u32::from(after.is_used()) - u32::from(before.is_used());
         self.at_work = self.at_work + u32::from(after.at_work) - u32::from(before.at_work);
-        let is_spared = |place: Place| u32::from(place.at_work && place.is_spared);
+        let is_spared = |place: Place| u32::from(place.works_for_nothing());
         self.spared = self.spared + is_spared(after) - is_spared(before);
+        let is_lying = |place: Place| u32::from(place.at_work && place.lies);
+        self.lying = self.lying + is_lying(after) - is_lying(before);
         let lost_unchanged = |place: Place| u32::from(place.is_gone && place.changed.is_none());
         self.lost_unchanged = self.lost_unchanged + lost_unchanged(after) - lost_unchanged(before);
         let changed = |place: Place| u32::from(place.changed.is_some());
@@ -190,7 +203,8 @@ impl Budget {
     }
 
     /// Judges a start. `cordoned` are the other hosts whose Nodes the operator has cordoned, as far as it could know:
-    /// each that is not at work takes a part of the limit. `is_spared` if nothing could be disrupted there, as far as the operator could know.
+    /// each that is not at work takes a part of the limit. `is_spared` if nothing could be disrupted there, as far as the
+    /// operator could know.
     pub(super) fn began(
         &mut self,
         (host, is_spared): (u32, bool),
@@ -220,7 +234,7 @@ impl Budget {
         let at_work = self.at_work - self.spared;
         let overdrawn = if is_spared {
             // The operator may not have known that some of them were not ready: those take a part of the limit.
-            let at_work = self.at_work - adrift;
+            let at_work = self.at_work.saturating_sub(adrift + self.lying);
             (at_work > limit.saturating_mul(2))
                 .then(|| format!("{at_work} hosts at work exceed maxUnavailable {limit} twice over"))
         } else {
@@ -230,6 +244,11 @@ impl Budget {
             })
         };
         Judged { overdrawn, exhausted: used == limit }
+    }
+
+    /// A host reports what is not true.
+    pub(super) fn lies(&mut self, host: u32) {
+        self.change(host, |place| place.lies = true);
     }
 
     pub(super) fn node_there(&mut self, host: u32, is: bool) {
@@ -258,7 +277,7 @@ impl Budget {
     fn long_adrift(&self, now: Timestamp) -> (u32, u32) {
         let places = self.adrift.iter().map(|host| self.places[*host as usize]);
         let long = places.filter(|place| place.began + ADRIFT <= now);
-        long.fold((0, 0), |(all, units), place| (all + 1, units + u32::from(!place.is_spared)))
+        long.fold((0, 0), |(all, units), place| (all + 1, units + u32::from(!place.works_for_nothing())))
     }
 
     /// An operation has brought a version of a component to a host, or has removed the component. What a rollout brought

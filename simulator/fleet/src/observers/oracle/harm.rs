@@ -162,6 +162,13 @@ impl Harm {
         })
     }
 
+    /// A host reports what is not true, also of what failed there before: one more machine may fail instead.
+    pub(super) fn lies(&mut self, host: u32) {
+        for record in self.releases.values_mut() {
+            record.failed.retain(|(_, failed)| *failed != host);
+        }
+    }
+
     /// An operation has ended on a host that lies. The operator may take that for a success, which lets one more machine
     /// fail.
     pub(super) fn ended_by_liar(&mut self, over: &Over<'_>) {

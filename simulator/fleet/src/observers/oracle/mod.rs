@@ -301,6 +301,8 @@ impl Oracle {
     /// A host reports what is not true.
     pub(crate) fn lies(&mut self, host: u32) {
         self.liars.insert(host);
+        self.budget.lies(host);
+        self.harm.lies(host);
     }
 
     /// Whether a host ever reported what was not true.

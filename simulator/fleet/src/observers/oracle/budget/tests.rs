@@ -98,6 +98,22 @@ fn lost_hosts_count_once_they_could_be_known() {
     assert_eq!(budget.began((0, false), (at(known + 1), nobody()), at(known + 1)).overdrawn, None);
 }
 
+/// It may say that its operation has ended: then the operator starts the next one.
+#[test]
+fn work_on_a_host_that_lies_takes_no_unit() {
+    let mut budget = budget();
+    budget.package_version_written(&fleet(1, START, false), at(0));
+    assert_eq!(budget.began((0, false), (at(1000), nobody()), at(1000)).overdrawn, None);
+    budget.lies(0);
+    assert_eq!(budget.began((1, false), (at(1000), nobody()), at(1000)).overdrawn, None);
+    assert!(budget.began((2, false), (at(1000), nobody()), at(1000)).overdrawn.is_some());
+    budget.ended(1);
+    budget.ended(2);
+    assert_eq!(budget.began((3, true), (at(1000), nobody()), at(1000)).overdrawn, None);
+    assert_eq!(budget.began((4, true), (at(1000), nobody()), at(1000)).overdrawn, None);
+    assert!(budget.began((5, true), (at(1000), nobody()), at(1000)).overdrawn.is_some());
+}
+
 #[test]
 fn what_was_removed_since_is_no_change_of_the_rollout() {
     for removed in [None, Some("webd-0")] {

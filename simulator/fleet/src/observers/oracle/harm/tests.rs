@@ -103,6 +103,17 @@ fn a_release_that_never_works_may_harm_as_many_as_may_fail() {
     assert!(fleet.end(2..3, FAILED));
 }
 
+/// A host on which the release failed reports another architecture since: no operator can know which release failed there.
+#[test]
+fn one_more_may_fail_for_each_that_lies() {
+    let mut fleet = Fleet::wishing("9.9.9");
+    fleet.begin(0..4);
+    assert!(!fleet.end(0..2, FAILED));
+    fleet.harm.lies(0);
+    assert!(!fleet.end(2..3, FAILED));
+    assert!(fleet.end(3..4, FAILED));
+}
+
 #[test]
 fn what_worked_counts_when_people_change_their_minds_before_the_rest_fails() {
     let mut fleet = Fleet::wishing("9.9.9");
