@@ -7,6 +7,7 @@ mod fixture;
 use std::time::Duration;
 
 use fixture::{Fixture, WEB, want, web};
+use seaworthy_model::host::Drift;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::pod::DrainPolicy;
@@ -54,6 +55,24 @@ fn one_node_is_left_to_the_pods_of_the_others() {
     fixture.cluster.evictions_left = None;
     fixture.pass(10 * MINUTE);
     assert_eq!((fixture.web(), emptied(&fixture)), (vec![Some(2); 3], vec![]));
+}
+
+/// The service of the one that waits has stopped. It is started at once, and the Machine does not say by turns that it is
+/// repaired and that it waits.
+#[test]
+fn what_stops_is_started_while_its_upgrade_waits_for_other_nodes() {
+    let mut fixture = fleet(3);
+    upgrade(&mut fixture);
+    fixture.pass(10 * MINUTE);
+    let last = (0..3).find(|id| !emptied(&fixture).contains(id)).unwrap();
+    fixture.host(last).facts.components[0].drift = Drift::NOT_RUNNING;
+    fixture.pass(25 * HOUR);
+    let installed = &fixture.host(last).facts.components[0];
+    assert_eq!((installed.drift.is_none(), fixture.web()[last as usize]), (true, Some(1)));
+    assert_eq!(blocker(&fixture, last), Some(Blocker::LastSchedulableNode { emptied: 2 }));
+    fixture.cluster.evictions_left = None;
+    fixture.pass(HOUR);
+    assert_eq!(fixture.web(), [Some(2); 3]);
 }
 
 #[test]

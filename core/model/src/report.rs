@@ -268,6 +268,15 @@ impl Blocker {
         !matches!(self, Self::AwaitingCertificate | Self::LastSchedulableNode { .. } | Self::Paused)
     }
 
+    /// Whether the drain of a Node cannot go on, or may not begin.
+    #[must_use]
+    pub const fn is_of_drain(self) -> bool {
+        matches!(
+            self,
+            Self::LastSchedulableNode { .. } | Self::DrainForbidden { .. } | Self::DrainOverdue { .. }
+        )
+    }
+
     /// Its name in metrics, logs and explanations.
     #[must_use]
     pub const fn name(self) -> &'static str {

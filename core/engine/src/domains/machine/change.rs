@@ -201,7 +201,9 @@ impl<'w> Step<'w> {
         if drains && self.rest(draft) {
             return;
         }
-        if self.machine.is_blocked(target.component) {
+        // A repair that needs no drain does not help the change that waits for one.
+        let is_beside = is_repair && !drains && self.machine.blocked.is_some_and(Blocker::is_of_drain);
+        if self.machine.is_blocked(target.component) && !is_beside {
             self.note(draft, Note::Unblock);
         }
         if let Some(blocker) = self.fleet_stop(target, is_repair) {
