@@ -11,10 +11,12 @@ use seaworthy_engine::RankKey;
 use seaworthy_model::config::{DisruptionLimit, Domain};
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::{Action, Effect, Target};
-use seaworthy_model::host::OperationState;
+use seaworthy_model::event::{Event, Outcome};
+use seaworthy_model::host::{Change, OperationReport, OperationState};
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::MachineId;
 use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::Installed;
 use seaworthy_model::node::Health;
 use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::quantity::CountOrPercent;
@@ -377,6 +379,54 @@ fn nodes_that_are_not_ready_for_a_moment_are_in_service() {
     assert_eq!(most, 1, "maxUnavailable is 1");
     fixture.pass(HOUR);
     assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+}
+
+/// A host is lost at work for longer than an operation may take, and goes on by itself when it is back. It counts for
+/// `maxFailures` all the time.
+#[test]
+fn who_comes_back_at_work_counts_as_at_work() {
+    let mut fixture = on_web_1(4, 4);
+    fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(1));
+    // Others come before it in the order of the ranks.
+    let lost = 3;
+    for id in 0..4 {
+        fixture.store.edit_machine(id, |spec| spec.paused = true);
+    }
+    fixture.upgrade();
+    fixture.store.edit_machine(lost, |spec| spec.paused = false);
+    until_at_work(&mut fixture, 1);
+    let order = fixture.pending.iter().position(is_change).unwrap();
+    let order = fixture.pending.remove(order);
+    fixture.host(lost).up = false;
+    fixture.engine.observe(Event::Finished { action: order.id, outcome: Outcome::Unknown });
+    fixture.pass(HOUR);
+    assert!(fixture.engine.world().machine(MachineId(lost)).is_lost());
+    let host = fixture.host(lost);
+    host.up = true;
+    host.facts.operation = Some(running(&order));
+    for id in 0..4 {
+        fixture.store.edit_machine(id, |spec| spec.paused = false);
+    }
+    fixture.pass(HOUR);
+    assert!(fixture.engine.world().machine(MachineId(lost)).is_unresolved());
+    assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
+    let _unheard = fixture.outcome(&order);
+    fixture.pass(HOUR);
+    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+}
+
+/// What a host says while it does what it was ordered to do.
+fn running(order: &Action) -> OperationReport {
+    let Effect::Host(order) = &order.effect else { panic!("{order:?}") };
+    let HostCommand::Apply(operation) = &order.command else { panic!("{order:?}") };
+    let Change::Install(release) = &operation.change else { panic!("{operation:?}") };
+    OperationReport {
+        id: operation.id,
+        generation: operation.generation,
+        component: operation.component,
+        release: Some(Installed { version: release.version, release: release.id }),
+        state: OperationState::Running,
+    }
 }
 
 /// One machine failed, fewer than may, and all others are done: nothing more can be done, and the status does not say that

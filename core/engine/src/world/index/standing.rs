@@ -222,11 +222,18 @@ impl World {
         } else if !has_release || !machine.is_workable(rollout.record.component) || (is_granted && is_stopped)
         {
             if is_granted { Standing::Held } else { Standing::Deferred }
-        } else if is_granted && !machine.yielded.contains(&rollout.record.component) {
+        } else if is_granted && Self::may_use_grant(machine, rollout) {
             Standing::Granted
         } else {
             Standing::Eligible
         }
+    }
+
+    /// Whether a machine that the record lists has not given its grant back. One that was given up and is found at work for
+    /// the rollout has it again: the release may still fail there.
+    fn may_use_grant(machine: &Machine, rollout: &RolloutState) -> bool {
+        let component = rollout.record.component;
+        !machine.yielded.contains(&component) || (machine.is_busy() && machine.is_changing(component))
     }
 
     /// Whether the kept result of a row is what follows from it now. For checks: it costs a derivation.
