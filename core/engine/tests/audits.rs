@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fixture::{Fixture, WEB, want, web};
+use seaworthy_model::cause::CauseKind;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::machine::{Condition, ConditionKind, Reason, Truth};
 use seaworthy_model::node::{Health, NodeObject, NodeState};
 use seaworthy_model::time::Timestamp;
 
@@ -60,4 +62,28 @@ fn a_longer_interval_counts_at_once() {
     let before = reads(&fixture);
     fixture.pass(DAY);
     assert_eq!(reads(&fixture), before);
+}
+
+/// A predecessor has written that a drain did not go on, and was gone before it could write that all is well again. Its
+/// successor looks at once, and not at the next audit.
+#[test]
+fn a_trouble_that_a_predecessor_has_told_is_looked_into_at_once() {
+    for told in [Reason::Cause(CauseKind::ApiUnavailable), Reason::LastSchedulableNode, Reason::Paused] {
+        let mut fixture = settled(2);
+        let conditions = &mut fixture.store.machines.get_mut(&0).unwrap().status.conditions;
+        let in_trouble = |condition: &Condition| match condition.kind {
+            ConditionKind::InSync => {
+                Condition { truth: Truth::False, reason: told, detail: None, ..condition.clone() }
+            }
+            ConditionKind::Ready | ConditionKind::Reachable => condition.clone(),
+        };
+        *conditions = conditions.iter().map(in_trouble).collect();
+        fixture.restart();
+        fixture.settle();
+        let in_sync = fixture.store.machines[&0].status.condition(ConditionKind::InSync).unwrap().reason;
+        let is_read = |id| fixture.engine.world().machine(MachineId(id)).host.facts.is_some();
+        let is_passing = told != Reason::Paused;
+        assert_eq!((is_read(0), in_sync == Reason::AsDesired), (is_passing, is_passing), "{told:?}");
+        assert!(!is_read(1), "the others are left alone");
+    }
 }

@@ -307,6 +307,23 @@ impl Machine {
         })
     }
 
+    /// Whether a trouble is recorded that passes by itself. It may have passed since, and nobody else would say so.
+    pub(crate) fn is_recorded_in_trouble(&self) -> bool {
+        let in_sync = self.object.as_ref().and_then(|object| object.status.condition(ConditionKind::InSync));
+        let passes = |reason| {
+            matches!(
+                reason,
+                Reason::AwaitingCertificate
+                    | Reason::Draining
+                    | Reason::DrainForbidden
+                    | Reason::DrainOverdue
+                    | Reason::NodeConflict
+                    | Reason::LastSchedulableNode
+            ) || matches!(reason, Reason::Cause(cause) if !cause.blames_release())
+        };
+        in_sync.is_some_and(|in_sync| passes(in_sync.reason))
+    }
+
     /// The host that is recorded as its own.
     pub(crate) fn recorded_host(&self) -> Option<HostId> {
         Some(self.object.as_ref()?.status.identity.as_ref()?.host)

@@ -32,6 +32,7 @@ impl Step<'_> {
                 || self.object.meta.generation != self.object.status.observed_generation
                 || self.machine.is_recorded_drifted()
                 || self.machine.is_recorded_unreachable()
+                || self.machine.is_recorded_in_trouble()
                 || self.wants_change()
                 || self.has_attributes_to_tell())
     }
