@@ -19,7 +19,7 @@ use seaworthy_model::machine::{
     MachineStatus, Reason, Truth, Want,
 };
 use seaworthy_model::package_version::{
-    DeferralReason, Deferred, FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
+    Begun, DeferralReason, Deferred, FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
     Progress, Rollout, Superseded,
 };
 use seaworthy_model::time::Timestamp;
@@ -221,10 +221,23 @@ fn package_version_status() -> impl Strategy<Value = PackageVersionStatus> {
             });
         conditions.collect()
     });
-    let written = (generation(), any::<u32>().prop_map(Epoch));
-    (written, rollouts(), conditions).prop_map(|((observed_generation, epoch), rollouts, conditions)| {
-        PackageVersionStatus { observed_generation, epoch, rollouts, conditions }
-    })
+    let begun = ("[a-z/]{1,9}", "[a-z0-9]{1,9}", instant(), any::<u32>());
+    let begun = begun.prop_map(|(domain, value, since, machines)| Begun {
+        domain: domain.into(),
+        value: value.into(),
+        since,
+        machines,
+    });
+    let written = (generation(), any::<u32>().prop_map(Epoch), vec(begun, 0..3));
+    (written, rollouts(), conditions).prop_map(
+        |((observed_generation, epoch, begun), rollouts, conditions)| PackageVersionStatus {
+            observed_generation,
+            epoch,
+            rollouts,
+            conditions,
+            begun,
+        },
+    )
 }
 
 /// Through the text that the API server stores.
@@ -326,6 +339,7 @@ proptest! {
             epoch: Some(numbers[2]),
             rollouts: vec![rollout],
             conditions: vec![],
+            begun: vec![],
         };
         let read = parse::package_version_status(&status, &mut names);
         prop_assert!(render::package_version_status(&read, &names).is_ok());

@@ -1,5 +1,6 @@
 //! `ClusterPackageVersion`: the fleet's default versions, and the rollouts that move the fleet to them.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -60,6 +61,26 @@ pub struct PackageVersionStatus {
     pub rollouts: Vec<Rollout>,
     /// The conditions.
     pub conditions: Vec<FleetCondition>,
+    /// On how many machines work began lately, in the failure domains that have a limit for that.
+    pub begun: Vec<Begun>,
+}
+
+/// On how many machines of a failure domain work began within some minutes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Begun {
+    /// What makes the domain: `fleet`, `idc`, `rack`, or `label/` with the key of the label.
+    pub domain: Arc<str>,
+    /// Its value.
+    pub value: Arc<str>,
+    /// When these minutes began.
+    pub since: Timestamp,
+    /// The number of machines.
+    pub machines: u32,
+}
+
+impl Begun {
+    /// The most entries that a record is read with.
+    pub const MAX: usize = 4_096;
 }
 
 impl PackageVersionStatus {

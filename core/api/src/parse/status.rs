@@ -11,7 +11,7 @@ use seaworthy_model::machine::{
     ComponentStatus, Condition, FailedRelease, Identity, Installed, MachineStatus, Truth, Want,
 };
 use seaworthy_model::package_version::{
-    DeferralReason, Deferred, FleetCondition, PackageVersionStatus, Progress, Rollout, Superseded,
+    Begun, DeferralReason, Deferred, FleetCondition, PackageVersionStatus, Progress, Rollout, Superseded,
 };
 
 use super::detail::{machine_detail, package_version_detail};
@@ -123,7 +123,17 @@ pub fn package_version_status(
         epoch: Epoch(status.epoch.and_then(|epoch| u32::try_from(epoch).ok()).unwrap_or_default()),
         rollouts: rollouts.into_values().collect(),
         conditions: conditions.into_values().collect(),
+        begun: status.begun.iter().take(Begun::MAX).filter_map(begun).collect(),
     }
+}
+
+fn begun(status: &v1alpha1::BegunStatus) -> Option<Begun> {
+    Some(Begun {
+        domain: status.domain.as_str().into(),
+        value: status.value.as_str().into(),
+        since: status.since.get()?,
+        machines: u32::try_from(status.machines).ok()?,
+    })
 }
 
 /// A rollout with an unreadable part counts as absent: half of one could admit the wrong machines.

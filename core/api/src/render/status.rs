@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{ComponentStatus, Condition, MachineStatus, Want};
-use seaworthy_model::package_version::{Deferred, FleetCondition, PackageVersionStatus, Rollout};
+use seaworthy_model::package_version::{Begun, Deferred, FleetCondition, PackageVersionStatus, Rollout};
 
 use super::detail::{detail, fleet_detail};
 use super::recent::Written;
@@ -115,7 +115,17 @@ pub fn package_version_status(
         epoch: (status.epoch != Epoch::VACANT).then(|| i64::from(status.epoch.0)),
         rollouts,
         conditions: status.conditions.iter().map(fleet_condition).collect(),
+        begun: status.begun.iter().map(begun).collect(),
     })
+}
+
+fn begun(begun: &Begun) -> v1alpha1::BegunStatus {
+    v1alpha1::BegunStatus {
+        domain: (*begun.domain).into(),
+        value: (*begun.value).into(),
+        since: begun.since.whole_seconds().into(),
+        machines: i64::from(begun.machines),
+    }
 }
 
 fn rollout(rollout: &Rollout, names: &Names) -> Result<v1alpha1::RolloutStatus, UnknownId> {

@@ -108,6 +108,29 @@ pub struct ClusterPackageVersionStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(16, "type")))]
     pub conditions: Vec<Condition>,
+    /// On how many machines work began lately, in the failure domains that have a limit for that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(4_096, "domain,value,since")))]
+    pub begun: Vec<BegunStatus>,
+}
+
+/// On how many machines of a failure domain work began within ten minutes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct BegunStatus {
+    /// What makes the domain: `fleet`, `idc`, `rack`, or `label/` with the key of the label.
+    #[cfg_attr(feature = "crd", schemars(length(max = 512)))]
+    pub domain: String,
+    /// Its value.
+    #[cfg_attr(feature = "crd", schemars(length(max = 253)))]
+    pub value: String,
+    /// When these minutes began.
+    #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
+    pub since: Time,
+    /// The number of machines.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub machines: i64,
 }
 
 /// How far the fleet is on its way to the default of one component.

@@ -20,8 +20,8 @@ pub(crate) mod schema;
 mod structural;
 
 pub use cluster_package_version::{
-    ClusterPackageVersionSpec, ClusterPackageVersionStatus, DeferredStatus, DrainPolicy, RolloutStatus,
-    SupersededStatus, WantStatus,
+    BegunStatus, ClusterPackageVersionSpec, ClusterPackageVersionStatus, DeferredStatus, DrainPolicy,
+    RolloutStatus, SupersededStatus, WantStatus,
 };
 pub use component_setting::{ComponentSetting, Parameters};
 pub use condition::Condition;

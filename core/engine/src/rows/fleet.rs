@@ -33,8 +33,8 @@ pub struct Fleet {
     pub rollouts: Vec<RolloutState>,
     /// Since when machines could be granted, though only a few.
     pub small_wave_since: Option<Timestamp>,
-    /// Everything is listed again: whether the breaker was open is read from the record.
-    pub(crate) recalls_breaker: bool,
+    /// Everything is listed again: whether the breaker was open, and where work began lately, is read from the record.
+    pub(crate) recalls: bool,
 }
 
 /// A recorded rollout, with what is derived from it.

@@ -92,7 +92,11 @@ impl Step<'_> {
         };
         let waited =
             self.fleet.small_wave_since.is_some_and(|since| since + draft.config.admission_wait <= draft.now);
-        match wave::next_wave(self.world, (index, state), record, &mut plan.room, waited) {
+        let wave = wave::next_wave(self.world, (index, state), record, &mut plan.room, waited);
+        if let Some(until) = plan.room.more_at() {
+            draft.wake_at(until, WakeReason::Admission);
+        }
+        match wave {
             Wave::Grant(picks) => {
                 let hindered = state.hindered_at.map(|at| at + draft.config.admission_wait);
                 if let Some(until) = hindered.filter(|until| draft.now < *until) {

@@ -66,7 +66,7 @@ pub(super) fn begin_epoch(world: &mut World) {
 pub(super) fn unsync(world: &mut World, store: StoreId) {
     if store == StoreId::HOME {
         world.fleet.tracked.writes.written = None;
-        world.fleet.recalls_breaker = true;
+        world.fleet.recalls = true;
     }
 }
 
@@ -126,7 +126,7 @@ impl<'w> Step<'w> {
         let mut rollouts: Vec<Cow<'_, Rollout>> = Vec::with_capacity(self.fleet.rollouts.len());
         rollouts.extend(spec.components.iter().filter_map(|setting| self.next(draft, setting, &mut plan)));
         self.keep_unmentioned(draft, &spec.components, &mut rollouts);
-        self.write(draft, rollouts, plan.standstill);
+        self.write_with(draft, rollouts, plan.standstill, &plan.room);
     }
 
     /// The record of one component's rollout, one step on.

@@ -10,16 +10,28 @@ use seaworthy_model::package_version::{FleetCondition, FleetReason, PackageVersi
 
 use super::Step;
 use super::standstill::Standstill;
+use super::wave::Room;
 use crate::domains::draft::{Draft, write};
 use crate::rows::fleet::RolloutState;
 
 impl<'w> Step<'w> {
-    /// Writes the status if it differs from the recorded one.
+    /// Writes the status if it differs from the recorded one; nothing is granted.
     pub(super) fn write(
+        self,
+        draft: &mut Draft<'_>,
+        rollouts: Vec<Cow<'w, Rollout>>,
+        standstill: Standstill,
+    ) {
+        self.write_with(draft, rollouts, standstill, &Room::of(self.world));
+    }
+
+    /// Writes the status if it differs from the recorded one. `room` holds what the rollouts grant.
+    pub(super) fn write_with(
         self,
         draft: &mut Draft<'_>,
         mut rollouts: Vec<Cow<'w, Rollout>>,
         standstill: Standstill,
+        room: &Room,
     ) {
         // The spec has an order of its own; records are kept in the order of the ids.
         if !rollouts.is_sorted_by_key(|rollout| rollout.component) {
@@ -49,7 +61,8 @@ impl<'w> Step<'w> {
                 rollouts.map(|rollout| if is_regressed { rollout } else { self.as_it_is(rollout) });
             let epoch = if is_regressed { recorded.epoch } else { epoch };
             let rollouts = rollouts.collect();
-            let status = PackageVersionStatus { observed_generation, epoch, conditions, rollouts };
+            let begun = self.world.ledger.begun(room.granted_domains(), draft.now);
+            let status = PackageVersionStatus { observed_generation, epoch, conditions, rollouts, begun };
             write(draft, Target::PackageVersion, meta, Effect::WritePackageVersionStatus(Box::new(status)));
         }
     }

@@ -5,11 +5,13 @@ use alloc::vec::Vec;
 
 use seaworthy_model::id::MachineId;
 use seaworthy_model::package_version::Rollout;
+use seaworthy_model::time::Timestamp;
 
 use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
 use crate::rows::standing::Standing;
 use crate::world::World;
+use crate::world::index::disruption::DomainRoom;
 
 /// A wave is written when it is at least one part in this many of the whole budget, so that a rollout of a large fleet
 /// costs a few dozen writes and not one per machine.
@@ -44,6 +46,8 @@ pub(super) struct Room {
     lane: u32,
     /// The failure domains of the machines that were picked.
     domains: Vec<Arc<[Arc<str>]>>,
+    /// When there is room again for the first of those for whom too much work began within the last hour.
+    until: Option<Timestamp>,
 }
 
 impl Room {
@@ -55,7 +59,18 @@ impl Room {
             units: slots.saturating_sub(taken),
             lane: slots.saturating_sub(world.laned()),
             domains: Vec::new(),
+            until: None,
         }
+    }
+
+    /// The failure domains of the machines that were picked.
+    pub(super) fn granted_domains(&self) -> &[Arc<[Arc<str>]>] {
+        &self.domains
+    }
+
+    /// When there may be more room, without anything ending.
+    pub(super) const fn more_at(&self) -> Option<Timestamp> {
+        self.until
     }
 
     /// Whether nothing is left, also for machines that are out of service anyway.
@@ -75,8 +90,18 @@ impl Room {
             return true;
         }
         let left = if machine.is_spared() { &mut self.lane } else { &mut self.units };
-        if !is_forced && (*left == 0 || !world.has_room_in_domains(machine, &self.domains)) {
-            return false;
+        if !is_forced {
+            if *left == 0 {
+                return false;
+            }
+            match world.room_in_domains(machine, &self.domains) {
+                DomainRoom::Free => {}
+                DomainRoom::Full => return false,
+                DomainRoom::FullUntil(until) => {
+                    self.until = Some(self.until.map_or(until, |other| other.min(until)));
+                    return false;
+                }
+            }
         }
         *left = left.saturating_sub(1);
         self.domains.extend(machine.domains());

@@ -18,13 +18,15 @@ use core::time::Duration;
 use seaworthy_model::config::{Config, DisruptionLimit, Domain};
 use seaworthy_model::quantity::CountOrPercent;
 
-use seaworthy_model::package_version::FleetReason;
+use seaworthy_model::package_version::{Begun, FleetReason};
 use seaworthy_model::report::{Blocker, Subject};
+use seaworthy_model::time::Timestamp;
 
 use crate::rows::machine::Machine;
 use crate::rows::standing::Derived;
 use crate::runtime::queue::Priority;
 use crate::world::World;
+use crate::world::index::hourly::Hourly;
 
 /// This share of all machines may be given up: their hosts were lost at work, and their units go to others. Those that
 /// are lost beyond it keep their units.
@@ -48,20 +50,45 @@ pub(crate) struct Ledger {
     sick_untouched: u32,
     /// Whether the breaker is open.
     is_open: bool,
+    /// The value of the domain of all machines.
+    fleet: Arc<str>,
     /// Further limits, each with the machines by the value of its domain.
     limits: Vec<(DisruptionLimit, BTreeMap<Arc<str>, Usage>)>,
 }
 
 /// The machines of one failure domain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Usage {
     live: u32,
     claims: u32,
+    /// On how many of them work began lately.
+    begun: Hourly,
+}
+
+/// What a failure domain that has all machines is called in a record.
+const FLEET: &str = "fleet";
+
+/// Whether work may begin on one more machine, as far as its failure domains are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DomainRoom {
+    /// It may.
+    Free,
+    /// Not before one of those at work has ended.
+    Full,
+    /// Not before this time: it began on so many within the last hour.
+    FullUntil(Timestamp),
+}
+
+impl DomainRoom {
+    const fn until(self) -> Option<Timestamp> {
+        if let Self::FullUntil(until) = self { Some(until) } else { None }
+    }
 }
 
 impl Ledger {
     /// Takes over the limits of the configuration.
     pub(crate) fn configure(&mut self, config: &Config) {
+        self.fleet = FLEET.into();
         self.limits = config.disruption_limits.iter().map(|limit| (limit.clone(), BTreeMap::new())).collect();
     }
 
@@ -74,6 +101,7 @@ impl Ledger {
         let labels = machine.object.as_ref().map(|object| &object.labels);
         let domains = self.limits.iter().map(|(limit, _)| {
             let value = match &limit.domain {
+                Domain::Fleet => Some(&self.fleet),
                 Domain::Idc => address.map(|address| &address.idc),
                 Domain::Rack => address.map(|address| &address.rack),
                 Domain::Label(key) => labels.and_then(|labels| labels.get(key)),
@@ -112,6 +140,54 @@ impl Ledger {
             add(&mut usage.live, row.live);
             add(&mut usage.claims, row.claims);
         }
+    }
+
+    /// Work begins on a machine with these domains.
+    pub(crate) fn begin(&mut self, row: &Derived, now: Timestamp) {
+        let domains = row.domains.iter().flat_map(|domains| domains.iter());
+        let limited = self
+            .limits
+            .iter_mut()
+            .zip(domains)
+            .filter(|((limit, _), domain)| limit.per_hour.is_some() && !domain.is_empty());
+        for ((_, usages), domain) in limited {
+            usages.entry(Arc::clone(domain)).or_default().begun.add(1, now);
+        }
+    }
+
+    /// Takes over what a record says of the last hour.
+    pub(crate) fn recall(&mut self, record: &[Begun], now: Timestamp) {
+        for begun in record {
+            let limits = self.limits.iter_mut().filter(|(limit, _)| limit.per_hour.is_some());
+            for (_, usages) in limits.filter(|(limit, _)| limit.domain.name() == begun.domain) {
+                let usage = usages.entry(Arc::clone(&begun.value)).or_default();
+                usage.begun.recall(begun.since, begun.machines, now);
+            }
+        }
+    }
+
+    /// What a record has to say of the last hour, if work begins now on machines with these domains as well.
+    pub(crate) fn begun(&self, planned: &[Arc<[Arc<str>]>], now: Timestamp) -> Vec<Begun> {
+        let mut all = Vec::new();
+        for (index, (limit, usages)) in self.limits.iter().enumerate() {
+            for (value, usage) in usages.iter().filter(|_| limit.per_hour.is_some()) {
+                let mut begun = usage.begun.clone();
+                let machines = planned.iter().filter(|planned| planned.get(index) == Some(value)).count();
+                if let Ok(machines @ 1..) = u32::try_from(machines) {
+                    begun.add(machines, now);
+                }
+                let (domain, value) = (limit.domain.name(), value);
+                all.extend(begun.recent(now).map(|(since, machines)| Begun {
+                    domain: Arc::clone(&domain),
+                    value: Arc::clone(value),
+                    since,
+                    machines,
+                }));
+            }
+        }
+        all.sort_unstable();
+        all.truncate(Begun::MAX);
+        all
     }
 
     /// How many of the machines that fell are charged to the rollouts: those beyond the share of the untouched machines
@@ -208,14 +284,24 @@ impl World {
     }
 
     /// Whether there is room in every failure domain of a machine, besides what `planned` takes there.
-    pub(crate) fn has_room_in_domains(&self, machine: &Machine, planned: &[Arc<[Arc<str>]>]) -> bool {
-        let Some(domains) = &machine.derived.domains else { return true };
-        self.ledger.limits.iter().zip(domains.iter()).enumerate().all(|(index, ((limit, usages), domain))| {
-            let Some(usage) = usages.get(domain).copied() else { return true };
+    pub(crate) fn room_in_domains(&self, machine: &Machine, planned: &[Arc<[Arc<str>]>]) -> DomainRoom {
+        let Some(domains) = &machine.derived.domains else { return DomainRoom::Free };
+        let mut room = DomainRoom::Free;
+        for (index, ((limit, usages), domain)) in self.ledger.limits.iter().zip(domains.iter()).enumerate() {
+            let Some(usage) = usages.get(domain) else { continue };
             let planned = planned.iter().filter(|planned| planned.get(index) == Some(domain)).count();
+            let planned = u32::try_from(planned).unwrap_or(u32::MAX);
             let taken = usage.claims - u32::from(machine.claims());
-            u32::try_from(planned).unwrap_or(u32::MAX).saturating_add(taken) < limit.in_flight.of(usage.live)
-        })
+            if planned.saturating_add(taken) >= limit.in_flight.of(usage.live) {
+                return DomainRoom::Full;
+            }
+            let hourly = limit.per_hour.map_or(u32::MAX, |limit| limit.of(usage.live));
+            if planned.saturating_add(usage.begun.count(self.now)) >= hourly {
+                let until = usage.begun.falls_at(self.now).unwrap_or(self.now);
+                room = DomainRoom::FullUntil(room.until().map_or(until, |other| other.max(until)));
+            }
+        }
+        room
     }
 
     /// Opens or closes the breaker. It closes below four fifths of the limit, so that it does not flap. While all rows
@@ -232,6 +318,12 @@ impl World {
                 self.release_stopped();
             }
         }
+    }
+
+    /// Remembers on how many machines work began within the last hour.
+    pub(crate) fn recall_begun(&mut self) {
+        let Some(object) = self.fleet.tracked.object.as_deref() else { return };
+        self.ledger.recall(&object.status.begun, self.now);
     }
 
     /// Remembers that the breaker was open when the record was written: only fewer unavailable machines close it.

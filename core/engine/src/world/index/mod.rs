@@ -2,6 +2,7 @@
 
 pub(crate) mod confirmation;
 pub(crate) mod disruption;
+mod hourly;
 pub(crate) mod nodes;
 pub(crate) mod releases;
 pub(crate) mod resolution;

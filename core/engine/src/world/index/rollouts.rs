@@ -219,8 +219,9 @@ impl World {
             rollout.waiting = gathered.into_iter().collect();
         }
         self.is_recounting = false;
-        if core::mem::take(&mut self.fleet.recalls_breaker) {
+        if core::mem::take(&mut self.fleet.recalls) {
             self.recall_breaker();
+            self.recall_begun();
         }
         self.weigh_breaker();
     }

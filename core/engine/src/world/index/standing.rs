@@ -46,6 +46,9 @@ impl World {
         }
         self.ledger.uncount(&before);
         self.ledger.count(derived);
+        if derived.claims && !before.claims && !self.fleet.recalls {
+            self.ledger.begin(derived, self.now);
+        }
         self.refresh_rollouts(id, &before, failures_before);
         self.weigh_breaker();
         self.touch(Subject::PackageVersion, Priority::Urgent);

@@ -1,0 +1,103 @@
+//! On how many machines of a failure domain work began within the last hour.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use seaworthy_model::time::Timestamp;
+
+/// What began within so long is one number. So a record has at most seven of them for each domain.
+const BUCKET: Duration = Duration::from_secs(600);
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Numbers of machines by the ten minutes in which work began on them, the latest last. What began in them counts until an
+/// hour after their end: so no hour, whenever it begins, has more than the limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hourly(Vec<(Timestamp, u32)>);
+
+impl Hourly {
+    /// Work begins on so many machines.
+    pub(crate) fn add(&mut self, machines: u32, now: Timestamp) {
+        self.forget(now);
+        *self.bucket(start_of(now)) += machines;
+    }
+
+    /// A record has this number. What its writer's clock has put into the future counts as begun now.
+    pub(crate) fn recall(&mut self, since: Timestamp, machines: u32, now: Timestamp) {
+        self.forget(now);
+        let since = start_of(since.min(now));
+        if counts_until(since) > now {
+            let known = self.bucket(since);
+            *known = machines.max(*known);
+        }
+    }
+
+    /// How many began within the last hour.
+    pub(crate) fn count(&self, now: Timestamp) -> u32 {
+        self.recent(now).map(|(_, machines)| machines).sum()
+    }
+
+    /// When the oldest of them do not count any more.
+    pub(crate) fn falls_at(&self, now: Timestamp) -> Option<Timestamp> {
+        self.recent(now).next().map(|(since, _)| counts_until(since))
+    }
+
+    /// Those that count.
+    pub(crate) fn recent(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, u32)> + '_ {
+        self.0.iter().copied().filter(move |(since, _)| counts_until(*since) > now)
+    }
+
+    fn bucket(&mut self, since: Timestamp) -> &mut u32 {
+        let place = self.0.partition_point(|(known, _)| *known < since);
+        if self.0.get(place).is_none_or(|(known, _)| *known != since) {
+            self.0.insert(place, (since, 0));
+        }
+        &mut self.0[place].1
+    }
+
+    fn forget(&mut self, now: Timestamp) {
+        self.0.retain(|(since, _)| counts_until(*since) > now);
+    }
+}
+
+fn counts_until(since: Timestamp) -> Timestamp {
+    since + BUCKET + HOUR
+}
+
+fn start_of(at: Timestamp) -> Timestamp {
+    let bucket = u64::try_from(BUCKET.as_millis()).unwrap_or(u64::MAX);
+    Timestamp(at.0 - at.0 % bucket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: Timestamp = Timestamp(12 * 3_600_000);
+
+    #[test]
+    fn what_began_counts_for_an_hour_at_least() {
+        let mut hourly = Hourly::default();
+        hourly.add(2, NOON + Duration::from_secs(599));
+        hourly.add(3, NOON + BUCKET);
+        assert_eq!(hourly.count(NOON + BUCKET), 5);
+        assert_eq!(hourly.falls_at(NOON + BUCKET), Some(NOON + BUCKET + HOUR));
+        assert_eq!(hourly.count(NOON + BUCKET + HOUR), 3);
+        assert_eq!(hourly.count(NOON + BUCKET * 2 + HOUR), 0);
+        hourly.add(1, NOON + HOUR * 3);
+        assert_eq!(hourly.recent(NOON + HOUR * 3).count(), 1);
+    }
+
+    #[test]
+    fn a_record_adds_nothing_to_what_is_known_and_the_future_is_now() {
+        let mut hourly = Hourly::default();
+        hourly.add(2, NOON);
+        hourly.recall(NOON, 2, NOON);
+        hourly.recall(NOON, 5, NOON);
+        assert_eq!(hourly.count(NOON), 5);
+        hourly.recall(NOON + HOUR * 24, 7, NOON);
+        assert_eq!(hourly.count(NOON), 7);
+        hourly.recall(NOON - HOUR * 2, 9, NOON);
+        assert_eq!(hourly.count(NOON), 7);
+    }
+}
