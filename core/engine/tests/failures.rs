@@ -7,6 +7,7 @@ use std::time::Duration;
 use fixture::{DNS, Fixture, START, WEB, is_change, picture, want, web};
 use seaworthy_engine::Standing;
 use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::component::Architecture;
 use seaworthy_model::event::{Event, Observation, Outcome, Receipt};
 use seaworthy_model::host::{Drift, InstalledComponent, OperationReport, OperationState};
 use seaworthy_model::id::{MachineId, Uid, VersionId};
@@ -154,6 +155,24 @@ fn a_release_that_got_back_after_another_failed_proves_nothing() {
     fixture.pass(HOUR);
     assert_eq!(fixture.engine.world().machine(MachineId(sick)).standing(0), Standing::Restored);
     assert_eq!(tried(&fixture, 2), 1, "it has never worked anywhere");
+}
+
+/// A host that says all at once that it is of another architecture has failed nevertheless: nobody else gets the release.
+#[test]
+fn what_failed_counts_whatever_the_host_says_that_it_is() {
+    let mut fixture = on_web_1(3, 1);
+    wish(&mut fixture, 2);
+    fixture.pass(HOUR);
+    let sick = (0..3).find(|id| fixture.engine.world().machine(MachineId(*id)).has_failed()).unwrap();
+    fixture.host(sick).facts.architecture = Architecture::Arm64;
+    fixture.pass(25 * HOUR);
+    assert_eq!(fixture.engine.world().machine(MachineId(sick)).architecture(), Some(Architecture::Arm64));
+    assert_eq!(tried(&fixture, 2), 1, "only there");
+    fixture.host(sick).facts.architecture = Architecture::Amd64;
+    fixture.hosts.values_mut().for_each(|host| host.broken.clear());
+    fixture.store.edit_machine(sick, |_| ());
+    fixture.pass(25 * HOUR);
+    assert_eq!(fixture.web(), [Some(2); 3], "people have asked for another try");
 }
 
 /// A host reports only the outcome of its last operation.

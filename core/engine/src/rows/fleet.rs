@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 use seaworthy_model::meta::Meta;
 
+use seaworthy_model::component::ReleaseId;
 use seaworthy_model::host::Release;
 use seaworthy_model::id::{ComponentId, MachineId, Uid};
 use seaworthy_model::machine::Want;
@@ -278,6 +279,11 @@ impl RolloutState {
     /// The release that permitted machines get, as prepared once for all machines of a sort.
     pub(crate) fn prepared_for(&self, machine: &Machine) -> Option<&Arc<Release>> {
         find(&self.to_releases, machine)
+    }
+
+    /// Whether this is what it brings to machines of any sort.
+    pub(crate) fn brings(&self, release: ReleaseId) -> bool {
+        self.to_releases.iter().any(|(_, prepared)| prepared.id == release)
     }
 
     /// Whether a predecessor may have started an operation on a machine under a grant, and the record does not show its

@@ -174,10 +174,15 @@ impl World {
         if !machine.is_live() || spec.pins.iter().any(|pin| pin.component == component) {
             return Standing::Outside;
         }
+        let failed = machine.failed_release(component).map(|failed| failed.release);
         let wanted = match rollout.prepared_for(machine) {
             Some(release) => Some(release.id),
             None => match self.wanted(machine, component, &rollout.record.to) {
                 Ok(wanted) => wanted.map(|release| release.id),
+                // What failed there counts, whatever the host says now of what it is.
+                Err(_) if !rollout.superseded && failed.is_some_and(|failed| rollout.brings(failed)) => {
+                    return Standing::Failed;
+                }
                 // What the host has to tell first does not keep it from its turn.
                 Err(_) => {
                     return self.stand_unfinished((machine, machine.host.facts.is_none()), rollout, uid);
@@ -185,7 +190,6 @@ impl World {
             },
         };
         let installed = machine.installed(component).map(|installed| installed.release);
-        let failed = machine.failed_release(component).map(|failed| failed.release);
         // A failed release that could not be rolled back is installed, even intact, and counts as failed.
         if failed.is_some() && failed == wanted && !rollout.superseded {
             return Standing::Failed;
@@ -202,9 +206,11 @@ impl World {
         let component = rollout.record.component;
         let failed = self.machines().filter(|(_, machine)| {
             machine.failed_release(component).is_some_and(|failed| {
-                let wanted = self.wanted(machine, component, &rollout.record.to);
-                wanted.is_ok_and(|wanted| wanted.is_some_and(|wanted| wanted.id == failed.release))
-                    && self.stand(machine, rollout) != Standing::Outside
+                let is_of_it = match self.wanted(machine, component, &rollout.record.to) {
+                    Ok(wanted) => wanted.is_some_and(|wanted| wanted.id == failed.release),
+                    Err(_) => rollout.brings(failed.release),
+                };
+                is_of_it && self.stand(machine, rollout) != Standing::Outside
             })
         });
         u32::try_from(failed.count()).unwrap_or(u32::MAX)

@@ -68,8 +68,10 @@ struct Place {
     began: Timestamp,
     /// The host cannot be reached.
     is_gone: bool,
-    /// When a rollout under way last changed it.
+    /// When a rollout under way last changed it, if what one of them brought is still there.
     changed: Option<Timestamp>,
+    /// What of that is still there: a bit for each of what the rollouts bring.
+    has: u64,
     /// It has reported what was not true: the operator may take its operation for one that has ended.
     lies: bool,
 }
@@ -283,12 +285,18 @@ impl Budget {
     /// An operation has brought a version of a component to a host, or has removed the component. What a rollout brought
     /// and what was removed or replaced since is no change of that rollout any more.
     pub(super) fn brought(&mut self, host: u32, (component, version): (&str, Option<&str>), now: Timestamp) {
-        let of = |version: &str| version.strip_prefix(component)?.strip_prefix('-').map(str::to_owned);
-        let version = version.and_then(of);
-        let mut brings = self.brings.iter().filter(|(brings, _)| brings == component);
-        let Some((_, to)) = brings.next() else { return };
-        let changed = (version.as_ref() == Some(to)).then_some(now);
-        self.change(host, |place| place.changed = changed);
+        let version = version.and_then(|version| version.strip_prefix(component)?.strip_prefix('-'));
+        let Some(index) = self.brings.iter().position(|(brings, _)| brings == component) else { return };
+        let is_change = version == Some(self.brings[index].1.as_str());
+        let bit = 1u64 << index.min(63);
+        self.change(host, |place| {
+            if is_change {
+                (place.changed, place.has) = (Some(now), place.has | bit);
+            } else {
+                place.has &= !bit;
+                place.changed = place.changed.filter(|_| place.has != 0);
+            }
+        });
     }
 
     pub(super) fn lost(&mut self, host: u32, now: Timestamp) {
@@ -365,7 +373,7 @@ impl Budget {
         if brings != self.brings {
             self.brings = brings;
             for host in 0..self.places.len() as u32 {
-                self.change(host, |place| place.changed = None);
+                self.change(host, |place| (place.changed, place.has) = (None, 0));
             }
         }
         let started = active.filter_map(|rollout| rollout.started_at.get()).max();

@@ -126,6 +126,38 @@ fn what_was_removed_since_is_no_change_of_the_rollout() {
     }
 }
 
+/// Two rollouts have changed a host, and what one of them brought is gone: the other's change counts until it is gone too.
+#[test]
+fn what_another_rollout_brought_counts_while_it_is_there() {
+    let rollout = |component: &str| {
+        format!(
+            r#"{{"component":"{component}","generation":1,"to":{{"state":"Present","version":"1"}},"admittedBelow":0,
+              "startedAt":"{}"}}"#,
+            rfc3339::format(START)
+        )
+    };
+    let rollouts = ["webd", "dnsd"].map(rollout).join(",");
+    let fleet = written(&format!(
+        r#"{{"metadata":{{"name":"default"}},"spec":{{"maxUnavailable":1}},"status":{{"rollouts":[{rollouts}]}}}}"#
+    ));
+    for (removed, counts) in [(&["dnsd"][..], true), (&["webd"], true), (&["dnsd", "webd"], false)] {
+        let mut budget = budget();
+        budget.package_version_written(&fleet, at(0));
+        budget.brought(5, ("webd", Some("webd-1")), at(50));
+        budget.brought(5, ("dnsd", Some("dnsd-1")), at(50));
+        for component in removed {
+            budget.brought(5, (component, None), at(60));
+        }
+        budget.lost(5, at(100));
+        let sent = at(5000);
+        assert_eq!(
+            budget.began((0, false), (sent, nobody()), sent).overdrawn.is_some(),
+            counts,
+            "{removed:?}"
+        );
+    }
+}
+
 #[test]
 fn an_order_is_judged_by_what_could_be_known_when_it_was_sent() {
     let mut budget = budget();
