@@ -63,6 +63,7 @@ use crate::world::host::{Change, ComponentNumber, Ended, Host, KeyNumber, Versio
 
 pub(crate) use bound::convergence_bound;
 pub use budget::Peak;
+pub(crate) use budget::count_or_percent;
 pub(crate) use convergence::{stray_hosts, wanted};
 pub(crate) use deeds::Deeds;
 pub(crate) use effects::Lives;
