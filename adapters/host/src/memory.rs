@@ -93,7 +93,8 @@ impl Memory {
     /// - `Confirm` comes again only for the operation that it came for.
     /// - `Apply` claims a host that nobody owns, and comes again only with the operation that it came with. So do orders
     ///   about certificates; those never come again.
-    /// - `ResetFences` is about fences that are too high, so it is judged by the epoch that it names instead.
+    /// - `ResetFences` is about fences that are too high, so it is judged by the epoch that it names instead. A host that
+    ///   nobody owns has fences too, since reading it moves them.
     pub fn judge(&mut self, fence: &Fence, command: &Command) -> Verdict {
         let foreign = self
             .owner
@@ -126,18 +127,18 @@ impl Memory {
             (Claim::Reads, None) => return self.remember(fence, None),
             (Claim::Takes, None) => self.owner = Some(owner(fence)),
             (Claim::GivesUp, None) => self.owner = None,
-            (Claim::Needs, None) => {}
+            (Claim::Needs | Claim::Keeps, None) => {}
         }
         self.remember(fence, command.operation())
     }
 
-    /// Forgets the fences of the owner, and the ids of the operations that came with them. Once they are forgotten, the
+    /// Forgets the fences of the cluster, and the ids of the operations that came with them. Once they are forgotten, the
     /// same order does not match what is remembered any more: it works once.
     fn reset(&mut self, fence: &Fence, foreign: Option<&Owner>, is_meant: bool) -> Verdict {
         if let Some(owner) = foreign {
             return Verdict::Refuse(owned_by(owner));
         }
-        if self.owner.is_none() || !is_meant {
+        if !is_meant {
             return Verdict::Refuse(nothing_to_reset(fence, self.epoch(&fence.cluster)));
         }
         self.latest = None;
@@ -172,7 +173,7 @@ fn nothing_to_confirm(fence: &Fence) -> Cause {
 fn nothing_to_reset(fence: &Fence, seen: Epoch) -> Cause {
     let detail = format!(
         "the highest fence from cluster {} is of epoch {}, and Machine {} may reset only a higher one than its own that \
-         it names, on its own host",
+         it names, on a host that is its own or nobody's",
         fence.cluster, seen.0, fence.machine_name
     );
     Cause::new(CauseKind::FenceRefused, detail)
@@ -289,8 +290,25 @@ mod tests {
         assert_eq!((memory.epoch("c"), memory.operations_of.as_ref(), memory.latest), (Epoch(3), None, None));
         assert_eq!(word(&memory.judge(&fence("c", 1, 3, 1), &reset(5))), Old, "once");
         assert_eq!(word(&memory.judge(&fence("c", 1, 3, 2), &apply(10))), Remember);
-        let mut nobody = Memory { owner: None, ..owned() };
-        assert_eq!(word(&nobody.judge(&fence("c", 1, 3, 1), &reset(5))), Old);
+    }
+
+    /// A lost operator has read it and never worked there: no other order could ever claim it.
+    #[test]
+    fn the_fences_of_a_host_that_nobody_owns_are_reset_as_well() {
+        let read = || {
+            let mut memory = Memory::default();
+            assert_eq!(word(&memory.judge(&fence("c", 1, 5, 10), &Command::Facts)), Remember);
+            memory
+        };
+        let reset = |epoch| Command::ResetFences(Epoch(epoch));
+        let mut memory = read();
+        assert_eq!(word(&memory.judge(&fence("c", 1, 3, 1), &reset(4))), Old);
+        assert_eq!(word(&memory.judge(&fence("d", 1, 3, 1), &reset(5))), Old, "these are not its fences");
+        assert_eq!(memory, read());
+        assert_eq!(word(&memory.judge(&fence("c", 1, 3, 1), &reset(5))), Remember);
+        assert_eq!((memory.epoch("c"), memory.owner.as_ref()), (Epoch(3), None), "it claims nothing");
+        assert_eq!(word(&memory.judge(&fence("c", 1, 3, 1), &reset(5))), Old, "once");
+        assert_eq!(word(&memory.judge(&fence("c", 1, 3, 2), &apply(10))), Remember);
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Find
             findings.against(action, "the Node is drained for a rollout without a grant".into());
         }
     } else if let Effect::Uncordon(uncordon) = &action.effect {
-        let is_anothers = node.mark().is_none_or(|mark| mark.found_unschedulable);
+        let is_anothers = machine.freed || node.mark().is_none_or(|mark| mark.found_unschedulable);
         if is_anothers && uncordon.makes_schedulable() {
             findings.against(action, "somebody else has cordoned the Node".into());
         }
@@ -150,7 +150,8 @@ fn judge_cordon(
     if cordon.mark.epoch != epoch {
         findings.against(action, "the mark names another epoch".into());
     }
-    let found = cordon.shape.unschedulable && node.mark().is_none_or(|mark| mark.found_unschedulable);
+    let is_anothers = machine.freed || node.mark().is_none_or(|mark| mark.found_unschedulable);
+    let found = cordon.shape.unschedulable && is_anothers;
     if cordon.mark.found_unschedulable != found {
         findings.against(action, "the mark does not say how the Node was found".into());
     }

@@ -40,7 +40,9 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 findings
                     .against(action, "a host is given up although its Machine is not being deleted".into());
             }
-            (Claim::Reads | Claim::Needs, _) | (Claim::Takes, false) | (Claim::GivesUp, true) => {}
+            (Claim::Reads | Claim::Needs | Claim::Keeps, _)
+            | (Claim::Takes, false)
+            | (Claim::GivesUp, true) => {}
         }
     }
 }

@@ -136,3 +136,37 @@ fn an_uncordon_by_people_during_a_drain_is_remembered_by_the_next_operator() {
     assert_eq!(fixture.web(), [Some(2)]);
     assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
 }
+
+/// A person uncordons a Node that the engine has cordoned, and cordons it later: the mark does not say so, and the last word
+/// is that person's.
+#[test]
+fn a_cordon_by_people_during_a_drain_stays() {
+    let mut fixture = Fixture::held_up();
+    assert!(fixture.cluster.is_marked(0) && fixture.cluster.is_unschedulable(0));
+    fixture.cluster.uncordon(0);
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    fixture.cluster.cordon(0);
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    fixture.cluster.evictions_left = None;
+    fixture.pass(10 * MINUTE);
+    assert_eq!(fixture.web(), [Some(2)]);
+    assert!(fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+}
+
+/// The next drain of a Node has nothing to do with what people did during the last one.
+#[test]
+fn a_later_mark_is_lifted_with_its_cordon() {
+    let mut fixture = Fixture::held_up();
+    fixture.cluster.uncordon(0);
+    fixture.deliver();
+    fixture.cluster.evictions_left = None;
+    fixture.pass(10 * MINUTE);
+    assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.deliver();
+    fixture.pass(10 * MINUTE);
+    assert_eq!(fixture.web(), [Some(1)]);
+    assert!(!fixture.cluster.is_unschedulable(0) && !fixture.cluster.is_marked(0));
+}

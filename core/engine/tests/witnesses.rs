@@ -9,7 +9,7 @@ use fixture::{Fixture, WEB, want, web};
 use seaworthy_engine::Witnesses;
 use seaworthy_model::detail::Detail;
 use seaworthy_model::effect::{Effect, Target};
-use seaworthy_model::host::OperationState;
+use seaworthy_model::host::{OperationState, Owner};
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::lease::Epoch;
@@ -149,6 +149,20 @@ fn a_person_lets_one_host_forget_its_fences() {
     fixture.deliver();
     fixture.pass(Duration::from_secs(60));
     assert_eq!(told(&fixture, 0).1, Reason::HostAhead, "that is another epoch");
+    fixture.store.reset_fences(0, Epoch(50));
+    fixture.deliver();
+    fixture.pass(Duration::from_secs(60));
+    assert_eq!((told(&fixture, 0).1, fixture.web()[0]), (Reason::AsDesired, Some(2)));
+}
+
+/// A lost operator has read the host, and never worked there.
+#[test]
+fn a_person_lets_a_host_that_nobody_owns_forget_its_fences() {
+    let mut fixture = fleet(20, 1, 50);
+    let host = fixture.host(0);
+    (host.facts.owner, host.facts.components) = (Owner::Nobody, vec![]);
+    fixture.pass(HOUR);
+    assert_eq!(told(&fixture, 0).1, Reason::HostAhead);
     fixture.store.reset_fences(0, Epoch(50));
     fixture.deliver();
     fixture.pass(Duration::from_secs(60));

@@ -57,8 +57,8 @@ pub enum HostCommand {
     /// order, to the pinned host key as always: never over one that was open before, which a firewall may go on
     /// letting through.
     Confirm(OperationId),
-    /// Forget the fences of the owner, if the highest epoch among them is this one, and remember that of this order. A person
-    /// has said so. The operations that came with those fences are forgotten as well: later ones may have the same ids.
+    /// Forget the fences of this cluster, if the highest epoch among them is this one, and remember that of this order. A
+    /// person has said so. The operations that came with those fences are forgotten as well: later ones may have the same ids.
     ResetFences(Epoch),
 }
 
@@ -124,6 +124,8 @@ pub enum Claim {
     Takes,
     /// Only the owner may send it, and there must be one.
     Needs,
+    /// Only the owner may send it, if there is one, and the owner stays.
+    Keeps,
     /// The host belongs to nobody afterwards.
     GivesUp,
 }
@@ -150,7 +152,8 @@ impl HostCommandKind {
         match self {
             Self::Facts | Self::Status => Claim::Reads,
             Self::Apply | Self::RequestCertificate | Self::InstallCertificate => Claim::Takes,
-            Self::Confirm | Self::ResetFences => Claim::Needs,
+            Self::Confirm => Claim::Needs,
+            Self::ResetFences => Claim::Keeps,
             Self::Disown => Claim::GivesUp,
         }
     }

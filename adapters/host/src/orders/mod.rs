@@ -142,7 +142,7 @@ fn report(site: &Site<'_>, request: &Request, operation: Option<OperationId>) ->
     reply::done(site, request, &memory, operation.or(memory.latest))
 }
 
-/// Forgets the fences of the owner, and remembers that of this order. What is forgotten is recorded first.
+/// Forgets the fences of the cluster, and remembers that of this order. What is forgotten is recorded first.
 fn reset_fences(site: &Site<'_>, request: &Request) -> Result<Answer> {
     let _lock = site.admit()?;
     let mut memory = admission::idle_memory(site)?;

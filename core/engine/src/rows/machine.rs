@@ -55,6 +55,9 @@ pub struct Machine {
     /// of the order that set the mark may bring it back long after the drain. If a drain is needed again, it goes on
     /// under a later mark.
     pub(crate) lifted: u64,
+    /// People have uncordoned its Node under the present mark, which says that the cordon is ours: from then on it is
+    /// up to them whether the Node is schedulable.
+    pub freed: bool,
     /// What the host reported in this epoch.
     pub host: Host,
     /// An operation on the host whose outcome is not known.
@@ -182,6 +185,7 @@ impl Machine {
             derived: Derived::NONE,
             derived_node: NodeUse::Closed,
             lifted: 0,
+            freed: false,
         }
     }
 
@@ -359,6 +363,7 @@ impl Machine {
             self.unready_since = is.map(|_| now);
             self.lasts_unready = false;
         }
+        self.freed = self.is_freed(before.as_ref());
         before
     }
 

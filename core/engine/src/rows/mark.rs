@@ -1,7 +1,7 @@
 //! What a machine's row knows of its Node: what is ours there, and whether it takes pods.
 
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::node::{Health, Mark};
+use seaworthy_model::node::{Health, Mark, NodeState};
 use seaworthy_model::pod::DrainPolicy;
 use seaworthy_model::time::Timestamp;
 
@@ -30,6 +30,19 @@ impl Machine {
         let (mark, _) = cordon.mark.as_ref()?;
         let is_firm = Some(mark.machine) == self.uid() && mark.epoch == epoch && mark.order > self.lifted;
         is_firm.then_some(mark)
+    }
+
+    /// Whether people have uncordoned its Node under the present mark, given the Node before.
+    pub(crate) fn is_freed(&self, before: Option<&NodeState>) -> bool {
+        let text = |node: &NodeState| {
+            let mark = node.cordon.as_ref().and_then(|cordon| cordon.mark.as_ref());
+            mark.filter(|(mark, _)| !mark.found_unschedulable).map(|(_, text)| text.clone())
+        };
+        let Some((node, mark)) = self.node.as_ref().and_then(|node| Some((node, text(node)?))) else {
+            return false;
+        };
+        let is_same = || before.and_then(text).as_ref() == Some(&mark);
+        node.cordon.as_ref().is_some_and(|cordon| !cordon.unschedulable) || (self.freed && is_same())
     }
 
     /// Ends an action on its Node that was ordered in another epoch: its outcome does not count any more.

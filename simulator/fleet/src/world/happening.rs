@@ -182,6 +182,8 @@ pub(crate) struct NodeWrite {
     pub host: u32,
     /// An operator made it schedulable.
     pub is_freed_by_operator: bool,
+    /// Whether users made it unschedulable (`true`) or schedulable, if they did either.
+    pub by_people: Option<bool>,
     /// The Node carries the operator's taint now.
     pub is_cordoned: bool,
     /// The Node exists.

@@ -479,7 +479,7 @@ fn max_unavailable(spec: &ClusterPackageVersionSpec) -> CountOrPercent {
 }
 
 /// The model's form of a quantity.
-pub(super) fn count_or_percent(value: &IntOrString) -> CountOrPercent {
+pub(crate) fn count_or_percent(value: &IntOrString) -> CountOrPercent {
     match value {
         IntOrString::Int(count) => {
             u32::try_from(*count).map_or(CountOrPercent::default(), CountOrPercent::Count)

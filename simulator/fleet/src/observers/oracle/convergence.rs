@@ -14,6 +14,7 @@ use seaworthy_model::machine::HostId;
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::package_version::SINGLETON;
 
+use super::mistaken::Mistaken;
 use crate::vocabulary::host_number;
 use crate::world::World;
 use crate::world::api_server::Stored;
@@ -42,7 +43,7 @@ impl Findings {
 
 /// Compares the true state, the desired state and the status.
 #[must_use]
-pub(super) fn findings(world: &World) -> Findings {
+pub(super) fn findings(world: &World, mistaken: &Mistaken) -> Findings {
     let mut findings = Findings::default();
     let fleet = world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
     let fleet = fleet.and_then(|object| object.package_version());
@@ -55,7 +56,9 @@ pub(super) fn findings(world: &World) -> Findings {
             is_whole = false;
             continue;
         }
-        if host.has_made_up(recorded_host(machine)) && machine.metadata.deletion_timestamp.is_none() {
+        let is_anothers =
+            host.has_made_up(recorded_host(machine)) || mistaken.host_of(world, machine).is_some();
+        if is_anothers && machine.metadata.deletion_timestamp.is_none() {
             is_whole = false;
             if host.is_reachable() && reason(machine, "Ready") != "IdentityMismatch" {
                 findings.add(|| {
@@ -285,14 +288,12 @@ pub(super) fn recorded_host(machine: &Machine) -> Option<HostId> {
     machine.status.as_ref()?.identity.as_ref()?.machine_id.get()
 }
 
-/// Whether a Machine has recorded a machine-id that its host made up. People have to correct that.
+/// Whether a Machine has recorded a machine-id that its host made up, or another host by a mistake of people. They have to
+/// correct that.
 #[must_use]
-pub(super) fn is_misnamed(machine: &Stored, host: &Host) -> bool {
-    if !host.has_lied() {
-        return false;
-    }
+pub(super) fn is_misnamed((world, mistaken): (&World, &Mistaken), machine: &Stored, host: &Host) -> bool {
     let Resource::Machine(machine) = &*machine.shown() else { return false };
-    host.has_made_up(recorded_host(machine))
+    host.has_made_up(recorded_host(machine)) || mistaken.host_of(world, machine).is_some()
 }
 
 /// Computes releases from the manifests again, so that the judge does not rely on the code it judges.

@@ -26,6 +26,10 @@ pub(super) struct Drains {
     /// Hosts whose Nodes a disruption budget has kept from draining at least once, or that users have kept as they
     /// were.
     held_up: BTreeSet<u32>,
+    /// Hosts whose Nodes users have uncordoned under the operator's taint, and when.
+    freed: BTreeMap<u32, Timestamp>,
+    /// Hosts whose Nodes users have uncordoned and cordoned again under the operator's taint, with the time in between.
+    cordoned_again: BTreeMap<u32, Duration>,
 }
 
 impl Drains {
@@ -34,7 +38,27 @@ impl Drains {
             self.cordoned.entry(host).or_insert(now);
         } else {
             self.cordoned.remove(&host);
+            self.freed.remove(&host);
+            self.cordoned_again.remove(&host);
         }
+    }
+
+    /// Users have cordoned or uncordoned a Node.
+    fn people_cordon(&mut self, host: u32, cordons: bool, now: Timestamp) {
+        if !self.is_cordoned(host) {
+            return;
+        }
+        if !cordons {
+            self.freed.insert(host, now);
+        } else if let Some(since) = self.freed.remove(&host) {
+            self.cordoned_again.insert(host, now.since(since));
+        }
+    }
+
+    /// Whether the operator could know that users have cordoned a Node. Under its own cordon it sees only that the Node was
+    /// schedulable in between, if that lasted.
+    fn is_knowable(&self, host: u32, knowledge: Duration) -> bool {
+        self.cordoned_again.get(&host).is_none_or(|between| *between > knowledge)
     }
 
     pub(super) fn is_cordoned(&self, host: u32) -> bool {
@@ -58,9 +82,13 @@ impl Drains {
 impl Oracle {
     /// The Node of a host was written.
     pub(super) fn node_written(&mut self, world: &World, write: NodeWrite) {
-        let NodeWrite { host, is_freed_by_operator, is_cordoned, is_there } = write;
+        let NodeWrite { host, is_freed_by_operator, by_people, is_cordoned, is_there } = write;
         let now = world.now();
-        if is_freed_by_operator && world.is_cordoned_by_people(host) {
+        if let Some(cordons) = by_people {
+            self.drains.people_cordon(host, cordons, now);
+        }
+        let is_knowable = self.drains.is_knowable(host, self.budget.knowledge());
+        if is_freed_by_operator && world.is_cordoned_by_people(host) && is_knowable {
             let detail = format!("the Node of host {host} was uncordoned, and people had cordoned it");
             self.breach("foreignCordon", now, detail);
         }
@@ -118,6 +146,27 @@ impl Oracle {
             && world.node_ready_since(number).is_none_or(|at| at <= known)
         {
             self.breach("drained", now, format!("work on host {number} began under {left} pods"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::START;
+
+    #[test]
+    fn a_cordon_of_users_under_ours_can_be_known_if_they_uncordoned_long_before() {
+        let knowledge = Duration::from_secs(10);
+        for (has_our_taint, seconds, expected) in [(true, 11, true), (true, 10, false), (false, 10, true)] {
+            let mut drains = Drains::default();
+            drains.cordoned(3, has_our_taint, START);
+            drains.people_cordon(3, false, START);
+            drains.people_cordon(3, true, START + Duration::from_secs(seconds));
+            assert_eq!(drains.is_knowable(3, knowledge), expected, "{has_our_taint} {seconds}");
+            assert!(drains.is_knowable(4, knowledge));
+            drains.cordoned(3, false, START);
+            assert!(drains.is_knowable(3, knowledge), "that was another cordon");
         }
     }
 }

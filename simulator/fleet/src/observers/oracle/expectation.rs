@@ -20,7 +20,7 @@ use crate::world::World;
 pub(crate) fn judge(world: &World, (oracle, tally): (&Oracle, &Tally), check: &Check) -> Vec<String> {
     match check {
         Check::Converged => {
-            let findings = findings(world);
+            let findings = findings(world, &oracle.mistaken);
             let mut problems = findings.examples;
             let more = findings.count as usize - problems.len();
             if more > 0 {
@@ -28,9 +28,11 @@ pub(crate) fn judge(world: &World, (oracle, tally): (&Oracle, &Tally), check: &C
             }
             problems
         }
-        Check::Installed(components) => judge_installed(world, 0..world.scenario.fleet.machines, components),
+        Check::Installed(components) => {
+            judge_installed((world, oracle), 0..world.scenario.fleet.machines, components)
+        }
         Check::InstalledOn(expected) => {
-            judge_installed(world, expected.machines.iter().copied(), &expected.components)
+            judge_installed((world, oracle), expected.machines.iter().copied(), &expected.components)
         }
         Check::Unschedulable(expected) => {
             let machines = 0..world.scenario.fleet.machines;
@@ -103,7 +105,7 @@ fn judge_condition(world: &World, expected: &ExpectedCondition) -> Vec<String> {
 }
 
 fn judge_installed(
-    world: &World,
+    (world, oracle): (&World, &Oracle),
     hosts: impl IntoIterator<Item = u32>,
     components: &BTreeMap<String, String>,
 ) -> Vec<String> {
@@ -122,7 +124,7 @@ fn judge_installed(
         };
         // A host without a Machine has no desired state.
         let Some(machine) = world.machine_stored(number) else { continue };
-        if host.is_given_up(Some(machine.uid())) || is_misnamed(machine, host) {
+        if host.is_given_up(Some(machine.uid())) || is_misnamed((world, &oracle.mistaken), machine, host) {
             continue;
         }
         for (component, version, known, wanted) in &expected {

@@ -16,6 +16,7 @@ mod foreign;
 mod harm;
 mod identities;
 mod leadership;
+mod mistaken;
 mod order;
 mod reasons;
 mod recount;
@@ -47,6 +48,7 @@ use effects::Effects;
 use harm::Harm;
 use identities::Identities;
 use leadership::Leadership;
+use mistaken::Mistaken;
 use order::Precedence;
 use removal::Removal;
 use restraint::Restraint;
@@ -61,10 +63,12 @@ use crate::world::host::{Change, ComponentNumber, Ended, Host, KeyNumber, Versio
 
 pub(crate) use bound::convergence_bound;
 pub use budget::Peak;
+pub(crate) use budget::count_or_percent;
 pub(crate) use convergence::{stray_hosts, wanted};
 pub(crate) use deeds::Deeds;
 pub(crate) use effects::Lives;
 pub(crate) use expectation::{doubts, judge};
+pub(crate) use mistaken::mistaken_hosts;
 pub(crate) use recount::{NAME as RECOUNT, recount, recount_after};
 pub use start::Began;
 
@@ -118,6 +122,7 @@ pub struct Oracle {
     confirmations: Confirmations,
     /// Hosts that ever reported what was not true. Nobody can do right by them.
     liars: BTreeSet<u32>,
+    mistaken: Mistaken,
     back_off: BackOff,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
@@ -147,6 +152,7 @@ impl Oracle {
             drains: Drains::default(),
             confirmations: Confirmations::default(),
             liars: BTreeSet::new(),
+            mistaken: Mistaken::default(),
             back_off: BackOff::default(),
             machines: BTreeMap::new(),
         }
@@ -246,6 +252,7 @@ impl Oracle {
             }
             self.budget.machine_written(written, now);
             self.wishes.machine_written(written, now);
+            self.mistaken.machine_written(written);
             self.harm.machine_written(written, now);
             if respecified(written)
                 && let Some(host) = object.address().and_then(host_of_address)

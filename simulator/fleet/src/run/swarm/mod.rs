@@ -10,18 +10,20 @@ mod weather;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use seaworthy_api::v1alpha1::IntOrString;
 use seaworthy_kernel::{Draws, Seed, word};
 use serde_json::{Value, json};
 
 pub use crate::observers::record::{Divergence, Record};
 
 use crate::faults::{Fault, Rule};
+use crate::observers::oracle::count_or_percent;
 use crate::options::Options;
 use crate::run::attempt::{Attempt, attempt, recorded};
 use crate::run::plan::{Document, ResolvedPlan, fault_mut, fault_name};
 use crate::run::twin::attempt_with_twin;
 use crate::scenario::{Scenario, ScenarioError};
-use crate::vocabulary::{Fleet, Length, Portion};
+use crate::vocabulary::{Fleet, Length, Portion, Scope};
 use crate::workloads::Workload;
 use crate::world::World;
 use weather::{Climate, Lots};
@@ -187,7 +189,7 @@ impl Member {
 /// Draws another `maxUnavailable` wherever the scenario has one, and audits that are frequent enough. The limit is not
 /// so small that the run mostly waits.
 fn draw_budgets(document: &mut Document, lots: Lots, machines: u32) {
-    let machines = (machines, loses_for_good(document));
+    let machines = (machines, lost_for_good(document, lots.draws));
     let manifests = document.list_mut("manifests").iter_mut().collect::<Vec<_>>();
     draw_budget_of(manifests, lots, machines, 0);
     for (place, moment) in (1..).zip(document.list_mut("timeline")) {
@@ -197,12 +199,7 @@ fn draw_budgets(document: &mut Document, lots: Lots, machines: u32) {
     }
 }
 
-fn draw_budget_of(
-    manifests: Vec<&mut Value>,
-    lots: Lots,
-    (machines, is_lost_for_good): (u32, bool),
-    place: u32,
-) {
+fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, (machines, lost): (u32, u32), place: u32) {
     for manifest in manifests {
         if manifest.get("kind").and_then(Value::as_str) != Some("ClusterPackageVersion") {
             continue;
@@ -221,26 +218,57 @@ fn draw_budget_of(
             ),
             _ => None,
         };
-        if is_lost_for_good || lots.below("breaker", &of, 2) == 0 {
+        if lost > 0 || lots.below("breaker", &of, 2) == 0 {
             spec.insert("pauseWhenUnavailable".into(), json!("100%"));
         }
-        let budget = match lots.below("kind", &of, 3) {
-            0 => continue,
-            1 => json!(least + lots.below("count", &of, u64::from(machines).div_ceil(2))),
-            _ => json!(lots.one("percent", &of, &["2%", "5%", "10%", "20%", "34%", "50%"])),
+        let drawn = match lots.below("kind", &of, 3) {
+            0 => spec.get("maxUnavailable").cloned(),
+            1 => Some(json!(least + lots.below("count", &of, u64::from(machines).div_ceil(2)))),
+            _ => Some(json!(lots.one("percent", &of, &["2%", "5%", "10%", "20%", "34%", "50%"]))),
         };
-        spec.insert("maxUnavailable".into(), budget);
+        if let Some(budget) = allowing_for(lost, machines, drawn) {
+            spec.insert("maxUnavailable".into(), budget);
+        }
     }
 }
 
-/// Whether the scenario loses hosts for good: a fleet that stays paused because of that would never converge.
-fn loses_for_good(document: &mut Document) -> bool {
-    let is_loss = |fault: &Value| {
-        ["hostDown", "domainDown"]
-            .iter()
-            .any(|name| fault.get(name).is_some_and(|it| it.get("lasting").is_none()))
-    };
-    document.list_mut("faults").iter().any(is_loss)
+/// A limit that leaves as much as the drawn one when so many machines are lost: all of them may be charged to a rollout,
+/// for good.
+fn allowing_for(lost: u32, machines: u32, drawn: Option<Value>) -> Option<Value> {
+    if lost == 0 {
+        return drawn;
+    }
+    let drawn = drawn.and_then(|drawn| serde_json::from_value::<IntOrString>(drawn).ok());
+    let limit = drawn.as_ref().map(count_or_percent).unwrap_or_default();
+    Some(json!(limit.of(machines) + lost))
+}
+
+/// The most hosts that the scenario may lose for good: a fleet that waits for them would never converge.
+fn lost_for_good(document: &Document, draws: Draws) -> u32 {
+    let Some(fleet) = fleet_of(document) else { return 0 };
+    let rules = document.list("faults").iter();
+    let rules = rules.filter_map(|rule| serde_json::from_value::<Rule>(rule.clone()).ok());
+    let rules = rules.filter(|rule| rule.problem(&fleet).is_none());
+    let within = |scope: &Scope| scope.hosts(&fleet, &draws, 0, None).len();
+    let lost = rules.map(|rule| {
+        if let Fault::DomainDown(down) = &rule.fault
+            && down.lasting.is_none()
+        {
+            within(&down.scope)
+        } else if let Fault::HostDown(down) = &rule.fault
+            && down.lasting.is_none()
+        {
+            let share = down.share.0.of(fleet.machines) as usize;
+            down.scope.as_ref().map_or(share, within) + down.hosts.len()
+        } else {
+            0
+        }
+    });
+    u32::try_from(lost.sum::<usize>()).unwrap_or(u32::MAX).min(fleet.machines)
+}
+
+fn fleet_of(document: &Document) -> Option<Fleet> {
+    serde_json::from_value(document.0.get("fleet")?.clone()).ok()
 }
 
 /// Draws most of the scenario's own faults, weaker or stronger, and some others.
@@ -278,9 +306,7 @@ fn weigh(fault: &mut Value, lots: Lots, of: &str, climate: Climate) {
 
 /// Drops the faults and workloads that name a part of the fleet that this one does not have.
 fn leave_out_what_is_not_there(document: &mut Document) {
-    let fleet =
-        document.0.get("fleet").cloned().and_then(|fleet| serde_json::from_value::<Fleet>(fleet).ok());
-    let Some(fleet) = fleet else { return };
+    let Some(fleet) = fleet_of(document) else { return };
     document.list_mut("faults").retain(|rule| {
         let read = serde_json::from_value::<Rule>(rule.clone());
         read.is_ok_and(|rule| rule.problem(&fleet).is_none())

@@ -75,6 +75,30 @@ fn the_plan_of_a_member_replays_it() {
     );
 }
 
+/// Machines that fell after a rollout had changed them keep their units, and these never come back.
+#[test]
+fn a_fleet_that_loses_hosts_for_good_has_units_left() {
+    const DIES: &str = include_str!("../../../../../scenarios/incidents/third_of_the_fleet_dies_during.yaml");
+    let swarm = Swarm::new(vec![file("dies.yaml", DIES)], Some(40));
+    let mut losses = 0;
+    for seed in 1..=40 {
+        let document = swarm.member(Seed(seed)).unwrap().document;
+        let fleet = fleet_of(&document).unwrap();
+        let is_lost = |host: &u32| [1, 4, 7].contains(&fleet.zone_of(*host));
+        let lost = (0..fleet.machines).filter(is_lost).count();
+        losses += u32::from(lost > 0);
+        let applied = document.list("timeline").last().unwrap().pointer("/apply/0").unwrap();
+        for defaults in
+            [document.list("manifests").iter().find(|it| it["kind"] == applied["kind"]), Some(applied)]
+        {
+            let limit = serde_json::from_value(defaults.unwrap()["spec"]["maxUnavailable"].clone()).unwrap();
+            let limit = count_or_percent(&limit).of(fleet.machines) as usize;
+            assert!(limit > lost, "seed {seed}: {limit} for {lost} of {}", fleet.machines);
+        }
+    }
+    assert!(losses > 20, "{losses}");
+}
+
 /// Two runs that differ in one strike are the same until then: the comparison names just that event.
 #[test]
 fn the_first_difference_of_two_runs_is_named() {

@@ -14,14 +14,16 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::observers::Observers;
+use crate::observers::oracle::mistaken_hosts;
 use crate::options::Options;
 use crate::run::attempt::{Attempt, Failure, attempt};
 use crate::run::beginning::begin;
 use crate::run::explanation::{Chronicle, Line};
-use crate::scenario::Scenario;
+use crate::scenario::{Check, Scenario};
 use crate::vocabulary::since_start;
 use crate::world::World;
 
@@ -56,9 +58,10 @@ pub fn compare_with_twin(world: &World) -> Option<Failure> {
         let detail = format!("without faults: {}: {}", failure.invariant, failure.detail);
         return Some(Failure { invariant: "twinFails".into(), detail });
     }
-    let mut differences = state::differences(world, &twin);
+    let exempt = exempt(world, &twin);
+    let mut differences = state::differences(world, &twin, &exempt);
     differences.extend(account::differences(world, &twin));
-    differences.retain(|difference| !difference.host.is_some_and(|host| has_lied(world, host)));
+    differences.retain(|difference| !difference.host.is_some_and(|host| exempt.contains(&host)));
     let first = differences.first()?;
     let mut words: Vec<String> =
         differences.iter().take(EXAMPLES_MAX).map(|difference| difference.detail.clone()).collect();
@@ -69,9 +72,11 @@ pub fn compare_with_twin(world: &World) -> Option<Failure> {
     Some(Failure { invariant: first.invariant.into(), detail: words.join("; ") })
 }
 
-/// Whether a host ever reported what was not true. Such a host may end otherwise, and nothing else may.
-fn has_lied(world: &World, host: u32) -> bool {
-    Observers::of(world).oracle.has_lied(host)
+/// The hosts that may end otherwise: those that ever reported what was not true, and those that people have mixed up.
+fn exempt(world: &World, twin: &World) -> BTreeSet<u32> {
+    let has_lied = |host: &u32| Observers::of(world).oracle.has_lied(*host);
+    let liars = (0..world.scenario.fleet.machines).filter(has_lied);
+    liars.chain(mistaken_hosts(world)).chain(mistaken_hosts(twin)).collect()
 }
 
 /// The twin of a world, at its beginning.
@@ -79,12 +84,12 @@ fn beginning(world: &World) -> World {
     begin(Arc::new(without_faults(&world.scenario)), same_options(world))
 }
 
-/// The same scenario without faults. Its expectations are left out, because they may depend on faults. The twin must
-/// still reach a state in which nothing is written any more.
+/// The same scenario without faults. Its expectations are left out, because they may depend on faults, except that
+/// everything converges: a twin in which nothing is written for a while may only wait.
 fn without_faults(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.faults.clear();
-    scenario.eventually.clear();
+    scenario.eventually.retain(|check| *check == Check::Converged);
     scenario.always.clear();
     scenario.sometimes.clear();
     for moment in &mut scenario.timeline {

@@ -18,8 +18,8 @@ use crate::world::World;
 
 const NAME: &str = "twinState";
 
-/// All differences. Empty when both worlds ended alike.
-pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
+/// All differences. Empty when both worlds ended alike, apart from the hosts that are `exempt`.
+pub(super) fn differences(world: &World, twin: &World, exempt: &BTreeSet<u32>) -> Vec<Difference> {
     let mut differences = Vec::new();
     let mut add = |host: Option<u32>, detail: String| {
         differences.push(Difference { invariant: NAME, host, detail });
@@ -34,7 +34,7 @@ pub(super) fn differences(world: &World, twin: &World) -> Vec<Difference> {
     let is_whole = world.hosts.iter().all(|host| host.is_reachable())
         && !is_held(world, &strays)
         && !is_held(twin, &twin_strays)
-        && strays.iter().all(|host| !super::has_lied(world, *host));
+        && strays.iter().chain(&twin_strays).all(|host| !exempt.contains(host));
     if let [Some(fleet), Some(twins)] = fleets {
         compare_fleets((fleet, twins), is_whole, &mut add);
     }

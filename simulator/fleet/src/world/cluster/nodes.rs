@@ -54,9 +54,11 @@ impl World {
         }
         let is_operator = writer == Writer::Operator;
         let frees = before.unschedulable && !after.unschedulable && !written.removed;
+        let is_turned = before.unschedulable != after.unschedulable && !written.removed;
         self.happened(&Happening::NodeWritten(NodeWrite {
             host,
             is_freed_by_operator: is_operator && frees,
+            by_people: (!is_operator && is_turned).then_some(after.unschedulable),
             is_cordoned: ours(&after),
             is_there: !written.removed,
         }));

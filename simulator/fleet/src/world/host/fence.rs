@@ -219,7 +219,7 @@ impl Host {
             return if reads { Standing::ReadOnly } else { Standing::Refused(CauseKind::OwnedByAnother) };
         }
         if let Command::ResetFences(named) = order.command {
-            let is_meant = self.owner.is_some() && named == self.epoch && fence.epoch < named;
+            let is_meant = named == self.epoch && fence.epoch < named;
             return if is_meant { Standing::Accepted } else { Standing::Refused(CauseKind::FenceRefused) };
         }
         if fence.epoch < self.epoch {

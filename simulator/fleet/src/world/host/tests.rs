@@ -484,6 +484,23 @@ fn what_is_older_is_refused() {
     assert_eq!(host.receive(&install(3, 8, 2), 0, &setting), Answer::Later(CauseKind::HostBusy));
 }
 
+/// A lost operator has read it and never worked there: no other order could ever claim it.
+#[test]
+fn fences_are_reset_once_also_on_a_host_that_nobody_owns() {
+    let setting = setting(&[]);
+    let refused = Answer::Refused(CauseKind::FenceRefused);
+    for mut host in [host(), with_release(1)] {
+        let owner = host.owner();
+        host.receive(&order(OURS, 9, 1, Command::Facts), 0, &setting);
+        let reset = |sequence, epoch| order(OURS, 3, sequence, Command::ResetFences(Epoch(epoch)));
+        assert_eq!(host.receive(&reset(1, 8), 0, &setting), refused, "another epoch");
+        assert_eq!(host.receive(&reset(2, 9), 0, &setting), Answer::Facts(None));
+        assert_eq!((host.epoch(), host.owner()), (Epoch(3), owner));
+        assert_eq!(host.receive(&reset(3, 9), 0, &setting), refused, "once");
+        assert!(matches!(host.receive(&install(3, 4, 2), 0, &setting), Answer::Begun(_)));
+    }
+}
+
 #[test]
 fn causes_of_an_outage_add_up() {
     let mut host = host();

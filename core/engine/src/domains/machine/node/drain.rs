@@ -224,7 +224,7 @@ impl Step<'_> {
         let shape = node.shape();
         // A mark that was there before, of another operator or Machine, passes on what it found on the Node, unless
         // people have uncordoned the Node since.
-        let found = shape.unschedulable && node.mark().is_none_or(|mark| mark.found_unschedulable);
+        let found = shape.unschedulable && self.is_others(node);
         let own = node.mark().filter(|mark| mark.machine == self.object.meta.uid);
         let mark = Mark {
             machine: self.object.meta.uid,
@@ -381,9 +381,15 @@ impl Step<'_> {
         {
             return self.wait_out_drain(draft, drain);
         }
-        let stays_unschedulable = node.mark().is_none_or(|mark| mark.found_unschedulable);
+        let stays_unschedulable = self.is_others(node);
         let uncordon = NodeUncordon { shape: node.shape(), stays_unschedulable };
         self.order_node(draft, NodeWork::Uncordon(Box::new(uncordon)));
+    }
+
+    /// Whether it is up to others that a Node is unschedulable: it was before our mark came, or people have uncordoned it
+    /// since.
+    fn is_others(self, node: &NodeState) -> bool {
+        self.machine.freed || node.mark().is_none_or(|mark| mark.found_unschedulable)
     }
 
     /// Ends a drain without a mark on the Node. If a cordon may still be in flight, waits for it first.
