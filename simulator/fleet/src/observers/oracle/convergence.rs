@@ -10,11 +10,10 @@ use seaworthy_api::parse;
 use seaworthy_api::v1alpha1::{Address, ComponentSetting, Condition};
 use seaworthy_model::component::{Architecture, Fact, Recipe, ReleaseId, VersionSpec};
 use seaworthy_model::id::Kind;
-use seaworthy_model::machine::HostId;
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::package_version::SINGLETON;
 
-use super::mistaken::Mistaken;
+use super::mistaken::{Mistaken, recorded_host};
 use crate::vocabulary::host_number;
 use crate::world::World;
 use crate::world::api_server::Stored;
@@ -281,11 +280,6 @@ fn truth<'a>(machine: &'a Machine, kind: &str) -> &'a str {
 fn reason<'a>(machine: &'a Machine, kind: &str) -> &'a str {
     let conditions: &[Condition] = machine.status.as_ref().map_or(&[], |status| &status.conditions);
     conditions.iter().find(|condition| condition.r#type == kind).map_or("", |condition| &condition.reason)
-}
-
-/// The machine-id that a Machine has recorded.
-pub(super) fn recorded_host(machine: &Machine) -> Option<HostId> {
-    machine.status.as_ref()?.identity.as_ref()?.machine_id.get()
 }
 
 /// Whether a Machine has recorded a machine-id that its host made up, or another host by a mistake of people. They have to

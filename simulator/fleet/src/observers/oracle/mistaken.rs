@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seaworthy_api::object::{Machine, Resource};
 use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::machine::HostId;
 
-use super::convergence::recorded_host;
-use crate::observers::Observers;
 use crate::vocabulary::{host_number, host_of_address};
 use crate::world::World;
 use crate::world::api_server::Written;
@@ -42,21 +41,24 @@ impl Mistaken {
         };
         given.iter().copied().find(is_it)
     }
+
+    /// The hosts at the addresses of such Machines, and those that they have recorded.
+    pub(super) fn hosts(&self, world: &World) -> BTreeSet<u32> {
+        if self.0.is_empty() {
+            return BTreeSet::new();
+        }
+        let objects = world.api_servers.home().collection(Kind::Machine).objects();
+        let pairs = objects.into_iter().filter_map(|object| {
+            let Resource::Machine(machine) = &object.resource() else { return None };
+            Some([host_number(&machine.spec.address.ip), self.host_of(world, machine)])
+        });
+        pairs.filter(|[_, recorded]| recorded.is_some()).flatten().flatten().collect()
+    }
 }
 
-/// The hosts at the addresses of such Machines, and those that they have recorded.
-#[must_use]
-pub(crate) fn mistaken_hosts(world: &World) -> BTreeSet<u32> {
-    let mistaken = &Observers::of(world).oracle.mistaken;
-    if mistaken.0.is_empty() {
-        return BTreeSet::new();
-    }
-    let objects = world.api_servers.home().collection(Kind::Machine).objects();
-    let pairs = objects.into_iter().filter_map(|object| {
-        let Resource::Machine(machine) = &object.resource() else { return None };
-        Some([host_number(&machine.spec.address.ip), mistaken.host_of(world, machine)])
-    });
-    pairs.filter(|[_, recorded]| recorded.is_some()).flatten().flatten().collect()
+/// The machine-id that a Machine has recorded.
+pub(super) fn recorded_host(machine: &Machine) -> Option<HostId> {
+    machine.status.as_ref()?.identity.as_ref()?.machine_id.get()
 }
 
 #[cfg(test)]

@@ -58,6 +58,7 @@ use versions::Versions;
 use wishes::Wishes;
 
 use crate::vocabulary::{Allowance, INVARIANTS, host_of_address};
+use crate::world::World;
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, ComponentNumber, Ended, Host, KeyNumber, VersionNumber, Work};
 
@@ -68,7 +69,6 @@ pub(crate) use convergence::{stray_hosts, wanted};
 pub(crate) use deeds::Deeds;
 pub(crate) use effects::Lives;
 pub(crate) use expectation::{doubts, judge};
-pub(crate) use mistaken::mistaken_hosts;
 pub(crate) use recount::{NAME as RECOUNT, recount, recount_after};
 pub use start::Began;
 
@@ -316,6 +316,12 @@ impl Oracle {
     #[must_use]
     pub(crate) fn has_lied(&self, host: u32) -> bool {
         self.liars.contains(&host)
+    }
+
+    /// The hosts that people have mixed up: which of them is a Machine's own, only they know.
+    #[must_use]
+    pub(crate) fn mistaken_hosts(&self, world: &World) -> BTreeSet<u32> {
+        self.mistaken.hosts(world)
     }
 
     /// A host has forgotten the fences that it had seen, and has now seen this epoch.

@@ -38,7 +38,8 @@ use seaworthy_model::package_version::SINGLETON;
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::requirement::{Party, Requirement, VersionNumber};
 
-use super::convergence::{Stray, recorded_host};
+use super::convergence::Stray;
+use super::mistaken::recorded_host;
 use crate::vocabulary::machine_name;
 use crate::world::World;
 use crate::world::host::{Ended, Host, Operation};

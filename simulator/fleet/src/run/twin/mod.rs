@@ -18,7 +18,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::observers::Observers;
-use crate::observers::oracle::mistaken_hosts;
 use crate::options::Options;
 use crate::run::attempt::{Attempt, Failure, attempt};
 use crate::run::beginning::begin;
@@ -76,7 +75,8 @@ pub fn compare_with_twin(world: &World) -> Option<Failure> {
 fn exempt(world: &World, twin: &World) -> BTreeSet<u32> {
     let has_lied = |host: &u32| Observers::of(world).oracle.has_lied(*host);
     let liars = (0..world.scenario.fleet.machines).filter(has_lied);
-    liars.chain(mistaken_hosts(world)).chain(mistaken_hosts(twin)).collect()
+    let mistaken = |world| Observers::of(world).oracle.mistaken_hosts(world);
+    liars.chain(mistaken(world)).chain(mistaken(twin)).collect()
 }
 
 /// The twin of a world, at its beginning.
