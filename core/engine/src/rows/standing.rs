@@ -26,7 +26,8 @@ pub(crate) struct Derived {
     pub(crate) out_of_service: bool,
     /// Work there takes no unit, but a place in the repair lane.
     pub(crate) spared: bool,
-    /// It became unavailable after a rollout under way had changed it, and claims no unit.
+    /// It became unavailable after a rollout under way had changed it, and claims no unit. Not so a machine that lacks the
+    /// component that makes it a Node: no other change is to blame, and only that component brings it back.
     pub(crate) fell: bool,
     /// A rollout under way has changed it, or it has what that rollout brings.
     pub(crate) touched: bool,

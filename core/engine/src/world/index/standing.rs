@@ -126,7 +126,8 @@ impl World {
         let touching = rollouts.iter().zip(standings.iter());
         let touching = touching.filter(|(rollout, standing)| rollout.is_active() && standing.is_updated());
         let touched_since = touching.map(|(rollout, _)| rollout.record.started_at).min();
-        let fell = touched_since.zip(unavailable_since).is_some_and(|(start, since)| since > start);
+        let fell = touched_since.zip(unavailable_since).is_some_and(|(start, since)| since > start)
+            && !(self.makes_nodes && self.is_to_become_node(machine, &standings));
         let known = live && machine.was_set_up();
         Derived {
             uid,

@@ -299,8 +299,13 @@ impl Budget {
         });
     }
 
-    pub(super) fn lost(&mut self, host: u32, now: Timestamp) {
+    /// A host cannot be reached, for which no rollout is to blame.
+    pub(super) fn gone(&mut self, host: u32) {
         self.change(host, |place| place.is_gone = true);
+    }
+
+    pub(super) fn lost(&mut self, host: u32, now: Timestamp) {
+        self.gone(host);
         if !self.nodes || self.places[host as usize].lost.is_some() {
             return;
         }

@@ -537,9 +537,13 @@ impl Oracle {
         self.effects.of(kind, name)
     }
 
-    /// A host cannot be reached any more.
-    pub fn host_lost(&mut self, host: u32, now: Timestamp) {
-        self.budget.lost(host, now);
+    /// A host cannot be reached any more. If it lacks a kubelet, its Node would have died without any rollout.
+    pub fn host_lost(&mut self, (host, lacks_kubelet): (u32, bool), now: Timestamp) {
+        if lacks_kubelet {
+            self.budget.gone(host);
+        } else {
+            self.budget.lost(host, now);
+        }
     }
 
     /// A host can be reached again, and is ready.

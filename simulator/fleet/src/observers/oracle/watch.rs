@@ -58,7 +58,7 @@ impl Oracle {
             Happening::ShutDown(host) => self.rebooted(*host),
             Happening::PowerReturned(host) => self.powered_on(*host),
             Happening::Spoiled(host, _) => self.spoiled(*host),
-            Happening::HostLost(host) => self.host_lost(*host, now),
+            Happening::HostLost(host) => self.host_lost((*host, world.lacks_kubelet(*host)), now),
             Happening::HostBack(host) => self.host_back(*host),
             Happening::NodeMissing(host) => self.node_there(*host, false),
             // The observer set checks expectations, because they also need the tally.

@@ -76,10 +76,15 @@ impl World {
 
     /// Whether a host has no Node, and nothing that the operator installed there makes it one.
     pub(crate) fn is_to_become_node(&self, number: u32) -> bool {
+        self.lacks_kubelet(number) && self.api_servers.home().get(Kind::Node, &machine_name(number)).is_none()
+    }
+
+    /// Whether a host lacks the component that makes it a node, where there is one. If its Node dies, no change of another
+    /// component is to blame, nor would it come back.
+    pub(crate) fn lacks_kubelet(&self, number: u32) -> bool {
         let installed = self.hosts[number as usize].installed();
         self.software.has_kubelet()
             && !installed.iter().any(|installed| self.software.is_kubelet(installed.version))
-            && self.api_servers.home().get(Kind::Node, &machine_name(number)).is_none()
     }
 
     /// A step of an operation on a component of a host has taken effect.
