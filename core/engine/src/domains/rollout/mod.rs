@@ -126,7 +126,7 @@ impl<'w> Step<'w> {
         let mut rollouts: Vec<Cow<'_, Rollout>> = Vec::with_capacity(self.fleet.rollouts.len());
         rollouts.extend(spec.components.iter().filter_map(|setting| self.next(draft, setting, &mut plan)));
         self.keep_unmentioned(draft, &spec.components, &mut rollouts);
-        self.write_with(draft, rollouts, plan.standstill, &plan.room);
+        self.write_with(draft, rollouts, plan.standstill, plan.room.granted_domains());
     }
 
     /// The record of one component's rollout, one step on.

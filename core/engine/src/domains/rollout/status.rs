@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::FleetDetail;
@@ -10,7 +11,6 @@ use seaworthy_model::package_version::{FleetCondition, FleetReason, PackageVersi
 
 use super::Step;
 use super::standstill::Standstill;
-use super::wave::Room;
 use crate::domains::draft::{Draft, write};
 use crate::rows::fleet::RolloutState;
 
@@ -22,16 +22,17 @@ impl<'w> Step<'w> {
         rollouts: Vec<Cow<'w, Rollout>>,
         standstill: Standstill,
     ) {
-        self.write_with(draft, rollouts, standstill, &Room::of(self.world));
+        self.write_with(draft, rollouts, standstill, &[]);
     }
 
-    /// Writes the status if it differs from the recorded one. `room` holds what the rollouts grant.
+    /// Writes the status if it differs from the recorded one. `granted` are the failure domains of the machines that are
+    /// granted their turn.
     pub(super) fn write_with(
         self,
         draft: &mut Draft<'_>,
         mut rollouts: Vec<Cow<'w, Rollout>>,
         standstill: Standstill,
-        room: &Room,
+        granted: &[Arc<[Arc<str>]>],
     ) {
         // The spec has an order of its own; records are kept in the order of the ids.
         if !rollouts.is_sorted_by_key(|rollout| rollout.component) {
@@ -61,7 +62,7 @@ impl<'w> Step<'w> {
                 rollouts.map(|rollout| if is_regressed { rollout } else { self.as_it_is(rollout) });
             let epoch = if is_regressed { recorded.epoch } else { epoch };
             let rollouts = rollouts.collect();
-            let begun = self.world.ledger.begun(room.granted_domains(), draft.now);
+            let begun = self.world.ledger.begun(granted, draft.now);
             let status = PackageVersionStatus { observed_generation, epoch, conditions, rollouts, begun };
             write(draft, Target::PackageVersion, meta, Effect::WritePackageVersionStatus(Box::new(status)));
         }

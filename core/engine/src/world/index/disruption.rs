@@ -50,10 +50,17 @@ pub(crate) struct Ledger {
     sick_untouched: u32,
     /// Whether the breaker is open.
     is_open: bool,
-    /// The value of the domain of all machines.
-    fleet: Arc<str>,
-    /// Further limits, each with the machines by the value of its domain.
-    limits: Vec<(DisruptionLimit, BTreeMap<Arc<str>, Usage>)>,
+    limits: Vec<Limit>,
+}
+
+/// A limit besides `maxUnavailable`.
+#[derive(Clone, Debug)]
+struct Limit {
+    terms: DisruptionLimit,
+    /// What its domain is called in a record.
+    name: Arc<str>,
+    /// The machines, by the value of the domain.
+    usages: BTreeMap<Arc<str>, Usage>,
 }
 
 /// The machines of one failure domain.
@@ -64,9 +71,6 @@ struct Usage {
     /// On how many of them work began lately.
     begun: Hourly,
 }
-
-/// What a failure domain that has all machines is called in a record.
-const FLEET: &str = "fleet";
 
 /// Whether work may begin on one more machine, as far as its failure domains are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +83,18 @@ pub(crate) enum DomainRoom {
     FullUntil(Timestamp),
 }
 
+impl Limit {
+    const fn is_hourly(&self) -> bool {
+        self.terms.per_hour.is_some()
+    }
+}
+
+/// How many of these machines have this value of the domain of a limit.
+fn count_in(machines: &[Arc<[Arc<str>]>], limit: usize, value: &Arc<str>) -> u32 {
+    let those = machines.iter().filter(|domains| domains.get(limit) == Some(value));
+    u32::try_from(those.count()).unwrap_or(u32::MAX)
+}
+
 impl DomainRoom {
     const fn until(self) -> Option<Timestamp> {
         if let Self::FullUntil(until) = self { Some(until) } else { None }
@@ -88,8 +104,9 @@ impl DomainRoom {
 impl Ledger {
     /// Takes over the limits of the configuration.
     pub(crate) fn configure(&mut self, config: &Config) {
-        self.fleet = FLEET.into();
-        self.limits = config.disruption_limits.iter().map(|limit| (limit.clone(), BTreeMap::new())).collect();
+        let limits = config.disruption_limits.iter().cloned();
+        let limits = limits.map(|terms| Limit { name: terms.domain.name(), terms, usages: BTreeMap::new() });
+        self.limits = limits.collect();
     }
 
     /// The failure domains of a machine, one for each limit; empty where it is in none.
@@ -99,9 +116,9 @@ impl Ledger {
         }
         let address = machine.spec().map(|spec| &spec.connection.address);
         let labels = machine.object.as_ref().map(|object| &object.labels);
-        let domains = self.limits.iter().map(|(limit, _)| {
-            let value = match &limit.domain {
-                Domain::Fleet => Some(&self.fleet),
+        let domains = self.limits.iter().map(|limit| {
+            let value = match &limit.terms.domain {
+                Domain::Fleet => Some(&limit.name),
                 Domain::Idc => address.map(|address| &address.idc),
                 Domain::Rack => address.map(|address| &address.rack),
                 Domain::Label(key) => labels.and_then(|labels| labels.get(key)),
@@ -133,10 +150,8 @@ impl Ledger {
         add(&mut self.sick, row.sick);
         add(&mut self.sick_untouched, row.sick && !row.touched);
         let domains = row.domains.iter().flat_map(|domains| domains.iter());
-        for ((_, usages), domain) in
-            self.limits.iter_mut().zip(domains).filter(|(_, domain)| !domain.is_empty())
-        {
-            let usage = usages.entry(Arc::clone(domain)).or_default();
+        for (limit, domain) in self.limits.iter_mut().zip(domains).filter(|(_, domain)| !domain.is_empty()) {
+            let usage = limit.usages.entry(Arc::clone(domain)).or_default();
             add(&mut usage.live, row.live);
             add(&mut usage.claims, row.claims);
         }
@@ -145,40 +160,34 @@ impl Ledger {
     /// Work begins on a machine with these domains.
     pub(crate) fn begin(&mut self, row: &Derived, now: Timestamp) {
         let domains = row.domains.iter().flat_map(|domains| domains.iter());
-        let limited = self
-            .limits
-            .iter_mut()
-            .zip(domains)
-            .filter(|((limit, _), domain)| limit.per_hour.is_some() && !domain.is_empty());
-        for ((_, usages), domain) in limited {
-            usages.entry(Arc::clone(domain)).or_default().begun.add(1, now);
+        let limits = self.limits.iter_mut().zip(domains);
+        for (limit, domain) in limits.filter(|(limit, domain)| limit.is_hourly() && !domain.is_empty()) {
+            limit.usages.entry(Arc::clone(domain)).or_default().begun.add(1, now);
         }
     }
 
     /// Takes over what a record says of the last hour.
     pub(crate) fn recall(&mut self, record: &[Begun], now: Timestamp) {
-        for begun in record {
-            let limits = self.limits.iter_mut().filter(|(limit, _)| limit.per_hour.is_some());
-            for (_, usages) in limits.filter(|(limit, _)| limit.domain.name() == begun.domain) {
-                let usage = usages.entry(Arc::clone(&begun.value)).or_default();
+        for limit in self.limits.iter_mut().filter(|limit| limit.is_hourly()) {
+            for begun in record.iter().filter(|begun| begun.domain == limit.name) {
+                let usage = limit.usages.entry(Arc::clone(&begun.value)).or_default();
                 usage.begun.recall(begun.since, begun.machines, now);
             }
         }
     }
 
     /// What a record has to say of the last hour, if work begins now on machines with these domains as well.
-    pub(crate) fn begun(&self, planned: &[Arc<[Arc<str>]>], now: Timestamp) -> Vec<Begun> {
+    pub(crate) fn begun(&self, granted: &[Arc<[Arc<str>]>], now: Timestamp) -> Vec<Begun> {
         let mut all = Vec::new();
-        for (index, (limit, usages)) in self.limits.iter().enumerate() {
-            for (value, usage) in usages.iter().filter(|_| limit.per_hour.is_some()) {
-                let mut begun = usage.begun.clone();
-                let machines = planned.iter().filter(|planned| planned.get(index) == Some(value)).count();
-                if let Ok(machines @ 1..) = u32::try_from(machines) {
-                    begun.add(machines, now);
+        for (index, limit) in self.limits.iter().enumerate().filter(|(_, limit)| limit.is_hourly()) {
+            for (value, usage) in &limit.usages {
+                let mut hourly = usage.begun.clone();
+                match count_in(granted, index, value) {
+                    0 => {}
+                    machines => hourly.add(machines, now),
                 }
-                let (domain, value) = (limit.domain.name(), value);
-                all.extend(begun.recent(now).map(|(since, machines)| Begun {
-                    domain: Arc::clone(&domain),
+                all.extend(hourly.recent(now).map(|(since, machines)| Begun {
+                    domain: Arc::clone(&limit.name),
                     value: Arc::clone(value),
                     since,
                     machines,
@@ -287,15 +296,14 @@ impl World {
     pub(crate) fn room_in_domains(&self, machine: &Machine, planned: &[Arc<[Arc<str>]>]) -> DomainRoom {
         let Some(domains) = &machine.derived.domains else { return DomainRoom::Free };
         let mut room = DomainRoom::Free;
-        for (index, ((limit, usages), domain)) in self.ledger.limits.iter().zip(domains.iter()).enumerate() {
-            let Some(usage) = usages.get(domain) else { continue };
-            let planned = planned.iter().filter(|planned| planned.get(index) == Some(domain)).count();
-            let planned = u32::try_from(planned).unwrap_or(u32::MAX);
+        for (index, (limit, domain)) in self.ledger.limits.iter().zip(domains.iter()).enumerate() {
+            let Some(usage) = limit.usages.get(domain) else { continue };
+            let planned = count_in(planned, index, domain);
             let taken = usage.claims - u32::from(machine.claims());
-            if planned.saturating_add(taken) >= limit.in_flight.of(usage.live) {
+            if planned.saturating_add(taken) >= limit.terms.in_flight.of(usage.live) {
                 return DomainRoom::Full;
             }
-            let hourly = limit.per_hour.map_or(u32::MAX, |limit| limit.of(usage.live));
+            let hourly = limit.terms.per_hour.map_or(u32::MAX, |most| most.of(usage.live));
             if planned.saturating_add(usage.begun.count(self.now)) >= hourly {
                 let until = usage.begun.falls_at(self.now).unwrap_or(self.now);
                 room = DomainRoom::FullUntil(room.until().map_or(until, |other| other.max(until)));
