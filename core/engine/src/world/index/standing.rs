@@ -175,26 +175,26 @@ impl World {
         if !machine.is_live() || spec.pins.iter().any(|pin| pin.component == component) {
             return Standing::Outside;
         }
-        let failed = machine.failed_release(component).map(|failed| failed.release);
         let wanted = match rollout.prepared_for(machine) {
-            Some(release) => Some(release.id),
-            None => match self.wanted(machine, component, &rollout.record.to) {
-                Ok(wanted) => wanted.map(|release| release.id),
-                // What failed there counts, whatever the host says now of what it is.
-                Err(_) if !rollout.superseded && failed.is_some_and(|failed| rollout.brings(failed)) => {
-                    return Standing::Failed;
-                }
-                // What the host has to tell first does not keep it from its turn.
-                Err(_) => {
-                    return self.stand_unfinished((machine, machine.host.facts.is_none()), rollout, uid);
-                }
-            },
+            Some(release) => Ok(Some(release.id)),
+            None => {
+                let wanted = self.wanted(machine, component, &rollout.record.to);
+                wanted.map(|wanted| wanted.map(|release| release.id))
+            }
         };
-        let installed = machine.installed(component).map(|installed| installed.release);
-        // A failed release that could not be rolled back is installed, even intact, and counts as failed.
-        if failed.is_some() && failed == wanted && !rollout.superseded {
+        // It counts whatever the host says now of what it is. A failed release that could not be rolled back is
+        // installed, even intact, and counts as well.
+        let failed = machine.failed_release(component).map(|failed| failed.release);
+        let is_of_it =
+            |failed| rollout.brings(failed) || matches!(wanted, Ok(Some(wanted)) if wanted == failed);
+        if !rollout.superseded && failed.is_some_and(is_of_it) {
             return Standing::Failed;
         }
+        // What the host has to tell first does not keep it from its turn.
+        let Ok(wanted) = wanted else {
+            return self.stand_unfinished((machine, machine.host.facts.is_none()), rollout, uid);
+        };
+        let installed = machine.installed(component).map(|installed| installed.release);
         // A release is installed before it is probed: the machine is not done until the host reports the result.
         if installed == wanted && !machine.is_changing(component) {
             return if failed.is_some() { Standing::Restored } else { Standing::Done };
@@ -207,11 +207,11 @@ impl World {
         let component = rollout.record.component;
         let failed = self.machines().filter(|(_, machine)| {
             machine.failed_release(component).is_some_and(|failed| {
-                let is_of_it = match self.wanted(machine, component, &rollout.record.to) {
-                    Ok(wanted) => wanted.is_some_and(|wanted| wanted.id == failed.release),
-                    Err(_) => rollout.brings(failed.release),
-                };
-                is_of_it && self.stand(machine, rollout) != Standing::Outside
+                let wanted = self.wanted(machine, component, &rollout.record.to);
+                let is_wanted =
+                    wanted.is_ok_and(|wanted| wanted.is_some_and(|wanted| wanted.id == failed.release));
+                (is_wanted || rollout.brings(failed.release))
+                    && self.stand(machine, rollout) != Standing::Outside
             })
         });
         u32::try_from(failed.count()).unwrap_or(u32::MAX)
