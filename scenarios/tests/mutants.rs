@@ -23,7 +23,7 @@ use seaworthy_kernel::Seed;
 use seaworthy_mutants::{Mutant, with};
 
 /// Each mutant is found within this number of seeds.
-const SEEDS: u64 = 1_500;
+const SEEDS: u64 = 500;
 /// The number of seeds without the checks, for the table only.
 const SEEDS_OF_ORACLE: u64 = 200;
 

@@ -95,7 +95,7 @@ impl Metrics {
         r.register("queue_depth", "Subjects that wait in the engine's queue", self.queued.clone());
         r.register("budget_occupied", "Units of maxUnavailable that are taken", self.occupied.clone());
         r.register("budget_limit", "Units of maxUnavailable", self.slots.clone());
-        let help = "Machines that are unavailable and on which nothing of ours is at work";
+        let help = "Machines that are unavailable, and not because of our work";
         r.register("unavailable", help, self.unavailable.clone());
         let help = "Turns refused because they would have broken an invariant: each is a bug";
         r.register("guard_refusals", help, self.guard_refusals.clone());
