@@ -432,6 +432,44 @@ fn nodes_that_are_not_ready_for_a_moment_are_in_service() {
     assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
 }
 
+/// A host is lost at work, where the operation may go on. It keeps its unit for as long as that may last.
+#[test]
+fn who_is_lost_at_work_keeps_its_unit_while_it_may_go_on() {
+    let mut fixture = on_web_1(3, 1);
+    fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(3));
+    fixture.upgrade();
+    until_at_work(&mut fixture, 1);
+    let order = fixture.pending.iter().position(is_change).unwrap();
+    let order = fixture.pending.remove(order);
+    let lost = host_of(&order).unwrap();
+    fixture.host(lost).up = false;
+    fixture.engine.observe(Event::Finished { action: order.id, outcome: Outcome::Unknown });
+    fixture.pass(15 * MINUTE);
+    assert!(fixture.engine.world().machine(MachineId(lost)).is_unreachable());
+    assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
+    fixture.pass(HOUR);
+    let done = fixture.web().iter().filter(|version| **version == Some(2)).count();
+    assert_eq!(done, 2, "the others have their turn");
+}
+
+/// What is installed is repaired while its machine waits for its turn, also when that never comes.
+#[test]
+fn what_drifts_is_repaired_before_its_turn() {
+    let mut fixture = on_web_1(3, 2);
+    fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(1));
+    for host in fixture.hosts.values_mut() {
+        host.broken = vec![web(2)];
+    }
+    fixture.upgrade();
+    fixture.pass(HOUR);
+    let world = fixture.engine.world();
+    let waits = (0..3).find(|id| !world.machine(MachineId(*id)).has_failed()).unwrap();
+    fixture.host(waits).drift(WEB);
+    fixture.pass(25 * HOUR);
+    let installed = &fixture.host(waits).facts.components[0];
+    assert_eq!((installed.version, installed.drift.is_none()), (web(1), true));
+}
+
 /// A host is lost at work for longer than an operation may take, and goes on by itself when it is back. It counts for
 /// `maxFailures` all the time.
 #[test]
