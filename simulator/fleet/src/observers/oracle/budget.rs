@@ -68,6 +68,8 @@ struct Place {
     began: Timestamp,
     /// The host cannot be reached.
     is_gone: bool,
+    /// The operation of a host that was lost in the middle of it was out of the operator's sight until then.
+    out_of_sight: Option<Timestamp>,
     /// When a rollout under way last changed it, if what one of them brought is still there.
     changed: Option<Timestamp>,
     /// What of that is still there: a bit for each of what the rollouts bring.
@@ -104,7 +106,7 @@ pub(super) struct Budget {
     /// Lost hosts that do not count yet, in the order of their loss.
     lost: VecDeque<(Timestamp, u32)>,
     counted: BTreeSet<u32>,
-    /// Hosts that are at work and cannot be reached.
+    /// Hosts that are at work, and were lost in the middle of it.
     adrift: BTreeSet<u32>,
     /// Hosts at work on which nothing could be disrupted at the beginning, or that lie.
     spared: u32,
@@ -188,7 +190,7 @@ impl Budget {
         self.lost_unchanged = self.lost_unchanged + lost_unchanged(after) - lost_unchanged(before);
         let changed = |place: Place| u32::from(place.changed.is_some());
         self.changed = self.changed + changed(after) - changed(before);
-        if after.at_work && after.is_gone {
+        if after.at_work && after.out_of_sight.is_some() {
             self.adrift.insert(host);
         } else {
             self.adrift.remove(&host);
@@ -216,13 +218,14 @@ impl Budget {
         self.mature(now);
         self.change(host, |place| {
             (place.at_work, place.is_spared, place.began) = (true, is_spared, now);
+            place.out_of_sight = None;
         });
         let limit = self.limit_since(sent - self.detection);
         // A host at work is counted by its work, also if that takes no part of the limit: the cordon is there for it.
         let is_idle = |place: &Place| !place.at_work && !place.is_used();
         let idle = cordoned.filter(|host| self.places.get(*host as usize).is_some_and(is_idle));
         let mut used = self.used + u32::try_from(idle.count()).unwrap_or(u32::MAX);
-        let (adrift, adrift_units) = self.long_adrift(now);
+        let (adrift, adrift_units) = self.long_adrift(sent, now);
         used = used.saturating_sub(self.excused() + adrift_units);
         if now.since(sent) > ARRIVES_WITHIN {
             // Some of them may be excused already.
@@ -274,10 +277,11 @@ impl Budget {
         u32::try_from(expected).unwrap_or(u32::MAX).min(fallen)
     }
 
-    /// Hosts that were lost in the middle of an operation so long ago that they do not count any more: all of them, and
-    /// those that took a part of the limit.
-    fn long_adrift(&self, now: Timestamp) -> (u32, u32) {
+    /// Hosts that were lost in the middle of an operation so long ago that they do not count any more, until the operator
+    /// has reached them again: all of them, and those that took a part of the limit.
+    fn long_adrift(&self, sent: Timestamp, now: Timestamp) -> (u32, u32) {
         let places = self.adrift.iter().map(|host| self.places[*host as usize]);
+        let places = places.filter(|place| place.is_gone || place.out_of_sight.is_some_and(|until| until > sent));
         let long = places.filter(|place| place.began + ADRIFT <= now);
         long.fold((0, 0), |(all, units), place| (all + 1, units + u32::from(!place.works_for_nothing())))
     }
@@ -301,7 +305,19 @@ impl Budget {
 
     /// A host cannot be reached, for which no rollout is to blame.
     pub(super) fn gone(&mut self, host: u32) {
-        self.change(host, |place| place.is_gone = true);
+        self.change(host, |place| {
+            place.is_gone = true;
+            place.out_of_sight = place.at_work.then_some(Timestamp::MAX);
+        });
+    }
+
+    /// An order of the operator arrives at a host: soon the operator knows what is at work there.
+    pub(super) fn reached(&mut self, host: u32, now: Timestamp) {
+        if self.places[host as usize].out_of_sight.is_none() {
+            return;
+        }
+        let seen = now + self.detection;
+        self.change(host, |place| place.out_of_sight = place.out_of_sight.map(|until| until.min(seen)));
     }
 
     pub(super) fn lost(&mut self, host: u32, now: Timestamp) {

@@ -42,6 +42,7 @@ impl Oracle {
             }
             Happening::OrderArrives(host, command) => {
                 self.back_off.reached(*host);
+                self.budget.reached(*host, now);
                 self.judge_takeover(world, *host, command);
             }
             Happening::Heard(host, epoch) => self.heard(*host, *epoch),

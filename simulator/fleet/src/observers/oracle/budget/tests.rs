@@ -98,6 +98,23 @@ fn lost_hosts_count_once_they_could_be_known() {
     assert_eq!(budget.began((0, false), (at(known + 1), nobody()), at(known + 1)).overdrawn, None);
 }
 
+/// The operator cannot know that the operation stands still there before it reaches the host again.
+#[test]
+fn who_was_lost_at_work_counts_again_once_it_is_reached() {
+    let mut budget = budget();
+    budget.package_version_written(&fleet(1, START, false), at(0));
+    budget.began((0, false), (at(100), nobody()), at(100));
+    budget.gone(0);
+    budget.back(0);
+    assert_eq!(budget.began((1, false), (at(1500), nobody()), at(1500)).overdrawn, None);
+    budget.ended(1);
+    budget.reached(0, at(1500));
+    let known = 1500 + budget.detection().as_secs();
+    assert_eq!(budget.began((1, false), (at(known - 1), nobody()), at(known - 1)).overdrawn, None);
+    budget.ended(1);
+    assert!(budget.began((1, false), (at(known), nobody()), at(known)).overdrawn.is_some());
+}
+
 /// It may say that its operation has ended: then the operator starts the next one.
 #[test]
 fn work_on_a_host_that_lies_takes_no_unit() {
