@@ -18,6 +18,8 @@ use crate::world::pki;
 /// So many requests of one node may be approved within an hour under one leader. The operator approves ten in each hour
 /// that begins with an approval, so that two such hours may meet, and a late write of the leader before may be added.
 const APPROVALS_MAX: usize = 25;
+/// As many more for each leap of an operator's clock within that hour: for the operator, another hour has begun.
+const APPROVALS_PER_LEAP: usize = 10;
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// The known keys and approvals.
@@ -29,12 +31,25 @@ pub(super) struct Identities {
     approved: BTreeSet<Uid>,
     /// By node: the number of epochs so far, and when its own requests were approved since the last one began.
     recent: BTreeMap<String, (usize, VecDeque<Timestamp>)>,
+    /// When the clock of an operator was set.
+    leaps: Vec<Timestamp>,
 }
 
 impl Identities {
     /// A key was made on a host, for this node.
     pub(super) fn key_made(&mut self, key: KeyNumber, host: u32, node: &str) {
         self.keys.entry(key).or_insert_with(|| (host, node.to_owned()));
+    }
+
+    /// The clock of an operator is set.
+    pub(super) fn clock_set(&mut self, now: Timestamp) {
+        self.leaps.push(now);
+    }
+
+    /// So many requests of a node may be approved in the hour that ends now.
+    fn most(&self, now: Timestamp) -> usize {
+        let leaps = self.leaps.iter().filter(|at| **at + HOUR >= now).count();
+        APPROVALS_MAX + leaps * APPROVALS_PER_LEAP
     }
 
     /// A certificate request was written, after so many epochs. Returns the breach, if any.
@@ -53,7 +68,7 @@ impl Identities {
         }
         let node = request.spec.username.strip_prefix(NODE_PREFIX)?;
         let count = self.count(node, epochs, now);
-        (count > APPROVALS_MAX)
+        (count > self.most(now))
             .then(|| format!("{count} requests of node {node} were approved within an hour"))
     }
 
@@ -123,5 +138,16 @@ mod tests {
         assert_eq!(known.clone().count("m-2", 1, at(2)), 1, "another node");
         assert_eq!(known.clone().count("m-1", 2, at(2)), 1, "another leader, which remembers none");
         assert_eq!(known.count("m-1", 1, at(62)), 2, "an hour later");
+    }
+
+    /// The operator takes the leap for the end of its hour.
+    #[test]
+    fn a_clock_that_leaps_begins_another_hour() {
+        let mut known = Identities::default();
+        let at = |minutes: u64| Timestamp(minutes * 60_000);
+        assert_eq!(known.most(at(1)), APPROVALS_MAX);
+        known.clock_set(at(2));
+        assert_eq!(known.most(at(62)), APPROVALS_MAX + APPROVALS_PER_LEAP);
+        assert_eq!(known.most(at(63)), APPROVALS_MAX, "more than an hour later");
     }
 }

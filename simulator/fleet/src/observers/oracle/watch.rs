@@ -48,6 +48,7 @@ impl Oracle {
             Happening::Heard(host, epoch) => self.heard(*host, *epoch),
             Happening::FencesReset(host, epoch) => self.fences_reset(*host, *epoch),
             Happening::Injected(Injection::Pretend(host, _)) => self.lies(*host),
+            Happening::Injected(Injection::Skew { .. }) => self.identities.clock_set(now),
             Happening::Began(began) => {
                 return self.operation_began(world, began).then_some(Occasion::BudgetExhausted);
             }
