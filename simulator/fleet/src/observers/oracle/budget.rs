@@ -281,7 +281,8 @@ impl Budget {
     /// has reached them again: all of them, and those that took a part of the limit.
     fn long_adrift(&self, sent: Timestamp, now: Timestamp) -> (u32, u32) {
         let places = self.adrift.iter().map(|host| self.places[*host as usize]);
-        let places = places.filter(|place| place.is_gone || place.out_of_sight.is_some_and(|until| until > sent));
+        let places =
+            places.filter(|place| place.is_gone || place.out_of_sight.is_some_and(|until| until > sent));
         let long = places.filter(|place| place.began + ADRIFT <= now);
         long.fold((0, 0), |(all, units), place| (all + 1, units + u32::from(!place.works_for_nothing())))
     }

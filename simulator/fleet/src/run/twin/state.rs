@@ -24,16 +24,16 @@ pub(super) fn differences(world: &World, twin: &World, exempt: &BTreeSet<u32>) -
     let mut add = |host: Option<u32>, detail: String| {
         differences.push(Difference { invariant: NAME, host, detail });
     };
-    compare_names(world, twin, &mut add);
     let fleets = [world, twin].map(fleet_of);
     // A machine that has not converged has a confirmed reason, which need not hold in both worlds.
     let (strays, twin_strays) = (stray_hosts(world), stray_hosts(twin));
-    let is_held = |world, strays: &BTreeSet<u32>| {
-        strays.iter().any(|host| Observers::of(world).oracle.was_held_up(*host))
-    };
+    let is_held = |world, host: &&u32| Observers::of(world).oracle.was_held_up(**host);
+    let held = strays.iter().filter(|host| is_held(world, host));
+    let held: BTreeSet<u32> =
+        held.chain(twin_strays.iter().filter(|host| is_held(twin, host))).copied().collect();
+    compare_names((world, twin), &held, &mut add);
     let is_whole = world.hosts.iter().all(|host| host.is_reachable())
-        && !is_held(world, &strays)
-        && !is_held(twin, &twin_strays)
+        && held.is_empty()
         && strays.iter().chain(&twin_strays).all(|host| !exempt.contains(host));
     if let [Some(fleet), Some(twins)] = fleets {
         compare_fleets((fleet, twins), is_whole, &mut add);
@@ -46,7 +46,7 @@ pub(super) fn differences(world: &World, twin: &World, exempt: &BTreeSet<u32>) -
         let pair = (machines.get(&host), twins.get(&host));
         let (Some(machine), Some(other)) = pair else {
             // A missing Machine is already reported.
-            if pair.0.is_none() && pair.1.is_none() {
+            if pair.0.is_none() && pair.1.is_none() && !held.contains(&host) {
                 compare_empty((world, twin), host, &mut add);
             }
             continue;
@@ -77,7 +77,12 @@ fn fleet_of(world: &World) -> Option<&ClusterPackageVersion> {
     world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON)?.package_version()
 }
 
-fn compare_names(world: &World, twin: &World, add: &mut impl FnMut(Option<u32>, String)) {
+/// Compares which objects there are. A Machine that is being deleted on a host in `held` stays until its pods may leave.
+fn compare_names(
+    (world, twin): (&World, &World),
+    held: &BTreeSet<u32>,
+    add: &mut impl FnMut(Option<u32>, String),
+) {
     for kind in [Kind::Machine, Kind::MachineComponent, Kind::ClusterPackageVersion] {
         let names = |world: &World| -> Vec<Arc<str>> {
             world
@@ -98,14 +103,25 @@ fn compare_names(world: &World, twin: &World, add: &mut impl FnMut(Option<u32>, 
         let is_late = |world: &World, name: &str| {
             host(name).is_some_and(|host| Observers::of(world).oracle.was_turned_away(host))
         };
+        let waits = |world: &World, name: &str| {
+            kind == Kind::Machine
+                && host(name).is_some_and(|host| held.contains(&host))
+                && world.api_servers.home().get(kind, name).is_some_and(|machine| machine.is_terminating())
+        };
         let missing = |name: &&Arc<str>| {
-            there.binary_search(name).is_err() && !is_late(twin, name) && !is_kept(world, twin, name)
+            there.binary_search(name).is_err()
+                && !is_late(twin, name)
+                && !is_kept(world, twin, name)
+                && !waits(world, name)
         };
         for name in here.iter().filter(missing) {
             add(host(name), format!("{} {name} exists, and without faults it does not", kind.name()));
         }
         let missing = |name: &&Arc<str>| {
-            here.binary_search(name).is_err() && !is_late(world, name) && !is_kept(twin, world, name)
+            here.binary_search(name).is_err()
+                && !is_late(world, name)
+                && !is_kept(twin, world, name)
+                && !waits(twin, name)
         };
         for name in there.iter().filter(missing) {
             add(host(name), format!("{} {name} does not exist, and without faults it does", kind.name()));
