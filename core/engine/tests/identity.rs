@@ -151,6 +151,22 @@ fn while_nobody_signs_people_are_told_and_others_have_the_slot() {
     assert_eq!((fixture.web(), reason(&fixture)), (vec![Some(1)], Reason::AsDesired));
 }
 
+/// The cluster deletes a request an hour after its approval, and the watch misses that it was signed and deleted.
+#[test]
+fn a_request_is_made_anew_when_its_end_was_missed() {
+    let mut fixture = fleet(1);
+    fixture.settle();
+    fixture.store.delete_request(seaworthy_model::id::CertificateRequestId(0));
+    fixture.store.gone.clear();
+    fixture.pass(Duration::from_secs(3600));
+    assert_eq!((reason(&fixture), fixture.store.states().len()), (Reason::AwaitingCertificate, 0));
+    fixture.pass(Duration::from_secs(120));
+    fixture.store.sign();
+    fixture.deliver();
+    fixture.settle();
+    assert_eq!((fixture.web(), fixture.host(0).keys), (vec![Some(1)], 1));
+}
+
 #[test]
 fn a_request_that_was_denied_is_made_anew_once_it_is_gone() {
     let mut fixture = fleet(1);

@@ -34,6 +34,9 @@ use crate::world::index::resolution::{Aim, Origin, targets};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The request is created again after this time, if the watch does not show it: somebody may have deleted it.
 const ASK_AGAIN: Duration = Duration::from_secs(30);
+/// The request is created again after this time also if it seems to be there: kube-controller-manager deletes a request an
+/// hour after its approval, so the watch may have missed its end.
+const GONE_AFTER: Duration = Duration::from_secs(3600 + 60);
 
 /// How long a certificate is left alone that had expired, or nearly, when we asked for it: our clock or the signer's is
 /// wrong by more than the life of a certificate, and a new one would be no better.
@@ -181,13 +184,16 @@ impl<'w> Step<'w> {
             return Some(Lack::Key { replaces });
         };
         let name = request_name(self.world.machine_name(self.machine.id), pending.key);
+        let asked = self.world.certificates.asked_at(self.machine.id, pending.key);
         let Some(request) = self.world.certificates.object_named(&name) else {
-            let asked = self.world.certificates.asked_at(self.machine.id, pending.key);
             let is_recent = asked.is_some_and(|at| now < at + ASK_AGAIN);
             return Some(if is_recent { Lack::Issue } else { Lack::Request(pending.clone()) });
         };
         Some(match &request.state {
-            RequestState::Pending | RequestState::Approved(_) => Lack::Issue,
+            RequestState::Pending | RequestState::Approved(_) => match asked {
+                Some(at) if at + GONE_AFTER <= now => Lack::Request(pending.clone()),
+                Some(_) | None => Lack::Issue,
+            },
             RequestState::Denied | RequestState::Failed => Lack::Grant,
             RequestState::Issued(_, certificate) => Lack::Installation(Arc::clone(certificate)),
         })
@@ -237,6 +243,10 @@ impl<'w> Step<'w> {
             self.machine.host.facts.as_ref().and_then(|facts| facts.identity.as_ref()?.pending.as_ref());
         let asked =
             pending.and_then(|pending| self.world.certificates.asked_at(self.machine.id, pending.key));
+        if let Some(pending) = pending.filter(|_| asked.is_none()) {
+            // A leader before us asked for it. From now on we count for how long it has not been there.
+            self.note(draft, Note::Asked(pending.key));
+        }
         match asked.map(|at| at + PATIENCE).filter(|until| draft.now < *until) {
             Some(until) => {
                 draft.wake_at(until.min(draft.now + ASK_AGAIN), WakeReason::BackOff);
