@@ -386,6 +386,27 @@ fn a_request_that_waits_until_its_host_is_read_says_so() {
     assert!(told.contains(&Blocker::HostNotRead), "{told:?}");
 }
 
+/// The host reports another owner for a while.
+#[test]
+fn what_was_refused_for_a_wrong_report_is_approved_after_the_next() {
+    let mut fixture = joined(1);
+    let ours = fixture.host(0).facts.owner.clone();
+    fixture.host(0).facts.owner = Owner::Nobody;
+    fixture.pass(Duration::from_secs(25 * 3600));
+    let asked = RequestContent::of_node(
+        "m0",
+        fixture.host(0).facts.identity.as_ref().unwrap().certificate.as_ref().unwrap().key,
+    );
+    fixture.store.ask_for("csr-1", "system:node:m0", CLIENT, Ok(asked));
+    fixture.deliver();
+    fixture.settle();
+    assert_eq!(refusals(&fixture.store), [Refusal::NoIdentity]);
+    fixture.host(0).facts.owner = ours;
+    fixture.pass(Duration::from_secs(25 * 3600));
+    assert_eq!(fixture.store.states().last(), Some(&RequestState::Approved(Approval::Ours)));
+    assert_eq!(refusals(&fixture.store).len(), 1);
+}
+
 #[test]
 fn whatever_is_not_quite_right_is_not_approved_and_told_once() {
     let nothing: fn(&mut RequestContent) = |_| {};

@@ -83,6 +83,8 @@ pub(crate) enum CertificatesNote {
     Approve(MachineId),
     /// A request waits until the host of a machine is read.
     Read(MachineId, CertificateRequestId),
+    /// A request was refused for what the host of the machine reports: another report may change that.
+    Doubt(MachineId, CertificateRequestId),
 }
 
 impl From<LeadershipNote> for Note {

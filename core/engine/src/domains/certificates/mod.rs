@@ -43,6 +43,7 @@ pub(super) fn remember(world: &mut World, note: CertificatesNote) {
     let now = world.now();
     match note {
         CertificatesNote::Approve(machine) => world.certificates.note_approval(machine, now),
+        CertificatesNote::Doubt(machine, request) => world.certificates.note_waiting(machine, request),
         CertificatesNote::Read(machine, request) => {
             world.certificates.note_waiting(machine, request);
             world.note(machine, |progress| progress.contact.stale = true);
@@ -94,6 +95,11 @@ pub(super) fn reconcile(world: &World, id: CertificateRequestId, draft: &mut Dra
                 && let Some(until) = until(world, object, draft.now)
             {
                 draft.wake_at(until, WakeReason::BackOff);
+            }
+            if let (Refusal::NoIdentity | Refusal::Key, Some(machine)) =
+                (refusal, world.certificates.machine_of(object))
+            {
+                draft.note(CertificatesNote::Doubt(machine, id));
             }
             if request.told == Some(refusal) {
                 return draft.wait(Blocker::NotApproved(refusal));
