@@ -241,6 +241,12 @@ impl<'w> Step<'w> {
         if drains && !self.empty_node(draft, self.world.component_name(target.component)) {
             return;
         }
+        let has_unit = self.take_unit(draft);
+        // Remove even a mark that this change does not need: several such machines would wait for each other. Why that
+        // does not succeed comes before the drift: the two would overwrite each other for ever.
+        if !has_unit && self.remove_mark(draft) {
+            return;
+        }
         // What a successor must know is recorded before the change: it may find the change in flight.
         if (is_repair || !self.is_foreseen(target)) && !self.machine.is_recorded_drifted() {
             let drifted = Verdict::out_of_sync(Reason::Drifted).unfinished();
@@ -249,12 +255,8 @@ impl<'w> Step<'w> {
         if self.object.status.identity.is_none() || self.machine.is_recorded_unreachable() {
             return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
         }
-        if self.take_unit(draft) {
-            let component = target.component;
-            self.order_change(draft, component, change);
-        } else {
-            // Remove even a mark that this change does not need: several such machines would wait for each other.
-            self.remove_mark(draft);
+        if has_unit {
+            self.order_change(draft, target.component, change);
         }
     }
 
