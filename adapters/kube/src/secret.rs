@@ -1,9 +1,11 @@
 //! Secrets with SSH keys: read when needed, from one namespace, never watched.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
 use k8s_openapi::ByteString;
 use seaworthy_api::v1alpha1::NAMESPACE;
 use serde::Deserialize;
@@ -20,16 +22,19 @@ const KEY: &str = "ssh-privatekey";
 /// same key; a key that was replaced by a person counts after this time.
 const KEPT: Duration = Duration::from_secs(5);
 
-/// The Secrets of the operator's namespace.
+/// What came of reading a Secret. The key is overwritten when the last holder forgets it.
+type Reading = Result<Arc<Zeroizing<Vec<u8>>>, SecretError>;
+
+/// The Secrets of the operator's namespace. Whoever wants a Secret that is being read waits for the same answer.
 pub struct Secrets {
     api: Api,
-    kept: Mutex<BTreeMap<String, Kept>>,
+    readings: Mutex<BTreeMap<String, Entry>>,
 }
 
-struct Kept {
-    until: Instant,
-    // Overwritten when forgotten.
-    key: Zeroizing<Vec<u8>>,
+struct Entry {
+    /// The reading counts until then; `None` while it is under way.
+    until: Option<Instant>,
+    reading: Shared<BoxFuture<'static, Reading>>,
 }
 
 /// Why there is no key. Never contains any of it.
@@ -68,7 +73,7 @@ impl Secrets {
     /// The Secrets of the operator's namespace.
     #[must_use]
     pub const fn new(api: Api) -> Self {
-        Self { api, kept: Mutex::new(BTreeMap::new()) }
+        Self { api, readings: Mutex::new(BTreeMap::new()) }
     }
 
     /// The private key in the Secret `name`.
@@ -76,43 +81,57 @@ impl Secrets {
     /// # Errors
     /// When there is none, or the API server does not answer.
     pub async fn private_key(&self, name: &str) -> Result<Vec<u8>, SecretError> {
-        if let Some(key) = self.recall(name) {
-            return Ok(key);
-        }
-        let invalid = |why: String| SecretError::Invalid { name: name.to_owned(), why };
-        if !seaworthy_api::host::translate::is_object_name(name) {
-            return Err(invalid("has a name that no Secret can have".into()));
-        }
-        let path = format!("/api/v1/namespaces/{NAMESPACE}/secrets/{name}");
-        let mut secret: Secret = self.api.get("get", &path).await.map_err(|failure| match failure {
-            Failure::Answered { code: 404, .. } => SecretError::Missing(name.to_owned()),
-            // A parser's message may quote the key.
-            Failure::Unreadable(_) => invalid("is not a Secret".into()),
-            Failure::NotSent(_)
-            | Failure::Lost(_)
-            | Failure::Answered { .. }
-            | Failure::Budget(_)
-            | Failure::TooLong(_) => SecretError::Unavailable { name: name.to_owned(), failure },
-        })?;
-        if secret.r#type != TYPE {
-            return Err(invalid(format!("has the type {:?}, not {TYPE}", secret.r#type)));
-        }
-        let Some(ByteString(key)) = secret.data.remove(KEY) else {
-            return Err(invalid(format!("has no {KEY}")));
-        };
-        self.keep(name, key.clone());
-        Ok(key)
+        let reading = self.reading(name);
+        let read = reading.clone().await;
+        self.close(name, &reading, read.is_ok());
+        read.map(|key| key.to_vec())
     }
 
-    fn recall(&self, name: &str) -> Option<Vec<u8>> {
+    /// The present reading of a Secret, or a new one.
+    fn reading(&self, name: &str) -> Shared<BoxFuture<'static, Reading>> {
         let now = Instant::now();
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|_, entry| entry.until > now);
-        kept.get(name).map(|entry| entry.key.to_vec())
+        let mut readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
+        readings.retain(|_, entry| entry.until.is_none_or(|until| until > now));
+        let begin =
+            || Entry { until: None, reading: read(self.api.clone(), name.to_owned()).boxed().shared() };
+        readings.entry(name.to_owned()).or_insert_with(begin).reading.clone()
     }
 
-    fn keep(&self, name: &str, key: Vec<u8>) {
-        let entry = Kept { until: Instant::now() + KEPT, key: Zeroizing::new(key) };
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), entry);
+    /// A reading has ended: a key is kept for a while, a failure for nobody who comes later.
+    fn close(&self, name: &str, reading: &Shared<BoxFuture<'static, Reading>>, is_key: bool) {
+        let mut readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(entry) = readings.get_mut(name).filter(|entry| entry.reading.ptr_eq(reading)) else {
+            return;
+        };
+        if is_key {
+            entry.until.get_or_insert(Instant::now() + KEPT);
+        } else {
+            readings.remove(name);
+        }
     }
+}
+
+async fn read(api: Api, name: String) -> Reading {
+    let invalid = |why: String| SecretError::Invalid { name: name.clone(), why };
+    if !seaworthy_api::host::translate::is_object_name(&name) {
+        return Err(invalid("has a name that no Secret can have".into()));
+    }
+    let path = format!("/api/v1/namespaces/{NAMESPACE}/secrets/{name}");
+    let mut secret: Secret = api.get("get", &path).await.map_err(|failure| match failure {
+        Failure::Answered { code: 404, .. } => SecretError::Missing(name.clone()),
+        // A parser's message may quote the key.
+        Failure::Unreadable(_) => invalid("is not a Secret".into()),
+        Failure::NotSent(_)
+        | Failure::Lost(_)
+        | Failure::Answered { .. }
+        | Failure::Budget(_)
+        | Failure::TooLong(_) => SecretError::Unavailable { name: name.clone(), failure },
+    })?;
+    if secret.r#type != TYPE {
+        return Err(invalid(format!("has the type {:?}, not {TYPE}", secret.r#type)));
+    }
+    let Some(ByteString(key)) = secret.data.remove(KEY) else {
+        return Err(invalid(format!("has no {KEY}")));
+    };
+    Ok(Arc::new(Zeroizing::new(key)))
 }

@@ -184,9 +184,16 @@ async fn a_key_is_read_when_needed_and_soon_again() {
     assert_eq!(secrets.private_key("key").await.unwrap(), b"one");
     fake.put(SECRETS, secret("kubernetes.io/ssh-auth", &json!({"ssh-privatekey": "dHdv"})));
     assert_eq!(secrets.private_key("key").await.unwrap(), b"one");
-    assert_eq!(fake.requests(SECRETS).len(), 2, "a hundred logins at once read it once");
+    assert_eq!(fake.requests(SECRETS).len(), 2);
     tokio::time::advance(Duration::from_secs(6)).await;
-    assert_eq!(secrets.private_key("key").await.unwrap(), b"two");
+    let logins = futures::future::join_all((0..100).map(|_| secrets.private_key("key"))).await;
+    assert!(logins.iter().all(|key| key.as_deref() == Ok(b"two")), "{logins:?}");
+    assert_eq!(fake.requests(SECRETS).len(), 3, "a hundred logins at once read it once");
+    tokio::time::advance(Duration::from_secs(6)).await;
+    fake.fail("GET", "secrets", Fault::Refused);
+    let logins = futures::future::join_all((0..100).map(|_| secrets.private_key("key"))).await;
+    assert!(logins.iter().all(Result::is_err));
+    assert_eq!(fake.requests(SECRETS).len(), 4, "all of them have the one failure");
 }
 
 #[tokio::test(start_paused = true)]
