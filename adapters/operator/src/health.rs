@@ -10,6 +10,10 @@ use tokio::time::Instant;
 /// asked for, and an API server that does not answer is given up after 30 s.
 const ALIVE: Duration = Duration::from_secs(45);
 
+/// A ready operator stays ready for that long when something gets in its way. A restart of the API server breaks its watches,
+/// which are back within seconds.
+const GRACE: Duration = Duration::from_secs(10);
+
 /// How often the drive loop turns when nothing happens.
 pub(crate) const PULSE: Duration = Duration::from_secs(5);
 
@@ -21,6 +25,8 @@ pub(crate) struct Health {
 struct State {
     beat: Instant,
     obstacles: BTreeSet<String>,
+    /// Since when a ready operator has not been able to do its work.
+    hindered: Option<Instant>,
     standby: Option<String>,
 }
 
@@ -28,7 +34,7 @@ impl Health {
     /// Alive, and not ready yet.
     pub(crate) fn new() -> Self {
         let obstacles = BTreeSet::from(["starting".to_owned()]);
-        Self { state: Mutex::new(State { beat: Instant::now(), obstacles, standby: None }) }
+        Self { state: Mutex::new(State { beat: Instant::now(), obstacles, hindered: None, standby: None }) }
     }
 
     /// The drive loop turns.
@@ -36,9 +42,16 @@ impl Health {
         self.lock().beat = Instant::now();
     }
 
-    /// Why the operator cannot do its work; `None` means that it is ready.
+    /// Why the operator cannot do its work; it is ready when nothing is in its way. It stops being ready after [`GRACE`].
     pub(crate) fn set_obstacles(&self, obstacles: BTreeSet<String>) {
         let mut state = self.lock();
+        if state.obstacles.is_empty() && !obstacles.is_empty() {
+            let since = *state.hindered.get_or_insert_with(Instant::now);
+            if since.elapsed() < GRACE {
+                return;
+            }
+        }
+        state.hindered = None;
         if state.obstacles == obstacles {
             return;
         }
@@ -97,5 +110,23 @@ mod tests {
         assert!(health.hangs().is_some());
         health.beat();
         assert_eq!(health.hangs(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_passes_soon_leaves_it_ready() {
+        let health = Health::new();
+        let broken = || BTreeSet::from(["cannot watch".to_owned()]);
+        health.set_obstacles(BTreeSet::new());
+        for is_ready in [true, true, false] {
+            health.set_obstacles(broken());
+            assert_eq!(health.obstacles().is_empty(), is_ready);
+            tokio::time::advance(GRACE / 2).await;
+        }
+        health.set_obstacles(BTreeSet::new());
+        health.set_obstacles(broken());
+        tokio::time::advance(GRACE).await;
+        health.set_obstacles(BTreeSet::new());
+        health.set_obstacles(broken());
+        assert!(health.obstacles().is_empty(), "it was able to work in between");
     }
 }

@@ -1,7 +1,9 @@
 //! `/healthz`, `/readyz`, `/metrics`.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
@@ -12,6 +14,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
 
 use crate::health::Health;
 use crate::metrics::Metrics;
@@ -23,19 +26,35 @@ pub(crate) struct Pages {
     pub(crate) metrics: Arc<Metrics>,
 }
 
+/// How long a port is waited for that is still taken: an operator that was killed may still be ending.
+const TAKEN: Duration = Duration::from_secs(5);
+/// How often it is tried again.
+const AGAIN: Duration = Duration::from_millis(100);
+
 /// Listens on `address` and serves until the task is aborted.
 ///
 /// # Errors
 /// When the address cannot be listened on.
 pub(crate) async fn serve(address: SocketAddr, pages: Pages) -> anyhow::Result<JoinHandle<()>> {
-    let listener =
-        TcpListener::bind(address).await.with_context(|| format!("--listen: cannot listen on {address}"))?;
+    let listener = bind(address).await.with_context(|| format!("--listen: cannot listen on {address}"))?;
     tracing::info!(address = %listener.local_addr().unwrap_or(address), "serving /healthz, /readyz, /metrics");
     Ok(tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router(pages)).await {
             tracing::error!(%error, "the HTTP server ended");
         }
     }))
+}
+
+async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let until = Instant::now() + TAKEN;
+    loop {
+        match TcpListener::bind(address).await {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < until => {
+                sleep(AGAIN).await;
+            }
+            bound => return bound,
+        }
+    }
 }
 
 fn router(pages: Pages) -> Router {
@@ -76,7 +95,6 @@ async fn metrics(State(pages): State<Pages>) -> axum::response::Response {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::time::Duration;
 
     use axum::body::{Body, to_bytes};
     use axum::http::{Method, Request};
@@ -103,6 +121,19 @@ mod tests {
         let (status, kind, text) = got(pages, Method::GET, path).await;
         assert_eq!(kind, "text/plain; charset=utf-8", "{path}");
         (status, text)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_port_that_is_still_taken_is_waited_for() {
+        let first = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = first.local_addr().unwrap();
+        let error = serve(address, pages()).await.unwrap_err();
+        assert!(format!("{error:#}").contains("--listen"), "{error:#}");
+        let (served, ()) = tokio::join!(serve(address, pages()), async {
+            sleep(AGAIN * 3).await;
+            drop(first);
+        });
+        served.unwrap().abort();
     }
 
     #[tokio::test(start_paused = true)]

@@ -103,8 +103,8 @@ impl Status {
     pub(crate) fn refresh(&mut self, engine: &Engine, projection: &Projection, in_flight: usize) {
         let (world, metrics) = (engine.world(), &self.metrics);
         let obstacles = self.obstacles(world, projection);
-        metrics.ready.set(i64::from(obstacles.is_empty()));
         self.health.set_obstacles(obstacles);
+        metrics.ready.set(i64::from(self.health.obstacles().is_empty()));
         self.health.set_standby(standby(world, projection.names()));
         metrics.in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
         metrics.epoch.set(world.leadership.epoch.map_or(0, |epoch| i64::from(epoch.0)));
