@@ -18,6 +18,10 @@ mod status;
 
 use std::process::ExitCode;
 
+/// A rollout allocates much for a short time. The system allocator keeps that memory for good, mimalloc returns it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = args::Args::read();
     operator::main(&args)
