@@ -45,8 +45,29 @@ fn the_next_operator_finishes_and_installs_nothing_twice() -> Result<()> {
         fleet.note(&format!("an installation takes {span:?}"))?;
         fleet.scene("(e) kill -9 of the operator in mid-install, twenty times", |fleet| {
             kills(fleet, span, &mut moments)
-        })
+        })?;
+        fleet.scene("the API server has not turned the operators away", has_its_own_level)
     })
+}
+
+/// The API server serves the Lease of the operators and their other requests on levels of their own, and rejects none.
+fn has_its_own_level(fleet: &mut Fleet<'_>) -> Result<()> {
+    let metrics = fleet.world().kubectl(["get", "--raw", "/metrics"])?;
+    let of = |metric: &str, schema: &str, level: &str| {
+        let labels = [format!("flow_schema=\"{schema}\""), format!("priority_level=\"{level}\"")];
+        let lines = metrics.lines().filter(|line| line.starts_with(metric));
+        let lines = lines.filter(|line| labels.iter().all(|label| line.contains(label)));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum::<f64>()
+    };
+    for (schema, level) in
+        [("seaworthy-lease", "leader-election"), ("seaworthy-operator", "seaworthy-operator")]
+    {
+        let [served, rejected] = ["dispatched", "rejected"]
+            .map(|what| of(&format!("apiserver_flowcontrol_{what}_requests_total"), schema, level));
+        fleet.note(&format!("{schema}: {served} requests served, {rejected} rejected"))?;
+        ensure!(served > 0.0 && rejected == 0.0, "{schema}: {served} requests served, {rejected} rejected");
+    }
+    Ok(())
 }
 
 fn kills(fleet: &mut Fleet<'_>, mut span: Duration, moments: &mut Moments) -> Result<()> {

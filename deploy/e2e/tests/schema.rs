@@ -160,7 +160,8 @@ fn what_people_apply_is_accepted_as_it_is() -> Result<()> {
         apply_crds(world)?;
         let deploy = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
         world.kubectl(["apply", "--validate=strict", "-f", &format!("{deploy}/operator/rbac.yaml")])?;
-        for manifests in ["operator/deployment.yaml", "examples", "components"] {
+        for manifests in ["operator/deployment.yaml", "operator/flow-control.yaml", "examples", "components"]
+        {
             let path = format!("{deploy}/{manifests}");
             let said = world.kubectl(["apply", "--validate=strict", "--dry-run=server", "-f", &path])?;
             eprintln!("$ kubectl apply --dry-run=server -f deploy/{manifests}\n{said}");
