@@ -3,14 +3,12 @@
 mod fixture;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
-use fixture::{FakeHost, Fixture, WEB, is_change, want, web};
+use fixture::{FakeHost, Fixture, WEB, host_of, is_change, want, web};
 use seaworthy_engine::RankKey;
-use seaworthy_model::config::{DisruptionLimit, Domain};
 use seaworthy_model::detail::FleetDetail;
-use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::effect::{Action, Effect};
 use seaworthy_model::event::{Event, Outcome};
 use seaworthy_model::host::{Change, OperationReport, OperationState};
 use seaworthy_model::host_order::HostCommand;
@@ -21,46 +19,9 @@ use seaworthy_model::node::Health;
 use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Blocker;
-use seaworthy_model::time::Timestamp;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
-
-/// Machines on `web-1`, of which so many may be unavailable.
-fn on_web_1(machines: u32, slots: u32) -> Fixture {
-    let mut fixture = Fixture::new(machines);
-    fixture.store.defaults(vec![want(WEB, web(1))]);
-    fixture.limit(machines);
-    fixture.pass(HOUR);
-    fixture.limit(slots);
-    fixture.pass(HOUR);
-    assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
-    fixture
-}
-
-/// The hosts that are ordered to change, and have not yet.
-fn at_work(fixture: &Fixture) -> BTreeSet<u32> {
-    fixture.pending.iter().filter(|action| is_change(action)).filter_map(host_of).collect()
-}
-
-const fn host_of(action: &Action) -> Option<u32> {
-    if let Target::Host(id) = action.target { Some(id.0) } else { None }
-}
-
-/// Goes on, but leaves the changes of hosts undone, until as many are under way.
-fn until_at_work(fixture: &mut Fixture, hosts: usize) {
-    for _ in 0..200 {
-        let turn = fixture.turn();
-        if at_work(fixture).len() >= hosts {
-            return;
-        }
-        match fixture.pending.iter().position(|action| !is_change(action)) {
-            Some(other) => fixture.execute_one(other),
-            None => fixture.now = turn.wake.map_or(fixture.now, |wake| wake.at.max(fixture.now)),
-        }
-    }
-    panic!("{:?} are at work", at_work(fixture));
-}
 
 fn record(fixture: &Fixture) -> &Rollout {
     &fixture.store.fleet.as_ref().expect("there are defaults").status.rollouts[0]
@@ -75,10 +36,10 @@ fn changes(fixture: &Fixture) -> BTreeMap<u32, u32> {
 /// rollout: nothing is done twice, nothing is forgotten, and never are more at work than may be.
 #[test]
 fn a_record_without_grants_is_carried_over() {
-    let mut fixture = on_web_1(30, 5);
+    let mut fixture = Fixture::on_web_1(30, 5);
     fixture.upgrade();
-    until_at_work(&mut fixture, 5);
-    let busy = at_work(&fixture);
+    fixture.until_at_work(5);
+    let busy = fixture.at_work();
     let before = changes(&fixture);
     // What the predecessor has ordered goes on unseen.
     let adrift: Vec<Action> = fixture.pending.drain(..).filter(is_change).collect();
@@ -96,7 +57,7 @@ fn a_record_without_grants_is_carried_over() {
     let _ = fixture.turn();
     fixture.execute();
     let _ = fixture.turn();
-    assert!(at_work(&fixture).is_subset(&busy), "nobody else starts before those were read");
+    assert!(fixture.at_work().is_subset(&busy), "nobody else starts before those were read");
     for action in adrift {
         let _unheard = fixture.outcome(&action);
     }
@@ -110,9 +71,9 @@ fn a_record_without_grants_is_carried_over() {
 /// A new operator holds a unit for each granted machine, and reads those hosts; it does not read the fleet.
 #[test]
 fn a_new_operator_reads_the_wave_and_not_the_fleet() {
-    let mut fixture = on_web_1(100, 10);
+    let mut fixture = Fixture::on_web_1(100, 10);
     fixture.upgrade();
-    until_at_work(&mut fixture, 10);
+    fixture.until_at_work(10);
     let granted = record(&fixture).granted.as_ref().unwrap().len();
     fixture.pending.clear();
     fixture.restart();
@@ -121,130 +82,13 @@ fn a_new_operator_reads_the_wave_and_not_the_fleet() {
         let _ = fixture.turn();
         let facts = |action: &&Action| matches!(&action.effect, Effect::Host(order) if matches!(order.command, HostCommand::Facts));
         read.extend(fixture.pending.iter().filter(facts).filter_map(host_of));
-        if !at_work(&fixture).is_empty() {
+        if !fixture.at_work().is_empty() {
             break;
         }
         fixture.execute();
     }
-    assert!(!at_work(&fixture).is_empty(), "the wave goes on");
+    assert!(!fixture.at_work().is_empty(), "the wave goes on");
     assert_eq!((read.len(), granted), (10, 10));
-    fixture.pass(HOUR);
-    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
-}
-
-/// A batch is permitted when the one before it is done; until then nobody of it is granted.
-#[test]
-fn batches_follow_each_other() {
-    let mut fixture = on_web_1(40, 40);
-    fixture.config.batches = vec![CountOrPercent::Count(1), CountOrPercent::Percent(10)];
-    fixture.restart();
-    fixture.upgrade();
-    let mut sizes = BTreeSet::new();
-    for _ in 0..400 {
-        let turn = fixture.turn();
-        let _ = sizes.insert(at_work(&fixture).len());
-        if fixture.pending.is_empty() {
-            fixture.now = turn.wake.map_or(fixture.now, |wake| wake.at.max(fixture.now));
-        }
-        fixture.execute();
-        if fixture.web().iter().all(|version| *version == Some(2)) {
-            break;
-        }
-    }
-    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
-    assert_eq!(sizes, BTreeSet::from([0, 1, 3, 36]), "one, up to a tenth, everybody");
-}
-
-fn limit(domain: Domain, in_flight: u32, per_hour: Option<u32>) -> DisruptionLimit {
-    let (in_flight, per_hour) = (CountOrPercent::Count(in_flight), per_hour.map(CountOrPercent::Count));
-    DisruptionLimit { domain, in_flight, per_hour }
-}
-
-/// Work begins on no more machines within an hour than may be, whoever leads: the record says how many there were.
-#[test]
-fn no_hour_has_more_than_its_limit() {
-    for restarts in [false, true] {
-        let mut fixture = on_web_1(12, 12);
-        fixture.config.disruption_limits = vec![limit(Domain::Fleet, 12, Some(5))];
-        fixture.restart();
-        fixture.pass(2 * HOUR);
-        fixture.upgrade();
-        let mut done = Vec::new();
-        for _ in 0..60 {
-            fixture.pass(5 * MINUTE);
-            let count = fixture.web().iter().filter(|version| **version == Some(2)).count();
-            done.push((fixture.now, count));
-            if restarts {
-                fixture.restart();
-            }
-        }
-        let within = |(end, count): &(Timestamp, usize)| {
-            let before = done.iter().rfind(|(at, _)| *at + HOUR <= *end);
-            before.map_or(*count, |(_, before)| count - before)
-        };
-        assert_eq!(done.iter().map(within).max(), Some(5), "restarts: {restarts}: {done:?}");
-        assert_eq!((done[0].1, done[59].1), (5, 12));
-    }
-}
-
-/// A domain whose hour is full delays nobody else.
-#[test]
-fn an_hour_that_is_full_delays_only_its_domain() {
-    let mut fixture = on_web_1(12, 12);
-    fixture.config.disruption_limits = vec![limit(Domain::Label("pool".into()), 12, Some(1))];
-    for id in 0..4 {
-        fixture.store.label_machine(id, ("pool", "blue"));
-    }
-    fixture.restart();
-    fixture.pass(2 * HOUR);
-    fixture.upgrade();
-    fixture.pass(30 * MINUTE);
-    let done = fixture.web().iter().filter(|version| **version == Some(2)).count();
-    assert_eq!(done, 9, "eight, and one of the pool");
-    let begun = &fixture.store.fleet.as_ref().unwrap().status.begun;
-    assert!(begun.iter().all(|begun| &*begun.domain == "label/pool" && &*begun.value == "blue"), "{begun:?}");
-    fixture.pass(5 * HOUR);
-    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
-}
-
-/// One machine of a rack at a time. Racks that are full are passed over: the others use the whole budget.
-#[test]
-fn a_full_rack_delays_nobody_else() {
-    let mut fixture = on_web_1(24, 6);
-    fixture.config.disruption_limits = vec![limit(Domain::Rack, 1, None)];
-    for id in 0..24 {
-        let rack = if id < 12 { "full".to_owned() } else { format!("rack-{}", id % 6) };
-        fixture.store.edit_machine(id, |spec| {
-            Arc::make_mut(&mut spec.connection).address.rack = rack.into();
-        });
-    }
-    fixture.restart();
-    fixture.pass(HOUR);
-    fixture.upgrade();
-    until_at_work(&mut fixture, 6);
-    let in_full = at_work(&fixture).iter().filter(|id| **id < 12).count();
-    assert!(in_full <= 1, "{in_full} of one rack are at work");
-    fixture.pass(HOUR);
-    assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
-}
-
-/// A pool is named by a label. Of a pool one machine at a time; machines without the label are in no pool.
-#[test]
-fn a_label_makes_a_pool() {
-    let mut fixture = on_web_1(24, 8);
-    fixture.config.disruption_limits = vec![limit(Domain::Label("pool".into()), 1, None)];
-    for id in 0..12 {
-        let pool = if id < 6 { "blue" } else { "green" };
-        fixture.store.label_machine(id, ("pool", pool));
-    }
-    fixture.restart();
-    fixture.pass(HOUR);
-    fixture.upgrade();
-    until_at_work(&mut fixture, 8);
-    let busy = at_work(&fixture);
-    for pool in [0..6, 6..12] {
-        assert!(busy.iter().filter(|id| pool.contains(*id)).count() <= 1, "{busy:?}");
-    }
     fixture.pass(HOUR);
     assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
 }
@@ -254,10 +98,10 @@ fn a_label_makes_a_pool() {
 #[test]
 fn who_is_at_work_for_a_superseded_rollout_keeps_its_unit() {
     for restarts in [false, true] {
-        let mut fixture = on_web_1(6, 2);
+        let mut fixture = Fixture::on_web_1(6, 2);
         fixture.upgrade();
-        until_at_work(&mut fixture, 2);
-        let busy = at_work(&fixture);
+        fixture.until_at_work(2);
+        let busy = fixture.at_work();
         fixture.store.defaults(vec![want(WEB, web(3))]);
         fixture.deliver();
         let adrift: Vec<Action> = fixture.pending.drain(..).filter(is_change).collect();
@@ -269,7 +113,7 @@ fn who_is_at_work_for_a_superseded_rollout_keeps_its_unit() {
         }
         for _ in 0..50 {
             let _ = fixture.turn();
-            assert!(at_work(&fixture).is_empty(), "both units are taken, restarts: {restarts}");
+            assert!(fixture.at_work().is_empty(), "both units are taken, restarts: {restarts}");
             fixture.execute();
         }
         let superseded: usize = record(&fixture).superseded.iter().map(|old| old.granted.len()).sum();
@@ -359,7 +203,7 @@ fn a_machine_that_joins_takes_no_unit() {
 /// status says why.
 #[test]
 fn failed_machines_that_hold_every_unit_stop_the_rollout() {
-    let mut fixture = on_web_1(5, 1);
+    let mut fixture = Fixture::on_web_1(5, 1);
     fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(2));
     for host in fixture.hosts.values_mut() {
         host.broken = vec![web(2)];
@@ -386,8 +230,8 @@ fn what_a_predecessor_began_takes_a_unit_and_a_place_in_the_lane() {
     fixture.cluster.report(0, Health::Unhealthy, fixture.now);
     fixture.pass(2 * MINUTE);
     fixture.upgrade();
-    until_at_work(&mut fixture, 2);
-    let busy = at_work(&fixture);
+    fixture.until_at_work(2);
+    let busy = fixture.at_work();
     assert!(busy.contains(&0), "{busy:?}");
     fixture.pending.clear();
     for id in &busy {
@@ -422,7 +266,7 @@ fn nodes_that_are_not_ready_for_a_moment_are_in_service() {
     let mut most = 0;
     for _ in 0..100 {
         let _ = fixture.turn();
-        most = most.max(at_work(&fixture).len());
+        most = most.max(fixture.at_work().len());
         let other = fixture.pending.iter().position(|action| !is_change(action));
         let Some(other) = other else { break };
         fixture.execute_one(other);
@@ -435,10 +279,10 @@ fn nodes_that_are_not_ready_for_a_moment_are_in_service() {
 /// A host is lost at work, where the operation may go on. It keeps its unit for as long as that may last.
 #[test]
 fn who_is_lost_at_work_keeps_its_unit_while_it_may_go_on() {
-    let mut fixture = on_web_1(3, 1);
+    let mut fixture = Fixture::on_web_1(3, 1);
     fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(3));
     fixture.upgrade();
-    until_at_work(&mut fixture, 1);
+    fixture.until_at_work(1);
     let order = fixture.pending.iter().position(is_change).unwrap();
     let order = fixture.pending.remove(order);
     let lost = host_of(&order).unwrap();
@@ -455,7 +299,7 @@ fn who_is_lost_at_work_keeps_its_unit_while_it_may_go_on() {
 /// What is installed is repaired while its machine waits for its turn, also when that never comes.
 #[test]
 fn what_drifts_is_repaired_before_its_turn() {
-    let mut fixture = on_web_1(3, 2);
+    let mut fixture = Fixture::on_web_1(3, 2);
     fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(1));
     for host in fixture.hosts.values_mut() {
         host.broken = vec![web(2)];
@@ -474,7 +318,7 @@ fn what_drifts_is_repaired_before_its_turn() {
 /// `maxFailures` all the time.
 #[test]
 fn who_comes_back_at_work_counts_as_at_work() {
-    let mut fixture = on_web_1(4, 4);
+    let mut fixture = Fixture::on_web_1(4, 4);
     fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(1));
     // Others come before it in the order of the ranks.
     let lost = 3;
@@ -483,7 +327,7 @@ fn who_comes_back_at_work_counts_as_at_work() {
     }
     fixture.upgrade();
     fixture.store.edit_machine(lost, |spec| spec.paused = false);
-    until_at_work(&mut fixture, 1);
+    fixture.until_at_work(1);
     let order = fixture.pending.iter().position(is_change).unwrap();
     let order = fixture.pending.remove(order);
     fixture.host(lost).up = false;
@@ -522,7 +366,7 @@ fn running(order: &Action) -> OperationReport {
 /// machines are being changed.
 #[test]
 fn a_rollout_that_only_a_failed_machine_lacks_is_at_its_end() {
-    let mut fixture = on_web_1(3, 3);
+    let mut fixture = Fixture::on_web_1(3, 3);
     fixture.host(1).broken = vec![web(2)];
     fixture.upgrade();
     fixture.pass(HOUR);
@@ -536,13 +380,13 @@ fn a_rollout_that_only_a_failed_machine_lacks_is_at_its_end() {
 /// operator that cannot read it would let one machine more than `maxFailures` fail.
 #[test]
 fn a_grant_stays_until_the_failure_is_recorded() {
-    let mut fixture = on_web_1(10, 2);
+    let mut fixture = Fixture::on_web_1(10, 2);
     fixture.store.edit_fleet(|spec| spec.max_failures = CountOrPercent::Count(4));
     for host in fixture.hosts.values_mut() {
         host.broken = vec![web(2)];
     }
     fixture.upgrade();
-    until_at_work(&mut fixture, 2);
+    fixture.until_at_work(2);
     let first = fixture.pending.iter().position(is_change).unwrap();
     let failed = host_of(&fixture.pending[first]).unwrap();
     fixture.execute_one(first);
