@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use crate::connect::{ConnectError, Connector};
+use crate::rights::Rights;
 
 /// After this time a read is given up. Writes end with their action's deadline.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -24,6 +25,7 @@ pub struct Api {
     /// Makes clients with connections of their own; `None` when there is only the one client.
     connector: Option<Arc<Connector>>,
     tally: Arc<dyn Tally>,
+    pub(crate) rights: Arc<Rights>,
 }
 
 /// Counts requests. Both words come from short closed lists.
@@ -159,7 +161,7 @@ impl Api {
     /// The API server behind `client`, with `tally` told of every request.
     #[must_use]
     pub fn new(client: Client, tally: Arc<dyn Tally>) -> Self {
-        Self { client, connector: None, tally }
+        Self { client, connector: None, tally, rights: Arc::default() }
     }
 
     /// The same, over connections that `connector` makes.
@@ -167,7 +169,12 @@ impl Api {
     /// # Errors
     /// When its settings contradict themselves.
     pub fn connect(connector: Connector, tally: Arc<dyn Tally>) -> Result<Self, ConnectError> {
-        Ok(Self { client: connector.client()?, connector: Some(Arc::new(connector)), tally })
+        Ok(Self {
+            client: connector.client()?,
+            connector: Some(Arc::new(connector)),
+            tally,
+            rights: Arc::default(),
+        })
     }
 
     /// The same over a new connection. Behind one address there may be several API servers, and a connection that is kept

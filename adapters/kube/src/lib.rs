@@ -15,6 +15,7 @@ mod connect;
 mod pods;
 mod projection;
 mod request;
+mod rights;
 mod secret;
 mod source;
 mod update;

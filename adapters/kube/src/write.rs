@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::Method;
-use seaworthy_api::request::Request;
+use seaworthy_api::request::{Http, Request};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::event::{Outcome, Receipt};
 use serde::Deserialize;
@@ -23,8 +23,16 @@ pub async fn write(api: &Api, write: &Request, deadline: Instant) -> Outcome {
     if let Request::ListPods(query) = write {
         return pods::list(api, query, deadline).await;
     }
-    match attempt(api, write, deadline).await {
-        Ok(receipt) => Outcome::Done(receipt),
+    let http = write.http(MANAGER);
+    let method = http.method;
+    match attempt(api, (write, http), deadline).await {
+        Ok(receipt) => {
+            api.rights.note(write, method);
+            Outcome::Done(receipt)
+        }
+        Err(failure) if api.rights.may_return(&failure, write, method) => {
+            Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, failure.to_string()))
+        }
         Err(failure) => {
             let outcome = classify(failure.clone(), write);
             if outcome == Outcome::Unknown {
@@ -36,7 +44,7 @@ pub async fn write(api: &Api, write: &Request, deadline: Instant) -> Outcome {
     }
 }
 
-async fn attempt(api: &Api, write: &Request, deadline: Instant) -> Result<Receipt, Failure> {
+async fn attempt(api: &Api, (write, http): (&Request, Http), deadline: Instant) -> Result<Receipt, Failure> {
     #[derive(Deserialize)]
     struct Written {
         metadata: Metadata,
@@ -46,7 +54,6 @@ async fn attempt(api: &Api, write: &Request, deadline: Instant) -> Result<Receip
     struct Metadata {
         resource_version: String,
     }
-    let http = write.http(MANAGER);
     let (method, verb) = match http.method {
         "POST" => (Method::POST, "create"),
         "PUT" => (Method::PUT, "update"),

@@ -159,6 +159,21 @@ async fn every_end_is_told_apart_and_nothing_is_sent_twice() {
     }
 }
 
+/// An API server that starts does not know all its roles yet.
+#[tokio::test(start_paused = true)]
+async fn what_was_allowed_a_moment_ago_is_tried_again() {
+    let fake = with_machine();
+    let api = fake.api();
+    let send = async || write(&api, &status(&fake), Instant::now() + Duration::from_secs(15)).await;
+    assert!(matches!(send().await, Outcome::Done(_)));
+    for (passed, is_retried) in [(0, true), (59, true), (2, false)] {
+        tokio::time::advance(Duration::from_secs(passed)).await;
+        fake.fail("PUT", "m1", Fault::Answer(403, "forbidden"));
+        let outcome = send().await;
+        assert_eq!(matches!(outcome, Outcome::Retryable(_)), is_retried, "{outcome:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_deadline_is_kept() {
     let fake = with_machine();
