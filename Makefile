@@ -11,6 +11,9 @@ OPERATOR := $(TARGET)/debug/seaworthy-operator
 # What cargo says it has built.
 BUILT    := $(TARGET)/tests.json
 TOOLS    := $(TARGET)/tools
+# Programs for other machines: they need nothing of theirs, and say nothing about the folders that they were built in.
+STATIC    = -C target-feature=+crt-static -C strip=symbols \
+	--remap-path-prefix=$(CURDIR)=/seaworthy --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
 # The runner has to be of the version of the library.
 GUNGRAUN  = $(shell sed -n '/^name = "gungraun"$$/{n;s/^version = "\(.*\)"$$/\1/p;}' Cargo.lock)
 # The features that change what is compiled; the rest of a crate's features are on by default.
@@ -92,6 +95,7 @@ same-as: ## Whether the work tree behaves as revision BASE did: every request, f
 	@.ci/requirements build
 	@.ci/same-as $(or $(BASE),HEAD) $(if $(FULL),full,quick)
 
+PLATFORMS ?= amd64 arm64
 COUNT ?= 60
 SEED  ?= 1
 
@@ -155,16 +159,22 @@ e2e-up: ## Start it to play in; Ctrl-C removes it
 	@$(MAKE) --no-print-directory programs
 	env $(PROGRAMS) cargo run --locked --package seaworthy-e2e --bin e2e-up
 
+.PHONY: image
+image: ## The operator's image, with its host programs and bill of materials: target/image (PLATFORMS="amd64 arm64")
+	@.ci/requirements image
+	@$(STEP) "image" env RUSTFLAGS="$(STATIC)" deploy/image/build $(TARGET) $(PLATFORMS)
+
 .PHONY: programs
 programs: host-program operator ## Build the operator and the static host program
 
 .PHONY: host-program
 host-program:
-	@$(STEP) "static host program" env RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" \
+	@$(STEP) "static host program" env RUSTFLAGS="$(STATIC)" \
 		cargo build --locked --profile production --package seaworthy-host --target $(TRIPLE)
 
 .PHONY: operator
 operator:
 	@$(STEP) "operator" cargo build --locked --package seaworthy-operator
 
-PROGRAMS = SEAWORTHY_HOST_PROGRAM=$(abspath $(HOST)) SEAWORTHY_OPERATOR=$(abspath $(OPERATOR))
+PROGRAMS = SEAWORTHY_HOST_PROGRAM=$(abspath $(HOST)) SEAWORTHY_OPERATOR=$(abspath $(OPERATOR)) \
+	SEAWORTHY_IMAGE=$(abspath $(TARGET)/image/image.tar)

@@ -1,18 +1,16 @@
 //! Container images of one static program, as archives in OCI layout, because there is no registry here.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::{env, fs};
 
-use anyhow::{Context, Result};
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use anyhow::{Context, Result, ensure};
+use seaworthy_image::{Archive, File, Platform};
 
 use crate::host::Host;
 use crate::parts::{self, Health};
-use crate::process::run_to_end;
 use crate::run::Run;
-use crate::{cache, manifests};
+use crate::{manifests, programs};
 
 /// The image that holds the namespaces of every pod.
 pub const PAUSE: &str = "seaworthy.test/pause:1";
@@ -56,6 +54,22 @@ pub fn webd(run: &Run, version: &str) -> Result<Image> {
     )
 }
 
+/// The image of the operator, as `make image` makes it: at `SEAWORTHY_IMAGE`, else in the target folder that this program
+/// was built into.
+///
+/// # Errors
+/// It is not there.
+pub fn operator() -> Result<Image> {
+    const DEPLOYMENT: &str = include_str!("../../operator/deployment.yaml");
+    let archive = match env::var_os("SEAWORTHY_IMAGE") {
+        Some(path) => PathBuf::from(path),
+        None => programs::target()?.join("image/image.tar"),
+    };
+    ensure!(archive.is_file(), "there is no {}: run `make image`", archive.display());
+    let name = DEPLOYMENT.lines().find_map(|line| line.trim().strip_prefix("image: "));
+    Ok(Image { name: name.context("the Deployment names no image")?.to_owned(), archive })
+}
+
 impl Image {
     /// Puts it into the store of a host's containerd, where pods with `imagePullPolicy: Never` find it.
     ///
@@ -69,64 +83,37 @@ impl Image {
             format!("ctr --namespace k8s.io images import {PLACE}; status=$?; rm {PLACE}; exit $status");
         host.sh(&line).map(drop)
     }
+
+    /// Gives it another tag on a host that has it. Returns its name with that tag.
+    ///
+    /// # Errors
+    /// The host does not have it.
+    pub fn tag_on(&self, host: &Host, tag: &str) -> Result<String> {
+        let (name, _) = self.name.rsplit_once(':').context("the image has no tag")?;
+        let tagged = format!("{name}:{tag}");
+        host.sh(&format!("ctr --namespace k8s.io images tag --force {} {tagged}", self.name))?;
+        Ok(tagged)
+    }
 }
 
 /// Makes the archive of an image whose first file is its program.
 fn build(run: &Run, name: &str, files: &[(&str, &[u8])]) -> Result<Image> {
     let short = name.rsplit('/').next().unwrap_or(name).replace(':', "-");
-    let folder = run.state().join("images").join(short);
-    let (root, layout) = (folder.join("root"), folder.join("layout"));
-    let blobs = layout.join("blobs/sha256");
-    for folder in [&root, &blobs] {
-        fs::create_dir_all(folder)?;
-    }
-    for (path, bytes) in files {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
-        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    let program = files.first().context("an image has a program")?.0;
-    let layer = folder.join("layer.tar");
-    tar(&layer, &root, &["--mode=755"])?;
-    let layer = fs::read(layer)?;
-    let diff = store(&blobs, &layer)?;
-    let config = json!({
-        "architecture": manifests::architecture()?,
-        "os": "linux",
-        "config": {"Entrypoint": [format!("/{program}")]},
-        "rootfs": {"type": "layers", "diff_ids": [diff["digest"]]},
-    });
-    let config = store(&blobs, config.to_string().as_bytes())?;
-    let manifest = json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.manifest.v1+json",
-        "config": with(config, "mediaType", "application/vnd.oci.image.config.v1+json"),
-        "layers": [with(diff, "mediaType", "application/vnd.oci.image.layer.v1.tar")],
-    });
-    let manifest = store(&blobs, manifest.to_string().as_bytes())?;
-    let mut manifest = with(manifest, "mediaType", "application/vnd.oci.image.manifest.v1+json");
-    manifest["annotations"] = json!({"io.containerd.image.name": name});
-    fs::write(layout.join("index.json"), json!({"schemaVersion": 2, "manifests": [manifest]}).to_string())?;
-    fs::write(layout.join("oci-layout"), json!({"imageLayoutVersion": "1.0.0"}).to_string())?;
-    let archive = folder.join("image.tar");
-    tar(&archive, &layout, &[])?;
+    let folder = run.state().join("images");
+    fs::create_dir_all(&folder)?;
+    let file = |(path, content): &(&str, &[u8])| File {
+        path: (*path).to_owned(),
+        mode: 0o755,
+        content: content.to_vec(),
+    };
+    let mut image = Archive::default();
+    image.add(&Platform {
+        architecture: manifests::architecture()?.to_owned(),
+        files: files.iter().map(file).collect(),
+        user: "0:0".to_owned(),
+        labels: BTreeMap::new(),
+    })?;
+    let archive = folder.join(short).with_extension("tar");
+    fs::write(&archive, image.finish(name)?.archive)?;
     Ok(Image { name: name.to_owned(), archive })
-}
-
-/// Stores a blob under its digest and describes it.
-fn store(blobs: &Path, bytes: &[u8]) -> Result<Value> {
-    let digest = cache::hex(&Sha256::digest(bytes));
-    fs::write(blobs.join(&digest), bytes)?;
-    Ok(json!({"digest": format!("sha256:{digest}"), "size": bytes.len()}))
-}
-
-fn with(mut object: Value, name: &str, value: &str) -> Value {
-    object[name] = json!(value);
-    object
-}
-
-fn tar(archive: &Path, folder: &Path, options: &[&str]) -> Result<()> {
-    let mut tar = Command::new("tar");
-    tar.args(["--create", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"]).args(options);
-    run_to_end(tar.arg("--file").arg(archive).arg("--directory").arg(folder).arg(".")).map(drop)
 }

@@ -44,8 +44,15 @@ const RULES: &[Rule] = &[
         optional: &[],
     },
     Rule { room: "benches", imports: &["core/*", "simulator/*"], tests: &[], optional: &[] },
+    // It knows programs only as files.
+    Rule { room: "deploy/image", imports: &[], tests: &[], optional: &[] },
     // The outermost room: real parts for tests. It may use everything, and nothing but a test may use it.
-    Rule { room: "deploy/e2e", imports: &["core/*", "adapters/*", "simulator/*"], tests: &[], optional: &[] },
+    Rule {
+        room: "deploy/e2e",
+        imports: &["core/*", "adapters/*", "simulator/*", "deploy/image"],
+        tests: &[],
+        optional: &[],
+    },
 ];
 
 /// A dependency of one room on another.
