@@ -60,6 +60,8 @@ impl Authority {
             "localhost".to_owned(),
             "kubernetes".to_owned(),
             "kubernetes.default.svc".to_owned(),
+            // The Service `kubernetes`: what pods know of the API server.
+            "10.96.0.1".to_owned(),
         ])?;
         params.distinguished_name.push(DnType::CommonName, "kube-apiserver");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
