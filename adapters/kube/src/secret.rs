@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use futures::future::{BoxFuture, Shared};
+use futures::future::{BoxFuture, Shared, WeakShared};
 use k8s_openapi::ByteString;
 use seaworthy_api::v1alpha1::NAMESPACE;
 use serde::Deserialize;
@@ -31,10 +31,11 @@ pub struct Secrets {
     readings: Mutex<BTreeMap<String, Entry>>,
 }
 
-struct Entry {
-    /// The reading counts until then; `None` while it is under way.
-    until: Option<Instant>,
-    reading: Shared<BoxFuture<'static, Reading>>,
+enum Entry {
+    /// It is being read, for as long as somebody waits for it.
+    UnderWay(WeakShared<BoxFuture<'static, Reading>>),
+    /// It was read, and counts until then.
+    Kept(Instant, Arc<Zeroizing<Vec<u8>>>),
 }
 
 /// Why there is no key. Never contains any of it.
@@ -81,33 +82,56 @@ impl Secrets {
     /// # Errors
     /// When there is none, or the API server does not answer.
     pub async fn private_key(&self, name: &str) -> Result<Vec<u8>, SecretError> {
-        let reading = self.reading(name);
-        let read = reading.clone().await;
-        self.close(name, &reading, read.is_ok());
+        let read = match self.begin(name) {
+            Ok(key) => Ok(key),
+            Err(reading) => {
+                let read = reading.await;
+                self.end(name, &read);
+                read
+            }
+        };
         read.map(|key| key.to_vec())
     }
 
-    /// The present reading of a Secret, or a new one.
-    fn reading(&self, name: &str) -> Shared<BoxFuture<'static, Reading>> {
+    /// The key that was read lately, or the present reading, or a new one.
+    fn begin(&self, name: &str) -> Result<Arc<Zeroizing<Vec<u8>>>, Shared<BoxFuture<'static, Reading>>> {
         let now = Instant::now();
         let mut readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
-        readings.retain(|_, entry| entry.until.is_none_or(|until| until > now));
-        let begin =
-            || Entry { until: None, reading: read(self.api.clone(), name.to_owned()).boxed().shared() };
-        readings.entry(name.to_owned()).or_insert_with(begin).reading.clone()
+        readings.retain(|_, entry| matches!(entry, Entry::UnderWay(_)) || entry.is_kept(now));
+        match readings.get(name) {
+            Some(Entry::Kept(_, key)) => return Ok(Arc::clone(key)),
+            Some(Entry::UnderWay(reading)) => {
+                if let Some(reading) = reading.upgrade() {
+                    return Err(reading);
+                }
+            }
+            None => {}
+        }
+        let reading = read(self.api.clone(), name.to_owned()).boxed().shared();
+        if let Some(weak) = reading.downgrade() {
+            readings.insert(name.to_owned(), Entry::UnderWay(weak));
+        }
+        Err(reading)
     }
 
     /// A reading has ended: a key is kept for a while, a failure for nobody who comes later.
-    fn close(&self, name: &str, reading: &Shared<BoxFuture<'static, Reading>>, is_key: bool) {
+    fn end(&self, name: &str, read: &Reading) {
         let mut readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(entry) = readings.get_mut(name).filter(|entry| entry.reading.ptr_eq(reading)) else {
-            return;
-        };
-        if is_key {
-            entry.until.get_or_insert(Instant::now() + KEPT);
-        } else {
-            readings.remove(name);
+        // The first of those who waited notes it.
+        if matches!(readings.get(name), Some(Entry::UnderWay(_))) {
+            match read {
+                Ok(key) => {
+                    readings.insert(name.to_owned(), Entry::Kept(Instant::now() + KEPT, Arc::clone(key)))
+                }
+                Err(_) => readings.remove(name),
+            };
         }
+    }
+}
+
+impl Entry {
+    fn is_kept(&self, now: Instant) -> bool {
+        matches!(self, Self::Kept(until, _) if *until > now)
     }
 }
 

@@ -211,6 +211,19 @@ async fn a_key_is_read_when_needed_and_soon_again() {
     assert_eq!(fake.requests(SECRETS).len(), 4, "all of them have the one failure");
 }
 
+/// Who began to read it has given up; its answer would be an old one.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_nobody_waits_for_is_read_anew() {
+    let fake = Fake::default();
+    let secrets = Secrets::new(fake.api());
+    fake.put(SECRETS, secret("kubernetes.io/ssh-auth", &json!({"ssh-privatekey": "b25l"})));
+    fake.fail("GET", "secrets", Fault::Silence);
+    let given_up = tokio::time::timeout(Duration::from_secs(1), secrets.private_key("key")).await;
+    assert!(given_up.is_err());
+    assert_eq!(secrets.private_key("key").await.unwrap(), b"one");
+    assert_eq!(fake.requests(SECRETS).len(), 2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_no_key_is_refused_without_repeating_it() {
     let fake = Fake::default();
