@@ -176,5 +176,4 @@ host-program:
 operator:
 	@$(STEP) "operator" cargo build --locked --package seaworthy-operator
 
-PROGRAMS = SEAWORTHY_HOST_PROGRAM=$(abspath $(HOST)) SEAWORTHY_OPERATOR=$(abspath $(OPERATOR)) \
-	SEAWORTHY_IMAGE=$(abspath $(TARGET)/image/image.tar)
+PROGRAMS = SEAWORTHY_HOST_PROGRAM=$(abspath $(HOST)) SEAWORTHY_OPERATOR=$(abspath $(OPERATOR))

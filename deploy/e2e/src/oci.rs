@@ -1,16 +1,16 @@
 //! Container images of one static program, as archives in OCI layout, because there is no registry here.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
-use std::{env, fs};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use seaworthy_image::{Archive, File, Platform};
 
 use crate::host::Host;
+use crate::manifests;
 use crate::parts::{self, Health};
 use crate::run::Run;
-use crate::{manifests, programs};
 
 /// The image that holds the namespaces of every pod.
 pub const PAUSE: &str = "seaworthy.test/pause:1";
@@ -54,22 +54,6 @@ pub fn webd(run: &Run, version: &str) -> Result<Image> {
     )
 }
 
-/// The image of the operator, as `make image` makes it: at `SEAWORTHY_IMAGE`, else in the target folder that this program
-/// was built into.
-///
-/// # Errors
-/// It is not there.
-pub fn operator() -> Result<Image> {
-    const DEPLOYMENT: &str = include_str!("../../operator/deployment.yaml");
-    let archive = match env::var_os("SEAWORTHY_IMAGE") {
-        Some(path) => PathBuf::from(path),
-        None => programs::target()?.join("image/image.tar"),
-    };
-    ensure!(archive.is_file(), "there is no {}: run `make image`", archive.display());
-    let name = DEPLOYMENT.lines().find_map(|line| line.trim().strip_prefix("image: "));
-    Ok(Image { name: name.context("the Deployment names no image")?.to_owned(), archive })
-}
-
 impl Image {
     /// Puts it into the store of a host's containerd, where pods with `imagePullPolicy: Never` find it.
     ///
@@ -82,17 +66,6 @@ impl Image {
         let line =
             format!("ctr --namespace k8s.io images import {PLACE}; status=$?; rm {PLACE}; exit $status");
         host.sh(&line).map(drop)
-    }
-
-    /// Gives it another tag on a host that has it. Returns its name with that tag.
-    ///
-    /// # Errors
-    /// The host does not have it.
-    pub fn tag_on(&self, host: &Host, tag: &str) -> Result<String> {
-        let (name, _) = self.name.rsplit_once(':').context("the image has no tag")?;
-        let tagged = format!("{name}:{tag}");
-        host.sh(&format!("ctr --namespace k8s.io images tag --force {} {tagged}", self.name))?;
-        Ok(tagged)
     }
 }
 

@@ -126,7 +126,7 @@ fn file(path: &str, content: Vec<u8>) -> File {
     File { path: path.to_owned(), mode: 0o644, content }
 }
 
-/// A tar archive of these files, in the order of their names. The folders around them belong to root, too.
+/// A tar archive of these files, in the order of their names, all owned by root.
 fn layer(files: &[File]) -> Result<Vec<u8>> {
     let mut sorted: Vec<&File> = files.iter().collect();
     sorted.sort_by(|one, other| one.path.cmp(&other.path));
