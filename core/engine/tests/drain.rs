@@ -344,20 +344,7 @@ fn two_empty_nodes_do_not_wait_for_the_one_slot_of_each_other() {
 /// Their upgrade was withdrawn, and their pending repair needs no drain.
 #[test]
 fn marks_that_a_repair_does_not_need_do_not_keep_the_one_slot_from_each_other() {
-    let mut fixture = Fixture::with_pods(3, 1);
-    let version = fixture.store.versions.get_mut(&web(1).0).unwrap();
-    Arc::make_mut(version.spec.as_mut().unwrap()).disruption = Disruption::Restart;
-    fixture.limit(2);
-    fixture.cluster.evictions_left = Some(0);
-    fixture.restart();
-    fixture.upgrade();
-    fixture.pass(MINUTE);
-    let marked: Vec<u32> = (0..3).filter(|id| fixture.cluster.is_marked(*id)).collect();
-    assert_eq!(marked.len(), 2);
-    fixture.store.defaults(vec![want(WEB, web(1))]);
-    fixture.limit(1);
-    (0..3).for_each(|id| fixture.host(id).drift(WEB));
-    fixture.restart();
+    let (mut fixture, _) = Fixture::marked_and_drifted();
     fixture.pass(HOUR);
     assert!((0..3).all(|id| fixture.host(id).facts.components.iter().all(|found| found.drift.is_none())));
     assert!((0..3).all(|id| !fixture.cluster.is_marked(id)));

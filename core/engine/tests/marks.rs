@@ -2,12 +2,10 @@
 
 mod fixture;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use fixture::{Fixture, WEB, is_change, want, web};
 use seaworthy_model::cause::{Cause, CauseKind};
-use seaworthy_model::component::Disruption;
 use seaworthy_model::effect::{Action, Effect};
 use seaworthy_model::event::{Event, Outcome};
 use seaworthy_model::id::MachineId;
@@ -176,20 +174,7 @@ fn a_later_mark_is_lifted_with_its_cordon() {
 /// Two machines hold the one unit of each other, and the watch does not show that their marks were removed.
 #[test]
 fn of_a_drift_and_a_mark_that_stays_one_is_told_and_not_both_in_turns() {
-    let mut fixture = Fixture::with_pods(3, 1);
-    let version = fixture.store.versions.get_mut(&web(1).0).unwrap();
-    Arc::make_mut(version.spec.as_mut().unwrap()).disruption = Disruption::Restart;
-    fixture.limit(2);
-    fixture.cluster.evictions_left = Some(0);
-    fixture.restart();
-    fixture.upgrade();
-    fixture.pass(MINUTE);
-    let marked: Vec<u32> = (0..3).filter(|id| fixture.cluster.is_marked(*id)).collect();
-    assert_eq!(marked.len(), 2);
-    fixture.store.defaults(vec![want(WEB, web(1))]);
-    fixture.limit(1);
-    (0..3).for_each(|id| fixture.host(id).drift(WEB));
-    fixture.restart();
+    let (mut fixture, marked) = Fixture::marked_and_drifted();
     fixture.cluster.is_mute = true;
     fixture.pass(5 * MINUTE);
     let drain = fixture.engine.world().machine(MachineId(marked[0])).drain.clone().unwrap();
