@@ -5,8 +5,12 @@ mod fixture;
 
 use std::time::Duration;
 
-use fixture::{Fixture, WEB, pod};
-use seaworthy_model::effect::Effect;
+use fixture::{Fixture, START, WEB, pod, want, web};
+use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::event::Observation;
+use seaworthy_model::host_order::HostCommand;
+use seaworthy_model::id::{MachineId, Uid};
+use seaworthy_model::node::{Health, NodeObject, NodeState};
 use seaworthy_model::pod::{PodFacts, PodOwner};
 use seaworthy_model::quantity::CountOrPercent;
 
@@ -70,6 +74,52 @@ fn pods_are_listed_only_when_there_is_a_slot_for_what_follows() {
         }
         assert_eq!(cordons, MACHINES as usize, "one for each Node, removal: {is_removal}");
         assert!(lists <= 4 * MACHINES as usize, "{lists} lists of pods, removal: {is_removal}");
+    }
+}
+
+fn sees_node(fixture: &mut Fixture, id: u32, health: Health, since: seaworthy_model::time::Timestamp) {
+    let node = NodeObject { uid: Uid(7), state: NodeState::plain(health, since) };
+    fixture.see(Observation::Node(MachineId(id), Some(node)));
+}
+
+/// Machines come back one after the other, each within a second. The record of their grants is not written for each, whether
+/// one of them is still at work or every one is done at once.
+#[test]
+fn whoever_comes_back_shares_a_wave_with_those_that_follow() {
+    const MACHINES: u32 = 60;
+    for (holds_one, most) in [(false, 18), (true, 4)] {
+        let mut fixture = Fixture::new(MACHINES);
+        fixture.limit(MACHINES);
+        for id in 0..MACHINES {
+            fixture.host(id).up = false;
+            sees_node(&mut fixture, id, Health::Unhealthy, START);
+        }
+        fixture.pass(HOUR);
+        fixture.store.defaults(vec![want(WEB, web(2))]);
+        fixture.deliver();
+        fixture.pass(HOUR);
+        let is_held = |action: &Action| {
+            holds_one
+                && action.target == Target::Host(MachineId(0))
+                && matches!(&action.effect, Effect::Host(order) if matches!(order.command, HostCommand::Apply(_)))
+        };
+        let mut records = 0;
+        for id in 0..MACHINES {
+            fixture.host(id).up = true;
+            let now = fixture.now;
+            sees_node(&mut fixture, id, Health::Healthy, now);
+            for _ in 0..20 {
+                let turn = fixture.turn();
+                let is_record = |effect: &Effect| matches!(effect, Effect::WritePackageVersionStatus(_));
+                records += turn.actions.iter().filter(|action| is_record(&action.effect)).count();
+                let free = fixture.pending.iter().position(|action| !is_held(action));
+                free.into_iter().for_each(|index| fixture.execute_one(index));
+            }
+            fixture.now = fixture.now + Duration::from_millis(500);
+        }
+        assert!((1..=most).contains(&records), "{records} records, one at work: {holds_one}");
+        fixture.pass(HOUR);
+        assert_eq!(fixture.web(), vec![Some(2); MACHINES as usize]);
     }
 }
 

@@ -239,7 +239,7 @@ fn what_did_not_work_is_nothing_to_go_back_to() {
         for _ in 0..100 {
             let turn = fixture.turn();
             assert!(!picture(&turn).contains("install web-2"), "{}", picture(&turn));
-            fixture.execute();
+            fixture.execute_or_wait(&turn);
         }
         assert_eq!(fixture.web(), [Some(1); 5]);
     }

@@ -15,7 +15,7 @@ use seaworthy_model::id::{ComponentId, MachineId, VersionId};
 use seaworthy_model::machine::ComponentSetting;
 use seaworthy_model::package_version::{FleetConditionKind, FleetReason, Rollout};
 use seaworthy_model::quantity::CountOrPercent;
-use seaworthy_model::report::{Blocker, Subject, Turn};
+use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
 /// One of them at a time.
@@ -51,14 +51,6 @@ fn ahead(fixture: &Fixture, component: ComponentId, waits: impl Fn(u32) -> bool)
     pending.filter(|(id, _)| waits(id.0)).count()
 }
 
-/// Executes what a turn has ordered; when nothing is under way, time passes until there is something to do again.
-fn step(fixture: &mut Fixture, turn: &Turn) {
-    if let (true, Some(wake)) = (fixture.pending.is_empty(), turn.wake) {
-        fixture.now = fixture.now.max(wake.at);
-    }
-    fixture.execute();
-}
-
 /// Rolls out, and checks after each turn which machines are admitted to `component` and wait. Returns how many writes
 /// the fleet's record took.
 fn roll_out(
@@ -73,7 +65,7 @@ fn roll_out(
     for turns in 1..4_000 {
         let turn = fixture.turn();
         writes += turn.actions.iter().filter(|action| is_record(action)).count();
-        step(fixture, &turn);
+        fixture.execute_or_wait(&turn);
         let ahead = ahead(fixture, component, |id| waits(fixture, id));
         assert_eq!(ahead, 0, "in turn {turns}");
         if turns % 97 == 0 {
@@ -167,7 +159,7 @@ fn a_rollout_that_waits_for_another_says_so() {
     while fixture.web().iter().any(Option::is_none) {
         let turn = fixture.turn();
         told.extend(fixture.engine.world().blocker(Subject::PackageVersion));
-        step(&mut fixture, &turn);
+        fixture.execute_or_wait(&turn);
     }
     assert!(told.contains(&Blocker::Dependency { component: DNS }), "{told:?}");
 }
@@ -206,7 +198,7 @@ fn batches_of_which_nobody_can_start_follow_each_other_at_a_pace() {
         if turn.actions.iter().any(is_record) {
             written.push(fixture.now);
         }
-        step(&mut fixture, &turn);
+        fixture.execute_or_wait(&turn);
         let rollouts = &fixture.store.fleet.as_ref().unwrap().status.rollouts;
         if rollouts.iter().any(|rollout| rollout.completed_at.is_some()) {
             break;
@@ -233,7 +225,7 @@ fn the_fleet_tells_which_rollout_waits_for_which() {
     let mut told = Vec::new();
     for _ in 0..4_000 {
         let turn = fixture.turn();
-        step(&mut fixture, &turn);
+        fixture.execute_or_wait(&turn);
         let conditions = &fixture.store.fleet.as_ref().unwrap().status.conditions;
         let progressing = conditions.iter().find(|it| it.kind == FleetConditionKind::Progressing);
         let Some(progressing) = progressing else { continue };

@@ -327,7 +327,7 @@ fn a_list_that_shows_what_is_known_leads_to_no_decision_about_machines() {
 fn who_was_late_looks_again_only_at_what_it_left_undone_meanwhile() {
     let mut fixture = Fixture::new(20);
     fixture.store.defaults(vec![want(WEB, web(1))]);
-    fixture.settle();
+    fixture.pass(std::time::Duration::from_secs(60));
     // It sleeps through its renewals, while somebody wants one machine to be changed.
     fixture.store.edit_machine(7, |spec| spec.pins = vec![want(WEB, web(2))]);
     fixture.deliver();

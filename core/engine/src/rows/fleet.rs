@@ -32,8 +32,6 @@ pub struct Fleet {
     pub tracked: Tracked<Box<PackageVersionObject>>,
     /// The recorded rollouts, in the recorded order.
     pub rollouts: Vec<RolloutState>,
-    /// Since when machines could be granted, though only a few.
-    pub small_wave_since: Option<Timestamp>,
     /// Everything is listed again: whether the breaker was open, and where work began lately, is read from the record.
     pub(crate) recalls: bool,
 }
@@ -62,6 +60,10 @@ pub struct RolloutState {
     /// When a machine was last blocked after its grant: its unit came back unused, and the next machine may be blocked
     /// as well.
     pub hindered_at: Option<Timestamp>,
+    /// When the last wave was granted.
+    pub wave_at: Option<Timestamp>,
+    /// Since when machines could be granted, though only a few.
+    pub small_wave_since: Option<Timestamp>,
     /// The releases of `to` and of `from`, prepared once, unless they depend on facts or parameters of a single
     /// machine.
     pub(crate) to_releases: Prepared,

@@ -33,8 +33,10 @@ pub(crate) enum LeadershipNote {
 /// About the fleet's rollouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RolloutNote {
-    /// Since when machines could be granted, though only a few; `None` if there are none.
-    SmallWave(Option<Timestamp>),
+    /// A wave is granted to the machines of a component.
+    Wave(ComponentId),
+    /// Machines of a component can be granted, though only a few.
+    SmallWave(ComponentId),
 }
 
 /// About a machine.

@@ -20,7 +20,8 @@ pub(crate) struct Derived {
     pub(crate) failed: bool,
     /// A release failed there, and its status does not show that yet.
     pub(crate) unrecorded: bool,
-    /// It is worked on while it is out of service anyway: it takes no unit, but a place in the repair lane.
+    /// It is worked on while it is out of service anyway: it takes a place in the repair lane, and no unit besides the one
+    /// that it keeps if a release failed there.
     pub(crate) laned: bool,
     /// Nothing can be disrupted there: its Node has not been ready for long, or it is to become a Node and is none yet.
     pub(crate) out_of_service: bool,

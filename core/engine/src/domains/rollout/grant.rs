@@ -1,16 +1,21 @@
 //! One step of a rollout: permits the next batch, and grants the next wave.
 
 use alloc::borrow::Cow;
+use core::time::Duration;
 
 use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::report::{Blocker, WakeReason};
 
 use super::standstill::Standstill;
-use super::wave::{self, Wave};
+use super::wave::{self, Pace, Wave};
 use super::{Plan, Step, permission};
 use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
 use crate::rows::note::{MachineNote, Note, RolloutNote};
+
+/// The least time between two waves of a rollout. Units may come back as soon as they are granted, as for a certificate that
+/// has to be asked for first: then a small budget would cost one write after the other.
+const WAVE_SPACING: Duration = Duration::from_secs(2);
 
 impl Step<'_> {
     /// One step of a rollout that is under way: permits the next batch, and grants the next wave.
@@ -51,7 +56,12 @@ impl Step<'_> {
     ) {
         let is_over = state.record.granted.as_ref().is_some_and(|granted| !granted.is_empty());
         if is_over && state.holders.is_empty() {
-            record.to_mut().granted = Some(wave::kept(self.world, (index, state)));
+            // The next wave may follow soon, and its write says this as well.
+            match state.wave_at.map(|at| at + draft.config.admission_wait).filter(|until| draft.now < *until)
+            {
+                Some(until) => draft.wake_at(until, WakeReason::Admission),
+                None => record.to_mut().granted = Some(wave::kept(self.world, (index, state))),
+            }
         }
         if state.counts.eligible == 0
             || self.is_stopped_by_failures(draft, state, plan)
@@ -90,18 +100,18 @@ impl Step<'_> {
             }
             return;
         };
-        let waited =
-            self.fleet.small_wave_since.is_some_and(|since| since + draft.config.admission_wait <= draft.now);
-        let wave = wave::next_wave(self.world, (index, state), record, &mut plan.room, waited);
+        let pace = pace(draft, state);
+        let wave = wave::next_wave(self.world, (index, state), record, &mut plan.room, pace);
         if let Some(until) = plan.room.more_at() {
             draft.wake_at(until, WakeReason::Admission);
         }
         match wave {
             Wave::Grant(picks) => {
+                // When the last units came back unused, the next ones may, too: there is no point in going through the
+                // fleet quickly.
                 let hindered = state.hindered_at.map(|at| at + draft.config.admission_wait);
-                if let Some(until) = hindered.filter(|until| draft.now < *until) {
-                    // The last units came back unused, and the next ones may, too: there is no point in going through
-                    // the fleet quickly.
+                let spaced = state.wave_at.map(|at| at + WAVE_SPACING);
+                if let Some(until) = hindered.max(spaced).filter(|until| draft.now < *until) {
                     return draft.wake_at(until, WakeReason::Admission);
                 }
                 for pick in picks.iter().filter(|pick| granted.binary_search(&pick.rank).is_ok()) {
@@ -114,11 +124,11 @@ impl Step<'_> {
                 if record.granted.as_ref() != Some(&ranks) {
                     record.to_mut().granted = Some(ranks);
                 }
-                draft.note(RolloutNote::SmallWave(None));
+                draft.note(RolloutNote::Wave(record.component));
             }
             Wave::TooSmall => {
-                let since = self.fleet.small_wave_since.unwrap_or(draft.now);
-                draft.note(RolloutNote::SmallWave(Some(since)));
+                let since = state.small_wave_since.unwrap_or(draft.now);
+                draft.note(RolloutNote::SmallWave(record.component));
                 draft.wake_at(since + draft.config.admission_wait, WakeReason::Admission);
             }
             Wave::NoFailureLeft => draft.wait(state.counts.without_room(self.world.failures_max())),
@@ -135,5 +145,14 @@ impl Step<'_> {
             }
             Wave::Nobody => {}
         }
+    }
+}
+
+fn pace(draft: &Draft<'_>, state: &RolloutState) -> Pace {
+    let is_over = |since| since + draft.config.admission_wait <= draft.now;
+    match (state.small_wave_since, state.wave_at) {
+        (Some(since), _) if is_over(since) => Pace::Waited,
+        (_, Some(at)) if !is_over(at) => Pace::Follows,
+        _ => Pace::Starts,
     }
 }

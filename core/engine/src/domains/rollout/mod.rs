@@ -51,9 +51,20 @@ pub(super) fn finish(world: &mut World, in_flight: &InFlight, outcome: &Outcome,
 }
 
 /// Applies a note of a decision.
-pub(super) const fn remember(world: &mut World, note: RolloutNote) {
+pub(super) fn remember(world: &mut World, note: RolloutNote) {
+    let now = world.now;
     match note {
-        RolloutNote::SmallWave(since) => world.fleet.small_wave_since = since,
+        RolloutNote::Wave(component) => {
+            if let Some(index) = world.fleet.rollout_of(component) {
+                let state = &mut world.fleet.rollouts[index];
+                (state.wave_at, state.small_wave_since) = (Some(now), None);
+            }
+        }
+        RolloutNote::SmallWave(component) => {
+            if let Some(index) = world.fleet.rollout_of(component) {
+                world.fleet.rollouts[index].small_wave_since.get_or_insert(now);
+            }
+        }
     }
 }
 

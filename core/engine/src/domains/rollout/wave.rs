@@ -17,6 +17,17 @@ use crate::world::index::disruption::DomainRoom;
 /// costs a few dozen writes and not one per machine.
 const WAVE_PART: u32 = 4;
 
+/// How long ago the last wave was granted, as far as the next one depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// A wave was granted just now. Machines that become eligible one after the other would cost a write each.
+    Follows,
+    /// No wave was granted lately: a small wave is worth a write if it is for all who could be granted.
+    Starts,
+    /// A small wave has waited for long enough.
+    Waited,
+}
+
 /// The next wave of a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wave {
@@ -83,10 +94,12 @@ impl Room {
         self.units.saturating_add(self.lane.min(idle))
     }
 
-    /// Takes what a machine costs; false if that is not left. The second of two machines with equal ranks is taken in any
+    /// Takes what a machine costs; false if that is not left. A machine that has its place already costs nothing; one that
+    /// is out of service needs a place in the repair lane, also if it keeps a unit because a release failed there. The second of two machines with equal ranks is taken in any
     /// case: a grant cannot tell them apart.
     fn take(&mut self, world: &World, machine: &Machine, is_forced: bool) -> bool {
-        if machine.claims() || machine.is_laned() {
+        let has_place = if machine.is_spared() { machine.is_laned() } else { machine.claims() };
+        if has_place {
             return true;
         }
         let left = if machine.is_spared() { &mut self.lane } else { &mut self.units };
@@ -116,7 +129,7 @@ pub(super) fn next_wave(
     (index, state): (usize, &RolloutState),
     record: &Rollout,
     room: &mut Room,
-    waited: bool,
+    pace: Pace,
 ) -> Wave {
     let counts = &state.counts;
     let is_raised = record.admitted_below > state.record.admitted_below;
@@ -133,8 +146,10 @@ pub(super) fn next_wave(
     } else if unlisted == 0 || room.is_exhausted(idle) {
         return Wave::NoUnit;
     }
-    let worth = (world.slots() / WAVE_PART).max(1).min(candidates);
-    if most.min(room.free(idle)) < worth && counts.at_work() > 0 && !waited {
+    let full = (world.slots() / WAVE_PART).max(1);
+    let worth = if pace == Pace::Follows { full } else { full.min(candidates) };
+    let is_small = most.min(room.free(idle)).min(candidates) < worth;
+    if is_small && counts.at_work() > 0 && pace != Pace::Waited {
         return Wave::TooSmall;
     }
     let picks = pick(world, (index, state), record, room, (most, idle));

@@ -136,6 +136,8 @@ impl World {
                 waiting: BTreeSet::new(),
                 holders: BTreeSet::new(),
                 hindered_at: None,
+                wave_at: None,
+                small_wave_since: None,
                 to_releases,
                 from_releases,
                 record,

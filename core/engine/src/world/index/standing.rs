@@ -136,7 +136,7 @@ impl World {
             claims,
             failed,
             unrecorded: live && machine.unrecorded_failure().is_some(),
-            laned: takes_place && (spared.is_none() || (spared == Some(true) && !failed)),
+            laned: takes_place && spared != Some(false),
             out_of_service,
             spared: spared == Some(true),
             fell: fell && !claims,

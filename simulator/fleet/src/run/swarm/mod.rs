@@ -125,8 +125,12 @@ impl Swarm {
         document.set_fleet("racksPerZone", number("racks", 4));
         let operators = lots.one("operators", "fleet", &[1, 1, 1, 2, 2, 3]);
         document.set_fleet("operators", operators.unwrap_or(1));
-        let quiet = document.0.pointer("/quiet/after").and_then(Value::as_str).and_then(Length::parse);
-        Climate { machines, written, zones, quiet: quiet.unwrap_or_default().0.as_secs() }
+        let seconds = |place| {
+            let length = document.0.pointer(place).and_then(Value::as_str).and_then(Length::parse);
+            length.map(|length| length.0.as_secs())
+        };
+        let (quiet, validity) = (seconds("/quiet/after"), seconds("/certificates/validFor"));
+        Climate { machines, written, zones, quiet: quiet.unwrap_or_default(), validity }
     }
 }
 
@@ -189,6 +193,10 @@ impl Member {
 /// Draws another `maxUnavailable` wherever the scenario has one, and audits that are frequent enough. The limit is not
 /// so small that the run mostly waits.
 fn draw_budgets(document: &mut Document, lots: Lots, machines: u32) {
+    // A file's own limit is for its own fleet: the time that the drawn work may take is derived from it.
+    if let Some(quiet) = document.0.pointer_mut("/quiet").and_then(Value::as_object_mut) {
+        quiet.remove("limit");
+    }
     let machines = (machines, lost_for_good(document, lots.draws));
     let manifests = document.list_mut("manifests").iter_mut().collect::<Vec<_>>();
     draw_budget_of(manifests, lots, machines, 0);
@@ -206,7 +214,6 @@ fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, (machines, lost): (u32
         }
         let Some(spec) = manifest.get_mut("spec").and_then(Value::as_object_mut) else { continue };
         let of = format!("budget {place}");
-        // Only an audit finds changes by hand, and it has to do so within the scenario's time limit.
         let audits = lots.one("audit", &of, &["20m", "1h", "2h"]);
         spec.entry("auditInterval").or_insert(json!(audits));
         let least = u64::from(machines.div_ceil(64));

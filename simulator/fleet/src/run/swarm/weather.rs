@@ -49,6 +49,8 @@ pub(super) struct Climate {
     pub(super) zones: u32,
     /// The start of the quiet phase, in seconds since the start.
     pub(super) quiet: u64,
+    /// How long certificates are valid, in seconds, if the scenario says so.
+    pub(super) validity: Option<u64>,
 }
 
 /// A fault of this name as a scenario file writes it. `None` if the swarm does not know the fault.
@@ -56,19 +58,23 @@ pub(super) fn fault(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
     on_messages(name, lots, climate)
         .or_else(|| on_hosts(name, lots, climate))
         .or_else(|| on_servers(name, lots, climate))
-        .or_else(|| on_operators(name, lots))
+        .or_else(|| on_operators(name, lots, climate))
 }
 
 /// Faults that strike operator processes. A clock that is wrong by hours has no worse effect than one that is wrong by
-/// minutes.
-fn on_operators(name: &str, lots: Lots) -> Option<Value> {
+/// minutes, unless certificates expire as soon: an operator whose clock takes every certificate for expired renews them for
+/// ever.
+fn on_operators(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
     let seat = || lots.below("seat", name, 3);
     Some(match name {
         "clock_skew" => {
-            let wrong = lots.length("wrong", name, (0, 7_200));
+            let most = climate.validity.map_or(7_200, |validity| (validity / 8).min(7_200));
+            let wrong = lots.length("wrong", name, (0, most));
             let side = lots.one("side", name, &["ahead", "behind"]).unwrap_or("ahead");
             let pace = lots.one("pace", name, &["fast", "slow"]).unwrap_or("fast");
-            let rate = lots.one("rate", name, &["0%", "0.1%", "1%", "5%", "10%"]);
+            let rates: &[&str] =
+                if climate.validity.is_some() { &["0%", "0.1%"] } else { &["0%", "0.1%", "1%", "5%", "10%"] };
+            let rate = lots.one("rate", name, rates);
             let at = lots.length("at", name, (0, 7_200));
             json!({"clockSkew": {"seat": seat(), "at": at, side: wrong, pace: rate}})
         }
@@ -216,7 +222,7 @@ mod tests {
         for &name in Fault::NAMES {
             for seed in 0..50 {
                 let lots = Lots { draws: Draws::new(Seed(seed)) };
-                let climate = Climate { machines: 30, written: 30, zones: 3, quiet: 7_200 };
+                let climate = Climate { machines: 30, written: 30, zones: 3, quiet: 7_200, validity: None };
                 let fault = fault(name, lots, climate);
                 let fault = fault.unwrap_or_else(|| panic!("swarm/weather.rs does not draw {name}"));
                 let text = serde_saphyr::to_string(&fault).unwrap();
