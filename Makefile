@@ -137,7 +137,7 @@ crds: ## Write deploy/crds from the types in core/api
 ##@ The real part: a real API server, real hosts, real SSH
 
 .PHONY: real
-real: programs tests parts suites ## Its tests; SUITES="join heal" chooses, TIMES=10 repeats
+real: programs image tests parts suites ## Its tests; SUITES="join heal" chooses, TIMES=10 repeats
 
 # Every test program, and the programs that the real part needs beside them.
 .PHONY: tests
@@ -161,7 +161,7 @@ e2e-up: ## Start it to play in; Ctrl-C removes it
 
 .PHONY: image
 image: ## The operator's image, with its host programs and bill of materials: target/image (PLATFORMS="amd64 arm64")
-	@.ci/requirements image
+	@.ci/requirements image $(PLATFORMS)
 	@$(STEP) "image" env RUSTFLAGS="$(STATIC)" deploy/image/build $(TARGET) $(PLATFORMS)
 
 .PHONY: programs
@@ -176,4 +176,5 @@ host-program:
 operator:
 	@$(STEP) "operator" cargo build --locked --package seaworthy-operator
 
-PROGRAMS = SEAWORTHY_HOST_PROGRAM=$(abspath $(HOST)) SEAWORTHY_OPERATOR=$(abspath $(OPERATOR))
+PROGRAMS = SEAWORTHY_HOST_PROGRAM=$(abspath $(HOST)) SEAWORTHY_OPERATOR=$(abspath $(OPERATOR)) \
+	SEAWORTHY_IMAGE=$(abspath $(TARGET)/image/image.tar)

@@ -1,22 +1,34 @@
 //! Container images of one static program, as archives in OCI layout, because there is no registry here.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use seaworthy_image::{Archive, File, Platform};
+use serde_json::Value;
 
 use crate::host::Host;
-use crate::manifests;
 use crate::parts::{self, Health};
+use crate::process::run_to_end;
 use crate::run::Run;
+use crate::{manifests, programs};
 
 /// The image that holds the namespaces of every pod.
 pub const PAUSE: &str = "seaworthy.test/pause:1";
 
 /// The port on which the daemon listens in an image of [`webd`].
 pub const PORT: u16 = manifests::PORT;
+
+/// An unpacked image for one platform.
+#[derive(Clone, Debug)]
+pub struct Unpacked {
+    /// How it is run, in the format of OCI.
+    pub config: Value,
+    /// The folder that is its root.
+    pub root: PathBuf,
+}
 
 /// An image in an archive.
 #[derive(Clone, Debug)]
@@ -54,6 +66,22 @@ pub fn webd(run: &Run, version: &str) -> Result<Image> {
     )
 }
 
+/// The image of the operator, as `make image` makes it: at `SEAWORTHY_IMAGE`, else in the target folder that this program
+/// was built into.
+///
+/// # Errors
+/// It is not there.
+pub fn operator() -> Result<Image> {
+    const DEPLOYMENT: &str = include_str!("../../operator/deployment.yaml");
+    let archive = match env::var_os("SEAWORTHY_IMAGE") {
+        Some(path) => PathBuf::from(path),
+        None => programs::target()?.join("image/image.tar"),
+    };
+    ensure!(archive.is_file(), "there is no {}: run `make image`", archive.display());
+    let name = DEPLOYMENT.lines().find_map(|line| line.trim().strip_prefix("image: "));
+    Ok(Image { name: name.context("the Deployment names no image")?.to_owned(), archive })
+}
+
 impl Image {
     /// Puts it into the store of a host's containerd, where pods with `imagePullPolicy: Never` find it.
     ///
@@ -66,6 +94,47 @@ impl Image {
         let line =
             format!("ctr --namespace k8s.io images import {PLACE}; status=$?; rm {PLACE}; exit $status");
         host.sh(&line).map(drop)
+    }
+
+    /// Unpacks it into a folder: the description of each platform (`config`) and its root (`root`), by architecture.
+    ///
+    /// # Errors
+    /// The archive is no image.
+    pub fn unpack(&self, folder: &Path) -> Result<BTreeMap<String, Unpacked>> {
+        let untar = |archive: &Path, to: &Path| {
+            fs::create_dir_all(to)?;
+            run_to_end(Command::new("tar").arg("-C").arg(to).arg("-xf").arg(archive)).map(drop)
+        };
+        let blob = |described: &Value| {
+            let digest = described["digest"].as_str().context("a blob has a digest")?;
+            Ok::<_, anyhow::Error>(folder.join("blobs").join(digest.replace(':', "/")))
+        };
+        let read = |path: PathBuf| Ok::<Value, anyhow::Error>(serde_json::from_slice(&fs::read(path)?)?);
+        untar(&self.archive, folder)?;
+        let index = read(blob(&read(folder.join("index.json"))?["manifests"][0])?)?;
+        let mut platforms = BTreeMap::new();
+        for described in index["manifests"].as_array().context("an image has platforms")? {
+            let manifest = read(blob(described)?)?;
+            let config = read(blob(&manifest["config"])?)?;
+            let architecture = config["architecture"].as_str().context("a platform has an architecture")?;
+            let root = folder.join(architecture);
+            for layer in manifest["layers"].as_array().context("a platform has layers")? {
+                untar(&blob(layer)?, &root)?;
+            }
+            platforms.insert(architecture.to_owned(), Unpacked { config, root });
+        }
+        Ok(platforms)
+    }
+
+    /// Gives it another tag on a host that has it. Returns its name with that tag.
+    ///
+    /// # Errors
+    /// The host does not have it.
+    pub fn tag_on(&self, host: &Host, tag: &str) -> Result<String> {
+        let (name, _) = self.name.rsplit_once(':').context("the image has no tag")?;
+        let tagged = format!("{name}:{tag}");
+        host.sh(&format!("ctr --namespace k8s.io images tag --force {} {tagged}", self.name))?;
+        Ok(tagged)
     }
 }
 

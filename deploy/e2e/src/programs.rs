@@ -74,7 +74,7 @@ fn built(path: &Path, build: &str) -> Result<PathBuf> {
 }
 
 /// The target folder: programs are in `debug` below it, tests in `debug/deps`.
-fn target() -> Result<PathBuf> {
+pub(crate) fn target() -> Result<PathBuf> {
     let own = env::current_exe().context("cannot tell which program this is")?;
     let profile = own.ancestors().skip(1).find(|folder| !folder.ends_with("deps"));
     let target = profile.and_then(Path::parent);

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 /// A crate, as `cargo metadata` identifies it.
 type Id<'m> = &'m str;
 
-/// The bill of these programs, in CycloneDX 1.6, from the output of `cargo metadata` and the text of `Cargo.lock`. What only
+/// The bill of the image of this name with these programs, in CycloneDX 1.6, from the output of `cargo metadata` and the text of `Cargo.lock`. What only
 /// builds or tests need is not in it. It has no time and no serial number: the same sources make the same bill.
 ///
 /// # Errors
 /// A program is no member of the workspace, or the output is not that of `cargo metadata`.
-pub fn bill_of_materials(metadata: &Value, lock: &str, programs: &[&str]) -> Result<Value> {
+pub fn bill_of_materials(image: &str, metadata: &Value, lock: &str, programs: &[&str]) -> Result<Value> {
     let packages = packages(metadata)?;
     let edges = edges(metadata)?;
     let mut open = Vec::new();
@@ -43,13 +43,13 @@ pub fn bill_of_materials(metadata: &Value, lock: &str, programs: &[&str]) -> Res
         let needs = needs.filter_map(|need| reference(packages.get(need)?).ok()).collect::<BTreeSet<_>>();
         dependencies.push(json!({"ref": reference(package)?, "dependsOn": needs}));
     }
-    let version = roots.first().and_then(|id| packages.get(id)).map(|package| &package["version"]);
+    let (name, tag) = image.rsplit_once(':').unwrap_or((image, "latest"));
     Ok(json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
         "metadata": {"component": {
-            "type": "container", "bom-ref": "image", "name": "seaworthy.dev/operator", "version": version,
+            "type": "container", "bom-ref": "image", "name": name, "version": tag,
         }},
         "components": components,
         "dependencies": dependencies,
@@ -148,9 +148,10 @@ mod tests {
 
     #[test]
     fn a_bill_lists_what_runs_and_nothing_else() {
-        let bill = bill_of_materials(&metadata(), LOCK, &["program"]).unwrap();
+        let bill = bill_of_materials("example.com/image:1.0", &metadata(), LOCK, &["program"]).unwrap();
         let names = bill["components"].as_array().unwrap().iter().map(|component| &component["name"]);
         assert_eq!(names.collect::<Vec<_>>(), ["deeper", "library", "program"]);
+        assert_eq!(bill["metadata"]["component"]["name"], "example.com/image");
         let library = &bill["components"][1];
         assert_eq!(library["purl"], "pkg:cargo/library@1.2.3");
         assert_eq!(library["licenses"], json!([{"expression": "MIT OR Apache-2.0"}]));
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_exist_is_named() {
-        let error = bill_of_materials(&metadata(), LOCK, &["library"]).unwrap_err();
+        let error = bill_of_materials("example.com/image:1.0", &metadata(), LOCK, &["library"]).unwrap_err();
         assert!(error.to_string().contains("library"), "{error}");
     }
 }

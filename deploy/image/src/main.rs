@@ -1,6 +1,6 @@
 //! Makes the image of the operator: an OCI archive, and its bill of materials beside it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -68,8 +68,10 @@ fn main() -> Result<()> {
     let (path, bill) = (args.out.join("image.tar"), args.out.join("image.cdx.json"));
     let image = archive.finish(&args.name)?;
     fs::write(&path, &image.archive).with_context(|| format!("cannot write {}", path.display()))?;
+    let architectures = args.operator.iter().chain(&args.host).map(|(architecture, _)| architecture.as_str());
     let text = serde_json::to_string_pretty(&bill_of_materials(
-        &metadata()?,
+        &args.name,
+        &metadata(&architectures.collect())?,
         &fs::read_to_string("Cargo.lock").context("cannot read Cargo.lock: run it in the workspace")?,
         &["seaworthy-operator", "seaworthy-host"],
     )?)?;
@@ -91,11 +93,20 @@ fn file(name: &str, path: &Path) -> Result<File> {
     Ok(File { path: name.to_owned(), mode: 0o755, content })
 }
 
-fn metadata() -> Result<serde_json::Value> {
+/// What cargo knows of the crates that are needed on any of these architectures, as Go names them.
+fn metadata(architectures: &BTreeSet<&str>) -> Result<serde_json::Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["metadata", "--locked", "--format-version", "1", "--filter-platform"]);
-    let output = command.arg("x86_64-unknown-linux-gnu").output().context("cannot run cargo metadata")?;
+    command.args(["metadata", "--locked", "--format-version", "1"]);
+    for architecture in architectures {
+        let triple = match *architecture {
+            "amd64" => "x86_64-unknown-linux-gnu",
+            "arm64" => "aarch64-unknown-linux-gnu",
+            other => bail!("{other}: programs are for amd64 or arm64"),
+        };
+        command.args(["--filter-platform", triple]);
+    }
+    let output = command.output().context("cannot run cargo metadata")?;
     ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
     Ok(serde_json::from_slice(&output.stdout)?)
 }
