@@ -14,6 +14,9 @@ use super::input;
 use super::progress::ProgressLine;
 use super::report::{Outcome as _, Report};
 
+/// So many strikes that never came are listed: a plan that another version made may have thousands.
+const MISSED_TOLD: usize = 5;
+
 /// Arguments of `sim replay`.
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
@@ -53,8 +56,12 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
     line.clear();
     report.print(&arguments.printing);
     let missed: Vec<_> = world.ledger().into_iter().flat_map(|ledger| ledger.missed()).collect();
-    for strike in &missed {
+    for strike in missed.iter().take(MISSED_TOLD) {
         eprintln!("never came: {}", strike.words());
+    }
+    if missed.len() > MISSED_TOLD {
+        let more = missed.len() - MISSED_TOLD;
+        eprintln!("never came: {more} more; was the plan edited, or made by another version?");
     }
     if !summary.is_good() {
         return ExitCode::FAILURE;
