@@ -134,6 +134,10 @@ bench-scaling: ## CPU time of a run with 1,000, 10,000 and 100,000 machines, and
 crds: ## Write deploy/crds from the types in core/api
 	cargo run --locked --package seaworthy-api --features crd --bin crdgen
 
+.PHONY: manifests
+manifests: ## Write deploy/operator from the Helm chart in deploy/chart (needs Go, which builds Helm)
+	cargo run --quiet --locked --package seaworthy-e2e --bin e2e-manifests
+
 ##@ The real part: a real API server, real hosts, real SSH
 
 .PHONY: real

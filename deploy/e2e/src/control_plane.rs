@@ -118,10 +118,16 @@ impl ControlPlane {
         Ok(path)
     }
 
+    /// A program that can reach the API server.
+    #[must_use]
+    pub fn command(&self, program: &Path) -> Command {
+        self.endpoint.namespace().command(program)
+    }
+
     /// A kubectl of this control plane, as administrator, without arguments yet.
     #[must_use]
     pub fn kubectl_command(&self) -> Command {
-        let mut command = self.endpoint.namespace().command(&self.parts.kubectl);
+        let mut command = self.command(&self.parts.kubectl);
         // Its discovery cache must not be the one of another run with the same address.
         command.arg("--kubeconfig").arg(&self.kubeconfig);
         command.arg("--cache-dir").arg(self.run.state().join("kubectl-cache"));

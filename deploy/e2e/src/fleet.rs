@@ -76,7 +76,7 @@ impl<'w> Fleet<'w> {
         apply_crds(world)?;
         world.control_plane().apply(&manifests::setting(world.ssh_key().private()))?;
         // It may do what the manifests for people allow its service account, and nothing more.
-        for manifest in ["rbac.yaml", "flow-control.yaml"] {
+        for manifest in ["00-namespace.yaml", "rbac.yaml", "flow-control.yaml"] {
             world.kubectl(["apply", "-f", path(&parts::home().join("../operator").join(manifest))?])?;
         }
         let kubeconfig = world.control_plane().kubeconfig_for(calls::USER, &["system:serviceaccounts"])?;

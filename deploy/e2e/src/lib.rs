@@ -28,6 +28,7 @@ mod artefacts;
 mod cache;
 mod certificates;
 mod cgroups;
+pub mod chart;
 mod clients;
 pub mod components;
 pub mod conformance;
@@ -75,7 +76,9 @@ pub use moments::Moments;
 pub use network::{Endpoint, Namespace, Network};
 pub use nodes::Nodes;
 pub use packages::ensure_all as ensure_packages;
-pub use parts::{Controllers, Health, Parts, ensure as ensure_parts, ensure_controllers, ensure_webd};
+pub use parts::{
+    Controllers, Health, Parts, ensure as ensure_parts, ensure_controllers, ensure_helm, ensure_webd,
+};
 pub use power_loss::LossyDisk;
 pub use process::{Process, run_to_end};
 pub use programs::Programs;

@@ -74,6 +74,16 @@ const CONTROLLERS: Build = Build {
     ..API_SERVER
 };
 
+const HELM: Build = Build {
+    name: "helm",
+    folder: "helm",
+    module: "helm.sh/helm/v4",
+    programs: &[("helm", "helm.sh/helm/v4/cmd/helm")],
+    version_variable: None,
+    linkage: Linkage::Go,
+    minutes: 2,
+};
+
 /// The programs of the control plane and its client.
 #[derive(Clone, Debug)]
 pub struct Parts {
@@ -118,6 +128,14 @@ pub fn ensure_controllers() -> Result<Controllers> {
         kube_controller_manager: folder.join("kube-controller-manager"),
         kube_scheduler: folder.join("kube-scheduler"),
     })
+}
+
+/// Builds Helm if it is not in the cache yet; 2 minutes on two cores the first time, then at once.
+///
+/// # Errors
+/// Go is missing, or the build fails.
+pub fn ensure_helm() -> Result<PathBuf> {
+    Ok(HELM.ensure()?.join("helm"))
 }
 
 /// What the health probe of a `webd` says.

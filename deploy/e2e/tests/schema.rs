@@ -159,9 +159,13 @@ fn what_people_apply_is_accepted_as_it_is() -> Result<()> {
     scenario(0, |world| {
         apply_crds(world)?;
         let deploy = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-        world.kubectl(["apply", "--validate=strict", "-f", &format!("{deploy}/operator/rbac.yaml")])?;
-        for manifests in ["operator/deployment.yaml", "operator/flow-control.yaml", "examples", "components"]
-        {
+        // The first run of `kubectl apply -f deploy/operator` meets no namespace.
+        for apply in [&["apply", "--dry-run=none"][..], &["apply", "--server-side", "--force-conflicts"]] {
+            let options = ["--validate=strict", "-f", &format!("{deploy}/operator")];
+            let said = world.kubectl(apply.iter().chain(&options).copied())?;
+            eprintln!("$ kubectl {} -f deploy/operator\n{said}", apply.join(" "));
+        }
+        for manifests in ["examples", "components"] {
             let path = format!("{deploy}/{manifests}");
             let said = world.kubectl(["apply", "--validate=strict", "--dry-run=server", "-f", &path])?;
             eprintln!("$ kubectl apply --dry-run=server -f deploy/{manifests}\n{said}");

@@ -5,7 +5,7 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 use seaworthy_e2e::{
-    cache_folder, ensure_controllers, ensure_image, ensure_packages, ensure_parts, unsupported,
+    cache_folder, ensure_controllers, ensure_helm, ensure_image, ensure_packages, ensure_parts, unsupported,
 };
 
 fn main() -> Result<()> {
@@ -18,6 +18,7 @@ fn main() -> Result<()> {
         let image = scope.spawn(ensure_image);
         ensure_parts()?;
         ensure_controllers()?;
+        ensure_helm()?;
         ensure_packages()?;
         image.join().map_err(|_| anyhow!("the thread that makes the base image panicked"))?
     })?;
