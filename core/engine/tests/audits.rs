@@ -87,3 +87,27 @@ fn a_trouble_that_a_predecessor_has_told_is_looked_into_at_once() {
         assert!(!is_read(1), "the others are left alone");
     }
 }
+
+/// The kubelet of a lost host comes and goes. That it came is a reason to try the host again; that it went is none.
+#[test]
+fn a_lost_host_is_not_tried_each_time_that_its_node_gets_worse() {
+    let mut fixture = settled(1);
+    fixture.host(0).up = false;
+    let see = |fixture: &mut Fixture, health: Health| {
+        let node = NodeObject { uid: Uid(7), state: NodeState::plain(health, fixture.now) };
+        fixture.see(Observation::Node(MachineId(0), Some(node)));
+    };
+    see(&mut fixture, Health::Unhealthy);
+    fixture.pass(60 * MINUTE);
+    let tries =
+        |fixture: &Fixture| fixture.engine.world().machine(MachineId(0)).progress.contact.retry.failures;
+    let before = tries(&fixture);
+    for _ in 0..60 {
+        see(&mut fixture, Health::Healthy);
+        fixture.pass(MINUTE / 2);
+        see(&mut fixture, Health::Unhealthy);
+        fixture.pass(MINUTE / 2);
+    }
+    let since = tries(&fixture) - before;
+    assert!((60..=64).contains(&since), "{since} tries");
+}

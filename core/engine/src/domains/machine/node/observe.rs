@@ -32,10 +32,14 @@ pub(crate) fn observe(world: &mut World, id: MachineId, node: Option<NodeObject>
         if was == is {
             return;
         }
-        // A change of its health is a signal: read the host at once, whatever the back-off.
-        machine.progress.contact.retry.look_again();
+        let is_lost = machine.host.unreachable_since.is_some();
+        // A change of its health is a signal: read the host at once, whatever the back-off. That a lost host gets worse is no
+        // news: a Node that flaps would have it tried for ever.
+        if !is_lost || is == Some(Health::Healthy) {
+            machine.progress.contact.retry.look_again();
+        }
         let sick = is.is_some_and(|health| health != Health::Healthy);
-        if sick || machine.host.unreachable_since.is_some() {
+        if sick || is_lost {
             machine.progress.contact.stale = true;
         }
     });
