@@ -1,7 +1,7 @@
 # Every command that people and machines use. `make` alone lists them.
 #
 # CARGO_TARGET_DIR   where cargo builds (default: target)
-# SEAWORTHY_CACHE    what is slow to make for the real part: etcd, Kubernetes, containerd, the hosts' system
+# SEAWORTHY_CACHE    what is slow to make for the real part: etcd, Kubernetes, containerd, the hosts' system; tools
 
 TARGET   := $(or $(CARGO_TARGET_DIR),target)
 STEP     := .ci/step
@@ -16,6 +16,9 @@ STATIC    = -C target-feature=+crt-static -C strip=symbols \
 	--remap-path-prefix=$(CURDIR)=/seaworthy --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
 # The runner has to be of the version of the library.
 GUNGRAUN  = $(shell sed -n '/^name = "gungraun"$$/{n;s/^version = "\(.*\)"$$/\1/p;}' Cargo.lock)
+DENY     := 0.20.2
+# Tools that take long to build stay in the cache.
+CACHED    = $(or $(SEAWORTHY_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seaworthy)/tools
 # The features that change what is compiled; the rest of a crate's features are on by default.
 FEATURES := --features seaworthy-api/crd
 # What is tested without optimisation. Cargo chooses the features of libraries by the packages that are named: steps that name
@@ -55,7 +58,7 @@ check: ## The quick local gate: format, lints, documentation, unit tests
 	@$(MAKE) --no-print-directory lint tidy unit
 
 .PHONY: lint
-lint: format lints documentation ## Format, lints, documentation: everything that needs no test to run
+lint: format lints documentation deny ## Format, lints, documentation, dependencies: everything that needs no test to run
 
 .PHONY: format
 format:
@@ -68,6 +71,11 @@ lints:
 .PHONY: documentation
 documentation:
 	@$(STEP) "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps $(FEATURES)
+
+.PHONY: deny
+deny: ## What the programs are made of: licences, sources, banned crates (deny.toml)
+	@$(STEP) "cargo-deny $(DENY)" cargo install --locked --quiet cargo-deny --version $(DENY) --root $(CACHED)
+	@$(STEP) "dependencies" $(CACHED)/bin/cargo-deny --locked check bans licenses sources
 
 .PHONY: unit
 unit: ## Unit tests of every crate
