@@ -24,7 +24,7 @@ pub const PATIENCE: Duration = Duration::from_secs(240);
 const KUBECTL_PAUSE: Duration = Duration::from_millis(200);
 
 /// Where the operator answers /readyz, inside the namespace of the control plane.
-const OPERATOR_PORT: u16 = 8080;
+pub const OPERATOR_PORT: u16 = 8080;
 
 /// What the project's CRDs define.
 const KINDS: [&str; 3] = ["Machine", "MachineComponent", "ClusterPackageVersion"];

@@ -5,7 +5,8 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 use seaworthy_e2e::{
-    cache_folder, ensure_controllers, ensure_helm, ensure_image, ensure_packages, ensure_parts, unsupported,
+    cache_folder, ensure_controllers, ensure_helm, ensure_image, ensure_packages, ensure_parts,
+    ensure_prometheus, unsupported,
 };
 
 fn main() -> Result<()> {
@@ -19,6 +20,7 @@ fn main() -> Result<()> {
         ensure_parts()?;
         ensure_controllers()?;
         ensure_helm()?;
+        ensure_prometheus()?;
         ensure_packages()?;
         image.join().map_err(|_| anyhow!("the thread that makes the base image panicked"))?
     })?;

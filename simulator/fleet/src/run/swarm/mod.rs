@@ -190,6 +190,10 @@ impl Member {
     }
 }
 
+/// A file's own limit is raised to one unit for so many machines: work on ten thousand of them, one after the other, takes
+/// more than a hundred million events.
+const MACHINES_PER_UNIT: u32 = 1_000;
+
 /// Draws another `maxUnavailable` wherever the scenario has one, and audits that are frequent enough. The limit is not
 /// so small that the run mostly waits.
 fn draw_budgets(document: &mut Document, lots: Lots, machines: u32) {
@@ -229,13 +233,24 @@ fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, (machines, lost): (u32
             spec.insert("pauseWhenUnavailable".into(), json!("100%"));
         }
         let drawn = match lots.below("kind", &of, 3) {
-            0 => spec.get("maxUnavailable").cloned(),
+            0 => spec
+                .get("maxUnavailable")
+                .cloned()
+                .map(|own| at_least(own, machines.div_ceil(MACHINES_PER_UNIT))),
             1 => Some(json!(least + lots.below("count", &of, u64::from(machines).div_ceil(2)))),
             _ => Some(json!(lots.one("percent", &of, &["2%", "5%", "10%", "20%", "34%", "50%"]))),
         };
         if let Some(budget) = allowing_for(lost, machines, drawn) {
             spec.insert("maxUnavailable".into(), budget);
         }
+    }
+}
+
+/// A count that is at least this; a percentage, and a limit that allows nothing, as it is.
+fn at_least(limit: Value, least: u32) -> Value {
+    match limit.as_u64() {
+        Some(count @ 1..) => json!(count.max(u64::from(least))),
+        Some(0) | None => limit,
     }
 }
 
