@@ -57,8 +57,8 @@ impl Finders {
         Ok(Self { root: tree.root().to_owned(), seaworthy, tests })
     }
 
-    /// Who finds a mutant first.
-    pub(crate) fn find(&self, mutant: &str) -> Result<Finder, String> {
+    /// Who finds a mutant first, or fails without one.
+    pub(crate) fn find(&self, mutant: Option<&str>) -> Result<Finder, String> {
         let notices = |program: &Path, folder: &Path, arguments: &[&str]| {
             fails(program, folder, arguments, mutant)
                 .map_err(|error| format!("{}: {error}", program.display()))
@@ -102,10 +102,14 @@ fn name(path: &Path) -> String {
 }
 
 /// Whether a program with this mutant in it fails, hangs, or wants too much memory.
-fn fails(program: &Path, folder: &Path, arguments: &[&str], mutant: &str) -> std::io::Result<bool> {
+fn fails(program: &Path, folder: &Path, arguments: &[&str], mutant: Option<&str>) -> std::io::Result<bool> {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -v {MEMORY_MAX}; exec \"$0\" \"$@\"")]).arg(program).args(arguments);
-    command.current_dir(folder).env(VARIABLE, mutant).stdout(Stdio::null()).stderr(Stdio::null());
+    command.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+    match mutant {
+        Some(mutant) => command.env(VARIABLE, mutant),
+        None => command.env_remove(VARIABLE),
+    };
     let mut child = command.spawn()?;
     let begun = Instant::now();
     loop {

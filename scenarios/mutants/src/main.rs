@@ -63,11 +63,15 @@ fn hunt(count: usize, seed: u64) -> Result<(), String> {
     let Random { tree, drawn, dropped } = Random::draw(&house(), &folder().join("random"), count, seed)?;
     println!("{} mutants of seed {seed}; {dropped} others do not compile", drawn.len());
     let finders = Finders::build(&tree)?;
+    let finder = finders.find(None)?;
+    if finder != Finder::Nobody {
+        return Err(format!("the {finder} fail without a mutant, and so with each: mend that first"));
+    }
     let found = Mutex::new(Vec::new());
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), String> {
         while let Some(mutant) = drawn.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let finder = finders.find(&mutant.name)?;
+            let finder = finders.find(Some(&mutant.name))?;
             tell(mutant, finder);
             found.lock().unwrap_or_else(|error| error.into_inner()).push(finder);
         }

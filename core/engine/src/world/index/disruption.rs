@@ -45,6 +45,7 @@ pub(crate) struct Ledger {
     laned: u32,
     lost: u32,
     touched: u32,
+    untouched: u32,
     fell: u32,
     sick: u32,
     sick_untouched: u32,
@@ -148,7 +149,10 @@ impl Ledger {
         add(&mut self.touched, row.touched);
         add(&mut self.fell, row.fell);
         add(&mut self.sick, row.sick);
-        add(&mut self.sick_untouched, row.sick && !row.touched);
+        // A machine that was lost at work is nobody to compare with: the work may be why it is lost.
+        let untouched = !row.touched && !row.lost;
+        add(&mut self.untouched, row.live && untouched);
+        add(&mut self.sick_untouched, row.sick && untouched);
         let domains = row.domains.iter().flat_map(|domains| domains.iter());
         for (limit, domain) in self.limits.iter_mut().zip(domains).filter(|(_, domain)| !domain.is_empty()) {
             let usage = limit.usages.entry(Arc::clone(domain)).or_default();
@@ -202,11 +206,10 @@ impl Ledger {
     /// How many of the machines that fell are charged to the rollouts: those beyond the share of the untouched machines
     /// that are unavailable, of which one is put down to chance.
     fn charged(&self) -> u32 {
-        let untouched = self.live.saturating_sub(self.touched);
-        if untouched == 0 || self.sick_untouched == 0 {
+        if self.untouched == 0 || self.sick_untouched == 0 {
             return self.fell;
         }
-        let expected = self.touched as u64 * (self.sick_untouched - 1) as u64 / untouched as u64;
+        let expected = self.touched as u64 * (self.sick_untouched - 1) as u64 / self.untouched as u64;
         if expected >= self.fell as u64 { 0 } else { self.fell - expected as u32 }
     }
 }
@@ -359,7 +362,7 @@ mod tests {
     use super::*;
 
     fn ledger(live: u32, touched: u32, fell: u32, sick_untouched: u32) -> Ledger {
-        Ledger { live, touched, fell, sick_untouched, ..Ledger::default() }
+        Ledger { live, touched, untouched: live - touched, fell, sick_untouched, ..Ledger::default() }
     }
 
     #[test]
@@ -369,5 +372,19 @@ mod tests {
         assert_eq!(ledger(10_000, 5_000, 500, 51).charged(), 450);
         assert_eq!(ledger(10, 5, 1, 1).charged(), 1, "one of the others is down by chance");
         assert_eq!(ledger(10, 10, 2, 0).charged(), 2, "there is nobody to compare with");
+    }
+
+    #[test]
+    fn machines_that_were_lost_at_work_excuse_no_others() {
+        let lost = Derived { live: true, sick: true, lost: true, ..Derived::NONE };
+        let fell = Derived { live: true, sick: true, touched: true, fell: true, ..Derived::NONE };
+        let well = Derived { live: true, ..Derived::NONE };
+        let mut ledger = Ledger::default();
+        for (row, count) in [(&lost, 4), (&fell, 5), (&well, 11)] {
+            (0..count).for_each(|_| ledger.count(row));
+        }
+        assert_eq!(ledger.charged(), 5);
+        (0..4).for_each(|_| ledger.count(&Derived { lost: false, ..lost.clone() }));
+        assert_eq!(ledger.charged(), 4, "others are unavailable that nobody worked on");
     }
 }
