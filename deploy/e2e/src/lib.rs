@@ -84,7 +84,7 @@ pub use power_loss::LossyDisk;
 pub use process::{Process, run_to_end};
 pub use programs::Programs;
 pub use prometheus::{Prometheus, ensure as ensure_prometheus};
-pub use run::{Run, log_folder, unsupported};
+pub use run::{Run, log_folder, unsupported, where_supported};
 pub use ssh::SshKey;
 pub use traces::{Bare, Traces};
 pub use wire::{ask, refusal};

@@ -104,6 +104,18 @@ pub fn unsupported() -> Option<String> {
     }
 }
 
+/// Runs a test of real parts. Where none can run (see [`unsupported`]), it says why and succeeds.
+///
+/// # Errors
+/// The test fails.
+pub fn where_supported(act: impl FnOnce() -> Result<()>) -> Result<()> {
+    if let Some(reason) = unsupported() {
+        eprintln!("SKIPPED: {reason}");
+        return Ok(());
+    }
+    act()
+}
+
 /// The folder that holds the state folders of all runs.
 pub(crate) fn states() -> Result<PathBuf> {
     Ok(cache::folder()?.join("runs"))

@@ -17,7 +17,7 @@ use crate::leftovers::{Sweep, sweep};
 use crate::network::Network;
 use crate::parts::{self, Controllers, Parts};
 use crate::process::Process;
-use crate::run::{Run, unsupported};
+use crate::run::{Run, unsupported, where_supported};
 use crate::ssh::SshKey;
 use crate::sysctls::Sysctls;
 use crate::{image, logs};
@@ -40,14 +40,12 @@ pub fn scenario(hosts: u8, act: impl FnOnce(&World) -> Result<()>) -> Result<()>
 /// # Errors
 /// As for [`scenario`].
 pub fn scenario_for(purpose: Purpose, hosts: u8, act: impl FnOnce(&World) -> Result<()>) -> Result<()> {
-    if let Some(reason) = unsupported() {
-        eprintln!("SKIPPED: {reason}");
-        return Ok(());
-    }
-    let world = World::start_for(purpose, hosts)?;
-    act(&world).and_then(|()| calls_are_covered(&world)).inspect_err(|error| {
-        eprintln!("{error:#}");
-        logs::print_tails(world.run.logs(), TAIL);
+    where_supported(|| {
+        let world = World::start_for(purpose, hosts)?;
+        act(&world).and_then(|()| calls_are_covered(&world)).inspect_err(|error| {
+            eprintln!("{error:#}");
+            logs::print_tails(world.run.logs(), TAIL);
+        })
     })
 }
 

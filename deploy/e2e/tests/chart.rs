@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use seaworthy_e2e::{World, chart, ensure_helm, run_to_end, scenario, unsupported};
+use seaworthy_e2e::{World, chart, ensure_helm, run_to_end, scenario, where_supported};
 use serde_json::json;
 
 const DEPLOYMENT: [&str; 3] = ["get", "deployment/seaworthy-operator", "--namespace=seaworthy-system"];
@@ -22,44 +22,43 @@ const REFUSED: [(&str, &str); 6] = [
 
 #[test]
 fn plain_manifests_are_those_of_the_chart() -> Result<()> {
-    if let Some(why) = unsupported() {
-        eprintln!("skipped: {why}");
-        return Ok(());
-    }
-    let names = fs::read_dir(chart::manifests_folder())?;
-    let names = names.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-    let mut names = names.collect::<Result<Vec<String>>>()?;
-    names.sort();
-    let manifests = chart::manifests()?;
-    ensure!(manifests.keys().eq(&names), "deploy/operator has {names:?}: run `make manifests`");
-    for (name, text) in manifests {
-        let written = fs::read_to_string(chart::manifests_folder().join(&name))?;
-        ensure!(written == text, "deploy/operator/{name} is not what the chart makes: run `make manifests`");
-    }
-    Ok(())
+    where_supported(|| {
+        let names = fs::read_dir(chart::manifests_folder())?;
+        let names = names.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let mut names = names.collect::<Result<Vec<String>>>()?;
+        names.sort();
+        let manifests = chart::manifests()?;
+        ensure!(manifests.keys().eq(&names), "deploy/operator has {names:?}: run `make manifests`");
+        for (name, text) in manifests {
+            let written = fs::read_to_string(chart::manifests_folder().join(&name))?;
+            ensure!(
+                written == text,
+                "deploy/operator/{name} is not what the chart makes: run `make manifests`"
+            );
+        }
+        Ok(())
+    })
 }
 
 #[test]
 fn the_chart_says_which_value_it_cannot_use() -> Result<()> {
-    if let Some(why) = unsupported() {
-        eprintln!("skipped: {why}");
-        return Ok(());
-    }
-    let helm = |arguments: &[&str]| {
-        let mut command = Command::new(ensure_helm()?);
-        run_to_end(command.args(arguments).arg(chart::folder()))
-    };
-    let template = ["template", "seaworthy", "--namespace", chart::NAMESPACE];
-    helm(&["lint", "--strict", "--namespace", chart::NAMESPACE])?;
-    for (value, said) in REFUSED {
-        let refusal = helm(&[&template[..], &["--set", value]].concat());
-        let refusal = refusal.err().with_context(|| format!("{value} was accepted"))?.to_string();
-        ensure!(refusal.contains(said), "{value}: {refusal}");
-    }
-    let refusal = helm(&["template", "seaworthy", "--namespace", "elsewhere"]);
-    let refusal = refusal.err().context("another namespace was accepted")?.to_string();
-    ensure!(refusal.contains("--namespace seaworthy-system"), "{refusal}");
-    Ok(())
+    where_supported(|| {
+        let helm = |arguments: &[&str]| {
+            let mut command = Command::new(ensure_helm()?);
+            run_to_end(command.args(arguments).arg(chart::folder()))
+        };
+        let template = ["template", "seaworthy", "--namespace", chart::NAMESPACE];
+        helm(&["lint", "--strict", "--namespace", chart::NAMESPACE])?;
+        for (value, said) in REFUSED {
+            let refusal = helm(&[&template[..], &["--set", value]].concat());
+            let refusal = refusal.err().with_context(|| format!("{value} was accepted"))?.to_string();
+            ensure!(refusal.contains(said), "{value}: {refusal}");
+        }
+        let refusal = helm(&["template", "seaworthy", "--namespace", "elsewhere"]);
+        let refusal = refusal.err().context("another namespace was accepted")?.to_string();
+        ensure!(refusal.contains("--namespace seaworthy-system"), "{refusal}");
+        Ok(())
+    })
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{
     Process, Run, Sweep, cache_folder, ensure_image, ensure_parts, eventually, run_to_end, scenario, sweep,
-    unsupported,
+    where_supported,
 };
 
 const UP_WITHIN: Duration = Duration::from_secs(240);
@@ -15,21 +15,19 @@ const DOWN_WITHIN: Duration = Duration::from_secs(60);
 
 #[test]
 fn after_a_panic() -> Result<()> {
-    if let Some(reason) = unsupported() {
-        eprintln!("SKIPPED: {reason}");
-        return Ok(());
-    }
-    let id = std::sync::Mutex::new(String::new());
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        scenario(1, |world| {
-            world.run().id().clone_into(&mut id.lock().unwrap());
-            panic!("on purpose")
-        })
-    }));
-    ensure!(result.is_err());
-    let id = id.into_inner()?;
-    ensure!(traces(&id)?.is_empty(), "{:?}", traces(&id)?);
-    Ok(())
+    where_supported(|| {
+        let id = std::sync::Mutex::new(String::new());
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            scenario(1, |world| {
+                world.run().id().clone_into(&mut id.lock().unwrap());
+                panic!("on purpose")
+            })
+        }));
+        ensure!(result.is_err());
+        let id = id.into_inner()?;
+        ensure!(traces(&id)?.is_empty(), "{:?}", traces(&id)?);
+        Ok(())
+    })
 }
 
 #[test]
@@ -69,24 +67,22 @@ fn kept_on_request_until_it_is_removed() -> Result<()> {
 
 /// Starts `e2e-up` with one host, waits until it is up, and hands over its process and the id of its run.
 fn up(keep: bool, act: impl FnOnce(&mut Process, &str) -> Result<()>) -> Result<()> {
-    if let Some(reason) = unsupported() {
-        eprintln!("SKIPPED: {reason}");
-        return Ok(());
-    }
-    // These may take minutes, the start does not.
-    ensure_parts()?;
-    ensure_image()?;
-    let own = Run::begin()?;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_e2e-up"));
-    command.args(["--bare", "--hosts", "1"]).env("SEAWORTHY_E2E_KEEP", if keep { "1" } else { "0" });
-    let mut process = Process::spawn("e2e-up", &mut command, &own.log("e2e-up"))?;
-    eventually("e2e-up", UP_WITHIN, || {
-        process.must_run()?;
-        let text = fs::read_to_string(process.log())?;
-        text.contains("Ctrl-C removes everything").then_some(()).context("not up yet")
-    })?;
-    let id = format!("seaworthy-{}-0", process.id());
-    act(&mut process, &id)
+    where_supported(|| {
+        // These may take minutes, the start does not.
+        ensure_parts()?;
+        ensure_image()?;
+        let own = Run::begin()?;
+        let mut command = Command::new(env!("CARGO_BIN_EXE_e2e-up"));
+        command.args(["--bare", "--hosts", "1"]).env("SEAWORTHY_E2E_KEEP", if keep { "1" } else { "0" });
+        let mut process = Process::spawn("e2e-up", &mut command, &own.log("e2e-up"))?;
+        eventually("e2e-up", UP_WITHIN, || {
+            process.must_run()?;
+            let text = fs::read_to_string(process.log())?;
+            text.contains("Ctrl-C removes everything").then_some(()).context("not up yet")
+        })?;
+        let id = format!("seaworthy-{}-0", process.id());
+        act(&mut process, &id)
+    })
 }
 
 /// Whatever on this machine carries the id of a run: namespaces, mounts, cgroups, folders, processes.

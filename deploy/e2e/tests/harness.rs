@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use seaworthy_e2e::{Health, LossyDisk, PATIENCE, Pace, Run, eventually, scenario, unsupported};
+use seaworthy_e2e::{Health, LossyDisk, PATIENCE, Pace, Run, eventually, scenario, where_supported};
 
 #[test]
 fn a_control_plane_answers_kubectl_and_survives_the_death_of_its_parts() -> Result<()> {
@@ -152,26 +152,24 @@ fn a_download_can_be_held_in_the_middle() -> Result<()> {
 
 #[test]
 fn a_lossy_disk_keeps_what_was_synced_and_loses_the_rest() -> Result<()> {
-    if let Some(reason) = unsupported() {
-        eprintln!("SKIPPED: {reason}");
-        return Ok(());
-    }
-    let run = Run::begin()?;
-    let disk = LossyDisk::create(run.state(), "disk", 64 << 20)?;
-    let synced = std::fs::File::create(disk.path().join("synced"))?;
-    std::io::Write::write_all(&mut &synced, b"kept")?;
-    synced.sync_all()?;
-    std::fs::File::open(disk.path())?.sync_all()?;
-    std::fs::write(disk.path().join("unsynced"), "lost")?;
+    where_supported(|| {
+        let run = Run::begin()?;
+        let disk = LossyDisk::create(run.state(), "disk", 64 << 20)?;
+        let synced = std::fs::File::create(disk.path().join("synced"))?;
+        std::io::Write::write_all(&mut &synced, b"kept")?;
+        synced.sync_all()?;
+        std::fs::File::open(disk.path())?.sync_all()?;
+        std::fs::write(disk.path().join("unsynced"), "lost")?;
 
-    let after = disk.after_power_loss(run.state(), "after")?;
-    ensure!(std::fs::read(after.path().join("synced"))? == b"kept");
-    ensure!(std::fs::read(after.path().join("unsynced")).unwrap_or_default().is_empty());
-    ensure!(std::fs::read(disk.path().join("unsynced"))? == b"lost", "the disk itself goes on");
-    disk.sync()?;
-    let later = disk.after_power_loss(run.state(), "later")?;
-    ensure!(std::fs::read(later.path().join("unsynced"))? == b"lost");
-    Ok(())
+        let after = disk.after_power_loss(run.state(), "after")?;
+        ensure!(std::fs::read(after.path().join("synced"))? == b"kept");
+        ensure!(std::fs::read(after.path().join("unsynced")).unwrap_or_default().is_empty());
+        ensure!(std::fs::read(disk.path().join("unsynced"))? == b"lost", "the disk itself goes on");
+        disk.sync()?;
+        let later = disk.after_power_loss(run.state(), "later")?;
+        ensure!(std::fs::read(later.path().join("unsynced"))? == b"lost");
+        Ok(())
+    })
 }
 
 /// Unpacks the one file of a webd archive.

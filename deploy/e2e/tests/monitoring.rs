@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{
     Fleet, Health, OPERATOR_PORT, PATIENCE, World, ensure_prometheus, eventually, run_to_end, scenario,
-    unsupported,
+    where_supported,
 };
 use serde_json::Value;
 
@@ -21,22 +21,20 @@ fn file(name: &str) -> PathBuf {
 
 #[test]
 fn every_alert_fires_when_it_should_and_not_in_a_fleet_in_order() -> Result<()> {
-    if let Some(why) = unsupported() {
-        eprintln!("skipped: {why}");
-        return Ok(());
-    }
-    let promtool = ensure_prometheus()?.promtool;
-    run_to_end(Command::new(&promtool).args(["check", "rules"]).arg(file("alerts.yaml")))?;
-    run_to_end(Command::new(&promtool).args(["test", "rules"]).arg(file("alerts_test.yaml")))?;
-    let (alerts, tests) =
-        (fs::read_to_string(file("alerts.yaml"))?, fs::read_to_string(file("alerts_test.yaml"))?);
-    for alert in alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
-        ensure!(
-            tests.contains(&format!("alertname=\"{alert}\"")),
-            "no test of alerts_test.yaml has {alert} fire"
-        );
-    }
-    Ok(())
+    where_supported(|| {
+        let promtool = ensure_prometheus()?.promtool;
+        run_to_end(Command::new(&promtool).args(["check", "rules"]).arg(file("alerts.yaml")))?;
+        run_to_end(Command::new(&promtool).args(["test", "rules"]).arg(file("alerts_test.yaml")))?;
+        let (alerts, tests) =
+            (fs::read_to_string(file("alerts.yaml"))?, fs::read_to_string(file("alerts_test.yaml"))?);
+        for alert in alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
+            ensure!(
+                tests.contains(&format!("alertname=\"{alert}\"")),
+                "no test of alerts_test.yaml has {alert} fire"
+            );
+        }
+        Ok(())
+    })
 }
 
 #[test]
