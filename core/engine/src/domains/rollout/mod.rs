@@ -52,18 +52,13 @@ pub(super) fn finish(world: &mut World, in_flight: &InFlight, outcome: &Outcome,
 
 /// Applies a note of a decision.
 pub(super) fn remember(world: &mut World, note: RolloutNote) {
-    let now = world.now;
+    let (RolloutNote::Wave(component) | RolloutNote::SmallWave(component)) = note;
+    let Some(index) = world.fleet.rollout_of(component) else { return };
+    let (now, state) = (world.now, &mut world.fleet.rollouts[index]);
     match note {
-        RolloutNote::Wave(component) => {
-            if let Some(index) = world.fleet.rollout_of(component) {
-                let state = &mut world.fleet.rollouts[index];
-                (state.wave_at, state.small_wave_since) = (Some(now), None);
-            }
-        }
-        RolloutNote::SmallWave(component) => {
-            if let Some(index) = world.fleet.rollout_of(component) {
-                world.fleet.rollouts[index].small_wave_since.get_or_insert(now);
-            }
+        RolloutNote::Wave(_) => (state.wave_at, state.small_wave_since) = (Some(now), None),
+        RolloutNote::SmallWave(_) => {
+            state.small_wave_since.get_or_insert(now);
         }
     }
 }
