@@ -238,8 +238,10 @@ impl Budget {
         }
         let at_work = self.at_work - self.spared;
         let overdrawn = if is_spared {
-            // The operator may not have known that some of them were not ready: those take a part of the limit.
-            let at_work = self.at_work.saturating_sub(adrift + self.lying);
+            // The operator may not have known that some of them were not ready: those take a part of the limit. More
+            // than the limit of the others are at work only if a higher limit admitted them.
+            let spared = self.spared.saturating_sub(adrift - adrift_units + self.lying);
+            let at_work = spared + at_work.saturating_sub(adrift_units).min(limit);
             (at_work > limit.saturating_mul(2))
                 .then(|| format!("{at_work} hosts at work exceed maxUnavailable {limit} twice over"))
         } else {

@@ -311,6 +311,19 @@ fn work_on_what_is_not_ready_takes_no_part_of_the_limit() {
     assert!(budget.began((2, true), (at(1000), nobody()), at(1000)).overdrawn.is_some(), "twice the limit");
 }
 
+#[test]
+fn what_a_higher_limit_admitted_does_not_keep_a_machine_that_is_not_ready_from_its_repair() {
+    let mut budget = budget();
+    budget.package_version_written(&fleet(5, START, false), at(0));
+    for host in 0..5 {
+        assert_eq!(budget.began((host, false), (at(100), nobody()), at(100)).overdrawn, None);
+    }
+    budget.package_version_written(&fleet(1, START, false), at(200));
+    assert_eq!(budget.began((5, true), (at(10_000), nobody()), at(10_000)).overdrawn, None);
+    let found = budget.began((6, true), (at(10_000), nobody()), at(10_000)).overdrawn;
+    assert_eq!(found.as_deref(), Some("3 hosts at work exceed maxUnavailable 1 twice over"));
+}
+
 /// Its Node is cordoned for that work, and may become ready before the work is over.
 #[test]
 fn work_on_what_was_not_ready_takes_no_part_of_the_limit_for_its_cordon_either() {
