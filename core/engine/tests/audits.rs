@@ -75,7 +75,7 @@ fn a_trouble_that_a_predecessor_has_told_is_looked_into_at_once() {
             ConditionKind::InSync => {
                 Condition { truth: Truth::False, reason: told, detail: None, ..condition.clone() }
             }
-            ConditionKind::Ready | ConditionKind::Reachable => condition.clone(),
+            ConditionKind::Ready | ConditionKind::Reachable | ConditionKind::Paused => condition.clone(),
         };
         *conditions = conditions.iter().map(in_trouble).collect();
         fixture.restart();

@@ -153,17 +153,20 @@ pub struct FailedRelease {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ConditionKind {
     /// Everything wanted is installed, runs, and the host can be reached, as of the last write. A planned change does not
-    /// set it to false: the generation that was observed, and the rollout, show that one is under way.
+    /// set it to false: the generation that was observed, and the rollout, show that one is under way. A pause does not
+    /// change it either.
     Ready,
     /// The host answers, has the recorded identity, and lets us work.
     Reachable,
     /// The host has what is wanted there now.
     InSync,
+    /// A person has paused the machine. It is set while that is so.
+    Paused,
 }
 
 impl ConditionKind {
     /// Every kind, in the order in which they are written.
-    pub const ALL: [Self; 3] = [Self::Ready, Self::Reachable, Self::InSync];
+    pub const ALL: [Self; 4] = [Self::Ready, Self::Reachable, Self::InSync, Self::Paused];
 }
 
 /// A condition of a Machine.
@@ -185,7 +188,7 @@ pub struct Condition {
 
 /// The conditions of a Machine, at most one of each kind, in the order of [`ConditionKind::ALL`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conditions([Option<Condition>; 3]);
+pub struct Conditions([Option<Condition>; ConditionKind::ALL.len()]);
 
 impl Conditions {
     /// The condition of `kind`.

@@ -7,6 +7,7 @@ mod blocker;
 mod certificate;
 pub(crate) mod detail;
 pub(crate) mod fleet_words;
+mod kstatus;
 mod lease;
 pub(crate) mod recent;
 mod status;

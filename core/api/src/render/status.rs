@@ -8,7 +8,7 @@ use seaworthy_model::package_version::{Begun, Deferred, FleetCondition, PackageV
 
 use super::detail::{detail, fleet_detail};
 use super::recent::Written;
-use super::{fleet_words, words};
+use super::{fleet_words, kstatus, words};
 use crate::names::{Names, UnknownId};
 use crate::v1alpha1;
 
@@ -42,7 +42,12 @@ pub fn machine_status(
         }),
         installed,
         components,
-        conditions: status.conditions.iter().map(condition).collect(),
+        conditions: status
+            .conditions
+            .iter()
+            .map(condition)
+            .chain(kstatus::of_machine(&status.conditions))
+            .collect(),
     })
 }
 
@@ -87,7 +92,7 @@ fn installed(components: &[v1alpha1::ComponentStatus]) -> String {
     line
 }
 
-fn condition(condition: &Condition) -> v1alpha1::Condition {
+pub(super) fn condition(condition: &Condition) -> v1alpha1::Condition {
     let detail = condition.detail.as_deref().map(detail).unwrap_or_default();
     v1alpha1::Condition {
         r#type: words::kind(condition.kind).into(),
@@ -114,7 +119,12 @@ pub fn package_version_status(
         observed_generation: signed(status.observed_generation),
         epoch: (status.epoch != Epoch::VACANT).then(|| i64::from(status.epoch.0)),
         rollouts,
-        conditions: status.conditions.iter().map(fleet_condition).collect(),
+        conditions: status
+            .conditions
+            .iter()
+            .map(fleet_condition)
+            .chain(kstatus::of_fleet(&status.conditions))
+            .collect(),
         begun: status.begun.iter().map(begun).collect(),
     })
 }
@@ -175,7 +185,7 @@ fn deferred(deferred: &Deferred) -> v1alpha1::DeferredStatus {
     }
 }
 
-fn fleet_condition(condition: &FleetCondition) -> v1alpha1::Condition {
+pub(super) fn fleet_condition(condition: &FleetCondition) -> v1alpha1::Condition {
     let detail = condition.detail.as_ref().map(fleet_detail).unwrap_or_default();
     v1alpha1::Condition {
         r#type: fleet_words::kind(condition.kind).into(),

@@ -23,6 +23,7 @@ pub(crate) const fn kind(kind: ConditionKind) -> &'static str {
         ConditionKind::Ready => "Ready",
         ConditionKind::Reachable => "Reachable",
         ConditionKind::InSync => "InSync",
+        ConditionKind::Paused => "Paused",
     }
 }
 

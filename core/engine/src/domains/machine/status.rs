@@ -152,14 +152,17 @@ impl Step<'_> {
         };
         let (identity, components) = (self.identity(verdict), self.components(verdict));
         let told = self.told(verdict);
+        let told = || told.iter().flatten();
+        let paused = recorded.condition(ConditionKind::Paused).is_some();
         let says_the_same = observed_generation == recorded.observed_generation
             && tells_the_same(identity.as_ref(), recorded.identity.as_ref())
             && lists_the_same(&components, recorded)
-            && told.iter().all(|told| self.is_recorded(told, verdict));
+            && paused == self.is_paused()
+            && told().all(|told| self.is_recorded(told, verdict));
         if says_the_same {
             return None;
         }
-        let conditions = told.iter().map(|told| self.condition(told, now, verdict)).collect();
+        let conditions = told().map(|told| self.condition(told, now, verdict)).collect();
         Some(MachineStatus { observed_generation, identity, components, conditions })
     }
 
@@ -259,8 +262,8 @@ impl Step<'_> {
             })
     }
 
-    /// The conditions that follow from a verdict.
-    fn told(self, verdict: &Verdict) -> [Told; 3] {
+    /// The conditions that follow from a verdict. A machine that waits because it is paused stays ready if it was.
+    fn told(self, verdict: &Verdict) -> [Option<Told>; ConditionKind::ALL.len()] {
         let contact = self.machine.host.facts.is_some().then_some((Truth::True, Reason::Connected));
         let set = |(truth, reason)| (truth, reason, None);
         let kept = |kind| {
@@ -270,18 +273,21 @@ impl Step<'_> {
         let reachable = verdict.reachable.or(contact);
         let reachable = reachable.map_or_else(|| kept(ConditionKind::Reachable), set);
         let in_sync = verdict.in_sync.map_or_else(|| kept(ConditionKind::InSync), set);
-        let ready = if reachable.0 == Truth::True || reachable.1 == Reason::NotYetKnown {
-            in_sync
-        } else {
+        let ready = if reachable.0 != Truth::True && reachable.1 != Reason::NotYetKnown {
             reachable
+        } else if in_sync.1 == Reason::Paused {
+            kept(ConditionKind::Ready)
+        } else {
+            in_sync
         };
         ConditionKind::ALL.map(|kind| {
             let (truth, reason, kept) = match kind {
                 ConditionKind::Ready => ready,
                 ConditionKind::Reachable => reachable,
                 ConditionKind::InSync => in_sync,
+                ConditionKind::Paused => self.is_paused().then_some((Truth::True, Reason::Paused, None))?,
             };
-            Told { kind, truth, reason, kept }
+            Some(Told { kind, truth, reason, kept })
         })
     }
 

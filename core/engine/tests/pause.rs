@@ -1,0 +1,51 @@
+//! What a paused machine says of itself.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+
+mod fixture;
+
+use std::time::Duration;
+
+use fixture::{Fixture, WEB, want, web};
+use seaworthy_model::machine::{ConditionKind, Reason, Truth};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn told(fixture: &Fixture, kind: ConditionKind) -> Option<(Truth, Reason)> {
+    let condition = fixture.store.machines[&0].status.condition(kind)?;
+    Some((condition.truth, condition.reason))
+}
+
+/// Its software runs. Alerts for machines that are not ready must not fire because of what a person wants.
+#[test]
+fn a_paused_machine_stays_ready_and_has_a_condition_of_its_own() {
+    let mut fixture = Fixture::new(1);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.deliver();
+    fixture.pass(60 * MINUTE);
+    let ready = Some((Truth::True, Reason::AsDesired));
+    assert_eq!(told(&fixture, ConditionKind::Paused), None);
+    fixture.store.edit_machine(0, |spec| spec.paused = true);
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    let paused = Some((Truth::True, Reason::Paused));
+    assert_eq!(
+        (told(&fixture, ConditionKind::Ready), told(&fixture, ConditionKind::Paused)),
+        (ready, paused)
+    );
+
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.host(0).version(WEB), Some(web(1)));
+    assert_eq!(
+        (told(&fixture, ConditionKind::Ready), told(&fixture, ConditionKind::Paused)),
+        (ready, paused)
+    );
+    assert_eq!(told(&fixture, ConditionKind::InSync), Some((Truth::False, Reason::Paused)));
+
+    fixture.store.edit_machine(0, |spec| spec.paused = false);
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    assert_eq!(fixture.host(0).version(WEB), Some(web(2)));
+    assert_eq!((told(&fixture, ConditionKind::Ready), told(&fixture, ConditionKind::Paused)), (ready, None));
+}
