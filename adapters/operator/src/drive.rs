@@ -32,6 +32,7 @@ use crate::executors::Execute;
 use crate::flight::{Answer, Flight, Flown, Label, Landed};
 use crate::health::PULSE;
 use crate::labels;
+use crate::recorder::Recorder;
 use crate::status::{self, Status};
 
 /// At most this many messages of each kind are observed before the engine decides. Bounds how long a decision waits while a long
@@ -69,6 +70,7 @@ pub(crate) struct Parts<X> {
     pub(crate) api_servers: mpsc::Receiver<ApiServers>,
     pub(crate) executors: X,
     pub(crate) status: Status,
+    pub(crate) recorder: Recorder,
     /// How long a stop waits for actions under way.
     pub(crate) stop_grace: Duration,
 }
@@ -192,6 +194,7 @@ impl<X: Execute> Drive<X> {
 
     fn finish(&mut self, action: ActionId, flown: &Flown, outcome: Outcome) {
         self.parts.status.ended(action, flown, &outcome);
+        self.parts.recorder.ended(action, &outcome, self.clock.now());
         self.parts.engine.observe(Event::Finished { action, outcome });
     }
 
@@ -274,6 +277,7 @@ impl<X: Execute> Drive<X> {
     fn order(&mut self, action: Action) {
         let label = labels::action(&action, self.projection.names());
         status::began(action.id, &label);
+        self.parts.recorder.began(&action, self.parts.engine.world(), self.projection.names());
         match self.prepare(&action) {
             Ok(Order::Watch) => {
                 let generation = self.projection.restart();

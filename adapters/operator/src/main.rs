@@ -14,6 +14,7 @@ mod logs;
 mod metrics;
 mod operator;
 mod programs;
+mod recorder;
 mod status;
 
 use std::process::ExitCode;

@@ -30,6 +30,8 @@ pub(crate) struct Metrics {
     actions: Family<Labels<2>, Counter>,
     /// Actions under way.
     pub(crate) in_flight: Gauge,
+    /// Events that tell people of transitions.
+    events: Family<Labels<1>, Counter>,
     /// Requests to the API server.
     requests: Family<Labels<2>, Counter>,
     /// How long work on hosts took.
@@ -62,6 +64,7 @@ impl Metrics {
             blocked: Family::default(),
             actions: Family::default(),
             in_flight: Gauge::default(),
+            events: Family::default(),
             requests: Family::default(),
             // From a read of a nearby host to an operation that waits for its probe: 10 ms to 22 min.
             host_work: Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.01, 2.0, 18))),
@@ -87,6 +90,7 @@ impl Metrics {
         r.register("blocked", "Subjects that wait, by what they wait for", self.blocked.clone());
         r.register("actions", "Actions that ended, by effect and outcome", self.actions.clone());
         r.register("actions_in_flight", "Actions under way", self.in_flight.clone());
+        r.register("events", "Events that tell people of transitions, by outcome", self.events.clone());
         r.register("api_requests", "Requests to the API server", self.requests.clone());
         let help = "How long work on hosts took, by command and outcome";
         r.register_with_unit("host_operation_duration", help, Unit::Seconds, self.host_work.clone());
@@ -106,6 +110,11 @@ impl Metrics {
     /// An action ended.
     pub(crate) fn ended(&self, effect: &'static str, outcome: &'static str) {
         self.actions.get_or_create(&[("effect", effect), ("outcome", outcome)]).inc();
+    }
+
+    /// An Event ended.
+    pub(crate) fn told(&self, outcome: &'static str) {
+        self.events.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     /// Work on a host ended.

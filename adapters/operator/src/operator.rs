@@ -19,6 +19,7 @@ use crate::health::Health;
 use crate::http::{Pages, serve};
 use crate::identity::Identity;
 use crate::metrics::Metrics;
+use crate::recorder::{self, Recorder};
 use crate::status::Status;
 use crate::{descriptors, logs, programs};
 
@@ -94,6 +95,8 @@ async fn run(args: &Args) -> anyhow::Result<Exit> {
     let watches = Watches::start(api.clone(), sender, found);
     let keys = SecretKeys(Secrets::new(api.clone()));
     let hosts = Hosts::new(keys, programs, Limits::default());
+    let (recorder, events) = Recorder::new(holder.clone(), Arc::clone(&metrics));
+    tokio::spawn(recorder::deliver(api.clone(), events, Arc::clone(&metrics)));
     let drive = Drive::new(Parts {
         engine: Engine::new(args.pace.config(holder), seed),
         judge: seaworthy_check::check,
@@ -101,6 +104,7 @@ async fn run(args: &Args) -> anyhow::Result<Exit> {
         api_servers,
         executors: Executors::new(api, watches, hosts, args.pace.api_requests),
         status: Status::new(health, metrics),
+        recorder,
         stop_grace: args.stop_grace,
     });
     let exit = drive.run(updates, stop).await;

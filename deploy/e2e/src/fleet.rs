@@ -222,6 +222,37 @@ impl<'w> Fleet<'w> {
         serde_json::from_str(&text).with_context(|| format!("{kind} {name}: {text}"))
     }
 
+    /// Waits until people are told something of an object by an Event with this reason. Returns its type and its note.
+    ///
+    /// # Errors
+    /// It is not told in time; the error holds what is told.
+    pub fn await_event(&self, (kind, name): (&str, &str), reason: &str) -> Result<String> {
+        self.eventually(&format!("an Event {reason} about {kind}/{name}"), || {
+            let events = self.events(kind, name)?;
+            let told = events.iter().find(|event| event["reason"] == reason);
+            let told = told.with_context(|| format!("there are {events:?}"))?;
+            let text = |field: &str| told[field].as_str().unwrap_or_default().to_owned();
+            Ok(format!("{}: {}", text("type"), text("note")))
+        })
+    }
+
+    /// The Events about an object.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub fn events(&self, kind: &str, name: &str) -> Result<Vec<Value>> {
+        let list =
+            self.world.kubectl(["get", "events.events.k8s.io", "--namespace=default", "--output=json"])?;
+        let list: Value = serde_json::from_str(&list)?;
+        let all = list["items"].as_array().cloned().unwrap_or_default();
+        let is_about = |event: &Value| {
+            let regarding = &event["regarding"];
+            regarding["kind"].as_str().is_some_and(|about| about.eq_ignore_ascii_case(kind))
+                && regarding["name"] == name
+        };
+        Ok(all.into_iter().filter(is_about).collect())
+    }
+
     /// Calls `probe` until it succeeds; for probes that use kubectl.
     ///
     /// # Errors

@@ -1,7 +1,10 @@
 //! Install, upgrade, repair, change one's mind, remove: the life of a service on two real hosts.
 
 use anyhow::{Context, Result, bail, ensure};
-use seaworthy_e2e::{Fleet, Health, Host, Listing, PATIENCE, eventually, overlapping, scenario};
+use seaworthy_e2e::{
+    Fleet, Health, Host, Listing, PATIENCE, eventually, find_condition, overlapping, scenario,
+};
+use serde_json::Value;
 
 const BOTH: [&str; 2] = ["host-1", "host-2"];
 
@@ -23,6 +26,8 @@ fn a_service_is_installed_upgraded_repaired_and_removed() -> Result<()> {
             "a version that does not become healthy is taken back, and no other host gets it",
             sick_version,
         )?;
+        fleet.scene("what people are told: Events, describe, kubectl wait", told)?;
+        fleet.scene("pause one Machine: it stays Ready, and is not changed", pause)?;
         fleet.scene("(h) two conflicting edits in quick succession: the last one wins", change_of_mind)?;
         fleet.scene("(i) delete the Machine host-1", removal)?;
         fleet.scene("delete the ClusterPackageVersion: nothing is removed from any host", no_default)?;
@@ -109,12 +114,78 @@ fn sick_version(fleet: &mut Fleet<'_>) -> Result<()> {
         })?;
     let message = fleet.await_condition(("machine", harmed), ["InSync", "False", "ProbeFailed"])?;
     fleet.note(&format!("{harmed}: ProbeFailed: {message}"))?;
+    for object in [fleet.get("machine", harmed)?, fleet.get("clusterpackageversion", "default")?] {
+        let stalled =
+            find_condition(&object, "Stalled").with_context(|| format!("not stalled: {object:#}"))?;
+        ensure!(stalled["status"] == "True", "{object:#}");
+    }
     fleet.note(&fleet.world().kubectl(["get", "machines"])?)?;
     ensure!(!failed(spared)?, "both hosts were harmed");
     let last = fleet.world().host(harmed)?.operations()?.pop();
     ensure!(last.is_some_and(|last| last.count("restoring") == 1 && !last.has_succeeded()));
     for host in BOTH {
         ensure!(fleet.webd(host)?.version == "1.1.0", "{host}: {:?}", fleet.webd(host)?);
+    }
+    fleet.set_default("1.1.0", "ahoy", 1)?;
+    fleet.settles(&BOTH, "1.1.0", "ahoy")?;
+    fleet.rollout_completes()
+}
+
+/// Failures, repairs, beginnings and ends are told; that an installation or an upgrade went well is not.
+fn told(fleet: &mut Fleet<'_>) -> Result<()> {
+    let of_fleet = ("clusterpackageversion", "default");
+    for (about, reason, part) in [
+        (of_fleet, "RolloutStarted", "webd: from 1.0.0 to 1.1.0"),
+        (of_fleet, "RolloutCompleted", "webd 1.0.0: 2 of 2 machines have it, 0 failed"),
+        (of_fleet, "TooManyFailures", "1 failed, 1 may"),
+        (("machine", "host-1"), "Drifted", "the host differs"),
+        (("machine", "host-1"), "Repaired", "everything that is wanted"),
+    ] {
+        let told = || fleet.events(about.0, about.1);
+        fleet.eventually(&format!("{reason} about {}: {part}", about.1), || {
+            let told = told()?;
+            let is_it = |event: &Value| {
+                event["reason"] == reason && event["note"].as_str().is_some_and(|note| note.contains(part))
+            };
+            ensure!(told.iter().any(is_it), "there are {told:#?}");
+            Ok(())
+        })?;
+    }
+    let failed = fleet.events("machine", "host-1")?.into_iter().chain(fleet.events("machine", "host-2")?);
+    let failed: Vec<_> = failed.filter(|event| event["reason"] == "ProbeFailed").collect();
+    ensure!(failed.len() == 1 && failed[0]["type"] == "Warning", "{failed:#?}");
+    let note = failed[0]["note"].as_str().unwrap_or_default();
+    ensure!(note.starts_with("webd 2.0.0: the new release did not become healthy"), "{note}");
+    let described = fleet.world().kubectl(["describe", "machine", "host-1"])?;
+    ensure!(described.contains("Repaired"), "{described}");
+    fleet.note(&described)?;
+    fleet.note(&fleet.world().kubectl(["get", "events", "--namespace=default"])?)
+}
+
+fn pause(fleet: &mut Fleet<'_>) -> Result<()> {
+    let patch = |paused: bool| {
+        let patch = format!(r#"--patch={{"spec":{{"paused":{paused}}}}}"#);
+        fleet.world().kubectl(["patch", "machine", "host-1", "--type=merge", &patch])
+    };
+    patch(true)?;
+    let wait = ["wait", "machine/host-1", "--for=condition=Paused", "--timeout=60s"];
+    fleet.world().kubectl(wait)?;
+    fleet.set_default("1.2.0", "ahoy", 1)?;
+    fleet.settles(&["host-2"], "1.2.0", "ahoy")?;
+    fleet
+        .await_condition(("clusterpackageversion", "default"), ["Progressing", "True", "MachinesLeftOut"])?;
+    let machine = fleet.get("machine", "host-1")?;
+    let ready = find_condition(&machine, "Ready").context("host-1 has no condition Ready")?;
+    ensure!(ready["status"] == "True", "{machine:#}");
+    ensure!(fleet.webd("host-1")?.version == "1.1.0");
+    patch(false)?;
+    fleet.settles(&BOTH, "1.2.0", "ahoy")?;
+    fleet.rollout_completes()?;
+    let machine = fleet.get("machine", "host-1")?;
+    ensure!(find_condition(&machine, "Paused").is_none(), "{machine:#}");
+    let told = fleet.events("machine", "host-1")?;
+    for reason in ["Paused", "Resumed"] {
+        ensure!(told.iter().any(|event| event["reason"] == reason), "{told:#?}");
     }
     fleet.set_default("1.1.0", "ahoy", 1)?;
     fleet.settles(&BOTH, "1.1.0", "ahoy")?;

@@ -134,6 +134,7 @@ impl Rig {
                 round: AtomicU64::new(0),
             },
             status: Status::new(Arc::clone(&health), Arc::clone(&metrics)),
+            recorder: Recorder::new("operator-0".into(), Arc::clone(&metrics)).0,
             stop_grace: Duration::from_secs(25),
         });
         let (stop, stopped) = oneshot::channel();

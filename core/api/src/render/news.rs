@@ -1,0 +1,241 @@
+//! What people are told by Events: that a machine failed, drifted, was lost or is well again, and that a rollout began,
+//! stopped or ended. It is told with the write of a status that says so. Plain success is not told: a rollout over ten
+//! thousand machines is two Events.
+
+use std::borrow::Cow;
+
+use seaworthy_model::digest::Digest;
+use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth, Want};
+use seaworthy_model::package_version::{
+    FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus, Rollout,
+};
+use seaworthy_model::time::Timestamp;
+
+use super::kstatus::{self, State};
+use super::{fleet_words, words};
+use crate::names::{Names, UnknownId};
+use crate::object::{Endpoint, Event, Metadata, Reference};
+use crate::rfc3339;
+use crate::v1alpha1::GROUP;
+
+/// Longest note of an Event, in bytes: the limit of the API server.
+const NOTE_MAX: usize = 1024;
+
+/// The same is said of one object at most once in so many milliseconds.
+const ONCE_IN: u64 = 600_000;
+
+/// Something that people are told about an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    /// Whether something is wrong.
+    pub is_warning: bool,
+    /// In one word.
+    pub reason: Cow<'static, str>,
+    /// In words.
+    pub note: String,
+    /// Which component and release it is about, so that two of them are not taken for the same. Empty for the whole object.
+    topic: String,
+}
+
+impl News {
+    fn new(is_warning: bool, reason: &'static str, note: impl Into<String>) -> Self {
+        Self { is_warning, reason: reason.into(), note: note.into(), topic: String::new() }
+    }
+
+    fn about(self, topic: String) -> Self {
+        Self { topic, ..self }
+    }
+}
+
+/// What a new status of a Machine says that the old one did not.
+///
+/// # Errors
+/// When an id is not in `names`.
+pub fn machine_news(
+    before: &MachineStatus,
+    after: &MachineStatus,
+    names: &Names,
+) -> Result<Vec<News>, UnknownId> {
+    let mut news = Vec::new();
+    let mut failed = Vec::new();
+    for status in after.components.iter() {
+        let Some(release) = status.failed else { continue };
+        if before.component(status.component).is_some_and(|before| before.failed == status.failed) {
+            continue;
+        }
+        let reason = Reason::Cause(release.cause);
+        let version = names.version_text(status.component, release.version)?;
+        let told = after.condition(ConditionKind::InSync).filter(|told| told.reason == reason);
+        let note = told.map_or_else(|| words::explanation(reason).into(), in_words);
+        let component = names.component_name(status.component)?;
+        let topic = format!("{component} {version}");
+        news.push(News::new(true, words::reason(reason), format!("{topic}: {note}")).about(topic));
+        failed.push(reason);
+    }
+    for kind in [ConditionKind::Reachable, ConditionKind::InSync, ConditionKind::Paused] {
+        let [before, after] = [before, after].map(|status| status.condition(kind));
+        let is_told = after.is_some_and(|after| failed.contains(&after.reason));
+        news.extend(changed(kind, before, after).filter(|_| !is_told));
+    }
+    Ok(news)
+}
+
+/// What a condition of a Machine says that it did not say before.
+fn changed(kind: ConditionKind, before: Option<&Condition>, after: Option<&Condition>) -> Option<News> {
+    let said = |condition: Option<&Condition>| condition.map(|it| (it.truth, it.reason));
+    if said(before) == said(after) {
+        return None;
+    }
+    let was = before.and_then(is_warning);
+    let Some(after) = after else {
+        return (kind == ConditionKind::Paused).then(|| News::new(false, "Resumed", "not paused any more"));
+    };
+    if let Some(is_warning) = is_warning(after) {
+        return Some(News::new(is_warning, words::reason(after.reason), in_words(after)));
+    }
+    let (before, _) = before.zip(was)?;
+    let is_well = after.truth == Truth::True;
+    let word = match (kind, before.reason) {
+        (ConditionKind::InSync, Reason::Drifted) => "Repaired",
+        (ConditionKind::InSync, Reason::Paused | Reason::Terminating) => return None,
+        _ => "Recovered",
+    };
+    let note = || format!("{} (was {})", words::explanation(after.reason), words::reason(before.reason));
+    is_well.then(|| News::new(false, word, note()))
+}
+
+/// Whether a condition is told, and whether as a warning. What is only on its way is not told.
+fn is_warning(condition: &Condition) -> Option<bool> {
+    let Condition { truth, reason, .. } = *condition;
+    let is_wanted = matches!(reason, Reason::Paused | Reason::Terminating | Reason::HostReleased);
+    let passes =
+        matches!(reason, Reason::Drifted | Reason::Contested | Reason::OperationLost | Reason::DrainOverdue);
+    let is_wrong = passes || kstatus::state_of_machine(truth, reason) == State::Stalled;
+    (is_wanted || is_wrong).then_some(is_wrong)
+}
+
+fn in_words(condition: &Condition) -> String {
+    super::status::condition(condition).message.into_owned()
+}
+
+/// What a new status of the `ClusterPackageVersion` says that the old one did not.
+///
+/// # Errors
+/// When an id is not in `names`.
+pub fn fleet_news(
+    before: &PackageVersionStatus,
+    after: &PackageVersionStatus,
+    names: &Names,
+) -> Result<Vec<News>, UnknownId> {
+    let mut news = Vec::new();
+    for rollout in &after.rollouts {
+        let known = before.rollout(rollout.component);
+        let known = known.filter(|known| known.generation == rollout.generation);
+        let was_under_way = known.is_some_and(|known| known.completed_at.is_none());
+        match rollout.completed_at {
+            None if known.is_none() => news.push(begun(rollout, names)?),
+            Some(_) if was_under_way => news.push(completed(rollout, names)?),
+            None | Some(_) => {}
+        }
+    }
+    let [before, after] = [before, after].map(|status| {
+        status.conditions.iter().find(|condition| condition.kind == FleetConditionKind::Progressing)
+    });
+    news.extend(after.and_then(|after| stopped(before, after)));
+    Ok(news)
+}
+
+fn begun(rollout: &Rollout, names: &Names) -> Result<News, UnknownId> {
+    let component = names.component_name(rollout.component)?;
+    let from = rollout.from.as_ref().map_or(Ok("nothing"), |from| version(rollout, from, names))?;
+    let to = version(rollout, &rollout.to, names)?;
+    let total = rollout.progress.total;
+    let note = format!("{component}: from {from} to {to}, {total} machines");
+    Ok(News::new(false, "RolloutStarted", note).about(topic(rollout, component)))
+}
+
+fn completed(rollout: &Rollout, names: &Names) -> Result<News, UnknownId> {
+    let component = names.component_name(rollout.component)?;
+    let to = version(rollout, &rollout.to, names)?;
+    let progress = &rollout.progress;
+    let (updated, total, failed) = (progress.updated, progress.total, progress.failed);
+    let note = format!("{component} {to}: {updated} of {total} machines have it, {failed} failed");
+    Ok(News::new(false, "RolloutCompleted", note).about(topic(rollout, component)))
+}
+
+fn topic(rollout: &Rollout, component: &str) -> String {
+    format!("{component} {}", rollout.generation)
+}
+
+fn version<'n>(rollout: &Rollout, want: &Want, names: &'n Names) -> Result<&'n str, UnknownId> {
+    match want {
+        Want::Present { version, .. } => names.version_text(rollout.component, *version),
+        Want::Absent => Ok("nothing"),
+    }
+}
+
+/// Whether the rollouts have come to a stop, or go on again.
+fn stopped(before: Option<&FleetCondition>, after: &FleetCondition) -> Option<News> {
+    let was = before.map(|before| before.reason);
+    if was == Some(after.reason) {
+        return None;
+    }
+    let is_stop = |reason| reason == FleetReason::Paused || kstatus::state_of_fleet(reason) == State::Stalled;
+    let note = || super::status::fleet_condition(after).message.into_owned();
+    if is_stop(after.reason) {
+        let is_warning = after.reason != FleetReason::Paused;
+        return Some(News::new(is_warning, fleet_words::reason(after.reason), note()));
+    }
+    let was = was.filter(|was| is_stop(*was))?;
+    Some(News::new(false, "Resumed", format!("{} (was {})", note(), fleet_words::reason(was))))
+}
+
+/// The Event that tells it of an object, as `reporter`. What is told again of the same within ten minutes has the same name,
+/// so the API server refuses it.
+#[must_use]
+pub fn news_event(
+    news: &News,
+    (kind, name, uid): (Kind, &str, Uid),
+    (at, reporter): (Timestamp, &str),
+) -> Event {
+    let (own, about) = (Endpoint::of(Kind::Event), Endpoint::of(kind));
+    // A name has at most 253 bytes; the uid tells incarnations of one name apart.
+    let short = name.get(..150).unwrap_or(name).trim_end_matches(['.', '-']);
+    let word = news.reason.to_ascii_lowercase();
+    let topic = Digest::of(news.topic.as_bytes()).short();
+    let name_of_event = format!("{short}.{:x}.{word}.{topic}.{:x}", uid.0 >> 64, at.0 / ONCE_IN);
+    Event {
+        api_version: own.api_version.into(),
+        kind: own.kind.name().into(),
+        metadata: Metadata { namespace: own.namespace.map(str::to_owned), ..Metadata::named(name_of_event) },
+        event_time: rfc3339::format_micro(at),
+        reporting_controller: GROUP.to_owned(),
+        reporting_instance: reporter.chars().take(128).collect(),
+        action: "Reconcile".to_owned(),
+        reason: news.reason.clone().into_owned(),
+        regarding: Reference {
+            api_version: about.api_version.into(),
+            kind: kind.name().into(),
+            name: name.to_owned(),
+            uid: uid.into(),
+        },
+        note: shortened(&news.note),
+        r#type: if news.is_warning { "Warning" } else { "Normal" }.into(),
+    }
+}
+
+/// A text of at most [`NOTE_MAX`] bytes, without control characters: a host's own words are not trusted.
+fn shortened(note: &str) -> String {
+    let mut short = String::new();
+    for letter in note.chars().map(|letter| if letter.is_control() { ' ' } else { letter }) {
+        if short.len() + letter.len_utf8() > NOTE_MAX {
+            break;
+        }
+        short.push(letter);
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests;

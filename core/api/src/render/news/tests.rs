@@ -1,0 +1,177 @@
+use std::sync::Arc;
+
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::ReleaseId;
+use seaworthy_model::detail::{Detail, FleetDetail};
+use seaworthy_model::digest::Digest;
+use seaworthy_model::machine::{ComponentStatus, FailedRelease};
+use seaworthy_model::package_version::Progress;
+
+use super::*;
+
+const AT: Timestamp = Timestamp(1_795_162_200_000);
+
+fn status(conditions: &[(ConditionKind, Truth, Reason)]) -> MachineStatus {
+    let condition = |(kind, truth, reason): &(ConditionKind, Truth, Reason)| Condition {
+        kind: *kind,
+        truth: *truth,
+        reason: *reason,
+        detail: None,
+        since: AT,
+        observed_generation: 1,
+    };
+    MachineStatus { conditions: conditions.iter().map(condition).collect(), ..MachineStatus::default() }
+}
+
+fn in_sync(truth: Truth, reason: Reason) -> MachineStatus {
+    status(&[
+        (ConditionKind::Reachable, Truth::True, Reason::Connected),
+        (ConditionKind::InSync, truth, reason),
+    ])
+}
+
+fn well() -> MachineStatus {
+    in_sync(Truth::True, Reason::AsDesired)
+}
+
+/// What is told, in short: a warning has an exclamation mark.
+fn told(before: &MachineStatus, after: &MachineStatus) -> Vec<String> {
+    short(&machine_news(before, after, &Names::new()).unwrap())
+}
+
+fn short(news: &[News]) -> Vec<String> {
+    let short = |news: &News| format!("{}{}", news.reason, if news.is_warning { "!" } else { "" });
+    news.iter().map(short).collect()
+}
+
+#[test]
+fn plain_success_and_what_is_on_its_way_is_not_told() {
+    assert!(told(&MachineStatus::default(), &well()).is_empty());
+    assert!(told(&well(), &well()).is_empty());
+    for passing in [Reason::AwaitingCertificate, Reason::Draining, Reason::Dependency] {
+        assert!(told(&well(), &in_sync(Truth::False, passing)).is_empty(), "{passing:?}");
+        assert!(told(&in_sync(Truth::False, passing), &well()).is_empty(), "{passing:?}");
+    }
+}
+
+#[test]
+fn drift_is_told_and_so_is_its_repair() {
+    let drifted = in_sync(Truth::False, Reason::Drifted);
+    assert_eq!(told(&well(), &drifted), ["Drifted!"]);
+    assert_eq!(told(&drifted, &well()), ["Repaired"]);
+}
+
+#[test]
+fn a_lost_host_is_told_and_that_it_is_back() {
+    let lost = Reason::Cause(CauseKind::ConnectionFailed);
+    let lost = status(&[(ConditionKind::Reachable, Truth::False, lost)]);
+    assert_eq!(told(&well(), &lost), ["ConnectionFailed!"]);
+    assert!(told(&lost, &lost).is_empty());
+    assert_eq!(told(&lost, &well()), ["Recovered"]);
+    assert_eq!(told(&MachineStatus::default(), &lost), ["ConnectionFailed!"]);
+}
+
+#[test]
+fn a_pause_and_its_end_are_told() {
+    let paused = status(&[(ConditionKind::Paused, Truth::True, Reason::Paused)]);
+    assert_eq!(told(&MachineStatus::default(), &paused), ["Paused"]);
+    assert_eq!(told(&paused, &MachineStatus::default()), ["Resumed"]);
+}
+
+#[test]
+fn a_failed_release_is_told_with_its_version_once() {
+    let mut names = Names::new();
+    let (component, version) = (names.component("webd"), names.version("webd", "1.1.0"));
+    let release =
+        FailedRelease { version, release: ReleaseId(Digest::of(b"webd")), cause: CauseKind::ProbeFailed };
+    let mut failed = in_sync(Truth::False, Reason::Cause(CauseKind::ProbeFailed));
+    failed.components = Arc::new([ComponentStatus { component, installed: None, failed: Some(release) }]);
+    let news = machine_news(&well(), &failed, &names).unwrap();
+    assert_eq!(short(&news), ["ProbeFailed!"]);
+    assert!(
+        news[0].note.starts_with("webd 1.1.0: the new release did not become healthy"),
+        "{}",
+        news[0].note
+    );
+    assert!(machine_news(&failed, &failed, &names).unwrap().is_empty());
+    assert_eq!(short(&machine_news(&failed, &well(), &names).unwrap()), ["Recovered"]);
+}
+
+fn fleet(rollouts: Vec<Rollout>, reason: FleetReason) -> PackageVersionStatus {
+    let condition = FleetCondition {
+        kind: FleetConditionKind::Progressing,
+        truth: Truth::True,
+        reason,
+        detail: (reason == FleetReason::TooManyFailures)
+            .then_some(FleetDetail::Failures { failed: 3, limit: 3 }),
+        since: AT,
+        observed_generation: 1,
+    };
+    PackageVersionStatus { rollouts, conditions: vec![condition], ..PackageVersionStatus::default() }
+}
+
+#[test]
+fn a_rollout_is_told_when_it_begins_stops_goes_on_and_ends() {
+    let mut names = Names::new();
+    let component = names.component("webd");
+    let mut want = |version| Want::Present { version: names.version("webd", version), parameters: [].into() };
+    let rollout = Rollout {
+        component,
+        generation: 2,
+        from: Some(want("1.0.0")),
+        to: want("1.1.0"),
+        admitted_below: 0,
+        granted: Some(Vec::new()),
+        superseded: Vec::new(),
+        progress: Progress { total: 60, ..Progress::default() },
+        started_at: AT,
+        completed_at: None,
+    };
+    let told = |before: &_, after: &_| fleet_news(before, after, &names).unwrap();
+    let before = fleet(Vec::new(), FleetReason::AllUpdated);
+    let moving = fleet(vec![rollout.clone()], FleetReason::RollingOut);
+    let news = told(&before, &moving);
+    assert_eq!(short(&news), ["RolloutStarted"]);
+    assert_eq!(news[0].note, "webd: from 1.0.0 to 1.1.0, 60 machines");
+    let stopped = fleet(vec![rollout.clone()], FleetReason::TooManyFailures);
+    let news = told(&moving, &stopped);
+    assert_eq!(short(&news), ["TooManyFailures!"]);
+    assert!(news[0].note.ends_with("3 failed, 3 may"), "{}", news[0].note);
+    assert_eq!(short(&told(&stopped, &moving)), ["Resumed"]);
+    assert_eq!(short(&told(&moving, &fleet(vec![rollout.clone()], FleetReason::Paused))), ["Paused"]);
+    let progress = Progress { total: 60, updated: 58, failed: 2, ..Progress::default() };
+    let ended = Rollout { completed_at: Some(AT), progress, ..rollout };
+    let news = told(&moving, &fleet(vec![ended.clone()], FleetReason::MachinesLeftOut));
+    assert_eq!(short(&news), ["RolloutCompleted"]);
+    assert_eq!(news[0].note, "webd 1.1.0: 58 of 60 machines have it, 2 failed");
+    // A fleet without machines: nothing was rolled out.
+    assert!(told(&before, &fleet(vec![ended], FleetReason::AllUpdated)).is_empty());
+}
+
+#[test]
+fn the_same_has_the_same_name_for_ten_minutes_and_fits_the_limits() {
+    let news = |note: &str| News::new(true, "ProbeFailed", note);
+    let name = "n".repeat(253);
+    let of =
+        |note: &str, at| news_event(&news(note), (Kind::Machine, &name, Uid(7 << 64)), (at, "operator-0"));
+    let first = of("a", AT);
+    assert_eq!(first.metadata.name, of("b", Timestamp(AT.0 + 1000)).metadata.name);
+    assert_ne!(first.metadata.name, of("a", Timestamp(AT.0 + ONCE_IN)).metadata.name);
+    assert!(first.metadata.name.len() <= 253);
+    let other = news("a").about("webd 1.1.0".to_owned());
+    let other = news_event(&other, (Kind::Machine, &name, Uid(7 << 64)), (AT, "operator-0"));
+    assert_ne!(first.metadata.name, other.metadata.name, "another component is other news");
+    let long = of(&"é\n".repeat(1024), AT).note;
+    assert!(long.len() <= NOTE_MAX && !long.contains('\n'));
+}
+
+/// The message of the condition is the note.
+#[test]
+fn a_note_says_what_the_condition_says() {
+    let mut after = in_sync(Truth::False, Reason::NodeConflict);
+    let detail = Some(Arc::new(Detail::ForeignLabel("pool".into())));
+    let told = after.conditions.iter().map(|told| Condition { detail: detail.clone(), ..told.clone() });
+    after.conditions = told.collect();
+    let news = machine_news(&well(), &after, &Names::new()).unwrap();
+    assert!(news[0].note.ends_with("take it off the Node: label pool"), "{}", news[0].note);
+}
