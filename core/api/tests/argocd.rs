@@ -1,0 +1,119 @@
+//! The scripts by which Argo CD judges the health of our objects, run in its Lua on objects as the operator writes them.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+
+use mlua::{Lua, LuaSerdeExt as _, Table};
+use seaworthy_api::names::Names;
+use seaworthy_api::render;
+use seaworthy_model::cause::CauseKind;
+use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth};
+use seaworthy_model::package_version::{
+    FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
+};
+use seaworthy_model::time::Timestamp;
+use serde_json::{Value, json};
+
+/// What Argo CD says of an object of this kind: the health and the message.
+fn health(kind: &str, object: &Value) -> (String, String) {
+    #[derive(serde::Deserialize)]
+    struct ConfigMap {
+        data: BTreeMap<String, String>,
+    }
+    let file = include_str!("../../../deploy/argocd/argocd-cm.yaml");
+    let map: ConfigMap = serde_saphyr::from_str(file).unwrap();
+    let script = &map.data[&format!("resource.customizations.health.seaworthy.dev_{kind}")];
+    let lua = Lua::new();
+    lua.globals().set("obj", lua.to_value(object).unwrap()).unwrap();
+    let told: Table = lua.load(script.as_str()).eval().unwrap();
+    let text = |key: &str| told.get::<Option<String>>(key).unwrap().unwrap_or_default();
+    (text("status"), text("message"))
+}
+
+fn condition(kind: ConditionKind, truth: Truth, reason: Reason) -> Condition {
+    Condition { kind, truth, reason, detail: None, since: Timestamp(0), observed_generation: 2 }
+}
+
+fn machine(conditions: impl IntoIterator<Item = Condition>, generation: u64) -> Value {
+    let conditions = conditions.into_iter().collect();
+    let status = MachineStatus { observed_generation: 2, conditions, ..MachineStatus::default() };
+    let status = render::machine_status(&status, &mut Names::new()).unwrap();
+    json!({"metadata": {"name": "m", "generation": generation}, "status": status})
+}
+
+fn of_machine(truth: Truth, reason: Reason) -> (String, String) {
+    health("Machine", &machine([condition(ConditionKind::Ready, truth, reason)], 2))
+}
+
+#[test]
+fn a_machine_is_as_healthy_as_its_conditions() {
+    assert_eq!(of_machine(Truth::True, Reason::AsDesired).0, "Healthy");
+    assert_eq!(of_machine(Truth::False, Reason::Drifted).0, "Progressing");
+    let (status, message) = of_machine(Truth::False, Reason::Cause(CauseKind::ProbeFailed));
+    assert_eq!(status, "Degraded");
+    assert!(message.starts_with("ProbeFailed: the new release did not become healthy"), "{message}");
+    assert_eq!(health("Machine", &json!({"metadata": {"generation": 1}})).0, "Progressing");
+    let ready = || condition(ConditionKind::Ready, Truth::True, Reason::AsDesired);
+    assert_eq!(
+        health("Machine", &machine([ready()], 3)).0,
+        "Progressing",
+        "a generation that was not seen yet"
+    );
+    let paused = condition(ConditionKind::Paused, Truth::True, Reason::Paused);
+    assert_eq!(health("Machine", &machine([ready(), paused], 2)).0, "Suspended");
+    let mut leaving = machine([ready()], 2);
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    assert_eq!(health("Machine", &leaving).0, "Progressing");
+}
+
+/// No reason is forgotten: whatever keeps a machine from being ready, it is not called healthy.
+#[test]
+fn only_a_ready_machine_is_healthy() {
+    let causes = CauseKind::ALL.into_iter().map(Reason::Cause);
+    for reason in Reason::OWN.into_iter().chain(causes) {
+        let told = of_machine(Truth::False, reason).0;
+        assert!(["Progressing", "Degraded"].contains(&told.as_str()), "{reason:?}: {told}");
+    }
+}
+
+#[test]
+fn the_fleet_is_as_healthy_as_its_rollouts() {
+    let expected = |reason| match reason {
+        FleetReason::AllUpdated | FleetReason::MachinesLeftOut => "Healthy",
+        FleetReason::Paused => "Suspended",
+        FleetReason::RollingOut | FleetReason::Superseding | FleetReason::Terminating => "Progressing",
+        FleetReason::TooManyFailures
+        | FleetReason::TooManyUnavailable
+        | FleetReason::InvalidSpec
+        | FleetReason::UnknownVersion
+        | FleetReason::VersionSkew
+        | FleetReason::StoreRegressed => "Degraded",
+    };
+    for reason in FleetReason::ALL {
+        let moves = matches!(
+            reason,
+            FleetReason::AllUpdated | FleetReason::MachinesLeftOut | FleetReason::RollingOut
+        );
+        let condition = FleetCondition {
+            kind: FleetConditionKind::Progressing,
+            truth: if moves { Truth::True } else { Truth::False },
+            reason,
+            detail: None,
+            since: Timestamp(0),
+            observed_generation: 2,
+        };
+        let conditions = vec![condition];
+        let status =
+            PackageVersionStatus { observed_generation: 2, conditions, ..PackageVersionStatus::default() };
+        let status = render::package_version_status(&status, &Names::new()).unwrap();
+        let object = json!({"metadata": {"name": "default", "generation": 2}, "status": status});
+        assert_eq!(health("ClusterPackageVersion", &object).0, expected(reason), "{reason:?}");
+    }
+}
+
+#[test]
+fn a_component_that_is_being_deleted_is_not_there_for_good() {
+    assert_eq!(health("MachineComponent", &json!({"metadata": {}})).0, "Healthy");
+    let leaving = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+    assert_eq!(health("MachineComponent", &leaving).0, "Progressing");
+}
