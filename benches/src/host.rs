@@ -26,6 +26,7 @@ impl Host {
             owner: Owner::Nobody,
             epoch: Epoch::VACANT,
             components: Vec::new(),
+            differs: None,
             operation: None,
             identity: None,
         };

@@ -31,6 +31,7 @@
 mod archive;
 mod claims;
 mod clearing;
+mod difference;
 mod digest;
 mod disk;
 mod execution;

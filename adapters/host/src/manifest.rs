@@ -142,11 +142,14 @@ impl Manifest {
     /// What the component looks like now.
     pub(crate) fn inspect(&self, layout: &Layout, system: &dyn System) -> Result<Component> {
         let mut drift = Drift::NONE;
+        let mut differs = None;
         if !self.files_intact(layout) {
             drift = drift.with(Drift::FILES);
+            differs = self.changed_file(layout);
         }
-        if !self.links.iter().all(|link| link.is_intact(layout)) {
+        if let Some(changed) = self.changed_link(layout) {
             drift = drift.with(Drift::LINKS);
+            differs = differs.or(Some(changed));
         }
         let mut running = None;
         if let Some(unit) = &self.unit {
@@ -155,11 +158,13 @@ impl Manifest {
                     running = running_binary(pid);
                     if unit.binary.is_some() && running != unit.binary {
                         drift = drift.with(Drift::WRONG_BINARY);
+                        differs = differs.or_else(|| Some(format!("{} runs another binary", unit.name)));
                     }
                 }
                 UnitState::Exited if unit.binary.is_none() => {}
                 UnitState::Exited | UnitState::Waiting | UnitState::Stopped => {
-                    drift = drift.with(Drift::NOT_RUNNING)
+                    drift = drift.with(Drift::NOT_RUNNING);
+                    differs = differs.or_else(|| Some(format!("{} does not run", unit.name)));
                 }
             }
         }
@@ -172,6 +177,7 @@ impl Manifest {
             version_name: self.version_name.clone(),
             release: self.release,
             drift,
+            differs,
             rendered: rendered.collect(),
             running,
         })
@@ -179,7 +185,7 @@ impl Manifest {
 }
 
 impl Entry {
-    fn is_intact(&self, directory: &Path) -> bool {
+    pub(crate) fn is_intact(&self, directory: &Path) -> bool {
         let path = directory.join(&self.path);
         let Ok(metadata) = fs::symlink_metadata(&path) else { return false };
         match &self.kind {

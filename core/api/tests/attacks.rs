@@ -42,6 +42,7 @@ fn component(rendered: usize) -> Component {
         version_name: "webd-1.0.0".into(),
         release: ReleaseId(Digest::of(b"release")),
         drift: Drift::NONE,
+        differs: None,
         rendered: vec![RenderedFile { path: String::new(), sha256: Digest::of(b"") }; rendered],
         running: None,
     }

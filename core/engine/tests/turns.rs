@@ -146,12 +146,13 @@ fn a_version_that_fails_stops_and_is_not_tried_again() {
         fleet.status.conditions
     );
 
-    let reported = Detail::Reported("503".into());
+    let version = fixture.engine.world().version_name(web(2)).to_owned();
+    let reported = Detail::Reported(format!("{version}: 503").into());
     let is_told = fixture.store.machines.values().any(|machine| {
         let mut conditions = machine.status.conditions.iter();
         conditions.any(|condition| condition.detail.as_deref() == Some(&reported))
     });
-    assert!(is_told, "the host's words are lost");
+    assert!(is_told, "the version or the host's words are lost");
 
     // The next edit starts afresh.
     fixture.store.defaults(vec![want(WEB, web(3))]);

@@ -112,6 +112,9 @@ pub struct HostFacts {
     pub epoch: Epoch,
     /// What is installed, sorted by component.
     pub components: Vec<InstalledComponent>,
+    /// The first difference between what is installed and what was put there, in the host's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<Arc<str>>,
     /// The operation that was asked for or, for plain facts, the latest; `None` when the host has never heard of it.
     pub operation: Option<OperationReport>,
     /// The node identity; `None` when the host was never asked for one.

@@ -138,7 +138,8 @@ fn told(fleet: &mut Fleet<'_>) -> Result<()> {
         (of_fleet, "RolloutStarted", "webd: from 1.0.0 to 1.1.0"),
         (of_fleet, "RolloutCompleted", "webd 1.0.0: 2 of 2 machines have it, 0 failed"),
         (of_fleet, "TooManyFailures", "1 failed, 1 may"),
-        (("machine", "host-1"), "Drifted", "the host differs"),
+        (("machine", "host-1"), "Drifted", "webd: bin/webd is gone"),
+        (("machine", "host-2"), "Drifted", "webd: etc/webd.conf has sha256 "),
         (("machine", "host-1"), "Repaired", "everything that is wanted"),
     ] {
         let told = || fleet.events(about.0, about.1);

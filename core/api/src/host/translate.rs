@@ -122,6 +122,7 @@ fn facts_of(
             "the host has brought more names of components and versions that do not exist than it may".into(),
         );
     }
+    let differs = differs(&facts.components);
     let mut components: Vec<InstalledComponent> = facts
         .components
         .into_iter()
@@ -145,6 +146,7 @@ fn facts_of(
         owner: owner(facts.owner, cluster),
         epoch: facts.epoch,
         components,
+        differs,
         operation: facts.operation.map(|operation| host::OperationReport {
             id: operation.id,
             generation: operation.generation,
@@ -186,6 +188,24 @@ fn is_oversized(identity: &HostIdentity) -> bool {
     let is_long = |text: &Arc<str>| text.len() > IDENTITY_MAX;
     let parts = identity.certificate.as_ref().map_or(0, |certificate| certificate.organizations.len());
     parts > IDENTITY_PARTS_MAX || certificate.chain(pending).chain([&identity.path]).any(is_long)
+}
+
+/// Longest difference that a host may report, in bytes.
+const DIFFERS_MAX: usize = 512;
+
+/// The first difference that a host reports, with the name of its component. The words are the host's own.
+fn differs(components: &[wire::Component]) -> Option<Arc<str>> {
+    let (component, words) =
+        components.iter().find_map(|component| Some((component, component.differs.as_ref()?)))?;
+    let words = words.chars().filter(|letter| !letter.is_control());
+    let mut text = format!("{}: ", component.name);
+    for letter in words {
+        if text.len() + letter.len_utf8() > DIFFERS_MAX {
+            break;
+        }
+        text.push(letter);
+    }
+    Some(text.into())
 }
 
 fn owner(owner: Option<wire::Owner>, cluster: &str) -> host::Owner {
@@ -287,6 +307,7 @@ mod tests {
                 version_name: "webd-1.0.0".into(),
                 release: ReleaseId(Digest::of(b"r")),
                 drift: Drift::FILES,
+                differs: None,
                 rendered: Vec::new(),
                 running: None,
             }],

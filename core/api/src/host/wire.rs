@@ -161,6 +161,9 @@ pub struct Component {
     pub release: ReleaseId,
     /// In what it differs from that release.
     pub drift: Drift,
+    /// The first difference, in words for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
     /// The digests of what was rendered for this host: config files and unit, sorted by path.
     #[serde(deserialize_with = "bounded::list::<_, _, RENDERED_MAX>")]
     pub rendered: Vec<RenderedFile>,

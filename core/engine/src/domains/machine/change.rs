@@ -1,5 +1,6 @@
 //! What has to change on a host, and whether it may change now.
 
+use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -15,6 +16,7 @@ use super::order::Hindrance;
 use super::status::Verdict;
 use super::step::Step;
 use crate::domains::draft::{Draft, write_finalizers};
+use crate::rows::machine::Failure;
 use crate::rows::note::MachineNote as Note;
 use crate::rows::standing::Standing;
 
@@ -60,7 +62,7 @@ impl<'w> Step<'w> {
                     let blocker = Blocker::ReleaseFailed { version, cause };
                     let fresh =
                         self.machine.failed.iter().find(|failure| failure.component == target.component);
-                    let detail = fresh.and_then(|failure| failure.detail.clone());
+                    let detail = fresh.map(|failure| self.failure_detail(failure));
                     found.obstacle.get_or_insert((blocker, Reason::Cause(cause), detail));
                 }
             }
@@ -229,7 +231,8 @@ impl<'w> Step<'w> {
         if let Some(failure) = self.machine.unrecorded_failure() {
             // A successor learns only the last operation from the host, and the next one is about to replace it.
             let FailedRelease { version, cause, .. } = failure.release;
-            let verdict = Verdict::out_of_sync(Reason::Cause(cause)).with(failure.detail.clone());
+            let detail = Some(self.failure_detail(failure));
+            let verdict = Verdict::out_of_sync(Reason::Cause(cause)).with(detail);
             return self.tell(draft, &verdict, Blocker::ReleaseFailed { version, cause });
         }
         // This comes first: its report would replace the reports below, and a Node must not be drained just to wait for
@@ -249,7 +252,9 @@ impl<'w> Step<'w> {
         }
         // What a successor must know is recorded before the change: it may find the change in flight.
         if (is_repair || !self.is_foreseen(target)) && !self.machine.is_recorded_drifted() {
-            let drifted = Verdict::out_of_sync(Reason::Drifted).unfinished();
+            let facts = self.machine.host.facts.as_ref().filter(|_| is_repair);
+            let differs = facts.and_then(|facts| Detail::reported(facts.differs.as_deref()?));
+            let drifted = Verdict::out_of_sync(Reason::Drifted).unfinished().with(differs);
             return self.tell(draft, &drifted, Blocker::AwaitingOwnWrite);
         }
         if self.object.status.identity.is_none() || self.machine.is_recorded_unreachable() {
@@ -258,6 +263,15 @@ impl<'w> Step<'w> {
         if has_unit {
             self.order_change(draft, target.component, change);
         }
+    }
+
+    /// Which release failed, and what the host said.
+    fn failure_detail(self, failure: &Failure) -> Arc<Detail> {
+        let version = self.world.version_name(failure.release.version);
+        Arc::new(Detail::Reported(match failure.detail.as_deref() {
+            Some(Detail::Reported(words)) => format!("{version}: {words}").into(),
+            Some(_) | None => version.into(),
+        }))
     }
 
     /// Takes the next step towards the identity that a change needs, or finds out whose node the host is. False when no

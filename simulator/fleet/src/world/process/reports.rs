@@ -5,6 +5,7 @@ use seaworthy_model::host::{HostFacts, InstalledComponent, OperationReport, Oper
 use seaworthy_model::machine::Installed;
 
 use super::{Process, identity, lies};
+use crate::vocabulary::drift_words;
 use crate::world::catalogue::Catalogue;
 use crate::world::host::{CGROUP_VERSION, Ended, Host, Operation, Report};
 
@@ -29,6 +30,8 @@ impl Process {
             })
             .collect();
         components.sort_by_key(|component| component.component);
+        let changed = components.iter().find(|component| !component.drift.is_none());
+        let differs = changed.map(|component| drift_words(component.drift).into());
         let mut facts = Box::new(HostFacts {
             host: host.identity,
             host_key: None,
@@ -38,6 +41,7 @@ impl Process {
             owner: host.owner().map_or(Owner::Nobody, Owner::Machine),
             epoch: host.epoch(),
             components,
+            differs,
             operation,
             identity: identity::report(host, catalogue),
         });
