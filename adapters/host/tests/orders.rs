@@ -141,71 +141,74 @@ fn an_upgrade_a_way_back_and_a_removal() {
     end(world);
 }
 
+type Damage = fn(&Path, &World);
+
+/// What is done to a release, how it is reported, and in which words.
+const DAMAGES: &[(&str, Drift, &str, Damage)] = &[
+    ("edited file", Drift::FILES, "etc/webd.conf has sha256 ", |release, _| {
+        fs::write(release.join("etc/webd.conf"), "by hand").unwrap()
+    }),
+    ("missing file", Drift::FILES, "share/doc/README is gone", |release, _| {
+        fs::remove_file(release.join("share/doc/README")).unwrap()
+    }),
+    ("other mode", Drift::FILES, "others than root may write to bin/check", |release, _| {
+        fs::set_permissions(release.join("bin/check"), fs::Permissions::from_mode(0o777)).unwrap();
+    }),
+    ("file in place of a link", Drift::FILES, "share/README is no link", |release, _| {
+        fs::remove_file(release.join("share/README")).unwrap();
+        fs::write(release.join("share/README"), "by hand").unwrap();
+    }),
+    (
+        "edited unit, and systemd has read it",
+        Drift::FILES,
+        ".seaworthy/webd.service has sha256 ",
+        |release, world| {
+            let line = format!("[Service]\nExecStart={} 1000000\n", release.join("bin/webd").display());
+            fs::write(release.join(".seaworthy/webd.service"), line).unwrap();
+            let units = world.units(&Unobserved);
+            units.reload().unwrap();
+            units.restart("webd.service").unwrap();
+        },
+    ),
+    ("release gone", Drift::FILES, " is gone", |release, _| {
+        fs::remove_dir_all(fs::canonicalize(release).unwrap()).unwrap()
+    }),
+    ("missing link", Drift::LINKS, "/usr/local/bin/webd is gone", |_, world| {
+        fs::remove_file(world.prefix().join("usr/local/bin/webd")).unwrap();
+    }),
+    ("file in place of a host link", Drift::LINKS, "/usr/local/bin/webd is no link", |_, world| {
+        fs::remove_file(world.prefix().join("usr/local/bin/webd")).unwrap();
+        fs::write(world.prefix().join("usr/local/bin/webd"), "by hand").unwrap();
+    }),
+    ("not started at boot", Drift::LINKS, "multi-user.target.wants/webd.service is gone", |_, world| {
+        let wanted = "etc/systemd/system/multi-user.target.wants/webd.service";
+        fs::remove_file(world.prefix().join(wanted)).unwrap();
+    }),
+    ("stopped", Drift::NOT_RUNNING, "webd.service does not run", |_, world| {
+        world.units(&Unobserved).stop("webd.service").unwrap()
+    }),
+    ("another binary runs", Drift::WRONG_BINARY, "webd.service runs another binary", |release, world| {
+        let binary = release.join("bin/webd");
+        let own = fs::read(&binary).unwrap();
+        world.units(&Unobserved).stop("webd.service").unwrap();
+        let replace = |contents: &[u8]| {
+            fs::remove_file(&binary).unwrap();
+            fs::write(&binary, contents).unwrap();
+            fs::set_permissions(&binary, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        replace(&[&own[..], b"changed"].concat());
+        world.units(&Unobserved).restart("webd.service").unwrap();
+        replace(&own);
+    }),
+];
+
 #[test]
 fn drift_is_seen_and_repaired() {
-    type Damage = fn(&Path, &World);
-    let table: &[(&str, Drift, &str, Damage)] = &[
-        ("edited file", Drift::FILES, "etc/webd.conf has sha256 ", |release, _| {
-            fs::write(release.join("etc/webd.conf"), "by hand").unwrap()
-        }),
-        ("missing file", Drift::FILES, "share/doc/README is gone", |release, _| {
-            fs::remove_file(release.join("share/doc/README")).unwrap()
-        }),
-        ("other mode", Drift::FILES, "others than root may write to bin/check", |release, _| {
-            fs::set_permissions(release.join("bin/check"), fs::Permissions::from_mode(0o777)).unwrap();
-        }),
-        ("file in place of a link", Drift::FILES, "share/README is no link", |release, _| {
-            fs::remove_file(release.join("share/README")).unwrap();
-            fs::write(release.join("share/README"), "by hand").unwrap();
-        }),
-        (
-            "edited unit, and systemd has read it",
-            Drift::FILES,
-            ".seaworthy/webd.service has sha256 ",
-            |release, world| {
-                let line = format!("[Service]\nExecStart={} 1000000\n", release.join("bin/webd").display());
-                fs::write(release.join(".seaworthy/webd.service"), line).unwrap();
-                let units = world.units(&Unobserved);
-                units.reload().unwrap();
-                units.restart("webd.service").unwrap();
-            },
-        ),
-        ("release gone", Drift::FILES, " is gone", |release, _| {
-            fs::remove_dir_all(fs::canonicalize(release).unwrap()).unwrap()
-        }),
-        ("missing link", Drift::LINKS, "/usr/local/bin/webd is gone", |_, world| {
-            fs::remove_file(world.prefix().join("usr/local/bin/webd")).unwrap();
-        }),
-        ("file in place of a host link", Drift::LINKS, "/usr/local/bin/webd is no link", |_, world| {
-            fs::remove_file(world.prefix().join("usr/local/bin/webd")).unwrap();
-            fs::write(world.prefix().join("usr/local/bin/webd"), "by hand").unwrap();
-        }),
-        ("not started at boot", Drift::LINKS, "multi-user.target.wants/webd.service is gone", |_, world| {
-            let wanted = "etc/systemd/system/multi-user.target.wants/webd.service";
-            fs::remove_file(world.prefix().join(wanted)).unwrap();
-        }),
-        ("stopped", Drift::NOT_RUNNING, "webd.service does not run", |_, world| {
-            world.units(&Unobserved).stop("webd.service").unwrap()
-        }),
-        ("another binary runs", Drift::WRONG_BINARY, "webd.service runs another binary", |release, world| {
-            let binary = release.join("bin/webd");
-            let own = fs::read(&binary).unwrap();
-            world.units(&Unobserved).stop("webd.service").unwrap();
-            let replace = |contents: &[u8]| {
-                fs::remove_file(&binary).unwrap();
-                fs::write(&binary, contents).unwrap();
-                fs::set_permissions(&binary, fs::Permissions::from_mode(0o755)).unwrap();
-            };
-            replace(&[&own[..], b"changed"].concat());
-            world.units(&Unobserved).restart("webd.service").unwrap();
-            replace(&own);
-        }),
-    ];
     let (world, artefacts) = new_host("orders-drift");
     succeed(world.handle(&apply(artefacts.install(1, OLD))));
     let release = world.layout().current("webd");
     fs::write(release.join("webd.pid"), "1").unwrap();
-    for (number, (what, drift, words, damage)) in (1..).zip(table) {
+    for (number, (what, drift, words, damage)) in (1..).zip(DAMAGES) {
         damage(&release, &world);
         let seen = facts(world.handle(&request(number * 10, Command::Facts)));
         assert_eq!(seen.components[0].drift, *drift, "{what}");
