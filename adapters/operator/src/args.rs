@@ -26,9 +26,18 @@ pub(crate) struct Args {
     #[arg(long, env = "SEAWORTHY_IDENTITY", value_name = "NAME")]
     pub(crate) identity: Option<String>,
 
-    /// Where /healthz, /readyz and /metrics are served.
+    /// Where /healthz and /readyz are served.
     #[arg(long, env = "SEAWORTHY_LISTEN", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
+
+    /// Where /metrics is served.
+    #[arg(
+        long,
+        env = "SEAWORTHY_METRICS_LISTEN",
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:8081"
+    )]
+    pub(crate) metrics_listen: SocketAddr,
 
     /// Format of the logs.
     #[arg(long, env = "SEAWORTHY_LOG_FORMAT", value_enum, default_value_t)]

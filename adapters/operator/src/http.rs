@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz`, `/metrics`.
+//! `/healthz` and `/readyz` on one port, `/metrics` on another.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,9 +12,12 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::health::Health;
 use crate::metrics::Metrics;
@@ -31,18 +34,46 @@ const TAKEN: Duration = Duration::from_secs(5);
 /// How often it is tried again.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Listens on `address` and serves until the task is aborted.
+/// The most connections of one port at once. Further ones wait in the backlog of the kernel.
+const CONNECTIONS: usize = 64;
+/// The time in which the header of a request must have arrived.
+const HEADER: Duration = Duration::from_secs(5);
+/// The longest life of a connection. Each serves one request.
+const CONNECTION: Duration = Duration::from_secs(30);
+
+/// A port: the flag that names it, its address, and its pages.
+struct Port {
+    flag: &'static str,
+    address: SocketAddr,
+    router: Router,
+}
+
+/// Serves until it is dropped.
+pub(crate) struct Servers(Vec<JoinHandle<()>>);
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// Serves the pages for probes and those for metrics, each on a port of its own: whoever may reach the one does not get
+/// in the way of the other.
 ///
 /// # Errors
-/// When the address cannot be listened on.
-pub(crate) async fn serve(address: SocketAddr, pages: Pages) -> anyhow::Result<JoinHandle<()>> {
-    let listener = bind(address).await.with_context(|| format!("--listen: cannot listen on {address}"))?;
-    tracing::info!(address = %listener.local_addr().unwrap_or(address), "serving /healthz, /readyz, /metrics");
-    Ok(tokio::spawn(async move {
-        if let Err(error) = axum::serve(listener, router(pages)).await {
-            tracing::error!(%error, "the HTTP server ended");
-        }
-    }))
+/// When an address cannot be listened on.
+pub(crate) async fn serve(probes: SocketAddr, metrics: SocketAddr, pages: Pages) -> anyhow::Result<Servers> {
+    let mut servers = Servers(Vec::new());
+    for port in [
+        Port { flag: "--listen", address: probes, router: probe_pages(pages.clone()) },
+        Port { flag: "--metrics-listen", address: metrics, router: metrics_page(pages) },
+    ] {
+        let Port { flag, address, router } = port;
+        let listener = bind(address).await.with_context(|| format!("{flag}: cannot listen on {address}"))?;
+        tracing::info!(flag, address = %listener.local_addr().unwrap_or(address), "serving");
+        servers.0.push(tokio::spawn(accept(listener, router, HEADER)));
+    }
+    Ok(servers)
 }
 
 async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -57,12 +88,42 @@ async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     }
 }
 
-fn router(pages: Pages) -> Router {
-    Router::new()
-        .route("/healthz", get(healthz))
-        .route("/readyz", get(readyz))
-        .route("/metrics", get(metrics))
-        .with_state(pages)
+/// Serves connections, [`CONNECTIONS`] at once, whose requests have their header within `header`.
+async fn accept(listener: TcpListener, router: Router, header: Duration) {
+    let mut connections = JoinSet::new();
+    loop {
+        while connections.try_join_next().is_some() {}
+        if connections.len() >= CONNECTIONS {
+            connections.join_next().await;
+        }
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Mostly that there are no more descriptors: it passes.
+                tracing::debug!(%error, "a connection was not accepted");
+                sleep(AGAIN).await;
+                continue;
+            }
+        };
+        let service = TowerToHyperService::new(router.clone());
+        connections.spawn(async move {
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(header)
+                .keep_alive(false)
+                .serve_connection(TokioIo::new(stream), service);
+            // How it ended is the client's affair.
+            let _: Result<Result<(), _>, _> = timeout(CONNECTION, connection).await;
+        });
+    }
+}
+
+fn probe_pages(pages: Pages) -> Router {
+    Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).with_state(pages)
+}
+
+fn metrics_page(pages: Pages) -> Router {
+    Router::new().route("/metrics", get(metrics)).with_state(pages)
 }
 
 async fn healthz(State(pages): State<Pages>) -> (StatusCode, String) {
@@ -98,6 +159,8 @@ mod tests {
 
     use axum::body::{Body, to_bytes};
     use axum::http::{Method, Request};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
     use tower::ServiceExt as _;
 
     use super::*;
@@ -106,10 +169,14 @@ mod tests {
         Pages { health: Arc::new(Health::new()), metrics: Arc::new(Metrics::new()) }
     }
 
+    fn all(pages: &Pages) -> Router {
+        probe_pages(pages.clone()).merge(metrics_page(pages.clone()))
+    }
+
     /// Status, content type and text of a page.
     async fn got(pages: &Pages, method: Method, path: &str) -> (u16, String, String) {
         let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
-        let response = router(pages.clone()).oneshot(request).await.unwrap();
+        let response = all(pages).oneshot(request).await.unwrap();
         let status = response.status().as_u16();
         let kind = response.headers().get(CONTENT_TYPE).map_or("", |kind| kind.to_str().unwrap()).to_owned();
         let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
@@ -126,14 +193,35 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_port_that_is_still_taken_is_waited_for() {
         let first = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = first.local_addr().unwrap();
-        let error = serve(address, pages()).await.unwrap_err();
-        assert!(format!("{error:#}").contains("--listen"), "{error:#}");
-        let (served, ()) = tokio::join!(serve(address, pages()), async {
+        let (taken, free) = (first.local_addr().unwrap(), "127.0.0.1:0".parse().unwrap());
+        for (probes, metrics, flag) in [(taken, free, "--listen"), (free, taken, "--metrics-listen")] {
+            let Err(error) = serve(probes, metrics, pages()).await else { panic!("{taken} was taken") };
+            assert!(format!("{error:#}").starts_with(flag), "{error:#}");
+        }
+        let (served, ()) = tokio::join!(serve(taken, free, pages()), async {
             sleep(AGAIN * 3).await;
             drop(first);
         });
-        served.unwrap().abort();
+        drop(served.unwrap());
+    }
+
+    /// Clients that connect and say nothing, more than there is room for, hold up a reader for as long as a header may take.
+    #[tokio::test]
+    async fn who_connects_and_says_nothing_is_let_go() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let header = Duration::from_millis(100);
+        let server = tokio::spawn(accept(listener, metrics_page(pages()), header));
+        let mut silent = Vec::new();
+        for _ in 0..CONNECTIONS + 8 {
+            silent.push(TcpStream::connect(address).await.unwrap());
+        }
+        let mut reader = TcpStream::connect(address).await.unwrap();
+        reader.write_all(b"GET /metrics HTTP/1.1\r\nHost: operator\r\n\r\n").await.unwrap();
+        let mut page = String::new();
+        timeout(CONNECTION, reader.read_to_string(&mut page)).await.unwrap().unwrap();
+        assert!(page.starts_with("HTTP/1.1 200 OK") && page.ends_with("# EOF\n"), "{page}");
+        server.abort();
     }
 
     #[tokio::test(start_paused = true)]

@@ -81,7 +81,7 @@ async fn run(args: &Args) -> anyhow::Result<Exit> {
     let connector = connect(args.kubeconfig.as_deref()).await?;
     let api = Api::connect(connector, Arc::clone(&metrics) as _)?;
     let pages = Pages { health: Arc::clone(&health), metrics: Arc::clone(&metrics) };
-    let server = serve(args.listen, pages).await?;
+    let _servers = serve(args.listen, args.metrics_listen, pages).await?;
 
     let stop = stop_signal()?;
     tokio::pin!(stop);
@@ -107,9 +107,7 @@ async fn run(args: &Args) -> anyhow::Result<Exit> {
         recorder,
         stop_grace: args.stop_grace,
     });
-    let exit = drive.run(updates, stop).await;
-    server.abort();
-    Ok(exit)
+    Ok(drive.run(updates, stop).await)
 }
 
 /// The id of the cluster, as soon as the API server answers. Waits for one that is still starting, and fails when it

@@ -25,6 +25,10 @@ const KUBECTL_PAUSE: Duration = Duration::from_millis(200);
 
 /// Where the operator answers /readyz, inside the namespace of the control plane.
 pub const OPERATOR_PORT: u16 = 8080;
+/// The distance from the port for probes of an operator to its port for metrics.
+const TO_METRICS: u16 = 1000;
+/// The port on which the operator serves its metrics.
+pub const METRICS_PORT: u16 = OPERATOR_PORT + TO_METRICS;
 
 /// What the project's CRDs define.
 const KINDS: [&str; 3] = ["Machine", "MachineComponent", "ClusterPackageVersion"];
@@ -119,6 +123,7 @@ impl<'w> Fleet<'w> {
             .arg(&self.programs.host)
             .arg(format!("--identity={log}-{}", self.started))
             .arg(format!("--listen=127.0.0.1:{port}"))
+            .arg(format!("--metrics-listen=127.0.0.1:{}", port + TO_METRICS))
             .args(PACE);
         self.world.spawn(log, &mut command)
     }

@@ -10,6 +10,7 @@ use seaworthy_e2e::{Fleet, PATIENCE, Process, Programs, World, eventually, scena
 use serde_json::Value;
 
 const PORT: u16 = 8081;
+const METRICS_PORT: u16 = 9081;
 
 /// Puts the files where the kubelet puts them, in a mount namespace of its own, and becomes the program.
 const AS_A_POD: &str = r#"
@@ -70,6 +71,7 @@ fn start_pod(world: &World) -> Result<Process> {
         .arg(&programs.host)
         .args(["--identity=pod", "--log-format=json"])
         .arg(format!("--listen=127.0.0.1:{PORT}"))
+        .arg(format!("--metrics-listen=127.0.0.1:{METRICS_PORT}"))
         .env_remove("KUBECONFIG")
         .env("KUBERNETES_SERVICE_HOST", control_plane.endpoint().address().to_string())
         .env("KUBERNETES_SERVICE_PORT", "6443");
@@ -85,14 +87,17 @@ fn pages_are_served(world: &World) -> Result<()> {
     ensure!(status == 200, "/healthz: {status} {text}");
     // The machines are counted now and then, not for each reader.
     eventually("the machine in /metrics", PATIENCE, || {
-        let (status, text) = page(world, "/metrics")?;
+        let endpoint = world.control_plane().endpoint();
+        let (status, text) = endpoint.http_get(Ipv4Addr::LOCALHOST, METRICS_PORT, "/metrics")?;
         ensure!(status == 200 && text.trim_end().ends_with("# EOF"), "{status} {text}");
         let machine = r#"seaworthy_machines{ready="True",reason="AsDesired"} 1"#;
         ensure!(text.contains(machine) && text.contains("seaworthy_budget_limit 1"), "{text}");
         Ok(())
     })?;
-    let (status, _) = page(world, "/nothing")?;
-    ensure!(status == 404, "/nothing: {status}");
+    for path in ["/nothing", "/metrics"] {
+        let (status, _) = page(world, path)?;
+        ensure!(status == 404, "{path}: {status}");
+    }
     Ok(())
 }
 

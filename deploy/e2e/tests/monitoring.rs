@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{
-    Fleet, Health, OPERATOR_PORT, PATIENCE, World, ensure_prometheus, eventually, run_to_end, scenario,
+    Fleet, Health, METRICS_PORT, PATIENCE, World, ensure_prometheus, eventually, run_to_end, scenario,
     where_supported,
 };
 use serde_json::Value;
@@ -85,7 +85,7 @@ fn watch(world: &World) -> Result<seaworthy_e2e::Process> {
     let config = folder.join("prometheus.yml");
     let text = format!(
         "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [{}]\nscrape_configs:\n\
-         - job_name: seaworthy\n  static_configs: [{{targets: ['127.0.0.1:{OPERATOR_PORT}']}}]\n",
+         - job_name: seaworthy\n  static_configs: [{{targets: ['127.0.0.1:{METRICS_PORT}']}}]\n",
         file("alerts.yaml").canonicalize()?.display(),
     );
     fs::write(&config, text)?;
