@@ -262,3 +262,22 @@ fn a_write_that_is_refused_is_told_and_tried_later() {
     assert_eq!(labels(&mut fixture), ["pool=gpu"]);
     assert_eq!(in_sync(&fixture).1, Reason::AsDesired);
 }
+
+/// A patch removes taints by their places, from the last to the first. In another order it would hit others.
+#[test]
+fn taints_are_changed_in_the_order_of_their_places() {
+    let mut fixture = fleet(&[], &[("a", ""), ("b", "")]);
+    fixture.pass(MINUTE);
+    fixture.cluster.edit(0, |attributes| attributes.taints.reverse());
+    fixture.deliver();
+    ask(&mut fixture, &[], &[]);
+    let turn = fixture.turn();
+    let places = turn.actions.iter().find_map(|action| match &action.effect {
+        Effect::WriteNodeAttributes(change) => {
+            let places = change.taints.iter().map(|taint| taint.from.as_ref().map(|(place, _)| *place));
+            Some(places.collect::<Vec<_>>())
+        }
+        _ => None,
+    });
+    assert_eq!(places, Some(vec![Some(0), Some(1)]));
+}

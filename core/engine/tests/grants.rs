@@ -18,7 +18,7 @@ use seaworthy_model::machine::Installed;
 use seaworthy_model::node::Health;
 use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::quantity::CountOrPercent;
-use seaworthy_model::report::Blocker;
+use seaworthy_model::report::{Blocker, Subject};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -447,4 +447,32 @@ fn machines_that_fell_take_units() {
     fixture.deliver();
     fixture.pass(HOUR);
     assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
+}
+
+/// One unit is free, and those who have the others hang. A wave of one waits for more, but not until they are done.
+#[test]
+fn a_small_wave_waits_for_a_while_and_not_for_those_at_work() {
+    let mut fixture = Fixture::on_web_1(20, 8);
+    fixture.upgrade();
+    fixture.until_at_work(8);
+    let first = fixture.pending.iter().position(is_change).unwrap();
+    fixture.execute_one(first);
+    fixture.pending.retain(|action| !is_change(action));
+    fixture.pass(MINUTE);
+    let updated = fixture.web().iter().filter(|version| **version == Some(2)).count();
+    assert!(updated > 1, "nobody had its turn after the first one");
+}
+
+/// Nobody waits without a reason, not even who is as it should be until its turn.
+#[test]
+fn who_waits_for_its_turn_says_so() {
+    let mut fixture = Fixture::on_web_1(6, 1);
+    fixture.upgrade();
+    fixture.until_at_work(1);
+    let busy = fixture.at_work();
+    let waiting = (0..6).filter(|id| !busy.contains(id));
+    for id in waiting {
+        let blocker = fixture.engine.world().blocker(Subject::Machine(MachineId(id)));
+        assert_eq!(blocker, Some(Blocker::AwaitingGrant), "machine {id}");
+    }
 }

@@ -43,3 +43,45 @@ pub(crate) fn find<'r>(releases: &'r Prepared, machine: &Machine) -> Option<&'r 
     let architecture = machine.architecture()?;
     releases.iter().find(|(sort, _)| sort.includes(machine, architecture)).map(|(_, release)| release)
 }
+
+#[cfg(test)]
+mod tests {
+    use seaworthy_model::host::{BootId, HostFacts, Owner};
+    use seaworthy_model::lease::Epoch;
+    use seaworthy_model::machine::HostId;
+
+    use super::*;
+
+    fn machine(cgroup_version: Option<CgroupVersion>) -> Machine {
+        let facts = HostFacts {
+            host: HostId(1),
+            host_key: None,
+            architecture: Architecture::Amd64,
+            cgroup_version,
+            boot: BootId(1),
+            owner: Owner::Nobody,
+            epoch: Epoch::VACANT,
+            components: Vec::new(),
+            differs: None,
+            operation: None,
+            identity: None,
+        };
+        let mut machine = Machine::EMPTY;
+        machine.host.facts = Some(facts.into());
+        machine
+    }
+
+    /// A release that was rendered for one sort of host must not go to another one.
+    #[test]
+    fn a_release_is_shared_by_the_hosts_that_it_depends_on_alike() {
+        let (old, new) = (Some(CgroupVersion::V1), Some(CgroupVersion::V2));
+        let includes = |of, is| {
+            let sort = Sort { architecture: Architecture::Amd64, cgroup_version: of };
+            sort.includes(&machine(is), Architecture::Amd64)
+        };
+        assert!(includes(None, old) && includes(None, new) && includes(None, None));
+        assert!(includes(old, old) && !includes(old, new) && !includes(old, None));
+        let other = Sort { architecture: Architecture::Arm64, cgroup_version: None };
+        assert!(!other.includes(&machine(new), Architecture::Amd64));
+    }
+}

@@ -40,3 +40,26 @@ impl Terms<'_> {
         retry.not_before = Timestamp(now.0.saturating_add(half).saturating_add(jitter));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+
+    /// Half of each wait is jitter.
+    #[test]
+    fn the_wait_doubles_from_the_shortest_to_the_longest() {
+        let config = Config::default();
+        let terms = Terms { config: &config, seed: Seed(1) };
+        let mut retry = Retry::default();
+        let mut expected = config.backoff_min;
+        for key in 0..16 {
+            terms.back_off(&mut retry, Timestamp(0), key);
+            let waits = Duration::from_millis(retry.not_before.0);
+            assert!(waits >= expected / 2 && waits <= expected, "{waits:?} of {expected:?}");
+            expected = (expected * 2).min(config.backoff_max);
+        }
+        assert_eq!(expected, config.backoff_max);
+    }
+}

@@ -90,7 +90,7 @@ mod tests {
                 timers.push(Timestamp(at), Subject::Machine(MachineId(number)));
                 model.push((Timestamp(at), Subject::Machine(MachineId(number))));
                 model.sort_unstable();
-                prop_assert_eq!(timers.peek(), model.first().copied());
+                prop_assert_eq!((timers.peek(), timers.len()), (model.first().copied(), model.len()));
                 if pops {
                     prop_assert_eq!(timers.pop(), Some(model.remove(0)));
                 }
