@@ -165,6 +165,15 @@ parts:
 suites:
 	@$(STEP) "real suites" env $(PROGRAMS) $(TARGET)/debug/e2e-suites --built $(BUILT) --times $(or $(TIMES),1) $(SUITES)
 
+# The farm shares the processor with the operator, so it is built with optimizations as well.
+.PHONY: bench-fleet
+bench-fleet: host-program ## The operator with 10,000 machines on a real API server: its cost beside the goals (MACHINES=10000)
+	@.ci/requirements test
+	@$(STEP) "operator and farm" cargo build --locked --profile production --package seaworthy-operator
+	@$(STEP) "operator and farm" cargo build --locked --release --package seaworthy-e2e --bins
+	env $(PROGRAMS) SEAWORTHY_OPERATOR=$(abspath $(TARGET))/production/seaworthy-operator \
+		$(TARGET)/release/fleet-bench --machines $(or $(MACHINES),10000)
+
 .PHONY: e2e-up
 e2e-up: ## Start it to play in; Ctrl-C removes it
 	@.ci/requirements test

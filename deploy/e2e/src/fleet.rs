@@ -76,6 +76,15 @@ impl<'w> Fleet<'w> {
     /// # Errors
     /// A program is not built, or something does not start.
     pub fn start(world: &'w World) -> Result<Self> {
+        let (programs, kubeconfig) = Self::prepare(world)?;
+        let mut fleet = Self { world, programs, kubeconfig, operator: None, started: 0 };
+        fleet.start_operator()?;
+        fleet.wait_until_ready()?;
+        Ok(fleet)
+    }
+
+    /// Everything but an operator: the CRDs, its rights, and its kubeconfig file.
+    pub(crate) fn prepare(world: &World) -> Result<(Programs, PathBuf)> {
         let programs = Programs::find()?;
         apply_crds(world)?;
         world.control_plane().apply(&manifests::setting(world.ssh_key().private()))?;
@@ -84,10 +93,7 @@ impl<'w> Fleet<'w> {
             world.kubectl(["apply", "-f", path(&parts::home().join("../operator").join(manifest))?])?;
         }
         let kubeconfig = world.control_plane().kubeconfig_for(calls::USER, &["system:serviceaccounts"])?;
-        let mut fleet = Self { world, programs, kubeconfig, operator: None, started: 0 };
-        fleet.start_operator()?;
-        fleet.wait_until_ready()?;
-        Ok(fleet)
+        Ok((programs, kubeconfig))
     }
 
     /// The world it runs in.

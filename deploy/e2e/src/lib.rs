@@ -25,6 +25,7 @@
 //! `tests/harness.rs` shows what can be done in a world.
 
 mod artefacts;
+pub mod bench;
 mod cache;
 mod certificates;
 mod cgroups;
@@ -34,6 +35,7 @@ pub mod components;
 pub mod conformance;
 mod control_plane;
 mod deadline;
+pub mod farm;
 mod fleet;
 mod host;
 mod image;

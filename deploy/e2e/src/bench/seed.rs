@@ -1,0 +1,162 @@
+//! The objects of a fleet that is measured, created through the API server.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use http::{Method, Request};
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use seaworthy_api::rfc3339;
+use seaworthy_model::time::Timestamp;
+use serde_json::{Value, json};
+
+use crate::manifests::{API_VERSION, SECRET};
+
+/// The port of every host of the farm.
+pub const PORT: u16 = 2222;
+
+/// How many objects are created at once.
+const AT_ONCE: usize = 16;
+
+const MACHINES: &str = "/apis/seaworthy.dev/v1alpha1/machines";
+const NODES: &str = "/api/v1/nodes";
+
+/// The address of a host, from 10.1.1.1 on. The whole of 10.0.0.0/8 is the farm.
+#[must_use]
+pub fn address(number: u32) -> String {
+    let [_, b, c, d] = (number + 257).to_be_bytes();
+    format!("10.{}.{c}.{d}", b + 1)
+}
+
+/// Creates so many Machines, each with a Node that is ready.
+///
+/// # Errors
+/// The API server refuses one.
+pub async fn seed(kubeconfig: &Path, machines: u32, host_key: &str) -> Result<()> {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    let client = Client::try_from(config)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis();
+    let now = rfc3339::format(Timestamp(u64::try_from(now)?));
+    let (client, now) = (&client, now.as_str());
+    stream::iter(0..machines)
+        .map(|number| async move {
+            let name = format!("m-{number:05}");
+            send(client, Method::POST, MACHINES, &machine(&name, number, host_key)).await?;
+            send(client, Method::POST, NODES, &node(&name)).await?;
+            send(client, Method::PATCH, &format!("{NODES}/{name}/status"), &ready(number, now)).await
+        })
+        .buffer_unordered(AT_ONCE)
+        .try_collect()
+        .await
+}
+
+async fn send(client: &Client, method: Method, path: &str, body: &Value) -> Result<()> {
+    let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+    let request = Request::builder().method(method).uri(path).header("content-type", kind);
+    let request = request.body(serde_json::to_vec(body)?)?;
+    let answer = client.request_text(request).await.with_context(|| format!("{path}: {body}"))?;
+    ensure!(!answer.is_empty(), "{path}: no answer");
+    Ok(())
+}
+
+fn machine(name: &str, number: u32, host_key: &str) -> Value {
+    json!({
+        "apiVersion": API_VERSION,
+        "kind": "Machine",
+        "metadata": {"name": name, "labels": {"pool": "batch"}},
+        "spec": {
+            "address": {
+                "ip": address(number),
+                "hostname": format!("{name}.example.com"),
+                "idc": format!("idc-{}", number % 3),
+                "rack": format!("rack-{}", number % 200),
+            },
+            "ssh": {"port": PORT, "secretName": SECRET, "hostKeys": [host_key]},
+        },
+    })
+}
+
+fn node(name: &str) -> Value {
+    let labels = json!({"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"});
+    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
+}
+
+/// The status of a Node as its kubelet writes it.
+fn ready(number: u32, now: &str) -> Value {
+    let id = format!("{number:032x}");
+    json!({"status": {
+        "conditions": [{
+            "type": "Ready",
+            "status": "True",
+            "reason": "KubeletReady",
+            "message": "kubelet is posting ready status",
+            "lastHeartbeatTime": now,
+            "lastTransitionTime": now,
+        }],
+        "nodeInfo": {
+            "machineID": id, "systemUUID": id, "bootID": id, "kernelVersion": "6.12.0",
+            "osImage": "Debian GNU/Linux 13 (trixie)", "containerRuntimeVersion": "containerd://2.2.0",
+            "kubeletVersion": "v1.36.3", "kubeProxyVersion": "", "operatingSystem": "linux",
+            "architecture": "amd64",
+        },
+    }})
+}
+
+/// A version of a small service. Nobody fetches its artefact.
+#[must_use]
+pub fn component(version: &str) -> Value {
+    let sha256 = seaworthy_model::digest::Digest::of(version.as_bytes()).to_string();
+    json!({
+        "apiVersion": API_VERSION,
+        "kind": "MachineComponent",
+        "metadata": {"name": format!("webd-{version}")},
+        "spec": {
+            "component": "webd",
+            "version": version,
+            "artefacts": [{
+                "architecture": "amd64",
+                "url": format!("http://artefacts.example.com/webd-{version}.tar.gz"),
+                "sha256": sha256,
+                "format": "TarGz",
+            }],
+            "files": [{"path": "etc/webd.conf", "template": "listen = {{ facts.ip }}:{{ parameters.port }}\n"}],
+            "links": [{"path": "/usr/local/bin/webd", "target": "bin/webd"}],
+            "unit": {
+                "name": "webd.service",
+                "template": "[Service]\nExecStart={{ current }}/bin/webd\n[Install]\nWantedBy=multi-user.target\n",
+                "executable": "bin/webd",
+            },
+            "probe": {"http": {"port": 8080, "path": "/healthz"}},
+            "facts": ["ip"],
+        },
+    })
+}
+
+/// The fleet at this version.
+#[must_use]
+pub fn default(version: &str) -> Value {
+    json!({
+        "apiVersion": API_VERSION,
+        "kind": "ClusterPackageVersion",
+        "metadata": {"name": "default"},
+        "spec": {
+            "components": [{"name": "webd", "version": version, "parameters": {"port": "8080"}}],
+            "maxUnavailable": "5%",
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_host_has_an_address_of_its_own() {
+        let addresses: std::collections::BTreeSet<_> = (0..100_000).map(address).collect();
+        assert_eq!(addresses.len(), 100_000);
+        assert!(addresses.iter().all(|address| address.parse::<std::net::Ipv4Addr>().is_ok()));
+    }
+}

@@ -1,0 +1,35 @@
+//! What a fleet of a thousand machines costs, in numbers that do not depend on the computer: writes and orders.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use seaworthy_e2e::bench::Bench;
+use seaworthy_e2e::{World, where_supported};
+
+const MACHINES: u32 = 1_000;
+
+#[test]
+fn a_thousand_machines_cost_no_more_writes_and_orders_than_they_may() -> Result<()> {
+    where_supported(|| {
+        let world = World::start(0)?;
+        let mut bench = Bench::start(&world, MACHINES, Duration::ZERO)?;
+        bench.start_operator()?;
+        let import = bench.roll_out("1.0.0")?;
+        eprintln!("import: {} writes, {:?}", import.writes(), import.hosts);
+        ensure!(import.writes() <= 3 * u64::from(MACHINES), "{:#?}", import.requests.lines());
+        ensure!(import.hosts.applied == u64::from(MACHINES), "{:?}", import.hosts);
+
+        let upgrade = bench.roll_out("1.1.0")?;
+        eprintln!("upgrade: {} writes, {:?}", upgrade.writes(), upgrade.hosts);
+        // Waves are two seconds apart and have at most 5 % of the machines, so there are more per machine than in a large fleet.
+        ensure!(upgrade.writes() <= u64::from(MACHINES) * 105 / 100, "{:#?}", upgrade.requests.lines());
+        ensure!(upgrade.hosts.applied == u64::from(MACHINES), "{:?}", upgrade.hosts);
+        ensure!(upgrade.hosts.repeated + upgrade.hosts.refused == 0, "{:?}", upgrade.hosts);
+
+        let (_, rest) = bench.take_over("1.2.0", MACHINES * 3 / 10)?;
+        eprintln!("the rest after a takeover: {} writes, {:?}", rest.writes(), rest.hosts);
+        ensure!(rest.writes() <= u64::from(MACHINES), "{:#?}", rest.requests.lines());
+        ensure!(rest.hosts.redundant + rest.hosts.refused == 0, "{:?}", rest.hosts);
+        bench.end_operator(false)
+    })
+}
