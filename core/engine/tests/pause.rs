@@ -6,6 +6,7 @@ mod fixture;
 use std::time::Duration;
 
 use fixture::{Fixture, WEB, want, web};
+use seaworthy_model::cause::CauseKind;
 use seaworthy_model::machine::{ConditionKind, Reason, Truth};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -48,4 +49,26 @@ fn a_paused_machine_stays_ready_and_has_a_condition_of_its_own() {
     fixture.pass(MINUTE);
     assert_eq!(fixture.host(0).version(WEB), Some(web(2)));
     assert_eq!((told(&fixture, ConditionKind::Ready), told(&fixture, ConditionKind::Paused)), (ready, None));
+}
+
+/// Why a version failed says nothing of the pause that comes after it.
+#[test]
+fn a_reason_does_not_keep_the_detail_of_the_one_before() {
+    let mut fixture = Fixture::new(1);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
+    fixture.deliver();
+    fixture.pass(60 * MINUTE);
+    fixture.host(0).broken = vec![web(2)];
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.deliver();
+    fixture.pass(60 * MINUTE);
+    let in_sync = |fixture: &Fixture| {
+        let condition = fixture.store.machines[&0].status.condition(ConditionKind::InSync).unwrap();
+        (condition.reason, condition.detail.is_some())
+    };
+    assert_eq!(in_sync(&fixture), (Reason::Cause(CauseKind::ProbeFailed), true));
+    fixture.store.edit_machine(0, |spec| (spec.pins, spec.paused) = (vec![want(WEB, web(3))], true));
+    fixture.deliver();
+    fixture.pass(MINUTE);
+    assert_eq!(in_sync(&fixture), (Reason::Paused, false));
 }

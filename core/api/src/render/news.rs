@@ -150,8 +150,14 @@ fn begun(rollout: &Rollout, names: &Names) -> Result<News, UnknownId> {
     let component = names.component_name(rollout.component)?;
     let from = rollout.from.as_ref().map_or(Ok("nothing"), |from| version(rollout, from, names))?;
     let to = version(rollout, &rollout.to, names)?;
-    let total = rollout.progress.total;
-    let note = format!("{component}: from {from} to {to}, {total} machines");
+    let note = if rollout.from.as_ref() == Some(&rollout.to) {
+        // The version in between has failed.
+        format!("{component}: back to {to}")
+    } else if from == to {
+        format!("{component}: {to} with other parameters")
+    } else {
+        format!("{component}: from {from} to {to}")
+    };
     Ok(News::new(false, "RolloutStarted", note).about(topic(rollout, component)))
 }
 

@@ -132,7 +132,9 @@ fn a_rollout_is_told_when_it_begins_stops_goes_on_and_ends() {
     let moving = fleet(vec![rollout.clone()], FleetReason::RollingOut);
     let news = told(&before, &moving);
     assert_eq!(short(&news), ["RolloutStarted"]);
-    assert_eq!(news[0].note, "webd: from 1.0.0 to 1.1.0, 60 machines");
+    assert_eq!(news[0].note, "webd: from 1.0.0 to 1.1.0");
+    let back = Rollout { generation: 3, from: Some(rollout.to.clone()), ..rollout.clone() };
+    assert_eq!(told(&moving, &fleet(vec![back], FleetReason::RollingOut))[0].note, "webd: back to 1.1.0");
     let stopped = fleet(vec![rollout.clone()], FleetReason::TooManyFailures);
     let news = told(&moving, &stopped);
     assert_eq!(short(&news), ["TooManyFailures!"]);
