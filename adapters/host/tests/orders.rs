@@ -141,10 +141,8 @@ fn an_upgrade_a_way_back_and_a_removal() {
     end(world);
 }
 
-type Damage = fn(&Path, &World);
-
 /// What is done to a release, how it is reported, and in which words.
-const DAMAGES: &[(&str, Drift, &str, Damage)] = &[
+const DAMAGES: &[(&str, Drift, &str, fn(&Path, &World))] = &[
     ("edited file", Drift::FILES, "etc/webd.conf has sha256 ", |release, _| {
         fs::write(release.join("etc/webd.conf"), "by hand").unwrap()
     }),

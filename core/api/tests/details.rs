@@ -101,6 +101,7 @@ const CLUSTER_UID: Uid = Uid(0x0f3c_1d2e_4b5a_6978_8796_a5b4_c3d2_e1f0);
 fn plain() -> Vec<(Reason, Detail, &'static str)> {
     let lost = Reason::Cause(CauseKind::ConnectionFailed);
     let api = Reason::Cause(CauseKind::ApiUnavailable);
+    let probe = Reason::Cause(CauseKind::ProbeFailed);
     let missing = |inputs: &[&str]| Detail::Missing {
         version: "webd-1.0.0".into(),
         inputs: inputs.iter().map(|input| Arc::from(*input)).collect(),
@@ -108,6 +109,8 @@ fn plain() -> Vec<(Reason, Detail, &'static str)> {
     vec![
         (lost, Detail::Reported("connection refused".into()), "connection refused"),
         (lost, Detail::SessionLost, "the session was lost"),
+        (probe, Detail::Failed("webd-1.0.0".into(), "".into()), "release webd-1.0.0"),
+        (probe, Detail::Failed("webd-1.0.0".into(), "503: no".into()), "release webd-1.0.0: 503: no"),
         (Reason::OperationLost, Detail::SessionLost, "the session was lost"),
         // Older builds gave a condition that stayed as it was the detail of another one.
         (Reason::Dependency, Detail::SessionLost, "the session was lost"),
@@ -312,7 +315,7 @@ fn no_detail_is_missing_here() {
         .iter()
         .map(|(_, detail, _)| name(format!("{detail:?}")))
         .collect();
-    assert_eq!(known.len(), 22, "{known:?}");
+    assert_eq!(known.len(), 23, "{known:?}");
     let known: BTreeSet<_> = of_fleets().iter().map(|(_, detail, _)| name(format!("{detail:?}"))).collect();
     assert_eq!(known.len(), 7, "{known:?}");
 }

@@ -146,8 +146,7 @@ fn a_version_that_fails_stops_and_is_not_tried_again() {
         fleet.status.conditions
     );
 
-    let version = fixture.engine.world().version_name(web(2)).to_owned();
-    let reported = Detail::Reported(format!("{version}: 503").into());
+    let reported = Detail::Failed(fixture.engine.world().version_name(web(2)).into(), "503".into());
     let is_told = fixture.store.machines.values().any(|machine| {
         let mut conditions = machine.status.conditions.iter();
         conditions.any(|condition| condition.detail.as_deref() == Some(&reported))

@@ -21,6 +21,8 @@ use crate::requirement::VersionNumber;
 pub enum Detail {
     /// Text of another party: of a host, of the API server, or of another build of the operator.
     Reported(Box<str>),
+    /// The `MachineComponent` that failed, with the words of the host; empty when it said nothing.
+    Failed(Arc<str>, Box<str>),
     /// The session to the host ended before it answered.
     SessionLost,
     /// The host reported the success of a change, but its report does not show the change.

@@ -17,7 +17,7 @@ use seaworthy_model::pod::PodLoss;
 use seaworthy_model::requirement::{API_SERVER, VersionNumber};
 
 use crate::render::detail::{
-    FIXED, HOST_TELLS, HOSTS_TELL, NO_LEASE, NO_ROOM, ON_NODE, detail, fixed, fleet_detail, of_loss,
+    FIXED, HOST_TELLS, HOSTS_TELL, NO_LEASE, NO_ROOM, ON_NODE, RELEASE, detail, fixed, fleet_detail, of_loss,
     of_state, suffix,
 };
 
@@ -54,7 +54,7 @@ fn typed(reason: Reason, words: &str) -> Option<Detail> {
         Reason::Draining | Reason::DrainOverdue => pods_left(words),
         Reason::DrainForbidden => pod_lost(words),
         Reason::NodeConflict => foreign_attribute(words),
-        Reason::Cause(_) => pod_refused(words),
+        Reason::Cause(_) => pod_refused(words).or_else(|| failed(words)),
         Reason::AsDesired
         | Reason::Connected
         | Reason::NotYetKnown
@@ -202,6 +202,12 @@ fn pods_left(words: &str) -> Option<Detail> {
         None => Box::default(),
     };
     Some(Detail::PodsLeft { count: count.parse().ok()?, first, refused })
+}
+
+fn failed(words: &str) -> Option<Detail> {
+    let rest = words.strip_prefix(RELEASE)?;
+    let (version, words) = rest.split_once(": ").unwrap_or((rest, ""));
+    (!version.contains(' ')).then(|| Detail::Failed(version.into(), words.into()))
 }
 
 fn pod_refused(words: &str) -> Option<Detail> {

@@ -16,6 +16,8 @@ pub fn detail(detail: &Detail) -> Cow<'_, str> {
     match detail {
         Detail::Reported(words) => (**words).into(),
         Detail::Version(version) => (**version).into(),
+        Detail::Failed(version, words) if words.is_empty() => format!("{RELEASE}{version}").into(),
+        Detail::Failed(version, words) => format!("{RELEASE}{version}: {words}").into(),
         Detail::SessionLost
         | Detail::ChangeNotShown
         | Detail::NoAnswer
@@ -67,6 +69,9 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
 /// The repaired part, if it is not a component.
 pub(crate) const ON_NODE: &str = "what is set on its Node";
 
+/// The text before a version that failed.
+pub(crate) const RELEASE: &str = "release ";
+
 /// Details with a fixed text.
 pub(crate) const FIXED: [Detail; 6] = [
     Detail::SessionLost,
@@ -88,6 +93,7 @@ pub(crate) const fn fixed(detail: &Detail) -> Option<&'static str> {
         Detail::AwaitsSlot => "it waits until fewer machines are unavailable",
         Detail::Reported(_)
         | Detail::Version(_)
+        | Detail::Failed(..)
         | Detail::Missing { .. }
         | Detail::Dependency(_)
         | Detail::Cycle(_)

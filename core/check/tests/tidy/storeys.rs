@@ -109,6 +109,7 @@ const STOREYS_OF_HOST: &[&str] = &[
     "process",
     "lock",
     "manifest",
+    "difference",
     "invocation",
     "systemd",
     "site",

@@ -1,6 +1,6 @@
 //! What has to change on a host, and whether it may change now.
 
-use alloc::format;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -267,11 +267,12 @@ impl<'w> Step<'w> {
 
     /// Which release failed, and what the host said.
     fn failure_detail(self, failure: &Failure) -> Arc<Detail> {
-        let version = self.world.version_name(failure.release.version);
-        Arc::new(Detail::Reported(match failure.detail.as_deref() {
-            Some(Detail::Reported(words)) => format!("{version}: {words}").into(),
-            Some(_) | None => version.into(),
-        }))
+        let version = self.world.name_of_version(failure.release.version);
+        let words = match failure.detail.as_deref() {
+            Some(Detail::Reported(words)) => words.clone(),
+            Some(_) | None => Box::default(),
+        };
+        Arc::new(Detail::Failed(version, words))
     }
 
     /// Takes the next step towards the identity that a change needs, or finds out whose node the host is. False when no
