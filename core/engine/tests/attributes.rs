@@ -272,12 +272,10 @@ fn taints_are_changed_in_the_order_of_their_places() {
     fixture.deliver();
     ask(&mut fixture, &[], &[]);
     let turn = fixture.turn();
-    let places = turn.actions.iter().find_map(|action| match &action.effect {
-        Effect::WriteNodeAttributes(change) => {
-            let places = change.taints.iter().map(|taint| taint.from.as_ref().map(|(place, _)| *place));
-            Some(places.collect::<Vec<_>>())
-        }
-        _ => None,
+    let places = turn.actions.iter().find_map(|action| {
+        let Effect::WriteNodeAttributes(change) = &action.effect else { return None };
+        let places = change.taints.iter().map(|taint| taint.from.as_ref().map(|(place, _)| *place));
+        Some(places.collect::<Vec<_>>())
     });
     assert_eq!(places, Some(vec![Some(0), Some(1)]));
 }

@@ -67,7 +67,7 @@ mod tests {
             identity: None,
         };
         let mut machine = Machine::EMPTY;
-        machine.host.facts = Some(facts.into());
+        machine.host.facts = Some(facts);
         machine
     }
 
