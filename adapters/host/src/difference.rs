@@ -1,5 +1,5 @@
-//! In what an installed release differs from its manifest, in words: the first file, link or unit that is not as it was
-//! put there. People read it in the conditions of the Machine; nothing is decided by it.
+//! In what an installed release differs from its manifest, in words for people: the first file or link that is not as it was
+//! put there. What differs in nothing is intact.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,33 +13,26 @@ use crate::layout::Layout;
 use crate::manifest::{Entry, EntryKind, HostLink, Manifest};
 
 impl Manifest {
-    /// The first file of the release that is not as it was put there.
+    /// The first file of the release that is not as it was put there, that does not belong there, or that others may
+    /// change.
     pub(crate) fn changed_file(&self, layout: &Layout) -> Option<String> {
         let directory = layout.releases(&self.component).join(&self.directory);
-        match fs::symlink_metadata(&directory) {
-            Ok(found) if !found.is_dir() => return Some(format!("{} is no directory", directory.display())),
-            Ok(found) if !disk::is_ours_alone(&found) => {
-                return Some(format!("others than root may write to {}", directory.display()));
-            }
-            Ok(_) => {}
-            Err(_) => return Some(format!("{} is gone", directory.display())),
-        }
-        let changed = self.entries.iter().find(|entry| !entry.is_intact(&directory));
-        changed
-            .map(|entry| entry.difference(&directory))
+        let name = directory.display().to_string();
+        changed_directory(&directory, &name)
+            .or_else(|| self.entries.iter().find_map(|entry| entry.difference(&directory)))
             .or_else(|| self.added_file(&directory, Path::new("")))
     }
 
-    /// The first name below a directory of the release that does not belong there.
+    /// The first name below a directory of the release that does not belong there. Links are not followed.
     fn added_file(&self, directory: &Path, below: &Path) -> Option<String> {
-        for found in fs::read_dir(directory.join(below)).ok()? {
-            let found = found.ok()?;
+        let unreadable = || format!("{} cannot be read", directory.join(below).display());
+        let Ok(names) = fs::read_dir(directory.join(below)) else { return Some(unreadable()) };
+        for found in names {
+            let Ok(found) = found else { return Some(unreadable()) };
             let path = below.join(found.file_name());
-            let name = path.to_string_lossy();
-            let Ok(at) = self.entries.binary_search_by(|entry| entry.path.as_str().cmp(&*name)) else {
-                return Some(format!("{name} does not belong there"));
-            };
-            if self.entries[at].kind == EntryKind::Directory
+            let known = path.to_str().and_then(|name| self.entry(name));
+            let Some(entry) = known else { return Some(format!("{} does not belong there", path.display())) };
+            if entry.kind == EntryKind::Directory
                 && let Some(added) = self.added_file(directory, &path)
             {
                 return Some(added);
@@ -47,48 +40,67 @@ impl Manifest {
         }
         None
     }
-
-    /// The first link on the host that does not point to the release.
-    pub(crate) fn changed_link(&self, layout: &Layout) -> Option<String> {
-        self.links.iter().find(|link| !link.is_intact(layout)).map(|link| link.difference(layout))
-    }
 }
 
 impl Entry {
-    /// In what it differs, given that it does.
-    fn difference(&self, directory: &Path) -> String {
+    /// In what it differs.
+    fn difference(&self, directory: &Path) -> Option<String> {
         let (path, name) = (directory.join(&self.path), &self.path);
-        let Ok(found) = fs::symlink_metadata(&path) else { return format!("{name} is gone") };
         match &self.kind {
-            EntryKind::Directory if !found.is_dir() => format!("{name} is no directory"),
-            EntryKind::Link { target } => points(name, &path, target),
-            EntryKind::File { .. } if !found.is_file() => format!("{name} is no file"),
-            EntryKind::Directory | EntryKind::File { .. } if !disk::is_ours_alone(&found) => {
-                format!("others than root may write to {name}")
-            }
-            EntryKind::File { mode, .. } if found.mode() & 0o7777 != *mode => {
-                format!("{name} has mode {:04o} instead of {mode:04o}", found.mode() & 0o7777)
-            }
-            EntryKind::File { sha256, .. } => {
-                let digest = digest_of_file(&path).as_ref().map_or_else(|_| "none".to_owned(), Digest::short);
-                format!("{name} has sha256 {digest} instead of {}", sha256.short())
-            }
-            EntryKind::Directory => format!("{name} has changed"),
+            EntryKind::Directory => changed_directory(&path, name),
+            EntryKind::Link { target } => changed_link(&path, name, target),
+            EntryKind::File { mode, sha256 } => changed_file(&path, name, *mode, *sha256),
         }
     }
 }
 
 impl HostLink {
-    fn difference(&self, layout: &Layout) -> String {
-        points(&self.path, &layout.on_host(&self.path), &self.target)
+    /// Where it points, if that is not the release.
+    pub(crate) fn difference(&self, layout: &Layout) -> Option<String> {
+        changed_link(&layout.on_host(&self.path), &self.path, &self.target)
+    }
+
+    pub(crate) fn is_intact(&self, layout: &Layout) -> bool {
+        self.difference(layout).is_none()
     }
 }
 
-/// Where a link points that should point to `target`.
-fn points(name: &str, path: &Path, target: &str) -> String {
-    match (fs::symlink_metadata(path), disk::target(path)) {
-        (Err(_), _) => format!("{name} is gone"),
-        (Ok(_), None) => format!("{name} is no link"),
-        (Ok(_), Some(found)) => format!("{name} points to {} instead of {target}", found.display()),
+fn changed_directory(path: &Path, name: &str) -> Option<String> {
+    match fs::symlink_metadata(path) {
+        Err(_) => Some(format!("{name} is gone")),
+        Ok(found) if !found.is_dir() => Some(format!("{name} is no directory")),
+        Ok(found) => (!disk::is_ours_alone(&found)).then(|| open_to_others(name)),
     }
+}
+
+fn changed_file(path: &Path, name: &str, mode: u32, sha256: Digest) -> Option<String> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Some(format!("{name} is gone")) };
+    if !found.is_file() {
+        return Some(format!("{name} is no file"));
+    }
+    if !disk::is_ours_alone(&found) {
+        return Some(open_to_others(name));
+    }
+    let is = found.mode() & 0o7777;
+    if is != mode {
+        return Some(format!("{name} has mode {is:04o} instead of {mode:04o}"));
+    }
+    match digest_of_file(path) {
+        Ok(digest) if digest == sha256 => None,
+        Ok(digest) => Some(format!("{name} has sha256 {} instead of {}", digest.short(), sha256.short())),
+        Err(cause) => Some(format!("{name} cannot be read: {}", cause.detail)),
+    }
+}
+
+fn changed_link(path: &Path, name: &str, target: &str) -> Option<String> {
+    match (fs::symlink_metadata(path), disk::target(path)) {
+        (Err(_), _) => Some(format!("{name} is gone")),
+        (Ok(_), None) => Some(format!("{name} is no link")),
+        (Ok(_), Some(found)) => (found != Path::new(target))
+            .then(|| format!("{name} points to {} instead of {target}", found.display())),
+    }
+}
+
+fn open_to_others(name: &str) -> String {
+    format!("others than root may write to {name}")
 }

@@ -2,9 +2,6 @@
 //! its release directory appears, so a directory that has a manifest is complete, and one that has none is rubbish.
 //! Kept outside the release, so that what happens inside one cannot change it.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use seaworthy_api::host::wire::{Component, RenderedFile};
@@ -15,7 +12,6 @@ use seaworthy_model::host::Drift;
 use seaworthy_model::removal::Removal;
 use serde::{Deserialize, Serialize};
 
-use crate::digest::digest_of_file;
 use crate::disk;
 use crate::failure::{self, Result};
 use crate::layout::Layout;
@@ -120,51 +116,43 @@ impl Manifest {
         Self::read(layout, component, &linked_directory(&layout.current(component))?)
     }
 
+    /// What the manifest says of `path`.
+    pub(crate) fn entry(&self, path: &str) -> Option<&Entry> {
+        let found = self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok()?;
+        Some(&self.entries[found])
+    }
+
     /// The digest that `path` has in the manifest, if it is a file.
     pub(crate) fn file(&self, path: &str) -> Option<Digest> {
-        let found = self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok()?;
-        match &self.entries[found].kind {
+        match &self.entry(path)?.kind {
             EntryKind::File { sha256, .. } => Some(*sha256),
             EntryKind::Directory | EntryKind::Link { .. } => None,
         }
     }
 
-    /// Whether the directory holds what was put there, nothing else, and nobody else may change it.
-    pub(crate) fn files_intact(&self, layout: &Layout) -> bool {
-        let directory = layout.releases(&self.component).join(&self.directory);
-        let is_ours =
-            fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir() && disk::is_ours_alone(&found));
-        is_ours
-            && self.entries.iter().all(|entry| entry.is_intact(&directory))
-            && count(&directory, self.entries.len()).is_ok_and(|count| count == self.entries.len())
-    }
-
     /// What the component looks like now.
     pub(crate) fn inspect(&self, layout: &Layout, system: &dyn System) -> Result<Component> {
-        let mut drift = Drift::NONE;
-        let mut differs = None;
-        if !self.files_intact(layout) {
-            drift = drift.with(Drift::FILES);
-            differs = self.changed_file(layout);
-        }
-        if let Some(changed) = self.changed_link(layout) {
-            drift = drift.with(Drift::LINKS);
-            differs = differs.or(Some(changed));
-        }
+        let (mut drift, mut differs) = (Drift::NONE, None);
+        let mut found = |part, words: Option<String>| {
+            if let Some(words) = words {
+                drift = drift.with(part);
+                differs.get_or_insert(words);
+            }
+        };
+        found(Drift::FILES, self.changed_file(layout));
+        found(Drift::LINKS, self.links.iter().find_map(|link| link.difference(layout)));
         let mut running = None;
         if let Some(unit) = &self.unit {
             match system.unit(&unit.name)? {
                 UnitState::Running { pid } => {
                     running = running_binary(pid);
                     if unit.binary.is_some() && running != unit.binary {
-                        drift = drift.with(Drift::WRONG_BINARY);
-                        differs = differs.or_else(|| Some(format!("{} runs another binary", unit.name)));
+                        found(Drift::WRONG_BINARY, Some(format!("{} runs another binary", unit.name)));
                     }
                 }
                 UnitState::Exited if unit.binary.is_none() => {}
                 UnitState::Exited | UnitState::Waiting | UnitState::Stopped => {
-                    drift = drift.with(Drift::NOT_RUNNING);
-                    differs = differs.or_else(|| Some(format!("{} does not run", unit.name)));
+                    found(Drift::NOT_RUNNING, Some(format!("{} does not run", unit.name)));
                 }
             }
         }
@@ -181,47 +169,6 @@ impl Manifest {
             rendered: rendered.collect(),
             running,
         })
-    }
-}
-
-impl Entry {
-    pub(crate) fn is_intact(&self, directory: &Path) -> bool {
-        let path = directory.join(&self.path);
-        let Ok(metadata) = fs::symlink_metadata(&path) else { return false };
-        match &self.kind {
-            EntryKind::Directory => metadata.is_dir() && disk::is_ours_alone(&metadata),
-            EntryKind::Link { target } => disk::target(&path).is_some_and(|read| read == Path::new(target)),
-            EntryKind::File { mode, sha256 } => {
-                metadata.is_file()
-                    && disk::is_ours_alone(&metadata)
-                    && metadata.mode() & 0o7777 == *mode
-                    && digest_of_file(&path).is_ok_and(|digest| digest == *sha256)
-            }
-        }
-    }
-}
-
-/// How many names are below a directory; it stops at the first one above `most`. Links are not followed.
-fn count(directory: &Path, most: usize) -> io::Result<usize> {
-    let (mut count, mut directories) = (0, vec![directory.to_owned()]);
-    while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            count += 1;
-            if count > most {
-                return Ok(count);
-            }
-            if entry.file_type()?.is_dir() {
-                directories.push(entry.path());
-            }
-        }
-    }
-    Ok(count)
-}
-
-impl HostLink {
-    pub(crate) fn is_intact(&self, layout: &Layout) -> bool {
-        disk::target(&layout.on_host(&self.path)).is_some_and(|read| read == Path::new(&self.target))
     }
 }
 

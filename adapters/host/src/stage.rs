@@ -222,7 +222,7 @@ pub(crate) fn find_intact(site: &Site<'_>, component: &str, release: &Release) -
         let Some(directory) = name.strip_suffix(".json") else { continue };
         if let Some(manifest) = Manifest::read(&site.layout, component, directory)
             && manifest.release == release.id
-            && manifest.files_intact(&site.layout)
+            && manifest.changed_file(&site.layout).is_none()
         {
             return Ok(Some(manifest));
         }
