@@ -56,6 +56,8 @@ pub struct Fleet<'w> {
     world: &'w World,
     programs: Programs,
     kubeconfig: PathBuf,
+    /// The flags that say how fast it works.
+    pace: &'static [&'static str],
     operator: Option<Process>,
     /// How many operators were started, for their names.
     started: u32,
@@ -76,15 +78,14 @@ impl<'w> Fleet<'w> {
     /// # Errors
     /// A program is not built, or something does not start.
     pub fn start(world: &'w World) -> Result<Self> {
-        let (programs, kubeconfig) = Self::prepare(world)?;
-        let mut fleet = Self { world, programs, kubeconfig, operator: None, started: 0 };
+        let mut fleet = Self::without_operator(world, &PACE)?;
         fleet.start_operator()?;
         fleet.wait_until_ready()?;
         Ok(fleet)
     }
 
-    /// Everything but an operator: the CRDs, its rights, and its kubeconfig file.
-    pub(crate) fn prepare(world: &World) -> Result<(Programs, PathBuf)> {
+    /// Sets everything up but an operator, which will work at this pace.
+    pub(crate) fn without_operator(world: &'w World, pace: &'static [&'static str]) -> Result<Self> {
         let programs = Programs::find()?;
         apply_crds(world)?;
         world.control_plane().apply(&manifests::setting(world.ssh_key().private()))?;
@@ -93,7 +94,7 @@ impl<'w> Fleet<'w> {
             world.kubectl(["apply", "-f", path(&parts::home().join("../operator").join(manifest))?])?;
         }
         let kubeconfig = world.control_plane().kubeconfig_for(calls::USER, &["system:serviceaccounts"])?;
-        Ok((programs, kubeconfig))
+        Ok(Self { world, programs, kubeconfig, pace, operator: None, started: 0 })
     }
 
     /// The world it runs in.
@@ -130,8 +131,13 @@ impl<'w> Fleet<'w> {
             .arg(format!("--identity={log}-{}", self.started))
             .arg(format!("--listen=127.0.0.1:{port}"))
             .arg(format!("--metrics-listen=127.0.0.1:{}", port + TO_METRICS))
-            .args(PACE);
+            .args(self.pace);
         self.world.spawn(log, &mut command)
+    }
+
+    /// The operator, and the program that it brings to hosts.
+    pub(crate) fn programs(&self) -> &Programs {
+        &self.programs
     }
 
     /// The operator's process.
@@ -231,20 +237,6 @@ impl<'w> Fleet<'w> {
     pub fn get(&self, kind: &str, name: &str) -> Result<Value> {
         let text = self.world.kubectl(["get", kind, name, "-o", "json"])?;
         serde_json::from_str(&text).with_context(|| format!("{kind} {name}: {text}"))
-    }
-
-    /// Waits until people are told something of an object by an Event with this reason. Returns its type and its note.
-    ///
-    /// # Errors
-    /// It is not told in time; the error holds what is told.
-    pub fn await_event(&self, (kind, name): (&str, &str), reason: &str) -> Result<String> {
-        self.eventually(&format!("an Event {reason} about {kind}/{name}"), || {
-            let events = self.events(kind, name)?;
-            let told = events.iter().find(|event| event["reason"] == reason);
-            let told = told.with_context(|| format!("there are {events:?}"))?;
-            let text = |field: &str| told[field].as_str().unwrap_or_default().to_owned();
-            Ok(format!("{}: {}", text("type"), text("note")))
-        })
     }
 
     /// The Events about an object.

@@ -41,6 +41,6 @@ fn a_thousand_machines_cost_no_more_writes_and_orders_than_they_may() -> Result<
         ensure!(of_machines(&rest) <= u64::from(MACHINES), "{:#?}", rest.requests.lines());
         ensure!(rest.owner_writes() <= WAVES, "{:#?}", rest.requests.lines());
         ensure!(rest.hosts.redundant + rest.hosts.refused == 0, "{:?}", rest.hosts);
-        bench.end_operator(false)
+        bench.stop_operator()
     })
 }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::deadline::{eventually, eventually_every};
 use crate::farm::Tally;
-use crate::fleet::{Fleet, OPERATOR_PORT};
+use crate::fleet::Fleet;
 use crate::process::{Process, run_to_end};
 use crate::programs;
 use crate::ssh::SshKey;
@@ -30,21 +30,17 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 /// A pause between two looks at the tally of the farm.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// An operator must be ready within this time: a Lease expires first if it has to take over.
-const READY: Duration = Duration::from_secs(60);
+/// How long the farm may take to start.
+const FARM: Duration = Duration::from_secs(60);
 
 /// A fleet of so many machines, and at most one operator.
 #[derive(Debug)]
 pub struct Bench<'w> {
-    world: &'w World,
-    programs: programs::Programs,
-    kubeconfig: PathBuf,
+    fleet: Fleet<'w>,
     tally: PathBuf,
     machines: u32,
-    operator: Option<Process>,
-    started: u32,
     // Dropped after the operator.
-    farm: Process,
+    _farm: Process,
 }
 
 /// What an operator used until it was ready.
@@ -88,7 +84,7 @@ impl<'w> Bench<'w> {
     /// # Errors
     /// A program is not built, or something does not start.
     pub fn start(world: &'w World, machines: u32, operation: Duration) -> Result<Self> {
-        let (programs, kubeconfig) = Fleet::prepare(world)?;
+        let fleet = Fleet::without_operator(world, &[])?;
         let state = world.run().state();
         let key = SshKey::generate(&state.join("farm/key"))?;
         open_addresses(world)?;
@@ -100,7 +96,7 @@ impl<'w> Bench<'w> {
             .arg("--key")
             .arg(state.join("farm/key"))
             .arg("--program")
-            .arg(&programs.host)
+            .arg(&fleet.programs().host)
             .arg("--tally")
             .arg(&tally);
         let farm = world.spawn("ssh-farm", &mut command)?;
@@ -110,8 +106,8 @@ impl<'w> Bench<'w> {
             .arg("--kubeconfig")
             .arg(world.control_plane().kubeconfig());
         run_to_end(&mut command).context("the objects of the fleet")?;
-        eventually("the farm", READY, || Tally::read(&tally))?;
-        Ok(Self { world, programs, kubeconfig, tally, machines, operator: None, started: 0, farm })
+        eventually("the farm", FARM, || Tally::read(&tally))?;
+        Ok(Self { fleet, tally, machines, _farm: farm })
     }
 
     /// Starts an operator and waits until it is ready: it leads, and has seen everything.
@@ -119,43 +115,25 @@ impl<'w> Bench<'w> {
     /// # Errors
     /// One runs already, or it is not ready in time.
     pub fn start_operator(&mut self) -> Result<Start> {
-        ensure!(self.operator.is_none(), "an operator runs already");
-        self.started += 1;
-        let mut command = self.world.command(&self.programs.operator);
-        command
-            .arg("--kubeconfig")
-            .arg(&self.kubeconfig)
-            .arg("--host-program")
-            .arg(&self.programs.host)
-            .arg(format!("--identity=operator-{}", self.started))
-            .arg(format!("--listen=127.0.0.1:{OPERATOR_PORT}"));
         let began = Instant::now();
-        let operator = self.world.spawn("operator", &mut command)?;
-        let process = operator.id();
-        self.operator = Some(operator);
-        eventually_every(Duration::from_millis(20), "readiness of the operator", READY, || {
-            let endpoint = self.world.control_plane().endpoint();
-            let (status, text) = endpoint.http_get([127, 0, 0, 1].into(), OPERATOR_PORT, "/readyz")?;
-            ensure!(status == 200 && text.trim() == "ok", "{status} {text}");
-            Ok(())
-        })?;
-        Ok(Start { took: began.elapsed(), usage: Usage::of(process)? })
+        self.fleet.start_operator()?;
+        self.fleet.wait_until_ready()?;
+        Ok(Start { took: began.elapsed(), usage: self.usage()? })
     }
 
-    /// Ends the operator: asked to, or killed.
+    /// Asks the operator to end, and waits until it has.
     ///
     /// # Errors
-    /// None runs, or it does not end.
-    pub fn end_operator(&mut self, kill: bool) -> Result<()> {
-        let mut operator = self.operator.take().context("no operator runs")?;
-        if kill { operator.kill() } else { operator.terminate(READY).map(drop) }
+    /// None runs, or it does not end well.
+    pub fn stop_operator(&mut self) -> Result<()> {
+        self.fleet.stop_operator()
     }
 
     /// Makes a version the default, and measures until every host has it and its rollout is complete.
     ///
     /// # Errors
     /// It does not end in time.
-    pub fn roll_out(&self, version: &str) -> Result<Cost> {
+    pub fn roll_out(&mut self, version: &str) -> Result<Cost> {
         let before = self.moment()?;
         self.want(version)?;
         self.await_hosts(version, self.machines)?;
@@ -164,16 +142,16 @@ impl<'w> Bench<'w> {
     }
 
     /// The same, with the operator killed once so many hosts have the version, and another one that goes on. The cost is
-    /// that of the second one.
+    /// that of the second one, from its start: the first second of a takeover is the busiest.
     ///
     /// # Errors
     /// It does not end in time.
     pub fn take_over(&mut self, version: &str, killed_at: u32) -> Result<(Start, Cost)> {
         self.want(version)?;
         self.await_hosts(version, killed_at)?;
-        self.end_operator(true)?;
+        self.fleet.kill_operator()?;
+        let before = self.moment_of(Usage::default())?;
         let start = self.start_operator()?;
-        let before = self.moment()?;
         self.await_hosts(version, self.machines)?;
         self.await_completion()?;
         Ok((start, self.cost_since(&before)?))
@@ -183,27 +161,16 @@ impl<'w> Bench<'w> {
     ///
     /// # Errors
     /// The operator ends, or the API server does not answer.
-    pub fn idle(&self, span: Duration) -> Result<Cost> {
+    pub fn idle(&mut self, span: Duration) -> Result<Cost> {
         let before = self.moment()?;
         sleep(span);
         self.cost_since(&before)
     }
 
-    /// What the operator uses now.
-    ///
-    /// # Errors
-    /// None runs.
-    pub fn usage(&self) -> Result<Usage> {
-        Usage::of(self.operator.as_ref().context("no operator runs")?.id())
-    }
-
     /// Publishes a version and makes it the default.
     fn want(&self, version: &str) -> Result<()> {
-        let objects = [seed::component(version), seed::default(version)];
-        for object in objects {
-            self.world.control_plane().apply(&object.to_string())?;
-        }
-        Ok(())
+        self.fleet.apply(&seed::component(version)?)?;
+        self.fleet.apply(&seed::default(version))
     }
 
     fn await_hosts(&self, version: &str, hosts: u32) -> Result<()> {
@@ -218,7 +185,7 @@ impl<'w> Bench<'w> {
 
     fn await_completion(&self) -> Result<()> {
         let wait = ["wait", "clusterpackageversion/default", "--for=condition=Complete", "--timeout=120s"];
-        self.world.kubectl(wait)?;
+        self.fleet.world().kubectl(wait)?;
         // The statuses of the last machines may still be on their way.
         let mut last = None;
         eventually_every(Duration::from_secs(1), "the last write", PATIENCE, || {
@@ -229,19 +196,25 @@ impl<'w> Bench<'w> {
     }
 
     fn requests(&self) -> Result<Requests> {
-        self.world.kubectl(["get", "--raw", "/metrics"]).map(|page| Requests::read(&page))
+        self.fleet.world().kubectl(["get", "--raw", "/metrics"]).map(|page| Requests::read(&page))
     }
 
-    fn moment(&self) -> Result<Moment> {
-        Ok(Moment {
-            at: Instant::now(),
-            usage: self.usage()?,
-            requests: self.requests()?,
-            hosts: Tally::read(&self.tally)?,
-        })
+    /// What the operator has used so far.
+    fn usage(&mut self) -> Result<Usage> {
+        Usage::of(self.fleet.operator()?.id())
     }
 
-    fn cost_since(&self, before: &Moment) -> Result<Cost> {
+    fn moment(&mut self) -> Result<Moment> {
+        let usage = self.usage()?;
+        self.moment_of(usage)
+    }
+
+    fn moment_of(&self, usage: Usage) -> Result<Moment> {
+        let (requests, hosts) = (self.requests()?, Tally::read(&self.tally)?);
+        Ok(Moment { at: Instant::now(), usage, requests, hosts })
+    }
+
+    fn cost_since(&mut self, before: &Moment) -> Result<Cost> {
         let now = self.moment()?;
         Ok(Cost {
             machines: self.machines,
@@ -251,12 +224,6 @@ impl<'w> Bench<'w> {
             requests: now.requests.since(&before.requests),
             hosts: now.hosts.since(&before.hosts),
         })
-    }
-
-    /// The process of the farm, for those who want to know what it used.
-    #[must_use]
-    pub fn farm(&self) -> u32 {
-        self.farm.id()
     }
 }
 

@@ -9,10 +9,12 @@ use http::{Method, Request};
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use seaworthy_api::rfc3339;
+use seaworthy_model::digest::Digest;
 use seaworthy_model::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::manifests::{API_VERSION, SECRET};
+use crate::artefacts::Artefact;
+use crate::manifests::{API_VERSION, SECRET, defaults, webd, webd_setting};
 
 /// The port of every host of the farm.
 pub const PORT: u16 = 2222;
@@ -105,48 +107,22 @@ fn ready(number: u32, now: &str) -> Value {
     }})
 }
 
-/// A version of a small service. Nobody fetches its artefact.
-#[must_use]
-pub fn component(version: &str) -> Value {
-    let sha256 = seaworthy_model::digest::Digest::of(version.as_bytes()).to_string();
-    json!({
-        "apiVersion": API_VERSION,
-        "kind": "MachineComponent",
-        "metadata": {"name": format!("webd-{version}")},
-        "spec": {
-            "component": "webd",
-            "version": version,
-            "artefacts": [{
-                "architecture": "amd64",
-                "url": format!("http://artefacts.example.com/webd-{version}.tar.gz"),
-                "sha256": sha256,
-                "format": "TarGz",
-            }],
-            "files": [{"path": "etc/webd.conf", "template": "listen = {{ facts.ip }}:{{ parameters.port }}\n"}],
-            "links": [{"path": "/usr/local/bin/webd", "target": "bin/webd"}],
-            "unit": {
-                "name": "webd.service",
-                "template": "[Service]\nExecStart={{ current }}/bin/webd\n[Install]\nWantedBy=multi-user.target\n",
-                "executable": "bin/webd",
-            },
-            "probe": {"http": {"port": 8080, "path": "/healthz"}},
-            "facts": ["ip"],
-        },
-    })
+/// A version of `webd`. Nobody fetches its artefact.
+///
+/// # Errors
+/// The architecture of this machine is none that Machines may have.
+pub fn component(version: &str) -> Result<Value> {
+    let url = format!("http://artefacts.example.com/webd-{version}.tar.gz");
+    let sha256 = Digest::of(version.as_bytes()).to_string();
+    webd(version, &Artefact { url, sha256, size: 0 })
 }
 
-/// The fleet at this version.
+/// The fleet at this version, moved 5 % at a time.
 #[must_use]
 pub fn default(version: &str) -> Value {
-    json!({
-        "apiVersion": API_VERSION,
-        "kind": "ClusterPackageVersion",
-        "metadata": {"name": "default"},
-        "spec": {
-            "components": [{"name": "webd", "version": version, "parameters": {"port": "8080"}}],
-            "maxUnavailable": "5%",
-        },
-    })
+    let mut object = defaults(&[webd_setting(version, "ahoy")], 1);
+    object["spec"]["maxUnavailable"] = "5%".into();
+    object
 }
 
 #[cfg(test)]

@@ -60,10 +60,10 @@ fn measure(bench: &mut Bench<'_>, idle: Duration) -> Result<()> {
     let idle = told("idle", bench.idle(idle)?);
     let (again, rest) = bench.take_over("1.2.0", upgrade.machines * 3 / 10)?;
     let rest = told("rest after a takeover", rest);
-    bench.end_operator(false)?;
+    bench.stop_operator()?;
     let settled = bench.start_operator()?;
     say("start of a settled fleet", &format!("{settled:?}"));
-    bench.end_operator(false)?;
+    bench.stop_operator()?;
     println!("{}", table(&rows(&[cold, again, settled], &import, &upgrade, &idle, &rest)));
     Ok(())
 }

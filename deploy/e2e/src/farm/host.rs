@@ -29,6 +29,13 @@ pub(super) enum Deed {
     Refused,
 }
 
+/// What all hosts of a farm have in common: the host program, and the architecture, which is that of this machine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sort {
+    pub(super) program: Digest,
+    pub(super) architecture: Architecture,
+}
+
 /// A host.
 #[derive(Debug, Default)]
 pub(super) struct Host {
@@ -46,7 +53,7 @@ impl Host {
     }
 
     /// Carries out an order.
-    pub(super) fn answer(&mut self, address: IpAddr, program: Digest, request: Request) -> (Answer, Deed) {
+    pub(super) fn answer(&mut self, address: IpAddr, sort: Sort, request: Request) -> (Answer, Deed) {
         let fence = &request.fence;
         let stranger = self
             .owner
@@ -92,7 +99,7 @@ impl Host {
             | Command::ResetFences(_) => {}
         }
         let operation = self.latest.clone().filter(|latest| asked.is_none_or(|id| id == latest.id));
-        (Answer::Done(Box::new(self.facts(address, program, operation))), deed)
+        (Answer::Done(Box::new(self.facts(address, sort, operation))), deed)
     }
 
     fn apply(&mut self, operation: Operation) -> Deed {
@@ -128,7 +135,7 @@ impl Host {
         deed
     }
 
-    fn facts(&self, address: IpAddr, program: Digest, operation: Option<OperationReport>) -> Facts {
+    fn facts(&self, address: IpAddr, sort: Sort, operation: Option<OperationReport>) -> Facts {
         let number = match address {
             IpAddr::V4(address) => u128::from(u32::from(address)),
             IpAddr::V6(address) => u128::from(address),
@@ -136,7 +143,7 @@ impl Host {
         Facts {
             host: HostId(number),
             boot: BootId(number),
-            architecture: Architecture::Amd64,
+            architecture: sort.architecture,
             cgroup_version: Some(CgroupVersion::V2),
             owner: self.owner.clone(),
             epoch: Epoch(self.seen.0),
@@ -144,7 +151,7 @@ impl Host {
             operation,
             identity: None,
             platform: Platform {
-                program: Some(program),
+                program: Some(sort.program),
                 kernel: "6.12.0".to_owned(),
                 os: "Debian GNU/Linux 13 (trixie)".to_owned(),
                 free_bytes: 40 << 30,

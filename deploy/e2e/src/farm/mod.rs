@@ -19,12 +19,15 @@ use russh::keys::PrivateKey;
 use russh::server::{self, Config};
 use russh::{MethodKind, MethodSet};
 use seaworthy_api::host::wire::{Command, Reply, Request};
+use seaworthy_model::component::Architecture;
 use seaworthy_model::digest::Digest;
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::{interval, sleep};
 
-use self::host::{Deed, Host};
+use crate::manifests::architecture;
+
+use self::host::{Deed, Host, Sort};
 use self::visitor::Visitor;
 
 /// How often the tally is written.
@@ -70,7 +73,7 @@ pub struct Tally {
 /// A running farm.
 struct Running {
     hosts: Mutex<HashMap<IpAddr, Host>>,
-    program: Digest,
+    sort: Sort,
     operation: Duration,
     counts: Counts,
 }
@@ -97,6 +100,9 @@ impl Farm {
         let key = PrivateKey::from_openssh(key).context("the key of the hosts")?;
         let program =
             fs::read(&self.program).with_context(|| format!("cannot read {}", self.program.display()))?;
+        let name = architecture()?;
+        let architecture = Architecture::ALL.into_iter().find(|known| known.name() == name);
+        let architecture = architecture.with_context(|| format!("architecture {name}"))?;
         let config = Config {
             keys: vec![key],
             methods: MethodSet::from(&[MethodKind::PublicKey][..]),
@@ -111,7 +117,7 @@ impl Farm {
         let listener = socket.listen(4096)?;
         let running = Arc::new(Running {
             hosts: Mutex::default(),
-            program: Digest::of(&program),
+            sort: Sort { program: Digest::of(&program), architecture },
             operation: self.operation,
             counts: Counts::default(),
         });
@@ -150,7 +156,7 @@ impl Running {
             sleep(self.operation).await;
         }
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let (answer, deed) = hosts.entry(address).or_default().answer(address, self.program, request);
+        let (answer, deed) = hosts.entry(address).or_default().answer(address, self.sort, request);
         let counts = &self.counts;
         let count = match deed {
             Deed::Told => &counts.reads,

@@ -1,6 +1,7 @@
 //! One connection to a host of the farm: the login, and the commands of the operator.
 
 use std::collections::HashMap;
+use std::env::consts::ARCH;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -66,10 +67,11 @@ impl Running {
     /// Runs a command of the operator: its look at the host, its look at the host program, or an order.
     async fn command(&self, address: IpAddr, line: &str, mut channel: Channel<Msg>, handle: Handle) {
         if line.contains("uname -m") {
-            return end(&channel, &handle, b"seaworthy: 0 0 x86_64\n", 0).await;
+            let found = format!("seaworthy: 0 0 {ARCH}\n");
+            return end(&channel, &handle, found.as_bytes(), 0).await;
         }
         if line.contains("sha256sum") {
-            let found = format!("seaworthy: 0:755 /opt\nseaworthy: sha256 {}  -\n", self.program);
+            let found = format!("seaworthy: 0:755 /opt\nseaworthy: sha256 {}  -\n", self.sort.program);
             return end(&channel, &handle, found.as_bytes(), 0).await;
         }
         let Some(received) = receive(&mut channel).await else { return };
