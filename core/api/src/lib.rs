@@ -19,6 +19,7 @@ pub mod names;
 pub mod object;
 pub mod parse;
 pub mod pod;
+mod prefix;
 pub mod render;
 pub mod request;
 pub mod rfc3339;

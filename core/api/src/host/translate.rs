@@ -13,6 +13,7 @@ use seaworthy_model::machine::Installed;
 use super::command;
 use super::wire::{self, Answer, PROTOCOL, Reply, Request};
 use crate::names::{Names, UnknownId};
+use crate::prefix::prefix;
 
 /// The most components that one host may report: no machine runs that many, and each new name stays interned for
 /// the life of the process.
@@ -83,10 +84,7 @@ pub fn outcome(reply: Reply, cluster: &str, sender: Sender, names: &mut Names) -
 
 /// The cause, with its detail cut to a readable length.
 fn bounded(mut cause: Cause) -> Cause {
-    if cause.detail.len() > DETAIL_MAX {
-        let end = (0..=DETAIL_MAX).rev().find(|&end| cause.detail.is_char_boundary(end));
-        cause.detail.truncate(end.unwrap_or(0));
-    }
+    cause.detail.truncate(prefix(&cause.detail, DETAIL_MAX).len());
     cause
 }
 
@@ -197,15 +195,8 @@ const DIFFERS_MAX: usize = 512;
 fn differs(components: &[wire::Component]) -> Option<Arc<str>> {
     let (component, words) =
         components.iter().find_map(|component| Some((component, component.differs.as_ref()?)))?;
-    let words = words.chars().filter(|letter| !letter.is_control());
-    let mut text = format!("{}: ", component.name);
-    for letter in words {
-        if text.len() + letter.len_utf8() > DIFFERS_MAX {
-            break;
-        }
-        text.push(letter);
-    }
-    Some(text.into())
+    let words: String = words.chars().filter(|letter| !letter.is_control()).collect();
+    Some(prefix(&format!("{}: {words}", component.name), DIFFERS_MAX).into())
 }
 
 fn owner(owner: Option<wire::Owner>, cluster: &str) -> host::Owner {

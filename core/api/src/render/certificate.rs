@@ -5,11 +5,9 @@ use seaworthy_model::id::Kind;
 
 use crate::base64;
 use crate::object::{
-    CertificateRequestCondition, CertificateRequestSpec, CertificateSigningRequest, Endpoint, Event,
-    Metadata, Reference,
+    CertificateRequestCondition, CertificateRequestSpec, CertificateSigningRequest, Endpoint, Event, Metadata,
 };
-use crate::rfc3339;
-use crate::v1alpha1::{APPROVED, GROUP};
+use crate::v1alpha1::APPROVED;
 
 /// A request for a certificate.
 pub(crate) fn certificate_request(new: &NewCertificateRequest) -> CertificateSigningRequest {
@@ -42,35 +40,14 @@ pub(crate) fn approval() -> CertificateRequestCondition {
 
 /// An Event about the object `name` of `kind`, as a warning.
 pub(crate) fn event(note: &EventNote, kind: Kind, name: &str) -> Event {
-    let (own, about) = (Endpoint::of(Kind::Event), Endpoint::of(kind));
+    let reason = note.reason.name();
     Event {
-        api_version: own.api_version.into(),
-        kind: own.kind.name().into(),
-        metadata: Metadata {
-            namespace: own.namespace.map(str::to_owned),
-            ..Metadata::named(event_name(note, name))
-        },
-        event_time: rfc3339::format_micro(note.at),
-        reporting_controller: GROUP.to_owned(),
-        reporting_instance: note.reporter.chars().take(128).collect(),
         action: "Approve".to_owned(),
-        reason: note.reason.name().to_owned(),
-        regarding: Reference {
-            api_version: about.api_version.into(),
-            kind: kind.name().into(),
-            name: name.to_owned(),
-            uid: note.uid.into(),
-        },
+        reason: reason.to_owned(),
         note: words(note),
         r#type: "Warning".into(),
+        ..super::event::event((kind, name, note.uid), &reason.to_ascii_lowercase(), (note.at, &note.reporter))
     }
-}
-
-/// The name of an Event about the object `name`: the same for the same thing.
-fn event_name(note: &EventNote, name: &str) -> String {
-    // A name has at most 253 bytes; the uid tells incarnations of one name apart.
-    let short = name.get(..180).unwrap_or(name).trim_end_matches(['.', '-']);
-    format!("{short}.{:x}.{}", note.uid.0 >> 64, note.reason.name().to_ascii_lowercase())
 }
 
 /// The message: the explanation of the reason, the requester, and the request; at most 1024 bytes, the limit of the API

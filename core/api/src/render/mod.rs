@@ -6,6 +6,7 @@
 mod blocker;
 mod certificate;
 pub(crate) mod detail;
+mod event;
 pub(crate) mod fleet_words;
 mod kstatus;
 mod lease;

@@ -12,12 +12,12 @@ use seaworthy_model::package_version::{
 };
 use seaworthy_model::time::Timestamp;
 
+use super::event::event;
 use super::kstatus::{self, State};
 use super::{fleet_words, words};
 use crate::names::{Names, UnknownId};
-use crate::object::{Endpoint, Event, Metadata, Reference};
-use crate::rfc3339;
-use crate::v1alpha1::GROUP;
+use crate::object::Event;
+use crate::prefix::prefix;
 
 /// Longest note of an Event, in bytes: the limit of the API server.
 const NOTE_MAX: usize = 1024;
@@ -197,50 +197,21 @@ fn stopped(before: Option<&FleetCondition>, after: &FleetCondition) -> Option<Ne
     Some(News::new(false, "Resumed", format!("{} (was {})", note(), fleet_words::reason(was))))
 }
 
-/// The Event that tells it of an object, as `reporter`. What is told again of the same within ten minutes has the same name,
+/// The Event that tells it of an object: its kind, its name, its uid. `said` is when, and by whom. What is told again of the same within ten minutes has the same name,
 /// so the API server refuses it.
 #[must_use]
-pub fn news_event(
-    news: &News,
-    (kind, name, uid): (Kind, &str, Uid),
-    (at, reporter): (Timestamp, &str),
-) -> Event {
-    let (own, about) = (Endpoint::of(Kind::Event), Endpoint::of(kind));
-    // A name has at most 253 bytes; the uid tells incarnations of one name apart.
-    let short = name.get(..150).unwrap_or(name).trim_end_matches(['.', '-']);
-    let word = news.reason.to_ascii_lowercase();
-    let topic = Digest::of(news.topic.as_bytes()).short();
-    let name_of_event = format!("{short}.{:x}.{word}.{topic}.{:x}", uid.0 >> 64, at.0 / ONCE_IN);
+pub fn news_event(news: &News, regarding: (Kind, &str, Uid), said: (Timestamp, &str)) -> Event {
+    let (word, about) = (news.reason.to_ascii_lowercase(), Digest::of(news.topic.as_bytes()).short());
+    let topic = format!("{word}.{about}.{:x}", said.0.0 / ONCE_IN);
+    // A host's own words are not trusted.
+    let note = news.note.replace(char::is_control, " ");
     Event {
-        api_version: own.api_version.into(),
-        kind: own.kind.name().into(),
-        metadata: Metadata { namespace: own.namespace.map(str::to_owned), ..Metadata::named(name_of_event) },
-        event_time: rfc3339::format_micro(at),
-        reporting_controller: GROUP.to_owned(),
-        reporting_instance: reporter.chars().take(128).collect(),
         action: "Reconcile".to_owned(),
         reason: news.reason.clone().into_owned(),
-        regarding: Reference {
-            api_version: about.api_version.into(),
-            kind: kind.name().into(),
-            name: name.to_owned(),
-            uid: uid.into(),
-        },
-        note: shortened(&news.note),
+        note: prefix(&note, NOTE_MAX).to_owned(),
         r#type: if news.is_warning { "Warning" } else { "Normal" }.into(),
+        ..event(regarding, &topic, said)
     }
-}
-
-/// A text of at most [`NOTE_MAX`] bytes, without control characters: a host's own words are not trusted.
-fn shortened(note: &str) -> String {
-    let mut short = String::new();
-    for letter in note.chars().map(|letter| if letter.is_control() { ' ' } else { letter }) {
-        if short.len() + letter.len_utf8() > NOTE_MAX {
-            break;
-        }
-        short.push(letter);
-    }
-    short
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::machine::{ConditionKind, Reason, Truth};
 
+use crate::prefix::prefix;
+
 /// Longest detail that is kept, in bytes: a host's own words are not trusted to be short.
 const DETAIL_MAX: usize = 2048;
 
@@ -267,8 +269,7 @@ pub(crate) fn message(explanation: &'static str, detail: &str) -> Cow<'static, s
     if detail.is_empty() {
         return explanation.into();
     }
-    let end = (0..=detail.len().min(DETAIL_MAX)).rev().find(|&end| detail.is_char_boundary(end)).unwrap_or(0);
-    format!("{explanation}: {}", &detail[..end]).into()
+    format!("{explanation}: {}", prefix(detail, DETAIL_MAX)).into()
 }
 
 /// The detail in a message. A message that another build has worded differently is all detail.
