@@ -41,13 +41,6 @@ const HEADER: Duration = Duration::from_secs(5);
 /// The longest life of a connection. Each serves one request.
 const CONNECTION: Duration = Duration::from_secs(30);
 
-/// A port: the flag that names it, its address, and its pages.
-struct Port {
-    flag: &'static str,
-    address: SocketAddr,
-    router: Router,
-}
-
 /// Serves until it is dropped.
 pub(crate) struct Servers(Vec<JoinHandle<()>>);
 
@@ -64,11 +57,9 @@ impl Drop for Servers {
 /// When an address cannot be listened on.
 pub(crate) async fn serve(probes: SocketAddr, metrics: SocketAddr, pages: Pages) -> anyhow::Result<Servers> {
     let mut servers = Servers(Vec::new());
-    for port in [
-        Port { flag: "--listen", address: probes, router: probe_pages(pages.clone()) },
-        Port { flag: "--metrics-listen", address: metrics, router: metrics_page(pages) },
-    ] {
-        let Port { flag, address, router } = port;
+    for (flag, address, router) in
+        [("--listen", probes, probe_pages(pages.clone())), ("--metrics-listen", metrics, metrics_page(pages))]
+    {
         let listener = bind(address).await.with_context(|| format!("{flag}: cannot listen on {address}"))?;
         tracing::info!(flag, address = %listener.local_addr().unwrap_or(address), "serving");
         servers.0.push(tokio::spawn(accept(listener, router, HEADER)));

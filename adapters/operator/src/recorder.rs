@@ -58,9 +58,7 @@ impl Recorder {
     /// A write is about to be carried out.
     pub(crate) fn began(&mut self, action: &Action, world: &World, names: &Names) {
         // An id without a name is a bug that the request for this write tells as well.
-        if let Ok(Some(pending)) = pending(action, world, names)
-            && !pending.news.is_empty()
-        {
+        if let Ok(Some(pending)) = pending(action, world, names) {
             self.pending.insert(action.id, pending);
         }
     }
@@ -86,23 +84,27 @@ impl Recorder {
     }
 }
 
-/// What a write tells, if it writes a status.
+/// What a write tells, if it writes a status that says something new.
 fn pending(action: &Action, world: &World, names: &Names) -> Result<Option<Pending>, UnknownId> {
-    Ok(match (action.target, &action.effect) {
+    let (kind, meta, news) = match (action.target, &action.effect) {
         (Target::Machine(id), Effect::WriteMachineStatus(status)) => {
             let Some(object) = &world.machine(id).object else { return Ok(None) };
-            let news = render::machine_news(&object.status, status, names)?;
-            let name = names.machine_name(id)?.to_owned();
-            Some(Pending { kind: Kind::Machine, name, uid: object.meta.uid, news })
+            (Kind::Machine, &object.meta, render::machine_news(&object.status, status, names)?)
         }
         (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) => {
             let Some(object) = world.fleet.object() else { return Ok(None) };
-            let news = render::fleet_news(&object.status, status, names)?;
-            let kind = Kind::ClusterPackageVersion;
-            Some(Pending { kind, name: SINGLETON.to_owned(), uid: object.meta.uid, news })
+            (Kind::ClusterPackageVersion, &object.meta, render::fleet_news(&object.status, status, names)?)
         }
-        _ => None,
-    })
+        _ => return Ok(None),
+    };
+    if news.is_empty() {
+        return Ok(None);
+    }
+    let name = match action.target.named() {
+        Some(id) => names.name(id)?,
+        None => SINGLETON,
+    };
+    Ok(Some(Pending { kind, name: name.to_owned(), uid: meta.uid, news }))
 }
 
 /// Sends Events, one after the other, as long as there may be more.
