@@ -19,7 +19,7 @@ use crate::session::Session;
 const OUTPUT_MAX: usize = 16 * 1024;
 
 /// What begins the lines that are meant for us.
-const MARK: &str = "seaworthy:";
+pub(crate) const MARK: &str = "seaworthy:";
 
 /// The exit code of a delivery whose bytes did not arrive whole.
 const DAMAGED: u32 = 65;
@@ -68,8 +68,7 @@ pub(crate) async fn place(
             return Err(Cause::new(CauseKind::DeliveryFailed, detail));
         }
     }
-    let sudo = if survey.root { "" } else { "sudo -n " };
-    Ok(Place { line: format!("{sudo}{path} serve") })
+    Ok(Place::new(survey.root, &path))
 }
 
 /// Runs scripts on a host.
@@ -211,12 +210,12 @@ pub(crate) fn not_run(session: &Session, broken: &Broken) -> Cause {
 }
 
 /// The lines of `output` that are meant for us, without the mark.
-fn marked(output: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn marked(output: &str) -> impl Iterator<Item = &str> {
     output.lines().filter_map(|line| line.strip_prefix(MARK)).map(str::trim)
 }
 
 /// `directory` and all above it but the root directory.
-fn ancestors(directory: &str) -> Vec<&str> {
+pub(crate) fn ancestors(directory: &str) -> Vec<&str> {
     let ends = directory.match_indices('/').map(|(at, _)| at).skip(1).chain([directory.len()]);
     ends.map(|end| &directory[..end]).collect()
 }

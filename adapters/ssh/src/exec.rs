@@ -134,14 +134,55 @@ impl Session {
         limits: &Limits,
         deadline: Instant,
     ) -> Result<Ended, Broken> {
+        let talk = self.begin(command.line, limits, deadline).await?;
+        self.finish(talk, command.input, sink, limits, deadline).await
+    }
+
+    /// Starts a command and withholds its input.
+    pub(crate) async fn begin(
+        &mut self,
+        line: &str,
+        limits: &Limits,
+        deadline: Instant,
+    ) -> Result<Talk, Broken> {
         self.settled = false;
         let broken = |why| Broken { fed: false, why };
         let start_by = deadline.min(Instant::now() + limits.start);
-        let started = timeout_at(start_by, self.start(command.line)).await;
+        let started = timeout_at(start_by, self.start(line)).await;
         let (read, write) = started.map_err(|_| broken(Why::NotStarted))?.map_err(broken)?;
-        let mut talk = Talk { read, stderr: Text::new(STDERR_MAX), exit: Exit::Untold };
-        let spoken = timeout_at(deadline, talk.until_enough(&write, command.input, sink)).await;
-        let fed = !command.input.is_empty();
+        let said = Said { stderr: Text::new(STDERR_MAX), exit: Exit::Untold };
+        Ok(Talk { read, write, said })
+    }
+
+    /// Reads what a command says that has no input yet. Returns whether the sink has enough, and the command goes on.
+    pub(crate) async fn hear(
+        &mut self,
+        talk: &mut Talk,
+        sink: &mut (impl Sink + Send),
+        deadline: Instant,
+    ) -> Result<bool, Broken> {
+        let broken = |why| Broken { fed: false, why };
+        let heard = timeout_at(deadline, talk.until_enough(None, sink)).await;
+        match heard.map_err(|_| broken(Why::Deadline))? {
+            End::Enough => return Ok(true),
+            End::Closed => self.settled = true,
+            End::Abandoned => {}
+            End::Lost => return Err(broken(Why::Lost)),
+        }
+        Ok(false)
+    }
+
+    /// Feeds a command that was begun, and hands its output to `sink`, as [`Self::run`] does.
+    pub(crate) async fn finish(
+        &mut self,
+        mut talk: Talk,
+        input: &[u8],
+        sink: &mut (impl Sink + Send),
+        limits: &Limits,
+        deadline: Instant,
+    ) -> Result<Ended, Broken> {
+        let fed = !input.is_empty();
+        let spoken = timeout_at(deadline, talk.until_enough(Some(input), sink)).await;
         let end = spoken.map_err(|_| Broken { fed, why: Why::Deadline })?;
         self.settled = match end {
             End::Closed => true,
@@ -152,7 +193,7 @@ impl Session {
             End::Abandoned => false,
             End::Lost => return Err(Broken { fed, why: Why::Lost }),
         };
-        Ok(Ended { exit: talk.exit, stderr: talk.stderr.as_str().into_owned() })
+        Ok(Ended { exit: talk.said.exit, stderr: talk.said.stderr.as_str().into_owned() })
     }
 
     /// Opens a channel and starts the command on it.
@@ -176,8 +217,14 @@ impl Session {
 }
 
 /// A started command.
-struct Talk {
+pub(crate) struct Talk {
     read: ChannelReadHalf,
+    write: ChannelWriteHalf<Msg>,
+    said: Said,
+}
+
+/// What tells how a command ended.
+struct Said {
     stderr: Text,
     exit: Exit,
 }
@@ -196,22 +243,18 @@ enum End {
 
 impl Talk {
     /// Feeds and reads at the same time: a command may end, or wait for its output to be read, before it has read
-    /// its input.
-    async fn until_enough(
-        &mut self,
-        write: &ChannelWriteHalf<Msg>,
-        input: &[u8],
-        sink: &mut impl Sink,
-    ) -> End {
-        let mut feeding = pin!(feed(write, input));
-        let mut fed = false;
+    /// its input. Without input its input stays open.
+    async fn until_enough(&mut self, input: Option<&[u8]>, sink: &mut impl Sink) -> End {
+        let Self { read, write, said } = self;
+        let mut feeding = pin!(feed(write, input.unwrap_or_default()));
+        let mut fed = input.is_none();
         loop {
             let message = tokio::select! {
                 () = &mut feeding, if !fed => {
                     fed = true;
                     continue;
                 }
-                message = self.read.wait() => message,
+                message = read.wait() => message,
             };
             match message {
                 Some(ChannelMsg::Data { data }) => match sink.take(&data) {
@@ -221,7 +264,7 @@ impl Talk {
                     Flow::Abandon => return End::Abandoned,
                 },
                 Some(ChannelMsg::Close) => return End::Closed,
-                Some(message) => self.note(message),
+                Some(message) => said.note(message),
                 None => return End::Lost,
             }
         }
@@ -232,12 +275,14 @@ impl Talk {
         loop {
             match self.read.wait().await {
                 Some(ChannelMsg::Close) => return true,
-                Some(message) => self.note(message),
+                Some(message) => self.said.note(message),
                 None => return false,
             }
         }
     }
+}
 
+impl Said {
     /// Keeps what tells how the command ended.
     fn note(&mut self, message: ChannelMsg) {
         if let ChannelMsg::ExtendedData { data, ext: 1 } = message {

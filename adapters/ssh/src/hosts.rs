@@ -9,12 +9,13 @@ use tracing::{Instrument as _, debug, info_span};
 
 use crate::classify::Failure;
 use crate::delivery;
-use crate::exec::{Broken, Command, Ended, Exit, Flow, Sink, Why};
+use crate::exec::{Broken, Ended, Exit, Flow, Sink, Talk, Why};
 use crate::host_keys::HostKeys;
 use crate::keys::{Keys, usable_key};
 use crate::limits::Limits;
+use crate::opening::{self, Greeting};
 use crate::pool::{Endpoint, Pool};
-use crate::program::Programs;
+use crate::program::{Place, Programs};
 use crate::session::Session;
 use crate::stream::{Dial, Tcp};
 
@@ -170,19 +171,54 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         request: &[u8],
         deadline: Instant,
     ) -> Result<Exchange, Failure> {
-        let place = match session.place.take() {
-            Some(place) => place,
-            None => delivery::place(session, &self.programs, &self.limits, deadline)
-                .await
-                .map_err(Failure::Before)?,
-        };
         let mut reply = Reply::new(&self.replies);
-        let command = Command { line: &place.line, input: request };
-        let ended = session.run(command, &mut reply, &self.limits, deadline).await;
+        let (place, talk) =
+            self.call_program(session, &mut reply, deadline).await.map_err(Failure::Before)?;
+        let ended = session.finish(talk, request, &mut reply, &self.limits, deadline).await;
         let ended = ended.map_err(|broken| unanswered(session, &broken))?;
         let body = reply.read(&ended)?;
         session.place = Some(place);
         Ok(Exchange { body, host_key: session.host_key() })
+    }
+
+    /// The program on the host, called and without its request. It is delivered if it is not there.
+    async fn call_program(
+        &self,
+        session: &mut Session,
+        reply: &mut Reply<'_>,
+        deadline: Instant,
+    ) -> Result<(Place, Talk), Cause> {
+        let limits = &self.limits;
+        let place = match session.place.take() {
+            Some(place) => place,
+            None => match self.open(session, reply, deadline).await? {
+                Some(called) => return Ok(called),
+                None => delivery::place(session, &self.programs, limits, deadline).await?,
+            },
+        };
+        let talk = session.begin(&place.line, limits, deadline).await;
+        talk.map(|talk| (place, talk)).map_err(|broken| delivery::not_run(session, &broken))
+    }
+
+    /// Calls the program with one command, if the host finds it as it should be.
+    async fn open(
+        &self,
+        session: &mut Session,
+        reply: &mut Reply<'_>,
+        deadline: Instant,
+    ) -> Result<Option<(Place, Talk)>, Cause> {
+        let mut greeting = Greeting::new();
+        let begun = session.begin(&opening::line(&self.programs), &self.limits, deadline).await;
+        let mut talk = begun.map_err(|broken| delivery::not_run(session, &broken))?;
+        let ready_by = deadline.min(Instant::now() + self.limits.survey);
+        let ready = session.hear(&mut talk, &mut greeting, ready_by).await;
+        if !ready.map_err(|broken| delivery::not_run(session, &broken))? {
+            return Ok(None);
+        }
+        Ok(greeting.read(&self.programs).map(|(place, rest)| {
+            reply.take(rest);
+            (place, talk)
+        }))
     }
 }
 

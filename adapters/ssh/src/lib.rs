@@ -1,8 +1,9 @@
 //! SSH: delivers the host program to hosts, hands it orders, and reports exactly what went wrong when it cannot.
 //!
 //! ```text
-//!  order --> hosts --> pool: the host's lane, a kept session --> delivery: is the program there, whole? --> exec --> reply
-//!                        \-- session: connect, host key, login --/
+//!  order --> hosts --> pool: the host's lane, a kept session -----------------------------------------> exec --> reply
+//!                        \-- session: connect, host key, login --> opening: is the program there, whole? --/
+//!                                                                     \-- no: delivery, step by step --/
 //! ```
 //!
 //! What never happens: a host whose key is not accepted gets no login and no byte of an order; a program whose
@@ -15,6 +16,7 @@ mod host_keys;
 mod hosts;
 mod keys;
 mod limits;
+mod opening;
 mod order;
 mod peer;
 mod pool;

@@ -89,16 +89,28 @@ pub(crate) struct Place {
     pub(crate) line: String,
 }
 
-/// The architecture that `uname -m` calls `machine`.
-pub(crate) fn architecture(machine: &str) -> Option<Architecture> {
-    match machine {
-        "x86_64" => Some(Architecture::Amd64),
-        "aarch64" => Some(Architecture::Arm64),
-        "ppc64le" => Some(Architecture::Ppc64le),
-        "riscv64" => Some(Architecture::Riscv64),
-        "s390x" => Some(Architecture::S390x),
-        _ => None,
+impl Place {
+    /// The program at `path`, for an account that is root or becomes it through sudo.
+    pub(crate) fn new(root: bool, path: &str) -> Self {
+        let sudo = if root { "" } else { "sudo -n " };
+        Self { line: format!("{sudo}{path} serve") }
     }
+}
+
+/// What `uname -m` calls `architecture`.
+pub(crate) const fn machine(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::Amd64 => "x86_64",
+        Architecture::Arm64 => "aarch64",
+        Architecture::Ppc64le => "ppc64le",
+        Architecture::Riscv64 => "riscv64",
+        Architecture::S390x => "s390x",
+    }
+}
+
+/// The architecture that `uname -m` calls `name`.
+pub(crate) fn architecture(name: &str) -> Option<Architecture> {
+    Architecture::ALL.into_iter().find(|architecture| machine(*architecture) == name)
 }
 
 #[cfg(test)]

@@ -45,11 +45,11 @@ impl Disk {
         self.command("id", "echo 0");
         let inside = self.root.join("opt");
         // Who runs the tests need not be root, and the folder for temporary files need not be root's.
-        let own = "stat -L -c 0:%a \"$4\"";
+        let own = "stat -L -c 0:%a \"$f\" || exit 1";
         self.command(
             "stat",
             &format!(
-                "PATH=/usr/bin:/bin; case $4 in {}*) {own};; *) echo {outside};; esac",
+                "PATH=/usr/bin:/bin; shift 3; for f; do case $f in {}*) {own};; *) echo {outside};; esac; done",
                 inside.display()
             ),
         );
@@ -114,6 +114,15 @@ async fn the_program_is_delivered_once_and_then_found() {
     let place = disk.place(ECHO);
     assert_eq!(fs::read_to_string(&place).unwrap(), ECHO);
     assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o7777, 0o755);
+}
+
+#[tokio::test]
+async fn a_program_that_is_there_is_looked_at_and_called_in_one_command() {
+    let disk = Disk::new();
+    disk.ask(&disk.hosts(ECHO)).await.unwrap();
+    let before = disk.host.commands_with("");
+    assert_eq!(disk.ask(&disk.hosts(ECHO)).await.unwrap().body, b"request");
+    assert_eq!(disk.host.commands_with("") - before, 1);
 }
 
 #[tokio::test]
@@ -197,7 +206,8 @@ async fn a_user_who_is_not_root_works_through_sudo() {
     disk.command("sudo", "[ \"$1\" = -n ] || exit 1; shift; PRETEND_ROOT=0 exec \"$@\"");
     assert_eq!(disk.ask(&disk.hosts(ECHO)).await.unwrap().body, b"request");
     assert_eq!(disk.host.commands_with("sudo -n /bin/sh"), 3, "look, deliver, look");
-    assert_eq!(disk.host.commands_with(" serve"), 1);
+    assert_eq!(disk.ask(&disk.hosts(ECHO)).await.unwrap().body, b"request", "another operator");
+    assert_eq!(disk.deliveries(), 1);
 }
 
 #[tokio::test]

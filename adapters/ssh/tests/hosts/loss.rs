@@ -89,6 +89,16 @@ async fn a_session_that_is_lost_in_mid_reply_leaves_the_order_open() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_host_that_never_calls_the_program_does_not_get_the_order() {
+    let setting = Setting::new();
+    setting.net.put(&address(1), setting.host(Shell::Silent));
+    let begin = Instant::now();
+    let detail = before(ask(&setting.hosts(), &setting.connection(1)).await, CauseKind::ConnectionFailed);
+    assert!(detail.contains("did not end in time"), "{detail}");
+    assert_eq!(begin.elapsed().as_secs(), Limits::default().survey.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_host_that_says_goodbye_is_quoted() {
     let setting = Setting::new();
     setting.net.put(&address(1), setting.host(behaving(Behaviour::Disconnect)));

@@ -30,8 +30,8 @@ async fn a_kept_session_serves_the_next_order_without_another_look() {
         ask(&hosts, &setting.connection(1)).await.unwrap();
     }
     assert_eq!(host.connections.load(SeqCst), 1);
-    assert_eq!((host.commands_with("uname -m"), host.commands_with("sha256sum")), (1, 1));
-    assert_eq!(host.commands_with(" serve"), 5);
+    assert_eq!(host.commands_with("sha256sum"), 1);
+    assert_eq!(host.commands_with(""), 5, "the look and the first order are one command");
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use russh::server::{Handle, Msg};
 use russh::{Channel, ChannelMsg, Disconnect};
 use seaworthy_model::digest::Digest;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncWriteExt, copy};
 use tokio::process::Command;
 
 use crate::fake_host::{FakeHost, Wire};
@@ -17,6 +17,8 @@ use crate::fake_host::{FakeHost, Wire};
 pub(crate) enum Shell {
     /// It refuses to run any.
     None,
+    /// It starts them, and nothing comes of it.
+    Silent,
     /// A real `sh`, with the executables of this folder before all others.
     Real(PathBuf),
     /// The account's shell says so and ends, whatever the command.
@@ -72,6 +74,7 @@ impl Shell {
     pub(crate) async fn run(&self, line: &str, channel: Channel<Msg>, handle: Handle, host: &FakeHost) {
         match self {
             Self::None => {}
+            Self::Silent => std::future::pending().await,
             Self::Real(before) => run_real(before, line, channel, handle).await,
             Self::NoLogin(words) => end(&channel, &handle, words.as_bytes(), 1).await,
             Self::Scripted(script) => script.run(line, channel, handle, host).await,
@@ -89,14 +92,16 @@ async fn end(channel: &Channel<Msg>, handle: &Handle, output: &[u8], code: u32) 
 
 impl Script {
     async fn run(&self, line: &str, mut channel: Channel<Msg>, handle: Handle, host: &FakeHost) {
-        if line.contains("uname -m") {
+        if line.contains("exec $p serve") {
+            let _ = channel.data(&b"\nseaworthy: ready 0 x86_64\n"[..]).await;
+        } else if line.contains("uname -m") {
             return end(&channel, &handle, b"seaworthy: 0 0 x86_64\n", 0).await;
-        }
-        if line.contains("sha256sum") {
+        } else if line.contains("sha256sum") {
             let found = format!("seaworthy: 0:755 /opt\nseaworthy: sha256 {}  -\n", self.program);
             return end(&channel, &handle, found.as_bytes(), 0).await;
+        } else {
+            assert!(line.ends_with(" serve"), "{line}");
         }
-        assert!(line.ends_with(" serve"), "{line}");
         let mut received = Vec::new();
         loop {
             match channel.wait().await {
@@ -173,12 +178,10 @@ async fn run_real(before: &Path, line: &str, channel: Channel<Msg>, handle: Hand
         // The rest is read, or the session would wait for it.
         while read.wait().await.is_some() {}
     });
-    let (mut said, mut complained) = (Vec::new(), Vec::new());
-    let (one, other) = tokio::join!(output.read_to_end(&mut said), errors.read_to_end(&mut complained));
-    one.and(other).unwrap();
+    let (mut said, mut complained) = (write.make_writer(), write.make_writer_ext(Some(1)));
+    // A client that has gone takes no more, which is its affair.
+    let _ = tokio::join!(copy(&mut output, &mut said), copy(&mut errors, &mut complained));
     let status = child.wait().await.unwrap();
-    let _ = write.data(&said[..]).await;
-    let _ = write.extended_data(1, &complained[..]).await;
     if let Some(code) = status.code() {
         let _ = handle.exit_status_request(write.id(), u32::try_from(code).unwrap()).await;
     }

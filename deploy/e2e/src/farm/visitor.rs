@@ -64,15 +64,14 @@ impl Handler for Visitor {
 }
 
 impl Running {
-    /// Runs a command of the operator: its look at the host, its look at the host program, or an order.
+    /// Runs a command of the operator: an order, on a new connection after a look at the host program.
     async fn command(&self, address: IpAddr, line: &str, mut channel: Channel<Msg>, handle: Handle) {
-        if line.contains("uname -m") {
-            let found = format!("seaworthy: 0 0 {ARCH}\n");
-            return end(&channel, &handle, found.as_bytes(), 0).await;
-        }
-        if line.contains("sha256sum") {
-            let found = format!("seaworthy: 0:755 /opt\nseaworthy: sha256 {}  -\n", self.sort.program);
-            return end(&channel, &handle, found.as_bytes(), 0).await;
+        if line.contains("exec $p serve") {
+            if !line.contains(&self.sort.program.to_string()) {
+                return end(&channel, &handle, b"", 3).await;
+            }
+            let ready = format!("\nseaworthy: ready 0 {ARCH}\n");
+            let _ = channel.data(ready.as_bytes()).await;
         }
         let Some(received) = receive(&mut channel).await else { return };
         let body = received.get(LENGTH..).unwrap_or_default();
