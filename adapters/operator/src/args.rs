@@ -83,7 +83,7 @@ pub(crate) struct Pace {
     /// Number of failed contacts in a row after which a host is unreachable.
     #[arg(long, env = "SEAWORTHY_UNREACHABLE_AFTER", value_name = "NUMBER", default_value_t = 3, value_parser = positive())]
     unreachable_after: u32,
-    /// How often a host without a Node is audited, regardless of auditInterval.
+    /// How often a host without a Node is audited. Longer in proportion when auditInterval is longer than a day.
     #[arg(long, env = "SEAWORTHY_AUDIT_WITHOUT_NODE", value_name = "TIME", default_value = "5m", value_parser = duration)]
     audit_without_node: Duration,
     /// How long a machine may wait so that a rollout admits it together with others.

@@ -264,7 +264,11 @@ impl<X: Execute> Drive<X> {
         let words = breaches.iter().map(|breach| format!("{}: {}", breach.invariant, breach.detail));
         let cause = Cause::new(CauseKind::Guard, words.collect::<Vec<_>>().join("; "));
         for action in turn.actions {
-            self.parts.status.refused(&labels::action(&action, self.projection.names()));
+            self.parts.status.refused(&labels::action(
+                &action,
+                self.parts.engine.world(),
+                self.projection.names(),
+            ));
             let outcome = Outcome::Refused(cause.clone());
             self.parts.engine.observe(Event::Finished { action: action.id, outcome });
         }
@@ -275,7 +279,7 @@ impl<X: Execute> Drive<X> {
 
     /// Starts one action.
     fn order(&mut self, action: Action) {
-        let label = labels::action(&action, self.projection.names());
+        let label = labels::action(&action, self.parts.engine.world(), self.projection.names());
         status::began(action.id, &label);
         self.parts.recorder.began(&action, self.parts.engine.world(), self.projection.names());
         match self.prepare(&action) {

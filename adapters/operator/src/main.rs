@@ -13,6 +13,8 @@ mod labels;
 mod logs;
 mod metrics;
 mod operator;
+mod outage;
+mod process;
 mod programs;
 mod recorder;
 mod status;

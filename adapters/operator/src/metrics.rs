@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -10,6 +10,8 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use seaworthy_kube::Tally;
+
+use crate::process;
 
 /// `N` labels with their values.
 pub(crate) type Labels<const N: usize> = [(&'static str, &'static str); N];
@@ -20,6 +22,8 @@ pub(crate) type RolloutLabels = [(&'static str, String); 3];
 /// Everything that is counted.
 pub(crate) struct Metrics {
     registry: Registry,
+    /// What every program reports, under names without our prefix.
+    process: Registry,
     /// Machines by their condition `Ready` and its reason.
     pub(crate) machines: Family<Labels<2>, Gauge>,
     /// Machines by component, version and state in its rollout.
@@ -48,6 +52,8 @@ pub(crate) struct Metrics {
     pub(crate) unavailable: Gauge,
     /// Turns that were refused because they would have broken an invariant.
     pub(crate) guard_refusals: Counter,
+    /// Whether this process leads.
+    pub(crate) leader: Gauge,
     /// Our epoch; 0 while we have none.
     pub(crate) epoch: Gauge,
     /// Whether the operator can do its work.
@@ -59,6 +65,7 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let mut metrics = Self {
             registry: Registry::with_prefix("seaworthy"),
+            process: Registry::default(),
             machines: Family::default(),
             rollouts: Family::default(),
             blocked: Family::default(),
@@ -74,10 +81,12 @@ impl Metrics {
             slots: Gauge::default(),
             unavailable: Gauge::default(),
             guard_refusals: Counter::default(),
+            leader: Gauge::default(),
             epoch: Gauge::default(),
             ready: Gauge::default(),
         };
         metrics.register();
+        metrics.process.register_collector(Box::new(process::Usage));
         metrics
     }
 
@@ -103,6 +112,7 @@ impl Metrics {
         r.register("unavailable", help, self.unavailable.clone());
         let help = "Turns refused because they would have broken an invariant: each is a bug";
         r.register("guard_refusals", help, self.guard_refusals.clone());
+        r.register("leader", "1 while this process leads, 0 while it stands by", self.leader.clone());
         r.register("epoch", "The epoch of this process; 0 while it has none", self.epoch.clone());
         r.register("ready", "1 when nothing keeps the operator from its work", self.ready.clone());
     }
@@ -134,7 +144,9 @@ impl Metrics {
     /// Never in practice: a string takes every write.
     pub(crate) fn text(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
-        encode(&mut text, &self.registry)?;
+        encode_registry(&mut text, &self.registry)?;
+        encode_registry(&mut text, &self.process)?;
+        encode_eof(&mut text)?;
         Ok(text)
     }
 }
@@ -166,6 +178,10 @@ mod tests {
             "seaworthy_reconcile_duration_seconds_count 1",
             "seaworthy_budget_limit 0",
             "seaworthy_guard_refusals_total 0",
+            "seaworthy_leader 0",
+            "# TYPE process_resident_memory_bytes gauge",
+            "# TYPE process_cpu_seconds counter",
+            "# EOF",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
         }

@@ -19,6 +19,7 @@ use crate::flight::{Flown, Label};
 use crate::health::Health;
 use crate::labels;
 use crate::metrics::{Labels, Metrics, RolloutLabels};
+use crate::outage::{News, Outage};
 
 /// How often values that need a look at every machine are taken from the engine.
 const SURVEY: Duration = Duration::from_secs(5);
@@ -31,6 +32,7 @@ pub(crate) struct Status {
     metrics: Arc<Metrics>,
     surveyed: Option<Instant>,
     refused: Option<Instant>,
+    outage: Outage,
     /// The series of the last surveys. A series is never removed, so that no scrape misses one.
     machines: BTreeMap<Labels<2>, i64>,
     blocked: BTreeMap<Labels<1>, i64>,
@@ -45,6 +47,7 @@ impl Status {
             metrics,
             surveyed: None,
             refused: None,
+            outage: Outage { lasts: false },
             machines: BTreeMap::new(),
             blocked: BTreeMap::new(),
             rollouts: BTreeMap::new(),
@@ -73,8 +76,9 @@ impl Status {
     }
 
     /// An action has ended.
-    pub(crate) fn ended(&self, action: ActionId, flown: &Flown, outcome: &Outcome) {
-        let Label { effect, object, quiet } = &flown.label;
+    pub(crate) fn ended(&mut self, action: ActionId, flown: &Flown, outcome: &Outcome) {
+        let Label { effect, object, work, quiet } = &flown.label;
+        let (effect, work) = (*effect, work.as_str());
         let (word, took) = (labels::outcome(outcome), flown.began.elapsed());
         self.metrics.ended(effect, word);
         if let Some(command) = effect.strip_prefix("host_") {
@@ -86,15 +90,29 @@ impl Status {
         };
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let action = action.0;
+        let news = self.outage.see(outcome, !effect.starts_with("host_"));
+        match news {
+            News::Begins => {
+                tracing::warn!(detail, "the API server does not take writes now; they are repeated")
+            }
+            News::Over => tracing::info!("the API server takes writes again"),
+            News::Lasts | News::None => {}
+        }
         match outcome {
-            Outcome::Done(_) | Outcome::Stale if *quiet => {
-                tracing::debug!(action, effect, object, outcome = word, ms, "ended");
+            Outcome::Retryable(_) | Outcome::Refused(_) | Outcome::Unknown
+                if !matches!(news, News::Begins | News::Lasts) =>
+            {
+                tracing::warn!(action, effect, object, work, outcome = word, cause, detail, ms, "failed");
             }
-            Outcome::Done(_) | Outcome::Stale => {
-                tracing::info!(action, effect, object, outcome = word, ms, "ended");
+            Outcome::Done(_) | Outcome::Stale if !quiet => {
+                tracing::info!(action, effect, object, work, outcome = word, ms, "ended");
             }
-            Outcome::Retryable(_) | Outcome::Refused(_) | Outcome::Unknown => {
-                tracing::info!(action, effect, object, outcome = word, cause, detail, ms, "ended");
+            Outcome::Done(_)
+            | Outcome::Stale
+            | Outcome::Retryable(_)
+            | Outcome::Refused(_)
+            | Outcome::Unknown => {
+                tracing::debug!(action, effect, object, work, outcome = word, cause, detail, ms, "ended");
             }
         }
     }
@@ -107,6 +125,8 @@ impl Status {
         metrics.ready.set(i64::from(self.health.obstacles().is_empty()));
         self.health.set_standby(standby(world, projection.names()));
         metrics.in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
+        let leads = world.leadership.epoch.is_some() && world.leadership.in_time;
+        metrics.leader.set(i64::from(leads));
         metrics.epoch.set(world.leadership.epoch.map_or(0, |epoch| i64::from(epoch.0)));
         metrics.occupied.set(i64::from(world.occupied()));
         metrics.slots.set(i64::from(world.slots()));
@@ -215,10 +235,11 @@ fn explained(gate: &Blocker, world: &World, names: &Names) -> String {
 
 /// An action is carried out.
 pub(crate) fn began(action: ActionId, label: &Label) {
-    let Label { effect, object, quiet } = label;
+    let Label { effect, object, work, quiet } = label;
+    let work = work.as_str();
     if *quiet {
-        tracing::debug!(action = action.0, effect, object, "begins");
+        tracing::debug!(action = action.0, effect, object, work, "begins");
     } else {
-        tracing::info!(action = action.0, effect, object, "begins");
+        tracing::info!(action = action.0, effect, object, work, "begins");
     }
 }

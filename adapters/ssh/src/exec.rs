@@ -135,7 +135,7 @@ impl Session {
         deadline: Instant,
     ) -> Result<Ended, Broken> {
         let talk = self.begin(command.line, limits, deadline).await?;
-        self.finish(talk, command.input, sink, limits, deadline).await
+        self.finish(talk, command.input, sink, limits).await
     }
 
     /// Starts a command and withholds its input.
@@ -151,7 +151,7 @@ impl Session {
         let started = timeout_at(start_by, self.start(line)).await;
         let (read, write) = started.map_err(|_| broken(Why::NotStarted))?.map_err(broken)?;
         let said = Said { stderr: Text::new(STDERR_MAX), exit: Exit::Untold };
-        Ok(Talk { read, write, said })
+        Ok(Talk { read, write, said, deadline })
     }
 
     /// Reads what a command says that has no input yet. Returns whether the sink has enough, and the command goes on.
@@ -179,8 +179,8 @@ impl Session {
         input: &[u8],
         sink: &mut (impl Sink + Send),
         limits: &Limits,
-        deadline: Instant,
     ) -> Result<Ended, Broken> {
+        let deadline = talk.deadline;
         let fed = !input.is_empty();
         let spoken = timeout_at(deadline, talk.until_enough(Some(input), sink)).await;
         let end = spoken.map_err(|_| Broken { fed, why: Why::Deadline })?;
@@ -221,6 +221,8 @@ pub(crate) struct Talk {
     read: ChannelReadHalf,
     write: ChannelWriteHalf<Msg>,
     said: Said,
+    /// When it has to have ended.
+    deadline: Instant,
 }
 
 /// What tells how a command ended.
@@ -245,7 +247,7 @@ impl Talk {
     /// Feeds and reads at the same time: a command may end, or wait for its output to be read, before it has read
     /// its input. Without input its input stays open.
     async fn until_enough(&mut self, input: Option<&[u8]>, sink: &mut impl Sink) -> End {
-        let Self { read, write, said } = self;
+        let Self { read, write, said, .. } = self;
         let mut feeding = pin!(feed(write, input.unwrap_or_default()));
         let mut fed = input.is_none();
         loop {

@@ -174,7 +174,7 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         let mut reply = Reply::new(&self.replies);
         let (place, talk) =
             self.call_program(session, &mut reply, deadline).await.map_err(Failure::Before)?;
-        let ended = session.finish(talk, request, &mut reply, &self.limits, deadline).await;
+        let ended = session.finish(talk, request, &mut reply, &self.limits).await;
         let ended = ended.map_err(|broken| unanswered(session, &broken))?;
         let body = reply.read(&ended)?;
         session.place = Some(place);

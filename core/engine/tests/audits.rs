@@ -55,6 +55,24 @@ fn a_shorter_interval_counts_at_once_and_not_for_all_hosts_at_the_same_moment() 
 }
 
 #[test]
+fn hosts_without_a_node_are_audited_less_often_when_the_interval_is_longer_than_a_day() {
+    let audits = |days: u32| {
+        let mut fixture = Fixture::new(1);
+        fixture.store.edit_fleet(|spec| spec.audit_interval = days * DAY);
+        fixture.pass(30 * MINUTE);
+        let mut moments = BTreeSet::new();
+        for _ in 0..24 * 60 {
+            fixture.pass(MINUTE);
+            moments.extend(reads(&fixture));
+        }
+        moments.len()
+    };
+    let (daily, weekly) = (audits(1), audits(7));
+    assert!(daily > 24 * 12, "every five minutes: {daily} in a day");
+    assert!((daily / 9..=daily / 6).contains(&weekly), "every 35 minutes: {weekly} in a day");
+}
+
+#[test]
 fn a_longer_interval_counts_at_once() {
     let mut fixture = settled(1);
     fixture.store.edit_fleet(|spec| spec.audit_interval = 4 * DAY);

@@ -43,7 +43,8 @@ pub struct Config {
     pub backoff_max: Duration,
     /// So many failed contacts in a row make a host unreachable, at least 1.
     pub unreachable_after: u32,
-    /// How often hosts without a Node are audited, whatever `auditInterval` says.
+    /// How often hosts without a Node are audited while `auditInterval` is at most a day. No event shows that such a host
+    /// is in trouble. With a longer `auditInterval` it is longer in proportion.
     pub audit_without_node: Duration,
     /// How long it counts what versions the API servers had when they were asked. Drivers ask every two minutes; nothing
     /// that has a rule about them is started on older knowledge.

@@ -32,7 +32,8 @@ pub struct ClusterPackageVersionSpec {
     /// machines, rounded down, but at least 1.
     #[serde(default = "one")]
     pub max_failures: IntOrString,
-    /// How long a host may go without an audit of its files, for example `24h` or `1h30m`.
+    /// How long a host may go without an audit of its files, for example `24h` or `1h30m`. Hosts without a Node are audited
+    /// every five minutes, and less often in proportion where this is longer than a day.
     #[serde(default = "audit_interval_default")]
     #[cfg_attr(feature = "crd", schemars(transform = schema::text(2, 32, schema::duration())))]
     pub audit_interval: String,

@@ -9,6 +9,7 @@ use core::time::Duration;
 use seaworthy_model::meta::Meta;
 
 use seaworthy_model::component::ReleaseId;
+use seaworthy_model::config::Config;
 use seaworthy_model::host::Release;
 use seaworthy_model::id::{ComponentId, MachineId, Uid};
 use seaworthy_model::machine::Want;
@@ -370,6 +371,16 @@ impl Fleet {
     #[must_use]
     pub fn audit_interval(&self) -> Duration {
         self.spec().map_or(AUDIT_INTERVAL, |spec| spec.audit_interval)
+    }
+
+    /// How often hosts without a Node are audited: as configured, and less often in proportion where `auditInterval` is
+    /// longer than its default.
+    #[must_use]
+    pub fn audit_without_node(&self, config: &Config) -> Duration {
+        let longer = self.audit_interval().as_millis().max(AUDIT_INTERVAL.as_millis());
+        let millis =
+            config.audit_without_node.as_millis().saturating_mul(longer) / AUDIT_INTERVAL.as_millis();
+        Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
     }
 
     /// `pauseWhenUnavailable`; a fifth by default.

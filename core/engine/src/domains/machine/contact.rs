@@ -54,7 +54,7 @@ impl Step<'_> {
         // A host that is not this machine's is read more often: no event shows when its holder releases it.
         let interval = match self.machine.node {
             Some(_) if self.stranger().is_none() => fleet,
-            Some(_) | None => fleet.min(draft.config.audit_without_node),
+            Some(_) | None => fleet.min(self.world.fleet.audit_without_node(draft.config)),
         };
         let read_at = self.machine.progress.contact.read_at;
         let key = [draft.seed.0, 4, u64::from(self.machine.id.0), read_at.0];
