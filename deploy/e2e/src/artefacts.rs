@@ -102,6 +102,12 @@ impl ArtefactServer {
         &self.folder
     }
 
+    /// Where the folder is served.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}:{PORT}", self.address())
+    }
+
     /// Changes the pace of all downloads, running ones too.
     ///
     /// # Errors
@@ -118,7 +124,7 @@ impl ArtefactServer {
         let path = self.folder.join(name);
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Artefact {
-            url: format!("http://{}:{PORT}/{name}", self.address()),
+            url: format!("{}/{name}", self.url()),
             sha256: crate::cache::hex(&Sha256::digest(bytes)),
             size: bytes.len() as u64,
         })

@@ -50,6 +50,7 @@ mod network;
 pub mod nodes;
 pub mod oci;
 mod packages;
+pub mod page;
 mod parts;
 mod power_loss;
 mod process;

@@ -83,6 +83,12 @@ pub fn operator() -> Result<Image> {
 }
 
 impl Image {
+    /// The archive.
+    #[must_use]
+    pub fn archive(&self) -> &Path {
+        &self.archive
+    }
+
     /// Puts it into the store of a host's containerd, where pods with `imagePullPolicy: Never` find it.
     ///
     /// # Errors
