@@ -134,7 +134,7 @@ impl Status {
         metrics.queued.set(i64::try_from(engine.queue_depth()).unwrap_or(i64::MAX));
         if self.surveyed.is_none_or(|last| last.elapsed() >= SURVEY) {
             self.survey(world, projection.names());
-            self.survey_rollouts(world);
+            self.survey_rollouts(world, projection.names());
             self.surveyed = Some(Instant::now());
         }
     }
@@ -157,12 +157,14 @@ impl Status {
     }
 
     /// Takes the progress of the rollouts. A series whose rollout is gone is removed: versions come without an end.
-    fn survey_rollouts(&mut self, world: &World) {
+    fn survey_rollouts(&mut self, world: &World, names: &Names) {
         let mut rollouts = BTreeMap::new();
         for state in &world.fleet.rollouts {
             let counts = &state.counts;
             let version = match &state.record.to {
-                Want::Present { version, .. } => world.version_name(*version),
+                Want::Present { version, .. } => {
+                    names.version_text(state.record.component, *version).unwrap_or_default()
+                }
                 Want::Absent => "",
             };
             let component = world.component_name(state.record.component);

@@ -373,7 +373,7 @@ fn a_rollout_that_only_a_failed_machine_lacks_is_at_its_end() {
     assert_eq!(fixture.web(), [Some(2), Some(1), Some(2)]);
     let told = &fixture.store.fleet.as_ref().unwrap().status.conditions;
     assert!(told.iter().all(|told| told.reason == FleetReason::MachinesLeftOut), "{told:?}");
-    assert_eq!(told[0].detail, Some(FleetDetail::LeftOut(1)));
+    assert_eq!(told[0].detail, Some(FleetDetail::LeftOut { left: 1, failed: 1 }));
 }
 
 /// A machine fails, and the next wave is written before its status says so. The record goes on to list it: otherwise a new

@@ -245,8 +245,13 @@ pub enum FleetDetail {
         /// How many may be.
         limit: u32,
     },
-    /// The number of machines that are left out.
-    LeftOut(u32),
+    /// Machines that do not have what a rollout brings.
+    LeftOut {
+        /// How many.
+        left: u32,
+        /// How many of them failed to get it.
+        failed: u32,
+    },
     /// Rollouts that admit no machine until another one has gone through the fleet.
     Waits(Box<[Wait]>),
 }

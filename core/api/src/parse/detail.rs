@@ -80,9 +80,7 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         FleetReason::VersionSkew => skew(words).map(FleetDetail::Skew),
         FleetReason::TooManyFailures => failures(words),
         FleetReason::TooManyUnavailable => unavailable(words),
-        FleetReason::MachinesLeftOut => {
-            words.strip_suffix(" left").and_then(|left| left.parse().ok()).map(FleetDetail::LeftOut)
-        }
+        FleetReason::MachinesLeftOut => left_out(words),
         FleetReason::RollingOut => waits(words),
         FleetReason::AllUpdated
         | FleetReason::Superseding
@@ -98,6 +96,14 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
 fn unavailable(words: &str) -> Option<FleetDetail> {
     let (unavailable, limit) = words.strip_suffix(" may be")?.split_once(" are unavailable, ")?;
     Some(FleetDetail::Unavailable { unavailable: unavailable.parse().ok()?, limit: limit.parse().ok()? })
+}
+
+fn left_out(words: &str) -> Option<FleetDetail> {
+    let (left, failed) = match words.strip_suffix(" of them failed") {
+        Some(words) => words.split_once(" left, ")?,
+        None => (words.strip_suffix(" left")?, "0"),
+    };
+    Some(FleetDetail::LeftOut { left: left.parse().ok()?, failed: failed.parse().ok()? })
 }
 
 fn missing(words: &str) -> Option<Detail> {

@@ -57,7 +57,8 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
         FleetDetail::Unavailable { unavailable, limit } => {
             format!("{unavailable} are unavailable, {limit} may be").into()
         }
-        FleetDetail::LeftOut(left) => format!("{left} left").into(),
+        FleetDetail::LeftOut { left, failed: 0 } => format!("{left} left").into(),
+        FleetDetail::LeftOut { left, failed } => format!("{left} left, {failed} of them failed").into(),
         FleetDetail::Waits(waits) => {
             let wait =
                 |Wait { component, first }: &Wait| format!("{component} waits until {first} was rolled out");

@@ -5,6 +5,7 @@
 //! They follow from the reason of another condition, and nothing reads them back. They are as old as that condition.
 
 use seaworthy_model::cause::CauseKind;
+use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::machine::{ConditionKind, Conditions, Reason, Truth};
 use seaworthy_model::package_version::{FleetCondition, FleetConditionKind, FleetReason};
 
@@ -56,6 +57,10 @@ pub(super) fn of_fleet(conditions: &[FleetCondition]) -> Option<v1alpha1::Condit
     let from = super::status::fleet_condition(progressing);
     if progressing.reason == FleetReason::Paused {
         return Some(v1alpha1::Condition { r#type: "Paused".into(), status: "True".into(), ..from });
+    }
+    // Machines that are lost or wait for people have conditions of their own. Those that failed wait for another version.
+    if let Some(FleetDetail::LeftOut { failed: 1.., .. }) = progressing.detail {
+        return State::Stalled.condition(&from);
     }
     state_of_fleet(progressing.reason).condition(&from)
 }
@@ -133,7 +138,6 @@ const fn of_cause(cause: CauseKind) -> State {
 /// The state of the fleet whose conditions have this reason.
 pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
     match reason {
-        // Machines that are left out have conditions of their own.
         FleetReason::AllUpdated | FleetReason::MachinesLeftOut | FleetReason::Paused => State::Current,
         FleetReason::RollingOut | FleetReason::Superseding | FleetReason::Terminating => State::Reconciling,
         FleetReason::TooManyFailures

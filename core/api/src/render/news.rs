@@ -135,7 +135,8 @@ pub fn fleet_news(
         let was_under_way = known.is_some_and(|known| known.completed_at.is_none());
         match rollout.completed_at {
             None if known.is_none() => news.push(begun(rollout, names)?),
-            Some(_) if was_under_way => news.push(completed(rollout, names)?),
+            // Nothing is rolled out to a fleet without machines.
+            Some(_) if was_under_way && rollout.progress.total > 0 => news.push(completed(rollout, names)?),
             None | Some(_) => {}
         }
     }
@@ -165,8 +166,7 @@ fn completed(rollout: &Rollout, names: &Names) -> Result<News, UnknownId> {
     let component = names.component_name(rollout.component)?;
     let to = version(rollout, &rollout.to, names)?;
     let progress = &rollout.progress;
-    let (updated, total, failed) = (progress.updated, progress.total, progress.failed);
-    let note = format!("{component} {to}: {updated} of {total} machines have it, {failed} failed");
+    let note = format!("{component} {to}: {} of {} machines have it", progress.updated, progress.total);
     Ok(News::new(false, "RolloutCompleted", note).about(topic(rollout, component)))
 }
 

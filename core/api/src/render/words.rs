@@ -92,7 +92,8 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
         }
         Reason::IdentityMismatch => {
             "the host has another machine-id than status.identity.machineID: if the address is wrong, correct \
-             spec.address.ip; if the host was installed anew, delete the Machine and create it again"
+             spec.address.ip; if the host was installed anew, delete the Machine, release its host with the annotation \
+             seaworthy.dev/release-host, and create it again"
         }
         Reason::DuplicateHost => {
             "the host belongs to another Machine, which is left undisturbed: correct spec.address.ip, or delete one \

@@ -141,13 +141,15 @@ fn a_rollout_is_told_when_it_begins_stops_goes_on_and_ends() {
     assert!(news[0].note.ends_with("3 failed, 3 may"), "{}", news[0].note);
     assert_eq!(short(&told(&stopped, &moving)), ["Resumed"]);
     assert_eq!(short(&told(&moving, &fleet(vec![rollout.clone()], FleetReason::Paused))), ["Paused"]);
-    let progress = Progress { total: 60, updated: 58, failed: 2, ..Progress::default() };
-    let ended = Rollout { completed_at: Some(AT), progress, ..rollout };
+    let progress = Progress { total: 60, updated: 58, lost: 2, ..Progress::default() };
+    let ended = Rollout { completed_at: Some(AT), progress, ..rollout.clone() };
     let news = told(&moving, &fleet(vec![ended.clone()], FleetReason::MachinesLeftOut));
     assert_eq!(short(&news), ["RolloutCompleted"]);
-    assert_eq!(news[0].note, "webd 1.1.0: 58 of 60 machines have it, 2 failed");
+    assert_eq!(news[0].note, "webd 1.1.0: 58 of 60 machines have it");
     // A fleet without machines: nothing was rolled out.
-    assert!(told(&before, &fleet(vec![ended], FleetReason::AllUpdated)).is_empty());
+    assert!(told(&before, &fleet(vec![ended.clone()], FleetReason::AllUpdated)).is_empty());
+    let nobody = Rollout { progress: Progress::default(), ..ended };
+    assert!(told(&moving, &fleet(vec![nobody], FleetReason::AllUpdated)).is_empty());
 }
 
 #[test]

@@ -102,9 +102,10 @@ impl<'w> Step<'w> {
                 Some(FleetDetail::Unavailable { unavailable, limit })
             }
             FleetReason::MachinesLeftOut => {
-                let counts = self.fleet.rollouts.iter().map(|state| state.counts);
-                let left = counts.map(|counts| counts.pending() + counts.failed).sum();
-                Some(FleetDetail::LeftOut(left))
+                let counts = || self.fleet.rollouts.iter().map(|state| state.counts);
+                let failed = counts().map(|counts| counts.failed).sum();
+                let pending: u32 = counts().map(|counts| counts.pending()).sum();
+                Some(FleetDetail::LeftOut { left: pending + failed, failed })
             }
             FleetReason::RollingOut => self.waits_detail(),
             FleetReason::AllUpdated
