@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -313,6 +314,18 @@ printf 'POST /v3/kv/compaction HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s' "${#0}"
     /// It does not run.
     pub fn kill_api_server(&self) -> Result<()> {
         kill(&self.api_server, "kube-apiserver")
+    }
+
+    /// Makes kube-apiserver stand still for this long: connections stay open, and nothing is answered.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn freeze_api_server(&self, span: Duration) -> Result<()> {
+        let running = self.api_server.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = running.as_ref().context("kube-apiserver does not run")?;
+        process.suspend()?;
+        thread::sleep(span);
+        process.resume()
     }
 
     /// Waits until kube-apiserver says that it is ready, which includes its etcd.

@@ -34,6 +34,8 @@ fn a_thousand_machines_cost_no_more_writes_and_orders_than_they_may() -> Result<
         ensure!(of_machines(&upgrade) == u64::from(MACHINES), "{:#?}", upgrade.requests.lines());
         ensure!(upgrade.owner_writes() <= WAVES, "{:#?}", upgrade.requests.lines());
         ensure!(upgrade.hosts.applied == u64::from(MACHINES), "{:?}", upgrade.hosts);
+        let (commands, connections) = (upgrade.hosts.commands, upgrade.hosts.connections);
+        ensure!(commands * 100 <= connections * 105, "{commands} commands, {connections} connections");
         ensure!(upgrade.hosts.repeated + upgrade.hosts.refused == 0, "{:?}", upgrade.hosts);
 
         let (_, rest) = bench.take_over("1.2.0", MACHINES * 3 / 10)?;

@@ -30,6 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 /// A pause between two looks at the tally of the farm.
 const LOOK: Duration = Duration::from_millis(250);
 
+/// How often the farm writes its tally.
+const TALLIED: Duration = Duration::from_millis(250);
+
 /// How long the farm may take to start.
 const FARM: Duration = Duration::from_secs(60);
 
@@ -157,6 +160,27 @@ impl<'w> Bench<'w> {
         Ok((start, self.cost_since(&before)?))
     }
 
+    /// Makes a version the default, and freezes the API server for this long once so many hosts have it. Returns how long
+    /// after that the first host got it.
+    ///
+    /// # Errors
+    /// It does not end in time.
+    pub fn freeze(&mut self, version: &str, at: u32, span: Duration) -> Result<Duration> {
+        self.want(version)?;
+        self.await_hosts(version, at)?;
+        self.fleet.world().control_plane().freeze_api_server(span)?;
+        let (thawed, before) = (Instant::now(), Tally::read(&self.tally)?.applied);
+        eventually_every(TALLIED, "an operation after the frost", PATIENCE, || {
+            let now = Tally::read(&self.tally)?.applied;
+            ensure!(now > before, "{now} operations, as before");
+            Ok(())
+        })?;
+        let after = thawed.elapsed();
+        self.await_hosts(version, self.machines)?;
+        self.await_completion()?;
+        Ok(after)
+    }
+
     /// Measures a span in which nobody asks for anything.
     ///
     /// # Errors
@@ -246,6 +270,15 @@ impl Cost {
         #[expect(clippy::cast_precision_loss, reason = "counts are small")]
         let count = count as f64;
         count / f64::from(self.machines)
+    }
+
+    /// How long it took, in parts of what it takes when [`SHARE`](seed::SHARE) of the hosts are always at work, each for as
+    /// long as an operation lasts.
+    #[must_use]
+    pub fn share_of_ideal(&self, operation: Duration) -> f64 {
+        let at_once = (self.machines * seed::SHARE / 100).max(1);
+        let ideal = operation.as_secs_f64() * f64::from(self.machines.div_ceil(at_once));
+        self.took.as_secs_f64() / ideal
     }
 
     /// Processor time per machine, in milliseconds.

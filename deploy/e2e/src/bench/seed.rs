@@ -117,11 +117,14 @@ pub fn component(version: &str) -> Result<Value> {
     webd(version, &Artefact { url, sha256, size: 0 })
 }
 
-/// The fleet at this version, moved 5 % at a time.
+/// So many machines in a hundred may be unavailable.
+pub const SHARE: u32 = 5;
+
+/// The fleet at this version.
 #[must_use]
 pub fn default(version: &str) -> Value {
     let mut object = defaults(&[webd_setting(version, "ahoy")], 1);
-    object["spec"]["maxUnavailable"] = "5%".into();
+    object["spec"]["maxUnavailable"] = format!("{SHARE}%").into();
     object
 }
 

@@ -8,6 +8,12 @@ use clap::{Parser, Subcommand};
 use seaworthy_e2e::bench::{Bench, Cost, Row, Start, seed, table};
 use seaworthy_e2e::{World, ensure_parts};
 
+/// How long the API server stands still.
+const FROST: Duration = Duration::from_secs(60);
+
+/// The memory limit of the chart, in MiB.
+const LIMIT: f64 = 512.0;
+
 /// Measure the operator on a real API server with thousands of hosts behind real SSH.
 #[derive(Debug, Parser)]
 #[command(name = "fleet-bench", args_conflicts_with_subcommands = true)]
@@ -49,10 +55,13 @@ fn main() -> Result<()> {
     let world = World::start(0)?;
     let mut bench = Bench::start(&world, arguments.machines, Duration::from_millis(arguments.operation_ms))?;
     eprintln!("{} machines and Nodes are there", arguments.machines);
-    measure(&mut bench, Duration::from_secs(arguments.idle))
+    let operation = Duration::from_millis(arguments.operation_ms);
+    let rows = measure(&mut bench, Duration::from_secs(arguments.idle), operation)?;
+    println!("{}", table(&rows));
+    Ok(())
 }
 
-fn measure(bench: &mut Bench<'_>, idle: Duration) -> Result<()> {
+fn measure(bench: &mut Bench<'_>, idle: Duration, operation: Duration) -> Result<Vec<Row>> {
     let cold = bench.start_operator()?;
     say("start", &format!("{cold:?}"));
     let import = told("import", bench.roll_out("1.0.0")?);
@@ -63,9 +72,36 @@ fn measure(bench: &mut Bench<'_>, idle: Duration) -> Result<()> {
     bench.stop_operator()?;
     let settled = bench.start_operator()?;
     say("start of a settled fleet", &format!("{settled:?}"));
+    let frost = bench.freeze("1.3.0", upgrade.machines * 3 / 10, FROST)?;
     bench.stop_operator()?;
-    println!("{}", table(&rows(&[cold, again, settled], &import, &upgrade, &idle, &rest)));
-    Ok(())
+    let mut rows = rows(&[cold, again, settled], &import, &upgrade, &idle, &rest);
+    let frost = frost.as_secs_f64();
+    rows.push(Row {
+        what: "first work after a minute of frost",
+        found: frost,
+        limit: 1.0,
+        unit: "s",
+        digits: 1,
+    });
+    let peak = [&import, &upgrade, &rest].map(|cost| cost.usage.peak).into_iter().max().unwrap_or_default();
+    rows.push(Row {
+        what: "peak memory",
+        found: number(peak) / 1024.0,
+        limit: LIMIT,
+        unit: "MiB",
+        digits: 0,
+    });
+    if !operation.is_zero() {
+        let share = upgrade.share_of_ideal(operation);
+        rows.push(Row {
+            what: "upgrade: time, of the ideal",
+            found: share,
+            limit: 1.02,
+            unit: "",
+            digits: 3,
+        });
+    }
+    Ok(rows)
 }
 
 fn say(what: &str, text: &str) {
