@@ -27,6 +27,9 @@ struct Arguments {
     /// How long nothing is asked for, in seconds.
     #[arg(long, default_value_t = 60)]
     idle: u64,
+    /// Only start the operator so many times, one after the other, and tell what each start has used.
+    #[arg(long, value_name = "NUMBER")]
+    starts: Option<u32>,
     #[command(subcommand)]
     task: Option<Task>,
 }
@@ -55,6 +58,14 @@ fn main() -> Result<()> {
     let world = World::start(0)?;
     let mut bench = Bench::start(&world, arguments.machines, Duration::from_millis(arguments.operation_ms))?;
     eprintln!("{} machines and Nodes are there", arguments.machines);
+    if let Some(starts) = arguments.starts {
+        for _ in 0..starts {
+            let start = bench.start_operator()?;
+            println!("{start:.2?}");
+            bench.stop_operator()?;
+        }
+        return Ok(());
+    }
     let operation = Duration::from_millis(arguments.operation_ms);
     let rows = measure(&mut bench, Duration::from_secs(arguments.idle), operation)?;
     println!("{}", table(&rows));
