@@ -50,8 +50,8 @@ pub(crate) struct Label {
     pub(crate) effect: &'static str,
     /// On what, for people.
     pub(crate) object: String,
-    /// What is done to which component, for people. Empty when it is about none.
-    pub(crate) work: String,
+    /// What is done to which component, for people.
+    pub(crate) work: Option<String>,
     /// Whether it is routine, and logged at a lower level.
     pub(crate) quiet: bool,
 }
@@ -167,7 +167,7 @@ mod tests {
     const UNKNOWN: Answer = Answer::Outcome(Outcome::Unknown);
 
     fn label() -> Label {
-        Label { effect: "test", object: "m1".into(), work: String::new(), quiet: true }
+        Label { effect: "test", object: "m1".into(), work: None, quiet: true }
     }
 
     #[tokio::test]

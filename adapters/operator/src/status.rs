@@ -78,7 +78,7 @@ impl Status {
     /// An action has ended.
     pub(crate) fn ended(&mut self, action: ActionId, flown: &Flown, outcome: &Outcome) {
         let Label { effect, object, work, quiet } = &flown.label;
-        let (effect, work) = (*effect, work.as_str());
+        let (effect, work) = (*effect, work.as_deref());
         let (word, took) = (labels::outcome(outcome), flown.began.elapsed());
         self.metrics.ended(effect, word);
         if let Some(command) = effect.strip_prefix("host_") {
@@ -238,7 +238,7 @@ fn explained(gate: &Blocker, world: &World, names: &Names) -> String {
 /// An action is carried out.
 pub(crate) fn began(action: ActionId, label: &Label) {
     let Label { effect, object, work, quiet } = label;
-    let work = work.as_str();
+    let work = work.as_deref();
     if *quiet {
         tracing::debug!(action = action.0, effect, object, work, "begins");
     } else {
