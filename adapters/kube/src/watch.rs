@@ -80,11 +80,19 @@ impl From<Failure> for End {
     }
 }
 
+/// A page of a list. Its objects are parsed where they stand in its text.
 #[derive(Deserialize)]
-struct Page {
+struct Page<'a> {
     metadata: PageMetadata,
     // `null` stands for an empty list in what Go programs write.
-    items: Option<Vec<Box<RawValue>>>,
+    #[serde(borrow)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+impl<'a> Page<'a> {
+    fn read(text: &'a str) -> Result<Self, Failure> {
+        serde_json::from_str(text).map_err(|error| Failure::Unreadable(error.to_string()))
+    }
 }
 
 #[derive(Deserialize)]
@@ -199,7 +207,8 @@ impl Watch {
         let mut token = String::new();
         let mut began = false;
         loop {
-            let page = self.page(&self.collection.list(self.page, &token)).await?;
+            let text = self.api.read("list", &self.collection.list(self.page, &token), PAGE_BYTES).await?;
+            let page = Page::read(&text)?;
             if !began {
                 // Not before the first page is there: a list that fails at once has not begun.
                 self.tell(Change::ListBegan).await?;
@@ -214,11 +223,6 @@ impl Watch {
             }
             token = page.metadata.r#continue;
         }
-    }
-
-    async fn page(&self, path: &str) -> Result<Page, Failure> {
-        let text = self.api.read("list", path, PAGE_BYTES).await?;
-        serde_json::from_str(&text).map_err(|error| Failure::Unreadable(error.to_string()))
     }
 
     const fn kind(&self) -> &'static str {
@@ -248,7 +252,8 @@ impl Watch {
 
     /// Fails with `Expired` when the store is behind `version`: it was restored from an older copy.
     async fn compare(&self, version: &str) -> Result<(), End> {
-        let page = self.page(&self.collection.list(1, "")).await?;
+        let text = self.api.read("list", &self.collection.list(1, ""), PAGE_BYTES).await?;
+        let page = Page::read(&text)?;
         let (ours, theirs) = (version.parse::<u64>(), page.metadata.resource_version.parse::<u64>());
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) if theirs < ours => {
