@@ -216,6 +216,12 @@ impl Fleet {
                 self.package_version.meta.resource_version = resource_version;
                 self.package_version()
             }
+            (Effect::WriteVersionStatus(status), Target::Version(id)) => {
+                let version = &mut self.versions[id.index()];
+                version.status = (**status).clone();
+                version.meta.resource_version = resource_version;
+                self.version(id)
+            }
             (Effect::WritePackageVersionStatus(status), _) => {
                 self.package_version.status = (**status).clone();
                 self.package_version.meta.resource_version = resource_version;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use seaworthy_model::component::{
     Architecture, Artefact, ArtefactFormat, ConfigFile, Content, Fact, Parameters, Probe, ProbeCheck, Unit,
-    VersionObject, VersionSpec,
+    VersionObject, VersionSpec, VersionStatus,
 };
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::Connection;
@@ -95,7 +95,11 @@ pub(crate) fn version(number: u32) -> VersionObject {
         content,
         node_identity: None,
     };
-    VersionObject { meta: meta(u128::from(number) + 10), spec: Ok(Arc::new(spec)) }
+    VersionObject {
+        meta: meta(u128::from(number) + 10),
+        spec: Ok(Arc::new(spec)),
+        status: VersionStatus::default(),
+    }
 }
 
 fn setting(version: VersionId) -> ComponentSetting {

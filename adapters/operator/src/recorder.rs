@@ -11,7 +11,7 @@ use seaworthy_api::names::{Names, UnknownId};
 use seaworthy_api::object::Event;
 use seaworthy_api::render::{self, News};
 use seaworthy_api::request::Request;
-use seaworthy_engine::World;
+use seaworthy_engine::{Version, World};
 use seaworthy_kube::{Api, write};
 use seaworthy_model::effect::{Action, ActionId, Effect, Target};
 use seaworthy_model::event::Outcome;
@@ -95,6 +95,10 @@ fn pending(action: &Action, world: &World, names: &Names) -> Result<Option<Pendi
             let Some(object) = world.fleet.object() else { return Ok(None) };
             (Kind::ClusterPackageVersion, &object.meta, render::fleet_news(&object.status, status, names)?)
         }
+        (Target::Version(id), Effect::WriteVersionStatus(status)) => {
+            let Some(object) = world.version(id).and_then(Version::object) else { return Ok(None) };
+            (Kind::MachineComponent, &object.meta, render::version_news(&object.status, status))
+        }
         _ => return Ok(None),
     };
     if news.is_empty() {
@@ -129,6 +133,9 @@ pub(crate) async fn deliver(api: Api, mut events: mpsc::Receiver<Box<Event>>, me
 #[cfg(test)]
 mod tests {
     use seaworthy_engine::Engine;
+    use seaworthy_model::component::{
+        VersionCondition, VersionConditionKind, VersionObject, VersionReason, VersionStatus,
+    };
     use seaworthy_model::config::Config;
     use seaworthy_model::draw::Seed;
     use seaworthy_model::effect::Fence;
@@ -144,19 +151,14 @@ mod tests {
 
     const DONE: Outcome = Outcome::Done(Receipt::Nothing);
 
+    fn meta() -> Meta {
+        Meta { uid: Uid(7), resource_version: 1, generation: 1, deleted_at: None, finalizers: Arc::default() }
+    }
+
     fn engine() -> Engine {
         let mut engine = Engine::new(Config::default(), Seed(1));
-        let object = PackageVersionObject {
-            meta: Meta {
-                uid: Uid(7),
-                resource_version: 1,
-                generation: 1,
-                deleted_at: None,
-                finalizers: Arc::default(),
-            },
-            spec: Err(Vec::new()),
-            status: PackageVersionStatus::default(),
-        };
+        let (spec, status) = (Err(Vec::new()), PackageVersionStatus::default());
+        let object = PackageVersionObject { meta: meta(), spec, status };
         let observation = Observation::PackageVersion(Some(Box::new(object)));
         engine.observe(Fact::Observed(StoreId::HOME, observation));
         engine
@@ -196,6 +198,32 @@ mod tests {
             assert!(event.is_none_or(|event| event.regarding.name == "default" && event.r#type == "Warning"));
         }
         assert!(recorder.pending.is_empty());
+    }
+
+    #[test]
+    fn a_version_whose_spec_is_refused_is_told() {
+        let (mut recorder, mut events) = Recorder::new("operator-0".into(), Arc::new(Metrics::new()));
+        let (mut engine, mut names) = (engine(), Names::new());
+        let id = names.version_object("webd-1.0.0");
+        let object = VersionObject { meta: meta(), spec: Err(Vec::new()), status: VersionStatus::default() };
+        let observation = Observation::Version(id, Some(Box::new(object)));
+        engine.observe(Fact::Observed(StoreId::HOME, observation));
+        let condition = VersionCondition {
+            kind: VersionConditionKind::Accepted,
+            truth: Truth::False,
+            reason: VersionReason::InvalidSpec,
+            detail: None,
+            since: Timestamp(0),
+            observed_generation: 1,
+        };
+        let status = VersionStatus { observed_generation: 1, conditions: vec![condition] };
+        let effect = Effect::WriteVersionStatus(Box::new(status));
+        let action = Action { target: Target::Version(id), effect, ..refusal(1) };
+        recorder.began(&action, engine.world(), &names);
+        recorder.ended(action.id, &DONE, Timestamp(1_795_162_200_000));
+        let event = events.try_recv().unwrap();
+        assert_eq!((event.reason.as_str(), &*event.r#type), ("InvalidSpec", "Warning"));
+        assert_eq!(event.regarding.name, "webd-1.0.0");
     }
 
     #[test]

@@ -91,8 +91,8 @@ pub struct Object<S, T> {
 
 /// A machine of the fleet. Versions of it that differ only in the status share the spec.
 pub type Machine = Object<Arc<v1alpha1::MachineSpec>, v1alpha1::MachineStatus>;
-/// One version of one component. It has no status.
-pub type MachineComponent = Object<v1alpha1::MachineComponentSpec, NoStatus>;
+/// One version of one component.
+pub type MachineComponent = Object<v1alpha1::MachineComponentSpec, v1alpha1::MachineComponentStatus>;
 /// The fleet's default versions.
 pub type ClusterPackageVersion =
     Object<v1alpha1::ClusterPackageVersionSpec, v1alpha1::ClusterPackageVersionStatus>;
@@ -307,6 +307,8 @@ macro_rules! statuses {
 statuses! {
     /// Of a Machine.
     Machine(v1alpha1::MachineStatus),
+    /// Of a `MachineComponent`.
+    MachineComponent(v1alpha1::MachineComponentStatus),
     /// Of the `ClusterPackageVersion`.
     ClusterPackageVersion(v1alpha1::ClusterPackageVersionStatus),
     /// Of a Node.

@@ -288,6 +288,10 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
             let status = render::package_version_status(status, names)?;
             Ok(status_update(metadata, Status::ClusterPackageVersion(status)))
         }
+        (Effect::WriteVersionStatus(status), Target::Version(id)) => {
+            let metadata = unchanged(names.version_object_name(id)?)?;
+            Ok(status_update(metadata, Status::MachineComponent(render::version_status(status))))
+        }
         (Effect::WriteFinalizers(finalizers), target) => {
             let (kind, name) = finalized(target, names)?.ok_or_else(unfit)?;
             let (precondition, finalizers) = (unchanged(name)?, finalizers.clone());

@@ -7,6 +7,7 @@ use mlua::{Lua, LuaSerdeExt as _, Table};
 use seaworthy_api::names::Names;
 use seaworthy_api::render;
 use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::{VersionCondition, VersionConditionKind, VersionReason, VersionStatus};
 use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth};
 use seaworthy_model::package_version::{
     FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
@@ -111,9 +112,32 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
     }
 }
 
+fn component(accepted: (Truth, VersionReason), in_use: (Truth, VersionReason)) -> Value {
+    let kinds = VersionConditionKind::ALL.into_iter().zip([accepted, in_use]);
+    let conditions = kinds.map(|(kind, (truth, reason))| VersionCondition {
+        kind,
+        truth,
+        reason,
+        detail: None,
+        since: Timestamp(1_795_162_200_000),
+        observed_generation: 1,
+    });
+    let status = VersionStatus { observed_generation: 1, conditions: conditions.collect() };
+    json!({"metadata": {"generation": 1}, "status": render::version_status(&status)})
+}
+
 #[test]
-fn a_component_that_is_being_deleted_is_not_there_for_good() {
-    assert_eq!(health("MachineComponent", &json!({"metadata": {}})).0, "Healthy");
-    let leaving = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
-    assert_eq!(health("MachineComponent", &leaving).0, "Progressing");
+fn a_component_is_as_healthy_as_its_spec() {
+    let (accepted, unused) =
+        ((Truth::True, VersionReason::Accepted), (Truth::False, VersionReason::NotInUse));
+    assert_eq!(health("MachineComponent", &component(accepted, unused)).0, "Healthy");
+    let refused = (Truth::False, VersionReason::InvalidSpec);
+    let (status, message) = health("MachineComponent", &component(refused, unused));
+    assert_eq!(status, "Degraded");
+    assert!(message.starts_with("InvalidSpec: the spec is not acceptable"), "{message}");
+    let mut leaving = component(accepted, (Truth::True, VersionReason::Machines));
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    let (status, message) = health("MachineComponent", &leaving);
+    assert_eq!(status, "Progressing");
+    assert!(message.contains("some machines had it"), "{message}");
 }

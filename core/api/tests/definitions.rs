@@ -1,10 +1,12 @@
 //! The generated CustomResourceDefinitions in the tree are those of this code.
 #![expect(clippy::disallowed_methods, reason = "this test compares files")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use seaworthy_api::crd::{self, COMMAND, DIRECTORY};
+use serde_json::json;
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(DIRECTORY)
@@ -71,5 +73,22 @@ fn inspect(path: &str, schema: &serde_json::Value, described: bool, faults: &mut
             }
         }
         _ => {}
+    }
+}
+
+fn definition(plural: &str) -> serde_json::Value {
+    let files = crd::files().unwrap();
+    let file = files.iter().find(|file| file.name == format!("seaworthy.dev_{plural}.yaml")).unwrap();
+    serde_saphyr::from_str(&file.content).unwrap()
+}
+
+#[test]
+fn a_version_shows_whether_it_is_accepted_and_in_use() {
+    let definition = definition("machinecomponents");
+    let columns = definition["spec"]["versions"][0]["additionalPrinterColumns"].as_array().unwrap();
+    for (name, kind) in [("Accepted", "Accepted"), ("In Use", "InUse")] {
+        let column = columns.iter().find(|column| column["name"] == name).unwrap();
+        let path = format!(".status.conditions[?(@.type==\"{kind}\")].status");
+        assert_eq!((&column["jsonPath"], &column["priority"]), (&json!(path), &json!(0)));
     }
 }

@@ -10,12 +10,15 @@ use seaworthy_api::names::Names;
 use seaworthy_api::{parse, render, v1alpha1};
 use seaworthy_model::attributes::TaintEffect;
 use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::{VersionCondition, VersionConditionKind, VersionReason, VersionStatus};
 use seaworthy_model::detail::{
-    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger, Wait,
+    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger,
+    VersionDetail, Wait,
 };
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{Condition, ConditionKind, Conditions, HostId, MachineStatus, Reason, Truth};
+use seaworthy_model::meta::SpecError;
 use seaworthy_model::package_version::{
     FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
 };
@@ -72,6 +75,19 @@ fn fleet_words(reason: FleetReason, detail: FleetDetail) -> String {
     let (bare, told) = (fleet_written(reason, None), fleet_written(reason, Some(detail)));
     let told = told.conditions[0].message.strip_prefix(&*bare.conditions[0].message).unwrap().to_owned();
     told.strip_prefix(": ").unwrap().to_owned()
+}
+
+/// The same of a `MachineComponent`: the detail's own words, and what is read of them.
+fn of_version(reason: VersionReason, detail: VersionDetail) -> (String, Option<VersionDetail>) {
+    let written = |detail: Option<VersionDetail>| {
+        let (kind, truth, since) = (VersionConditionKind::InUse, Truth::True, Timestamp(1_795_162_200_000));
+        let condition = VersionCondition { kind, truth, reason, detail, since, observed_generation: 1 };
+        render::version_status(&VersionStatus { observed_generation: 1, conditions: vec![condition] })
+    };
+    let (bare, told) = (written(None), written(Some(detail)));
+    let words = told.conditions[0].message.strip_prefix(&*bare.conditions[0].message).unwrap();
+    let read = parse::version_status(&told).conditions[0].detail.clone();
+    (words.strip_prefix(": ").unwrap().to_owned(), read)
 }
 
 fn number(text: &str) -> Option<VersionNumber> {
@@ -296,6 +312,60 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
             "another build's words",
         ),
     ]
+}
+
+fn of_versions() -> Vec<(VersionReason, VersionDetail, &'static str)> {
+    let fault =
+        |field: &str, message: &str| SpecError { field: field.to_owned(), message: message.to_owned() };
+    let faults = [fault("spec.artefacts[0].url", "must be a URL"), fault("spec.probe", "one: of them")];
+    vec![
+        (
+            VersionReason::InvalidSpec,
+            VersionDetail::Faults(faults.into()),
+            "spec.artefacts[0].url: must be a URL; spec.probe: one: of them",
+        ),
+        (
+            VersionReason::Machines,
+            VersionDetail::Leaving { users: 12, machine: Some("m-1".into()) },
+            "its deletion waits for that; users when last counted: 12, one of them Machine m-1",
+        ),
+        (
+            VersionReason::Default,
+            VersionDetail::Leaving { users: 1, machine: None },
+            "its deletion waits for that; users when last counted: 1",
+        ),
+        (
+            VersionReason::Default,
+            VersionDetail::Other("another build's words".into()),
+            "another build's words",
+        ),
+    ]
+}
+
+#[test]
+fn the_details_of_a_version_have_their_words_and_are_read_back() {
+    for (reason, detail, expected) in of_versions() {
+        assert_eq!(of_version(reason, detail.clone()), (expected.to_owned(), Some(detail)));
+        for other in [format!("? {expected}"), format!("{expected} ~ ")] {
+            let words = VersionDetail::Other(other.as_str().into());
+            let (written, read) = of_version(reason, words);
+            assert_eq!(written, other, "it stays as it is");
+            assert!(read.is_some());
+        }
+    }
+}
+
+/// Faults may be many, and their text is cut: it is then read as something, and never as none.
+#[test]
+fn a_spec_with_many_faults_is_told_in_part() {
+    let fault = |index: usize| SpecError {
+        field: format!("spec.files[{index}].path"),
+        message: "must be a relative path".to_owned(),
+    };
+    let faults = (0..100).map(fault).collect();
+    let (words, read) = of_version(VersionReason::InvalidSpec, VersionDetail::Faults(faults));
+    assert!(words.len() <= 2048 && words.starts_with("spec.files[0].path: must be"), "{words}");
+    assert!(read.is_some());
 }
 
 #[test]

@@ -326,6 +326,16 @@ fn a_status_is_put_under_uid_and_resource_version() {
     let path = "/apis/seaworthy.dev/v1alpha1/clusterpackageversions/default/status";
     let write = Effect::WritePackageVersionStatus(Box::default());
     assert_http(&action(Target::PackageVersion, unchanged(), write), ("PUT", path, JSON), &body);
+
+    let body = json!({
+        "apiVersion": "seaworthy.dev/v1alpha1",
+        "kind": "MachineComponent",
+        "metadata": precondition("webd-1.0.0"),
+        "status": { "observedGeneration": 0 },
+    });
+    let path = "/apis/seaworthy.dev/v1alpha1/machinecomponents/webd-1.0.0/status";
+    let write = Effect::WriteVersionStatus(Box::default());
+    assert_http(&action(Target::Version(VersionId(0)), unchanged(), write), ("PUT", path, JSON), &body);
 }
 
 #[test]
@@ -359,6 +369,7 @@ fn what_is_not_a_sound_request_is_refused() {
     unfit(&action(Target::Machine(MachineId(0)), Fence::None, finalizers()));
     unfit(&action(Target::Machine(MachineId(0)), Fence::Absent, status()));
     unfit(&action(Target::PackageVersion, unchanged(), status()));
+    unfit(&action(Target::Machine(MachineId(0)), unchanged(), Effect::WriteVersionStatus(Box::default())));
     unfit(&action(Target::Lease, unchanged(), finalizers()));
     unfit(&action(Target::Lease, Fence::None, Effect::WriteLease(LeaseRecord::default())));
     let watch = request(&action(Target::Driver, Fence::None, Effect::Watch), &mut names());

@@ -9,8 +9,11 @@ use proptest::prelude::*;
 use seaworthy_api::names::Names;
 use seaworthy_api::{parse, render, v1alpha1};
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::{Architecture, CgroupVersion, ReleaseId};
-use seaworthy_model::detail::{Detail, FleetDetail};
+use seaworthy_model::component::{
+    Architecture, CgroupVersion, ReleaseId, VersionCondition, VersionConditionKind, VersionReason,
+    VersionStatus,
+};
+use seaworthy_model::detail::{Detail, FleetDetail, VersionDetail};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::lease::Epoch;
@@ -240,6 +243,26 @@ fn package_version_status() -> impl Strategy<Value = PackageVersionStatus> {
     )
 }
 
+fn version_status() -> impl Strategy<Value = VersionStatus> {
+    let reason = (0..VersionReason::ALL.len()).prop_map(|index| VersionReason::ALL[index]);
+    let condition = (truth(), reason, words(), instant(), generation());
+    let conditions = btree_map(0..VersionConditionKind::ALL.len(), condition, 0..=2);
+    (generation(), conditions).prop_map(|(observed_generation, conditions)| {
+        let conditions =
+            conditions.into_iter().map(|(kind, (truth, reason, words, since, observed_generation))| {
+                VersionCondition {
+                    kind: VersionConditionKind::ALL[kind],
+                    truth,
+                    reason,
+                    detail: words.map(VersionDetail::Other),
+                    since,
+                    observed_generation,
+                }
+            });
+        VersionStatus { observed_generation, conditions: conditions.collect() }
+    })
+}
+
 /// Through the text that the API server stores.
 fn stored<T: Serialize + DeserializeOwned>(status: &T) -> T {
     serde_json::from_str(&serde_json::to_string(status).unwrap()).unwrap()
@@ -268,6 +291,12 @@ proptest! {
         let mut names = names();
         let rendered = render::package_version_status(&status, &names).unwrap();
         prop_assert_eq!(parse::package_version_status(&stored(&rendered), &mut names), status);
+    }
+
+    #[test]
+    fn version_status_comes_back(status in version_status()) {
+        let rendered = render::version_status(&status);
+        prop_assert_eq!(parse::version_status(&stored(&rendered)), status);
     }
 
     /// The same state is the same text, whichever process writes it: ids differ between processes, names do not.
@@ -309,6 +338,9 @@ proptest! {
             }],
         };
         let mut names = Names::new();
+        let of_version =
+            v1alpha1::MachineComponentStatus { observed_generation: numbers[2], conditions: status.conditions.clone() };
+        let _ = render::version_status(&parse::version_status(&of_version));
         let read = parse::machine_status(&status, &mut names);
         // What was read is sound: it can be written again.
         prop_assert!(render::machine_status(&read, &mut names).is_ok());

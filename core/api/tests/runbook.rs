@@ -11,6 +11,7 @@ use seaworthy_api::names::Names;
 use seaworthy_api::render;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::certificate::Refusal;
+use seaworthy_model::component::{VersionCondition, VersionConditionKind, VersionReason, VersionStatus};
 use seaworthy_model::machine::{Reason, Truth, Want};
 use seaworthy_model::package_version::{
     DeferralReason, Deferred, FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
@@ -74,6 +75,21 @@ fn of_the_fleet() -> impl Iterator<Item = String> {
     conditions.chain(deferred.map(|deferred| deferred.reason))
 }
 
+/// The reasons of conditions of `MachineComponents`.
+fn of_versions() -> impl Iterator<Item = String> {
+    let conditions = VersionReason::ALL.map(|reason| VersionCondition {
+        kind: VersionConditionKind::InUse,
+        truth: Truth::False,
+        reason,
+        detail: None,
+        since: Timestamp(0),
+        observed_generation: 1,
+    });
+    let status = VersionStatus { observed_generation: 1, conditions: conditions.into() };
+    let conditions = render::version_status(&status).conditions;
+    conditions.into_iter().map(|condition| condition.reason.into_owned())
+}
+
 /// The words of what has no list of all its values: what a file of this workspace says in one capitalized word.
 fn in_source(path: &str) -> impl Iterator<Item = String> {
     let source = read(&repository().join("core").join(path));
@@ -91,7 +107,7 @@ fn in_source(path: &str) -> impl Iterator<Item = String> {
 fn reasons() -> BTreeSet<String> {
     let sources = ["model/src/report.rs", "api/src/render/blocker.rs", "api/src/render/news.rs"];
     let refusals = Refusal::ALL.into_iter().map(|refusal| refusal.name().to_owned());
-    let found = of_machines().chain(of_the_fleet()).chain(refusals);
+    let found = of_machines().chain(of_the_fleet()).chain(of_versions()).chain(refusals);
     found.chain(sources.into_iter().flat_map(in_source)).collect()
 }
 

@@ -334,5 +334,6 @@ fn who_was_late_looks_again_only_at_what_it_left_undone_meanwhile() {
     fixture.sleep(std::time::Duration::from_secs(120));
     let after = fixture.turn();
     assert_eq!(picture(&after).matches("install web-2").count(), 1, "{}", picture(&after));
-    assert!(after.report.reconciled < 10, "{} were looked at", after.report.reconciled);
+    // Among them the versions that the pin is about.
+    assert!(after.report.reconciled < 12, "{} were looked at", after.report.reconciled);
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::attributes::TaintEffect;
 use crate::id::{HostId, Uid};
 use crate::lease::Epoch;
+use crate::meta::SpecError;
 use crate::pod::{PodLoss, PodName};
 use crate::requirement::VersionNumber;
 
@@ -263,4 +264,20 @@ pub struct Wait {
     pub component: Arc<str>,
     /// The component of the one that goes first.
     pub first: Arc<str>,
+}
+
+/// The detail of a condition of a `MachineComponent`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VersionDetail {
+    /// Text of another build of the operator.
+    Other(Box<str>),
+    /// What is wrong with the spec.
+    Faults(Box<[SpecError]>),
+    /// Its deletion waits until nothing uses it.
+    Leaving {
+        /// How many used it when this was written: machines, and the fleet's defaults as one.
+        users: u32,
+        /// One of the machines; `None` if none of them does.
+        machine: Option<Arc<str>>,
+    },
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attributes::AttributesChange;
 use crate::certificate::{EventNote, NewCertificateRequest};
+use crate::component::VersionStatus;
 use crate::host::HostFence;
 use crate::host_order::HostOrder;
 use crate::id::{StoreId, Uid};
@@ -75,6 +76,8 @@ pub enum Effect {
     WriteMachineStatus(Box<MachineStatus>),
     /// Replace the status of the `ClusterPackageVersion`.
     WritePackageVersionStatus(Box<PackageVersionStatus>),
+    /// Replace the status of a `MachineComponent`.
+    WriteVersionStatus(Box<VersionStatus>),
     /// Work on a host.
     Host(HostOrder),
     /// Create a `CertificateSigningRequest`.
@@ -110,6 +113,7 @@ impl Effect {
             Self::WriteFinalizers(_) => "write_finalizers",
             Self::WriteMachineStatus(_) => "write_machine_status",
             Self::WritePackageVersionStatus(_) => "write_package_version_status",
+            Self::WriteVersionStatus(_) => "write_version_status",
             Self::Host(order) => order.command.kind().name(),
             Self::CreateCertificateRequest(_) => "create_certificate_request",
             Self::ApproveCertificateRequest => "approve_certificate_request",

@@ -6,19 +6,22 @@
 use std::sync::Arc;
 
 use seaworthy_model::attributes::TaintEffect;
+use seaworthy_model::component::VersionReason;
 use seaworthy_model::detail::{
-    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger, Wait,
+    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger,
+    VersionDetail, Wait,
 };
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{HostId, Reason};
+use seaworthy_model::meta::SpecError;
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::pod::PodLoss;
 use seaworthy_model::requirement::{API_SERVER, VersionNumber};
 
 use crate::render::detail::{
-    FIXED, HOST_TELLS, HOSTS_TELL, NO_LEASE, NO_ROOM, ON_NODE, RELEASE, detail, fixed, fleet_detail, of_loss,
-    of_state, suffix,
+    FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, RELEASE, detail, fixed,
+    fleet_detail, of_loss, of_state, suffix, version_detail as version_words,
 };
 
 /// The detail of a condition of a Machine.
@@ -91,6 +94,35 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
     };
     let read = read.filter(|read| fleet_detail(read) == words);
     Some(read.unwrap_or_else(|| FleetDetail::Other(words.into())))
+}
+
+/// The detail of a condition of a `MachineComponent`.
+pub(super) fn version_detail(reason: VersionReason, words: &str) -> Option<VersionDetail> {
+    if words.is_empty() {
+        return None;
+    }
+    let read = match reason {
+        VersionReason::InvalidSpec => faults(words),
+        VersionReason::Default | VersionReason::Machines => leaving(words),
+        VersionReason::Accepted | VersionReason::NotInUse => None,
+    };
+    let read = read.filter(|read| version_words(read) == words);
+    Some(read.unwrap_or_else(|| VersionDetail::Other(words.into())))
+}
+
+fn faults(words: &str) -> Option<VersionDetail> {
+    let fault = |words: &str| {
+        let (field, message) = words.split_once(": ")?;
+        Some(SpecError { field: field.into(), message: message.into() })
+    };
+    words.split("; ").map(fault).collect::<Option<_>>().map(VersionDetail::Faults)
+}
+
+fn leaving(words: &str) -> Option<VersionDetail> {
+    let rest = words.strip_prefix(LEAVING)?;
+    let (users, machine) =
+        rest.split_once(ONE_OF_THEM).map_or((rest, None), |(users, name)| (users, Some(name)));
+    Some(VersionDetail::Leaving { users: users.parse().ok()?, machine: machine.map(Arc::from) })
 }
 
 fn unavailable(words: &str) -> Option<FleetDetail> {

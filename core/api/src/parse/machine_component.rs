@@ -19,7 +19,7 @@ use super::metadata::{MetadataError, metadata};
 use super::probe::probe;
 use super::removal::{invocation, removal};
 use super::requirement::{requirement, requirements};
-use super::text;
+use super::{status, text};
 use crate::host_path::COMPONENT_UNIT;
 use crate::names::Names;
 use crate::object::MachineComponent;
@@ -39,7 +39,8 @@ pub fn version(
     let meta = metadata(Kind::MachineComponent, &object.metadata)?;
     let id = names.version_object(&object.metadata.name);
     let spec = spec(&object.metadata.name, &object.spec, names);
-    Ok((id, VersionObject { meta, spec }))
+    let status = object.status.as_ref().map(status::version_status).unwrap_or_default();
+    Ok((id, VersionObject { meta, spec, status }))
 }
 
 fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<VersionSpec> {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::{Architecture, CgroupVersion, ReleaseId};
+use seaworthy_model::component::{
+    Architecture, CgroupVersion, ReleaseId, VersionCondition, VersionConditionKind, VersionStatus,
+};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
     ComponentStatus, Condition, FailedRelease, Identity, Installed, MachineStatus, Truth, Want,
@@ -14,9 +16,9 @@ use seaworthy_model::package_version::{
     Begun, DeferralReason, Deferred, FleetCondition, PackageVersionStatus, Progress, Rollout, Superseded,
 };
 
-use super::detail::{machine_detail, package_version_detail};
+use super::detail::{machine_detail, package_version_detail, version_detail};
 use crate::names::Names;
-use crate::render::{fleet_words, words};
+use crate::render::{fleet_words, version_words, words};
 use crate::scalar::Scalar;
 use crate::v1alpha1;
 
@@ -228,6 +230,30 @@ fn fleet_condition(condition: &v1alpha1::Condition) -> Option<FleetCondition> {
             reason,
             words::detail(fleet_words::explanation(reason), &condition.message),
         ),
+        since: condition.last_transition_time.get()?,
+        observed_generation: unsigned(condition.observed_generation),
+    })
+}
+
+/// Reads the status of a `MachineComponent`.
+#[must_use]
+pub fn version_status(status: &v1alpha1::MachineComponentStatus) -> VersionStatus {
+    let read: Vec<VersionCondition> = status.conditions.iter().filter_map(version_condition).collect();
+    let last = |kind: VersionConditionKind| read.iter().rev().find(|read| read.kind == kind).cloned();
+    VersionStatus {
+        observed_generation: unsigned(status.observed_generation),
+        conditions: VersionConditionKind::ALL.into_iter().filter_map(last).collect(),
+    }
+}
+
+fn version_condition(condition: &v1alpha1::Condition) -> Option<VersionCondition> {
+    let reason = version_words::reason_from(&condition.reason)?;
+    let words = words::detail(version_words::explanation(reason), &condition.message);
+    Some(VersionCondition {
+        kind: version_words::kind_from(&condition.r#type)?,
+        truth: truth(&condition.status)?,
+        reason,
+        detail: version_detail(reason, words),
         since: condition.last_transition_time.get()?,
         observed_generation: unsigned(condition.observed_generation),
     })

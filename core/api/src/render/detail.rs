@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use seaworthy_model::detail::{
-    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger, Wait,
+    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger,
+    VersionDetail, Wait,
 };
+use seaworthy_model::meta::SpecError;
 use seaworthy_model::pod::PodLoss;
 use seaworthy_model::requirement::{API_SERVER, VersionNumber};
 
@@ -66,6 +68,27 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
         }
     }
 }
+
+/// The detail of a condition of a `MachineComponent`.
+pub(crate) fn version_detail(detail: &VersionDetail) -> Cow<'_, str> {
+    match detail {
+        VersionDetail::Other(words) => (**words).into(),
+        VersionDetail::Faults(faults) => faults.iter().map(fault).collect::<Vec<_>>().join("; ").into(),
+        VersionDetail::Leaving { users, machine: None } => format!("{LEAVING}{users}").into(),
+        VersionDetail::Leaving { users, machine: Some(machine) } => {
+            format!("{LEAVING}{users}{ONE_OF_THEM}{machine}").into()
+        }
+    }
+}
+
+fn fault(SpecError { field, message }: &SpecError) -> String {
+    format!("{field}: {message}")
+}
+
+/// The text before the number of users that a deletion waits for.
+pub(crate) const LEAVING: &str = "its deletion waits for that; users when last counted: ";
+/// The text before the name of a machine that is one of them.
+pub(crate) const ONE_OF_THEM: &str = ", one of them Machine ";
 
 /// The repaired part, if it is not a component.
 pub(crate) const ON_NODE: &str = "what is set on its Node";

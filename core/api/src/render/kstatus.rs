@@ -5,6 +5,7 @@
 //! They follow from the reason of another condition, and nothing reads them back. They are as old as that condition.
 
 use seaworthy_model::cause::CauseKind;
+use seaworthy_model::component::{VersionCondition, VersionConditionKind, VersionReason};
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::machine::{ConditionKind, Conditions, Reason, Truth};
 use seaworthy_model::package_version::{FleetCondition, FleetConditionKind, FleetReason};
@@ -63,6 +64,12 @@ pub(super) fn of_fleet(conditions: &[FleetCondition]) -> Option<v1alpha1::Condit
         return State::Stalled.condition(&from);
     }
     state_of_fleet(progressing.reason).condition(&from)
+}
+
+/// The condition that says whether a version is stuck.
+pub(super) fn of_version(conditions: &[VersionCondition]) -> Option<v1alpha1::Condition> {
+    let accepted = conditions.iter().find(|told| told.kind == VersionConditionKind::Accepted)?;
+    state_of_version(accepted.reason).condition(&super::status::version_condition(accepted))
 }
 
 /// The state of a machine whose condition `Ready` is this.
@@ -149,6 +156,17 @@ pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
     }
 }
 
+/// The state of a version whose condition `Accepted` has this reason. Whether anything uses it makes no difference.
+pub(super) const fn state_of_version(reason: VersionReason) -> State {
+    match reason {
+        VersionReason::InvalidSpec => State::Stalled,
+        VersionReason::Accepted
+        | VersionReason::Default
+        | VersionReason::Machines
+        | VersionReason::NotInUse => State::Current,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,5 +183,7 @@ mod tests {
         assert_eq!(state_of_machine(Truth::Unknown, Reason::NotYetKnown), State::Reconciling);
         assert_eq!(state_of_fleet(FleetReason::TooManyFailures), State::Stalled);
         assert_eq!(state_of_fleet(FleetReason::MachinesLeftOut), State::Current);
+        assert_eq!(state_of_version(VersionReason::InvalidSpec), State::Stalled);
+        assert_eq!(state_of_version(VersionReason::NotInUse), State::Current);
     }
 }

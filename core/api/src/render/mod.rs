@@ -13,12 +13,13 @@ mod lease;
 mod news;
 pub(crate) mod recent;
 mod status;
+pub(crate) mod version_words;
 pub(crate) mod words;
 
 pub use blocker::{Explanation, blocker, subject};
 pub(crate) use certificate::{approval, certificate_request, event};
 pub use detail::detail;
 pub use lease::lease;
-pub use news::{News, fleet_news, machine_news, news_event};
-pub use status::{machine_status, package_version_status};
+pub use news::{News, fleet_news, machine_news, news_event, version_news};
+pub use status::{machine_status, package_version_status, version_status};
 pub use words::reason;

@@ -1,9 +1,10 @@
 //! What people are told by Events: that a machine failed, drifted, was lost or is well again, and that a rollout began,
-//! stopped or ended. It is told with the write of a status that says so. Plain success is not told: a rollout over ten
+//! stopped or ended, and that a version cannot be used. It is told with the write of a status that says so. Plain success is not told: a rollout over ten
 //! thousand machines is two Events.
 
 use std::borrow::Cow;
 
+use seaworthy_model::component::{VersionConditionKind, VersionStatus};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth, Want};
@@ -14,7 +15,7 @@ use seaworthy_model::time::Timestamp;
 
 use super::event::event;
 use super::kstatus::{self, State};
-use super::{fleet_words, words};
+use super::{fleet_words, version_words, words};
 use crate::names::{Names, UnknownId};
 use crate::object::Event;
 use crate::prefix::prefix;
@@ -195,6 +196,20 @@ fn stopped(before: Option<&FleetCondition>, after: &FleetCondition) -> Option<Ne
     }
     let was = was.filter(|was| is_stop(*was))?;
     Some(News::new(false, "Resumed", format!("{} (was {})", note(), fleet_words::reason(was))))
+}
+
+/// What a new status of a `MachineComponent` says that the old one did not: that its spec is refused.
+#[must_use]
+pub fn version_news(before: &VersionStatus, after: &VersionStatus) -> Vec<News> {
+    let refused = |status: &VersionStatus| {
+        let accepted = status.condition(VersionConditionKind::Accepted);
+        accepted.filter(|accepted| accepted.truth == Truth::False).cloned()
+    };
+    let news = refused(after).filter(|_| refused(before).is_none()).map(|refused| {
+        let note = super::status::version_condition(&refused).message;
+        News::new(true, version_words::reason(refused.reason), note)
+    });
+    news.into_iter().collect()
 }
 
 /// The Event that tells it of an object: its kind, its name, its uid. `said` is when, and by whom. What is told again of the same within ten minutes has the same name,

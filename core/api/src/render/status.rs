@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use seaworthy_model::component::{VersionCondition, VersionStatus};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{ComponentStatus, Condition, MachineStatus, Want};
 use seaworthy_model::package_version::{Begun, Deferred, FleetCondition, PackageVersionStatus, Rollout};
 
-use super::detail::{detail, fleet_detail};
+use super::detail::{detail, fleet_detail, version_detail};
 use super::recent::Written;
-use super::{fleet_words, kstatus, words};
+use super::{fleet_words, kstatus, version_words, words};
 use crate::names::{Names, UnknownId};
 use crate::v1alpha1;
 
@@ -192,6 +193,28 @@ pub(super) fn fleet_condition(condition: &FleetCondition) -> v1alpha1::Condition
         status: words::truth(condition.truth).into(),
         reason: fleet_words::reason(condition.reason).into(),
         message: words::message(fleet_words::explanation(condition.reason), &detail),
+        last_transition_time: condition.since.whole_seconds().into(),
+        observed_generation: signed(condition.observed_generation),
+    }
+}
+
+/// The status of a `MachineComponent` as an API object.
+#[must_use]
+pub fn version_status(status: &VersionStatus) -> v1alpha1::MachineComponentStatus {
+    let conditions = status.conditions.iter().map(version_condition);
+    v1alpha1::MachineComponentStatus {
+        observed_generation: signed(status.observed_generation),
+        conditions: conditions.chain(kstatus::of_version(&status.conditions)).collect(),
+    }
+}
+
+pub(super) fn version_condition(condition: &VersionCondition) -> v1alpha1::Condition {
+    let detail = condition.detail.as_ref().map(version_detail).unwrap_or_default();
+    v1alpha1::Condition {
+        r#type: version_words::kind(condition.kind).into(),
+        status: words::truth(condition.truth).into(),
+        reason: version_words::reason(condition.reason).into(),
+        message: words::message(version_words::explanation(condition.reason), &detail),
         last_transition_time: condition.since.whole_seconds().into(),
         observed_generation: signed(condition.observed_generation),
     }

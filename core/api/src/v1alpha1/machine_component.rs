@@ -4,13 +4,13 @@
 use seaworthy_model::id::Kind;
 use serde::{Deserialize, Serialize};
 
-use super::Requirement;
 #[cfg(feature = "crd")]
 use super::definition::{Definition, age, column, wide};
 #[cfg(feature = "crd")]
 use super::schema::{self, Rule, rule, rules};
 #[cfg(feature = "crd")]
 use super::structural::schema_of;
+use super::{Condition, Requirement};
 
 /// What this version of the component consists of. It cannot be changed: a new version is a new object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -478,6 +478,24 @@ pub struct ExecProbe {
     pub command: Vec<String>,
 }
 
+/// What is recorded about the version, for people. The operator does nothing because of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachineComponentStatus {
+    /// The generation of the object that this was last written for.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub observed_generation: i64,
+    /// Accepted: the spec is valid, so machines can get this version. InUse: the defaults of the fleet or their rollouts name
+    /// it (reason `Default`), or only machines use it (reason `Machines`: it is pinned, installed or recorded there), so
+    /// that it stays when it is deleted. This is looked at when the object, the defaults, a rollout or the pins of a Machine
+    /// change, and once a minute during a deletion. It does not follow what machines do in between, so a version that
+    /// has just left its last machine may still count as in use. A deletion goes by what is so then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(16, "type")))]
+    pub conditions: Vec<Condition>,
+}
+
 /// The definition of the kind.
 #[cfg(feature = "crd")]
 pub(super) fn definition() -> Definition {
@@ -489,10 +507,30 @@ pub(super) fn definition() -> Definition {
         columns: vec![
             column("Component", ".spec.component", "The component."),
             column("Version", ".spec.version", "The version."),
+            column(
+                "Accepted",
+                ".status.conditions[?(@.type==\"Accepted\")].status",
+                "Whether machines can get it.",
+            ),
+            column(
+                "In Use",
+                ".status.conditions[?(@.type==\"InUse\")].status",
+                "Whether anything used it at the last look.",
+            ),
             column("Unit", ".spec.unit.name", "The systemd service that runs it."),
             age(),
+            wide(column(
+                "Used By",
+                ".status.conditions[?(@.type==\"InUse\")].reason",
+                "Default, Machines, or NotInUse.",
+            )),
             wide(column("Architectures", ".spec.artefacts[*].architecture", "Where it runs.")),
             wide(column("Rollback", ".spec.rollback", "Whether the previous release may be restored.")),
+            wide(column(
+                "Message",
+                ".status.conditions[?(@.type==\"InUse\")].message",
+                "What uses it, and whether its deletion waits for that.",
+            )),
         ],
         rules: vec![Rule {
             rule: "self.metadata.name == self.spec.component + '-' + self.spec.version",
@@ -500,6 +538,6 @@ pub(super) fn definition() -> Definition {
             message: "must be spec.component and spec.version with a '-' between them",
         }],
         spec: schema_of::<MachineComponentSpec>(),
-        status: None,
+        status: Some(schema_of::<MachineComponentStatus>()),
     }
 }

@@ -29,7 +29,7 @@ pub use int_or_string::IntOrString;
 pub use machine::{Address, ComponentStatus, FailedRelease, Identity, MachineSpec, MachineStatus, Ssh};
 pub use machine_component::{
     Artefact, ConfigFile, Confirm, ExecProbe, HttpProbe, Invocation, Link, MachineComponentSpec,
-    NodeIdentity, Probe, Removal, TcpProbe, Unit,
+    MachineComponentStatus, NodeIdentity, Probe, Removal, TcpProbe, Unit,
 };
 pub use node_attributes::{NodeLabels, NodeTaint};
 pub use requirement::Requirement;

@@ -111,7 +111,7 @@ pub(crate) fn start(world: &mut World, subject: Subject, action: ActionId, order
     match subject {
         Subject::Leadership => leadership::start(world, action, &order.effect),
         Subject::PackageVersion => rollout::start(world, action),
-        Subject::Version(id) => version::start(world, id, action),
+        Subject::Version(id) => version::start(world, id, action, &order.effect),
         Subject::Machine(id) => machine::start(world, id, action, order.ticket),
         Subject::CertificateRequest(id) => certificates::start(world, id, action),
     }

@@ -48,5 +48,13 @@ impl Machine {
 
 /// Whether a want names a version.
 pub(crate) fn names(want: &Want, version: VersionId) -> bool {
-    matches!(want, Want::Present { version: named, .. } if *named == version)
+    version_of(want) == Some(version)
+}
+
+/// The version that a want names.
+pub(crate) const fn version_of(want: &Want) -> Option<VersionId> {
+    match want {
+        Want::Present { version, .. } => Some(*version),
+        Want::Absent => None,
+    }
 }

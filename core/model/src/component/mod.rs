@@ -4,6 +4,7 @@ mod artefact;
 mod content;
 mod fact;
 mod release;
+mod status;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,6 +15,7 @@ pub use artefact::{Architecture, Artefact, ArtefactFormat};
 pub use content::{ConfigFile, Confirm, Content, Link, Probe, ProbeCheck, Rollback, Unit};
 pub use fact::{CgroupVersion, Fact, Parameters};
 pub use release::{Recipe, ReleaseId};
+pub use status::{VersionCondition, VersionConditionKind, VersionReason, VersionStatus};
 
 use crate::certificate::NodeIdentity;
 use crate::id::ComponentId;
@@ -27,6 +29,8 @@ pub struct VersionObject {
     pub meta: Meta,
     /// Its spec.
     pub spec: Parsed<VersionSpec>,
+    /// What we recorded.
+    pub status: VersionStatus,
 }
 
 /// What a `MachineComponent` says. It never changes: a version is an object.

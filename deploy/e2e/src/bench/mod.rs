@@ -291,7 +291,7 @@ impl Cost {
 /// Whether a write is one that the operator decided on, and not a renewal of its Lease. Nobody else writes these kinds
 /// while something is measured, but for the two objects that ask for a version.
 fn is_ours(key: &str) -> bool {
-    [" machines", " clusterpackageversions/status ", " machinecomponents ", " nodes", " events "]
+    [" machines", " clusterpackageversions/status ", " machinecomponents", " nodes", " events "]
         .iter()
         .any(|part| key.contains(part))
         && !key.starts_with("POST machinecomponents")

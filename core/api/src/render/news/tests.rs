@@ -179,3 +179,20 @@ fn a_note_says_what_the_condition_says() {
     let news = machine_news(&well(), &after, &Names::new()).unwrap();
     assert!(news[0].note.ends_with("take it off the Node: label pool"), "{}", news[0].note);
 }
+
+#[test]
+fn a_spec_that_is_refused_is_told_once() {
+    use seaworthy_model::component::{VersionCondition, VersionReason};
+    let version = |truth, reason| {
+        let kind = VersionConditionKind::Accepted;
+        let condition =
+            VersionCondition { kind, truth, reason, detail: None, since: AT, observed_generation: 1 };
+        VersionStatus { observed_generation: 1, conditions: vec![condition] }
+    };
+    let accepted = version(Truth::True, VersionReason::Accepted);
+    let refused = version(Truth::False, VersionReason::InvalidSpec);
+    assert_eq!(short(&version_news(&VersionStatus::default(), &refused)), ["InvalidSpec!"]);
+    assert_eq!(short(&version_news(&accepted, &refused)), ["InvalidSpec!"]);
+    assert!(version_news(&refused, &refused).is_empty());
+    assert!(version_news(&VersionStatus::default(), &accepted).is_empty());
+}

@@ -48,6 +48,7 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
     }
     if reborn || respecified {
         world.repairs.forget(id);
+        world.touch_pinned(id, object.as_deref());
     }
     if let Some(identity) = object.as_ref().and_then(|object| object.status.identity.as_ref())
         && !world.machine(id).owns(identity.host)

@@ -37,6 +37,8 @@ pub(crate) fn observe(world: &mut World, object: Option<Box<PackageVersionObject
     let only_grants = !respecified && fleet.is_only_granting(object.as_deref());
     let same_terms = fleet.has_terms_of(object.as_deref());
     let (audit_interval, pause_when_unavailable) = (fleet.audit_interval(), fleet.pause_when_unavailable());
+    let uses = world.fleet_uses();
+    let fleet = &mut world.fleet;
     fleet.tracked.see(object);
     let are_audits_moved = fleet.audit_interval() != audit_interval;
     if only_grants {
@@ -46,6 +48,7 @@ pub(crate) fn observe(world: &mut World, object: Option<Box<PackageVersionObject
     }
     if respecified || recorded {
         world.release_stopped();
+        world.touch_fleet_uses(&uses);
     }
     if world.fleet.pause_when_unavailable() != pause_when_unavailable {
         world.reset_breaker();

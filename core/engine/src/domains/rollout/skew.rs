@@ -6,14 +6,14 @@ use core::time::Duration;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::FleetDetail;
-use seaworthy_model::id::VersionId;
-use seaworthy_model::machine::{ComponentSetting, Want};
+use seaworthy_model::machine::ComponentSetting;
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::report::WakeReason;
 
 use super::Step;
 use super::standstill::Standstill;
 use crate::domains::draft::Draft;
+use crate::rows::usage::version_of;
 use crate::world::index::skew::{self, Conflict, Plan};
 
 /// For this long after a list, no condition reports that the versions of the API servers are unknown: a new process
@@ -70,12 +70,5 @@ impl Step<'_> {
     /// The rule that the defaults break.
     pub(super) fn skew_detail(self) -> Option<FleetDetail> {
         self.order().err().map(|conflict| FleetDetail::Skew(self.world.detail_of(conflict)))
-    }
-}
-
-fn version_of(want: &Want) -> Option<VersionId> {
-    match want {
-        Want::Present { version, .. } => Some(*version),
-        Want::Absent => None,
     }
 }

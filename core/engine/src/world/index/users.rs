@@ -1,10 +1,14 @@
 //! The users of a version: without it, what is installed of it could be neither repaired nor removed.
 
-use seaworthy_model::id::{ComponentId, MachineId, VersionId};
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
 
+use seaworthy_model::id::{ComponentId, MachineId, VersionId};
+use seaworthy_model::machine::{MachineObject, MachineSpec};
 use seaworthy_model::report::Subject;
 
-use crate::rows::usage::{Use, names};
+use crate::rows::usage::{Use, names, version_of};
+use crate::runtime::queue::Priority;
 use crate::world::World;
 
 /// A user of a version.
@@ -16,8 +20,29 @@ pub enum User {
     Machine(MachineId, Use),
 }
 
+/// How many users a version has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Users {
+    /// Whether the fleet is one of them.
+    pub(crate) fleet: bool,
+    /// How many machines are.
+    pub(crate) machines: u32,
+    /// The first of these machines.
+    pub(crate) first: Option<MachineId>,
+}
+
+impl Users {
+    /// All of them.
+    pub(crate) fn count(self) -> u32 {
+        self.machines.saturating_add(u32::from(self.fleet))
+    }
+}
+
+/// A version that the fleet names, of which component, and, for a rollout, its generation and whether it is over.
+pub(crate) type FleetUse = (ComponentId, VersionId, Option<(u64, bool)>);
+
 impl World {
-    /// The users of a version. Scans every row: only for versions that are being deleted.
+    /// The users of a version. Scans every row: for versions that are being deleted, and for people who ask.
     pub fn users(&self, version: VersionId) -> impl Iterator<Item = User> {
         let fleet = self.is_wanted_by_fleet(version).then_some(User::Fleet);
         let machines = self.machines.iter();
@@ -29,7 +54,32 @@ impl World {
     /// How many machines and defaults use a version.
     #[must_use]
     pub fn users_of(&self, version: VersionId) -> u32 {
-        u32::try_from(self.users(version).count()).unwrap_or(u32::MAX)
+        self.count_users(version).count()
+    }
+
+    /// The same, with a machine by name.
+    pub(crate) fn count_users(&self, version: VersionId) -> Users {
+        let mut users = Users::default();
+        for user in self.users(version) {
+            match user {
+                User::Fleet => users.fleet = true,
+                User::Machine(id, _) => {
+                    users.machines = users.machines.saturating_add(1);
+                    users.first.get_or_insert(id);
+                }
+            }
+        }
+        users
+    }
+
+    /// Whether a version is pinned, installed or recorded on any machine. What may be in flight does not count: a new
+    /// operator does not know yet of what that is, so it may be any version.
+    pub(crate) fn is_on_machines(&self, version: VersionId) -> bool {
+        let uses = self.machines.iter().filter_map(|machine| machine.uses(version));
+        uses.into_iter().any(|found| match found {
+            Use::Pinned | Use::Installed => true,
+            Use::BeingInstalled => false,
+        })
     }
 
     /// Whether the fleet's defaults or their rollouts name a version.
@@ -40,6 +90,57 @@ impl World {
         spec.map(|setting| &setting.want)
             .chain(records.flat_map(|record| record.from.iter().chain([&record.to])))
             .any(|want| names(want, version))
+    }
+
+    /// What the fleet names, and how far that is: what changes of it may change what uses a version.
+    pub(crate) fn fleet_uses(&self) -> BTreeSet<FleetUse> {
+        let spec = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
+        let spec = spec.filter_map(|setting| Some((setting.component, version_of(&setting.want)?, None)));
+        let records = self.fleet.rollouts.iter().map(|rollout| &rollout.record);
+        let records = records.flat_map(|record| {
+            let stage = Some((record.generation, record.completed_at.is_some()));
+            let wants = record.from.iter().chain([&record.to]);
+            wants.filter_map(move |want| Some((record.component, version_of(want)?, stage)))
+        });
+        spec.chain(records).collect()
+    }
+
+    /// Requeues the versions whose use may have changed, now that the fleet named `before` what it may not name any more:
+    /// those that it named or names, and the others of their components, which machines may have left.
+    pub(crate) fn touch_fleet_uses(&mut self, before: &BTreeSet<FleetUse>) {
+        let after = self.fleet_uses();
+        let (mut components, mut versions) = (BTreeSet::new(), BTreeSet::new());
+        for (component, version, _) in before.symmetric_difference(&after) {
+            components.insert(*component);
+            versions.insert(*version);
+        }
+        if components.is_empty() {
+            return;
+        }
+        let of_them = (0..).map(VersionId).zip(&self.versions).filter(|(_, version)| {
+            let spec = version.object().and_then(|object| object.spec.as_ref().ok());
+            spec.is_some_and(|spec| components.contains(&spec.component))
+        });
+        versions.extend(of_them.map(|(id, _)| id));
+        for version in versions {
+            self.touch(Subject::Version(version), Priority::Low);
+        }
+    }
+
+    /// Requeues the versions whose pins come or go with a new state of a Machine. One that is being deleted is looked at
+    /// once a minute anyway, and each time all rows are read.
+    pub(crate) fn touch_pinned(&mut self, id: MachineId, new: Option<&MachineObject>) {
+        let pinned = |spec: Option<&Arc<MachineSpec>>| -> BTreeSet<VersionId> {
+            let pins = spec.into_iter().flat_map(|spec| &spec.pins);
+            pins.filter_map(|pin| version_of(&pin.want)).collect()
+        };
+        let before = pinned(self.machine(id).spec());
+        let after = pinned(new.and_then(|object| object.spec.as_ref().ok()));
+        for version in before.symmetric_difference(&after).copied() {
+            if self.version(version).is_none_or(|version| version.leaving_since.is_none()) {
+                self.touch(Subject::Version(version), Priority::Low);
+            }
+        }
     }
 
     /// Whether a version depends on a component.

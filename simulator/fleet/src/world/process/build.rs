@@ -44,6 +44,8 @@ pub(in crate::world) fn write(build: Build, request: &mut Request) {
                 forget_later_fields(status);
             } else if let Status::ClusterPackageVersion(status) = &mut update.status {
                 reword(&mut status.conditions, told);
+            } else if let Status::MachineComponent(status) = &mut update.status {
+                reword(&mut status.conditions, told);
             }
         }
         Request::CreateLease(_)
@@ -72,6 +74,10 @@ pub(in crate::world) fn read(build: Build, object: Cow<'_, Resource>) -> Cow<'_,
         presume_later_fields(status);
     } else if let Resource::ClusterPackageVersion(fleet) = &mut object
         && let Some(status) = &mut fleet.status
+    {
+        reword(&mut status.conditions, understood);
+    } else if let Resource::MachineComponent(version) = &mut object
+        && let Some(status) = &mut version.status
     {
         reword(&mut status.conditions, understood);
     }
