@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::object::Endpoint;
+use crate::render::default_status;
 use crate::v1alpha1::definition::Definition;
 use crate::v1alpha1::schema::rules;
 use crate::v1alpha1::{GROUP, VERSION, definitions};
@@ -83,6 +84,8 @@ impl Definition {
         });
         if let Some(status) = &self.status {
             schema["properties"]["status"] = status.clone();
+            // What the API server shows until the operator has written a status.
+            schema["properties"]["status"]["default"] = json!(default_status(self.kind));
         }
         if !self.rules.is_empty() {
             schema["x-kubernetes-validations"] = rules(&self.rules);

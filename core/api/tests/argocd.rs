@@ -8,6 +8,7 @@ use seaworthy_api::names::Names;
 use seaworthy_api::render;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{VersionCondition, VersionConditionKind, VersionReason, VersionStatus};
+use seaworthy_model::id::Kind;
 use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth};
 use seaworthy_model::package_version::{
     FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
@@ -140,4 +141,16 @@ fn a_component_is_as_healthy_as_its_spec() {
     let (status, message) = health("MachineComponent", &leaving);
     assert_eq!(status, "Progressing");
     assert!(message.contains("some machines had it"), "{message}");
+}
+
+/// As the API server shows it, before the operator has written anything.
+#[test]
+fn what_was_not_looked_at_yet_is_on_its_way() {
+    for kind in [Kind::Machine, Kind::MachineComponent, Kind::ClusterPackageVersion] {
+        let status = render::default_status(kind).unwrap();
+        for generation in [0, 1] {
+            let object = json!({"metadata": {"generation": generation}, "status": status});
+            assert_eq!(health(kind.name(), &object).0, "Progressing", "{kind:?}");
+        }
+    }
 }

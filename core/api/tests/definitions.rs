@@ -82,6 +82,39 @@ fn definition(plural: &str) -> serde_json::Value {
     serde_saphyr::from_str(&file.content).unwrap()
 }
 
+/// Before the operator has written anything, `kubectl wait` and people see that nothing is known. kstatus calls that in
+/// progress, by the condition `Reconciling`, by the generation, and by `Ready` where there is one.
+#[test]
+fn a_status_that_nobody_has_written_is_unknown() {
+    for (plural, kinds) in [
+        ("machines", &["Ready", "Reachable", "InSync"][..]),
+        ("machinecomponents", &["Accepted", "InUse"]),
+        ("clusterpackageversions", &["Complete", "Progressing"]),
+    ] {
+        let definition = definition(plural);
+        let version = &definition["spec"]["versions"][0];
+        assert!(version["subresources"]["status"].is_object(), "{plural}");
+        let schema = &version["schema"]["openAPIV3Schema"]["properties"]["status"];
+        let by_default = &schema["default"];
+        assert_eq!(by_default["observedGeneration"], 0);
+        let conditions = by_default["conditions"].as_array().unwrap();
+        let (unknown, rest) = conditions.split_at(kinds.len());
+        for (condition, kind) in unknown.iter().zip(kinds) {
+            assert_eq!((&condition["type"], &condition["status"]), (&json!(kind), &json!("Unknown")));
+        }
+        assert_eq!(rest.len(), 1, "{plural}");
+        assert_eq!((&rest[0]["type"], &rest[0]["status"]), (&json!("Reconciling"), &json!("True")));
+        let fields = schema["properties"]["conditions"]["items"]["properties"].as_object().unwrap();
+        for condition in conditions {
+            assert_eq!(condition["reason"], "NotYetKnown");
+            assert_eq!(condition["message"], "The operator has not looked at it yet.");
+            assert_eq!(condition["lastTransitionTime"], "1970-01-01T00:00:00Z");
+            // A default has to be a whole value.
+            assert!(fields.keys().all(|field| condition.get(field).is_some()), "{condition}");
+        }
+    }
+}
+
 #[test]
 fn a_version_shows_whether_it_is_accepted_and_in_use() {
     let definition = definition("machinecomponents");

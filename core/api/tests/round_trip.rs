@@ -48,8 +48,9 @@ fn version(names: &mut Names, component: usize, version: usize) -> seaworthy_mod
     names.version(COMPONENTS[component], VERSIONS[version])
 }
 
+/// The very first moment is that of a default, which is not read at all.
 fn instant() -> impl Strategy<Value = Timestamp> {
-    (0..=253_402_300_799_u64).prop_map(|seconds| Timestamp(seconds * 1000))
+    (1..=253_402_300_799_u64).prop_map(|seconds| Timestamp(seconds * 1000))
 }
 
 fn generation() -> impl Strategy<Value = u64> {
@@ -375,6 +376,29 @@ proptest! {
         };
         let read = parse::package_version_status(&status, &mut names);
         prop_assert!(render::package_version_status(&read, &names).is_ok());
+    }
+}
+
+/// What the API server shows before anything was written.
+#[test]
+fn the_default_of_a_status_is_read_as_none() {
+    use seaworthy_api::object::Status;
+    use seaworthy_model::id::Kind;
+    for kind in Kind::ALL.into_iter().filter(|kind| kind.is_ours()) {
+        match render::default_status(kind).expect("every kind of ours has one") {
+            Status::Machine(status) => {
+                let read = parse::machine_status(&stored(&status), &mut Names::new());
+                assert_eq!(read, MachineStatus::default());
+            }
+            Status::MachineComponent(status) => {
+                assert_eq!(parse::version_status(&stored(&status)), VersionStatus::default());
+            }
+            Status::ClusterPackageVersion(status) => {
+                let read = parse::package_version_status(&stored(&status), &mut Names::new());
+                assert_eq!(read, PackageVersionStatus::default());
+            }
+            Status::Node(_) | Status::CertificateSigningRequest(_) => panic!("{kind:?} is not ours"),
+        }
     }
 }
 

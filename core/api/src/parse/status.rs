@@ -18,6 +18,7 @@ use seaworthy_model::package_version::{
 
 use super::detail::{machine_detail, package_version_detail, version_detail};
 use crate::names::Names;
+use crate::render::default_status::is_by_default;
 use crate::render::{fleet_words, version_words, words};
 use crate::scalar::Scalar;
 use crate::v1alpha1;
@@ -91,6 +92,9 @@ fn truth(status: &str) -> Option<Truth> {
 }
 
 fn condition(condition: &v1alpha1::Condition) -> Option<Condition> {
+    if is_by_default(condition) {
+        return None;
+    }
     let reason = words::reason_from(&condition.reason)?;
     Some(Condition {
         kind: words::kind_from(&condition.r#type)?,
@@ -220,6 +224,7 @@ fn want(component: &str, want: &v1alpha1::WantStatus, names: &mut Names) -> Opti
     }
 }
 
+/// A condition by default has a reason that the fleet never has.
 fn fleet_condition(condition: &v1alpha1::Condition) -> Option<FleetCondition> {
     let reason = fleet_words::reason_from(&condition.reason)?;
     Some(FleetCondition {
@@ -246,6 +251,7 @@ pub fn version_status(status: &v1alpha1::MachineComponentStatus) -> VersionStatu
     }
 }
 
+/// A condition by default has a reason that a version never has.
 fn version_condition(condition: &v1alpha1::Condition) -> Option<VersionCondition> {
     let reason = version_words::reason_from(&condition.reason)?;
     let words = words::detail(version_words::explanation(reason), &condition.message);

@@ -25,7 +25,7 @@ pub(super) enum State {
 
 impl State {
     /// The `type` of the condition that says so.
-    const fn kind(self) -> Option<&'static str> {
+    pub(super) const fn kind(self) -> Option<&'static str> {
         match self {
             Self::Current => None,
             Self::Reconciling => Some("Reconciling"),

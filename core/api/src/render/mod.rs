@@ -5,6 +5,7 @@
 
 mod blocker;
 mod certificate;
+pub(crate) mod default_status;
 pub(crate) mod detail;
 mod event;
 pub(crate) mod fleet_words;
@@ -18,6 +19,7 @@ pub(crate) mod words;
 
 pub use blocker::{Explanation, blocker, subject};
 pub(crate) use certificate::{approval, certificate_request, event};
+pub use default_status::default_status;
 pub use detail::detail;
 pub use lease::lease;
 pub use news::{News, fleet_news, machine_news, news_event, version_news};

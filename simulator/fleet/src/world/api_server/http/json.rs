@@ -5,6 +5,7 @@ use seaworthy_api::manifest;
 use seaworthy_api::names::Names;
 use seaworthy_api::object::{Endpoint, Resource};
 use seaworthy_api::parse;
+use seaworthy_api::render::default_status;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::meta::SpecError;
@@ -13,9 +14,14 @@ use serde_json::{Map, Value, json};
 use super::{Answer, answer};
 use crate::world::pki;
 
-/// An object as a client sees it.
+/// An object as a client sees it: with the default of its status, as long as nobody has written one.
 pub(super) fn of(object: &Resource) -> Value {
     let mut value = serde_json::to_value(object).unwrap_or_default();
+    if value["status"].is_null()
+        && let Some(status) = default_status(object.kind())
+    {
+        value["status"] = serde_json::to_value(status).unwrap_or_default();
+    }
     // Objects are stored without them: their collection says it.
     value["apiVersion"] = Endpoint::of(object.kind()).api_version.into();
     value["kind"] = object.kind().name().into();
