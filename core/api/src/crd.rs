@@ -47,6 +47,10 @@ impl Definition {
             "schema": { "openAPIV3Schema": self.schema() },
             "additionalPrinterColumns": self.columns,
         });
+        if !self.selectable.is_empty() {
+            let paths = self.selectable.iter().map(|path| json!({ "jsonPath": path }));
+            version["selectableFields"] = paths.collect();
+        }
         if self.status.is_some() {
             version["subresources"] = json!({ "status": {} });
         }

@@ -319,6 +319,7 @@ proptest! {
     ) {
         let word = |index: usize| words[index].clone();
         let status = v1alpha1::MachineStatus {
+            reason: word(11).into(),
             observed_generation: numbers[0],
             identity: Some(v1alpha1::Identity { machine_id: (*word(0)).into(), host_key: None, architecture: word(1).into(), cgroup_version: Some(word(2).into()) }),
             components: [v1alpha1::ComponentStatus {

@@ -159,6 +159,13 @@ fn told(fleet: &mut Fleet<'_>) -> Result<()> {
     ensure!(failed.len() == 1 && failed[0]["type"] == "Warning", "{failed:#?}");
     let note = failed[0]["note"].as_str().unwrap_or_default();
     ensure!(note.starts_with("webd 2.0.0: the new release did not become healthy"), "{note}");
+    let select = |kind, field: &str| {
+        fleet.world().kubectl(["get", kind, "-o", "name", &format!("--field-selector={field}")])
+    };
+    let ready = select("machines", "status.reason=AsDesired")?;
+    ensure!(ready.lines().count() == BOTH.len(), "{ready}");
+    let one = select("machinecomponents", "spec.component=webd,spec.version=1.1.0")?;
+    ensure!(one.trim() == "machinecomponent.seaworthy.dev/webd-1.1.0", "{one}");
     let described = fleet.world().kubectl(["describe", "machine", "host-1"])?;
     ensure!(described.contains("Repaired"), "{described}");
     fleet.note(&described)?;

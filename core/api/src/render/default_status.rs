@@ -24,7 +24,8 @@ pub fn default_status(kind: Kind) -> Option<Status> {
         Kind::Machine => {
             let kinds = [ConditionKind::Ready, ConditionKind::Reachable, ConditionKind::InSync];
             let conditions = conditions(kinds.map(words::kind));
-            Status::Machine(MachineStatus { conditions, ..MachineStatus::default() })
+            let reason = words::reason(Reason::NotYetKnown).into();
+            Status::Machine(MachineStatus { reason, conditions, ..MachineStatus::default() })
         }
         Kind::MachineComponent => {
             let conditions = conditions(VersionConditionKind::ALL.map(version_words::kind));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use seaworthy_model::component::{VersionCondition, VersionStatus};
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::machine::{ComponentStatus, Condition, MachineStatus, Want};
+use seaworthy_model::machine::{ComponentStatus, Condition, ConditionKind, MachineStatus, Want};
 use seaworthy_model::package_version::{Begun, Deferred, FleetCondition, PackageVersionStatus, Rollout};
 
 use super::detail::{detail, fleet_detail, version_detail};
@@ -33,8 +33,10 @@ pub fn machine_status(
             written
         }
     };
+    let ready = status.conditions.get(ConditionKind::Ready);
     Ok(v1alpha1::MachineStatus {
         observed_generation: signed(status.observed_generation),
+        reason: ready.map(|ready| words::reason(ready.reason).into()).unwrap_or_default(),
         identity: status.identity.as_ref().map(|identity| v1alpha1::Identity {
             machine_id: identity.host.into(),
             host_key: identity.host_key.clone(),

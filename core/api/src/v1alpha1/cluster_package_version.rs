@@ -245,6 +245,8 @@ pub struct WantStatus {
 pub(super) fn definition() -> Definition {
     Definition {
         kind: Kind::ClusterPackageVersion,
+        // There is one object.
+        selectable: Vec::new(),
         short_name: "cpv",
         description: "The default versions of the whole fleet, and how fast it is moved to them. There is one, named \
                       default. Its deletion removes nothing from any host.",

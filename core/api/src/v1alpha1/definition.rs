@@ -12,6 +12,8 @@ pub(crate) struct Definition {
     pub(crate) short_name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) columns: Vec<Column>,
+    /// Fields that `--field-selector` can select by, besides the name. The API server takes texts, numbers and booleans only.
+    pub(crate) selectable: Vec<&'static str>,
     /// Rules that may look at `metadata.name`.
     pub(crate) rules: Vec<Rule>,
     pub(crate) spec: Value,

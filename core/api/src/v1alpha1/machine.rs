@@ -169,6 +169,10 @@ pub struct MachineStatus {
     /// The generation of the spec up to which everything was done or judged.
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
     pub observed_generation: i64,
+    /// The reason of the condition Ready: a field that `kubectl get machines --field-selector` can select by.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 1024)))]
+    pub reason: Cow<'static, str>,
     /// Who the host is. Recorded at the first contact, and compared at every later one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
@@ -251,12 +255,13 @@ pub struct FailedRelease {
 pub(super) fn definition() -> Definition {
     Definition {
         kind: Kind::Machine,
+        selectable: vec![".spec.address.ip", ".spec.paused", ".status.reason"],
         short_name: "mc",
         description: "A machine of the fleet: where it is, how to log in, and what must be installed on it. The Node \
                       of the same name belongs to it.",
         columns: vec![
             column("Ready", ".status.conditions[?(@.type==\"Ready\")].status", "Whether all is as wanted."),
-            column("Reason", ".status.conditions[?(@.type==\"Ready\")].reason", "Why it is Ready or not."),
+            column("Reason", ".status.reason", "Why it is Ready or not."),
             column("Installed", ".status.installed", "What is installed, proven by digests."),
             column("Address", ".spec.address.ip", "The address of the host."),
             age(),

@@ -501,6 +501,7 @@ pub struct MachineComponentStatus {
 pub(super) fn definition() -> Definition {
     Definition {
         kind: Kind::MachineComponent,
+        selectable: vec![".spec.component", ".spec.version"],
         short_name: "mcomp",
         description: "One version of one component that can be installed on machines. It is named \
                       <component>-<version> and its spec cannot be changed.",

@@ -1,5 +1,6 @@
 //! The status of a Machine as it is kept.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use seaworthy_api::scalar::Scalar;
@@ -44,6 +45,9 @@ impl StatusForm {
 
     /// The form of `status`; `None` when something in it has no place in one.
     pub(super) fn of(status: &MachineStatus, dictionary: &mut Dictionary) -> Option<Self> {
+        if status.reason != reason_of(&status.conditions) {
+            return None;
+        }
         let host = match &status.identity {
             Some(identity) => Some((identity.machine_id.get()?, identity.host_key.clone())),
             None => None,
@@ -77,8 +81,10 @@ impl StatusForm {
     /// The status in full.
     pub(super) fn status(&self) -> MachineStatus {
         let Inventory { components, installed, architecture, cgroup_version } = &*self.inventory;
+        let conditions: Vec<_> = self.conditions().iter().map(ConditionForm::condition).collect();
         MachineStatus {
             observed_generation: self.observed_generation,
+            reason: reason_of(&conditions),
             identity: self.host.as_ref().map(|(host, key)| Identity {
                 machine_id: Scalar::Read(*host),
                 host_key: key.clone(),
@@ -87,7 +93,7 @@ impl StatusForm {
             }),
             components: Arc::clone(components),
             installed: Arc::clone(installed),
-            conditions: self.conditions().iter().map(ConditionForm::condition).collect(),
+            conditions,
         }
     }
 
@@ -97,6 +103,12 @@ impl StatusForm {
             Conditions::Any(any) => any,
         }
     }
+}
+
+/// The reason of the condition Ready, which the status repeats.
+fn reason_of(conditions: &[Condition]) -> Cow<'static, str> {
+    let ready = conditions.iter().find(|condition| condition.r#type == "Ready");
+    ready.map(|ready| ready.reason.clone()).unwrap_or_default()
 }
 
 impl ConditionForm {
