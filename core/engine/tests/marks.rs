@@ -7,7 +7,7 @@ use std::time::Duration;
 use fixture::{Fixture, WEB, is_change, want, web};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::effect::{Action, Effect};
-use seaworthy_model::event::{Event, Outcome};
+use seaworthy_model::event::{Event, Observation, Outcome};
 use seaworthy_model::id::MachineId;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -179,4 +179,26 @@ fn of_a_drift_and_a_mark_that_stays_one_is_told_and_not_both_in_turns() {
     fixture.pass(5 * MINUTE);
     let drain = fixture.engine.world().machine(MachineId(marked[0])).drain.clone().unwrap();
     assert!(drain.write.trouble.is_some(), "{drain:?}");
+}
+
+/// People remove a finalizer, or the Machine went before a watch has shown the mark. Nobody else would remove the mark, and a
+/// unit would be taken for ever.
+#[test]
+fn the_mark_of_a_machine_that_is_gone_is_removed() {
+    for is_refused_once in [false, true] {
+        let mut fixture = Fixture::held_up();
+        assert!(fixture.cluster.is_marked(0) && fixture.engine.world().occupied() == 1);
+        fixture.store.machines.remove(&0);
+        fixture.see(Observation::Machine(MachineId(0), None));
+        if is_refused_once {
+            // The first try is refused, so there is a second one.
+            let first = until_ordered(&mut fixture, is_uncordon);
+            fixture.pending.retain(|action| action.id != first.id);
+            let away = Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, "come back later"));
+            fixture.engine.observe(Event::Finished { action: first.id, outcome: away });
+        }
+        fixture.pass(10 * MINUTE);
+        assert!(!fixture.cluster.is_marked(0) && !fixture.cluster.is_unschedulable(0));
+        assert_eq!(fixture.engine.world().occupied(), 0);
+    }
 }

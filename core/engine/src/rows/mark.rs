@@ -1,7 +1,7 @@
 //! What a machine's row knows of its Node: what is ours there, and whether it takes pods.
 
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::node::{Health, Mark, NodeState};
+use seaworthy_model::node::{Health, Mark, NodeState, NodeUncordon};
 use seaworthy_model::pod::DrainPolicy;
 use seaworthy_model::time::Timestamp;
 
@@ -51,6 +51,18 @@ impl Machine {
         if let Some(drain) = &mut self.drain {
             drain.begins = false;
         }
+    }
+
+    /// What takes our cordon off its Node.
+    pub(crate) fn uncordon(&self, node: &NodeState) -> NodeUncordon {
+        let stays_unschedulable = self.leaves_unschedulable(node);
+        NodeUncordon { shape: node.shape(), stays_unschedulable }
+    }
+
+    /// Whether it is up to others that its Node is unschedulable: it was before our mark came, or people have uncordoned it
+    /// since.
+    pub(crate) fn leaves_unschedulable(&self, node: &NodeState) -> bool {
+        self.freed || node.mark().is_none_or(|mark| mark.found_unschedulable)
     }
 
     /// Whether its Node is cordoned by us, or may soon be.

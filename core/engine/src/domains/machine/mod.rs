@@ -109,10 +109,10 @@ pub(super) fn remember(world: &mut World, id: MachineId, note: Note) {
 
 pub(super) fn reconcile(world: &World, id: MachineId, draft: &mut Draft<'_>) {
     let machine = world.machine(id);
-    let Some(object) = machine.object.as_ref() else { return };
     if !draft.is_ready(&machine.progress.writes) {
         return;
     }
+    let Some(object) = machine.object.as_ref() else { return node::release_of_gone(world, machine, draft) };
     let step = Step { world, machine, object };
     match world.gate_of(id) {
         Some(blocker @ Blocker::StoreRegressed { .. }) => step.tell_regressed(blocker, draft),

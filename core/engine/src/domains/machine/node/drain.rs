@@ -26,7 +26,7 @@ use seaworthy_model::detail::{Detail, Pod};
 use seaworthy_model::host::{Change, Drift};
 use seaworthy_model::id::{ComponentId, VersionId};
 use seaworthy_model::machine::Reason;
-use seaworthy_model::node::{Mark, NodeCordon, NodeState, NodeUncordon};
+use seaworthy_model::node::{Mark, NodeCordon, NodeState};
 use seaworthy_model::pod::{PodFate, PodLoss, PodName};
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
@@ -224,7 +224,7 @@ impl Step<'_> {
         let shape = node.shape();
         // A mark that was there before, of another operator or Machine, passes on what it found on the Node, unless
         // people have uncordoned the Node since.
-        let found = shape.unschedulable && self.is_others(node);
+        let found = shape.unschedulable && self.machine.leaves_unschedulable(node);
         let own = node.mark().filter(|mark| mark.machine == self.object.meta.uid);
         let mark = Mark {
             machine: self.object.meta.uid,
@@ -381,15 +381,7 @@ impl Step<'_> {
         {
             return self.wait_out_drain(draft, drain);
         }
-        let stays_unschedulable = self.is_others(node);
-        let uncordon = NodeUncordon { shape: node.shape(), stays_unschedulable };
-        self.order_node(draft, NodeWork::Uncordon(Box::new(uncordon)));
-    }
-
-    /// Whether it is up to others that a Node is unschedulable: it was before our mark came, or people have uncordoned it
-    /// since.
-    fn is_others(self, node: &NodeState) -> bool {
-        self.machine.freed || node.mark().is_none_or(|mark| mark.found_unschedulable)
+        self.order_node(draft, NodeWork::Uncordon(Box::new(self.machine.uncordon(node))));
     }
 
     /// Ends a drain without a mark on the Node. If a cordon may still be in flight, waits for it first.

@@ -3,11 +3,13 @@
 mod attributes;
 mod drain;
 mod finish;
+mod gone;
 mod observe;
 mod order;
 mod plan;
 
 pub(super) use finish::{finish, start};
+pub(super) use gone::release_of_gone;
 pub(crate) use observe::observe;
 pub(super) use plan::is_intact;
 
