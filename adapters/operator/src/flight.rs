@@ -54,6 +54,8 @@ pub(crate) struct Label {
     pub(crate) work: Option<String>,
     /// Whether it is routine, and logged at a lower level.
     pub(crate) quiet: bool,
+    /// Whether it is a write to an API server.
+    pub(crate) is_api_write: bool,
 }
 
 /// All actions under way.
@@ -167,7 +169,7 @@ mod tests {
     const UNKNOWN: Answer = Answer::Outcome(Outcome::Unknown);
 
     fn label() -> Label {
-        Label { effect: "test", object: "m1".into(), work: None, quiet: true }
+        Label { effect: "test", object: "m1".into(), work: None, quiet: true, is_api_write: false }
     }
 
     #[tokio::test]

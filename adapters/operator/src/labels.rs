@@ -38,7 +38,8 @@ pub(crate) fn action(action: &Action, world: &World, names: &Names) -> Label {
         }
         _ => None,
     };
-    Label { effect, object: object.to_owned(), work, quiet: !loud }
+    let is_api_write = action.effect.is_api_write();
+    Label { effect, object: object.to_owned(), work, quiet: !loud, is_api_write }
 }
 
 /// What an operation does to a machine, for people: `change webd 1.0.0 to 1.1.0`.

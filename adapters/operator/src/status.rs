@@ -77,7 +77,7 @@ impl Status {
 
     /// An action has ended.
     pub(crate) fn ended(&mut self, action: ActionId, flown: &Flown, outcome: &Outcome) {
-        let Label { effect, object, work, quiet } = &flown.label;
+        let Label { effect, object, work, quiet, is_api_write } = &flown.label;
         let (effect, work) = (*effect, work.as_deref());
         let (word, took) = (labels::outcome(outcome), flown.began.elapsed());
         self.metrics.ended(effect, word);
@@ -90,7 +90,7 @@ impl Status {
         };
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let action = action.0;
-        let news = self.outage.see(outcome, !effect.starts_with("host_"));
+        let news = self.outage.see(outcome, *is_api_write);
         match news {
             News::Begins => {
                 tracing::warn!(detail, "the API server does not take writes now; they are repeated")
@@ -98,22 +98,14 @@ impl Status {
             News::Over => tracing::info!("the API server takes writes again"),
             News::Lasts | News::None => {}
         }
-        match outcome {
-            Outcome::Retryable(_) | Outcome::Refused(_) | Outcome::Unknown
-                if !matches!(news, News::Begins | News::Lasts) =>
-            {
-                tracing::warn!(action, effect, object, work, outcome = word, cause, detail, ms, "failed");
-            }
-            Outcome::Done(_) | Outcome::Stale if !quiet => {
-                tracing::info!(action, effect, object, work, outcome = word, ms, "ended");
-            }
-            Outcome::Done(_)
-            | Outcome::Stale
-            | Outcome::Retryable(_)
-            | Outcome::Refused(_)
-            | Outcome::Unknown => {
-                tracing::debug!(action, effect, object, work, outcome = word, cause, detail, ms, "ended");
-            }
+        let has_failed = matches!(outcome, Outcome::Retryable(_) | Outcome::Refused(_) | Outcome::Unknown);
+        let is_told = matches!(news, News::Begins | News::Lasts);
+        if has_failed && !is_told {
+            tracing::warn!(action, effect, object, work, outcome = word, cause, detail, ms, "failed");
+        } else if !has_failed && !quiet {
+            tracing::info!(action, effect, object, work, outcome = word, ms, "ended");
+        } else {
+            tracing::debug!(action, effect, object, work, outcome = word, cause, detail, ms, "ended");
         }
     }
 
@@ -237,7 +229,7 @@ fn explained(gate: &Blocker, world: &World, names: &Names) -> String {
 
 /// An action is carried out.
 pub(crate) fn began(action: ActionId, label: &Label) {
-    let Label { effect, object, work, quiet } = label;
+    let Label { effect, object, work, quiet, .. } = label;
     let work = work.as_deref();
     if *quiet {
         tracing::debug!(action = action.0, effect, object, work, "begins");
