@@ -24,14 +24,14 @@ pub(crate) fn load(path: Option<&Path>) -> anyhow::Result<Programs> {
         fs::metadata(&path).with_context(|| format!("--host-program: cannot read {}", path.display()))?;
     if !metadata.is_dir() {
         let (architecture, binary) = read(&path)?;
-        return Ok(Programs::new().with(architecture, binary));
+        return Ok(Programs::new().with_file(architecture, &path, &binary));
     }
     let mut programs = Programs::new();
     let mut found = Vec::new();
     let plain = path.join(NAME);
     if plain.is_file() {
         let (architecture, binary) = read(&plain)?;
-        programs = programs.with(architecture, binary);
+        programs = programs.with_file(architecture, &plain, &binary);
         found.push(architecture.name());
     }
     for expected in Architecture::ALL {
@@ -44,7 +44,7 @@ pub(crate) fn load(path: Option<&Path>) -> anyhow::Result<Programs> {
                 file.display(),
                 architecture.name()
             );
-            programs = programs.with(architecture, binary);
+            programs = programs.with_file(architecture, &file, &binary);
             found.push(architecture.name());
         }
     }

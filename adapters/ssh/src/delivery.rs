@@ -62,7 +62,7 @@ pub(crate) async fn place(
     let path = programs.path(program);
     if matches!(shell.verify(&survey, programs, program).await?, Found::Otherwise) {
         shell.deliver(&survey, programs, program).await?;
-        info!(digest = %program.digest.short(), bytes = program.binary.len(), "host program delivered");
+        info!(digest = %program.digest.short(), "host program delivered");
         if matches!(shell.verify(&survey, programs, program).await?, Found::Otherwise) {
             let detail = format!("{path} is not the host program even after it was delivered");
             return Err(Cause::new(CauseKind::DeliveryFailed, detail));
@@ -171,7 +171,11 @@ impl Shell<'_> {
              [ \"$(sha256sum < $t)\" = \"{digest}  -\" ] || exit {DAMAGED}; \
              chmod 0755 $t; sync $t 2>/dev/null || sync; mv -f $t {path}; sync {directory} 2>/dev/null || sync"
         );
-        let (_, ended) = self.run(&survey.as_root(&script), &program.binary).await?;
+        let binary = program.binary().map_err(|error| {
+            let detail = format!("the host program cannot be read where the operator runs: {error}");
+            Cause::new(CauseKind::DeliveryFailed, detail)
+        })?;
+        let (_, ended) = self.run(&survey.as_root(&script), &binary).await?;
         match ended.exit {
             Exit::Code(0) => Ok(()),
             Exit::Code(DAMAGED) => {

@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::opening::{self, Greeting};
 use crate::pool::{Endpoint, Pool};
 use crate::program::{Place, Programs};
-use crate::session::Session;
+use crate::session::{Session, dial_within};
 use crate::stream::{Dial, Tcp};
 
 /// What a shell answers for a program that it cannot execute, and for one that it cannot find.
@@ -36,7 +36,7 @@ pub struct Hosts<K, D = Tcp> {
     programs: Programs,
     limits: Limits,
     pool: Pool<Session>,
-    connecting: Semaphore,
+    handshakes: Semaphore,
     /// Bytes of replies that may be kept while they arrive.
     replies: Semaphore,
 }
@@ -70,9 +70,9 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
     /// Hosts that are reached through `dial`.
     pub fn through(dial: D, keys: K, programs: Programs, limits: Limits) -> Self {
         let pool = Pool::new(limits.idle, limits.idle_time);
-        let connecting = Semaphore::new(limits.connecting.clamp(1, Semaphore::MAX_PERMITS));
+        let handshakes = Semaphore::new(limits.handshakes.clamp(1, Semaphore::MAX_PERMITS));
         let replies = Semaphore::new(limits.replies.clamp(frame::REPLY_MAX, Semaphore::MAX_PERMITS));
-        Self { keys, dial, programs, limits, pool, connecting, replies }
+        Self { keys, dial, programs, limits, pool, handshakes, replies }
     }
 
     /// The number of idle connections that are kept open.
@@ -136,7 +136,7 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         let kept = lane.take().filter(|session| session.serves(connection, &host_keys));
         let kept = kept.filter(|_| route == Route::Any);
         if let Some(mut session) = kept {
-            match self.call(&mut session, request, deadline).await {
+            match Box::pin(self.call(&mut session, request, deadline)).await {
                 // A kept session fails when the host was restarted in the meantime. That says nothing about the order, so a new
                 // connection is tried.
                 Err(Failure::Before(cause)) => debug!(?cause, "kept session is of no use, connecting anew"),
@@ -144,7 +144,7 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
             }
         }
         let mut session = self.connect(connection, host_keys, deadline).await.map_err(Failure::Before)?;
-        let end = self.call(&mut session, request, deadline).await;
+        let end = Box::pin(self.call(&mut session, request, deadline)).await;
         end.inspect(|_| keep_settled(&lane, session))
     }
 
@@ -157,11 +157,15 @@ impl<K: Keys, D: Dial> Hosts<K, D> {
         let unread = |_| Cause::new(CauseKind::ApiUnavailable, "the Secret was not read in time");
         let key =
             timeout_at(deadline, usable_key(&self.keys, &connection.secret_name)).await.map_err(unread)??;
+        let dialed_by = deadline.min(Instant::now() + self.limits.connect);
+        let stream = dial_within(&self.dial, connection, dialed_by).await?;
         let crowded = |_| {
-            Cause::new(CauseKind::ConnectionFailed, "too many other connections are being made at present")
+            let detail = "too many other hosts were being logged in to";
+            Cause::new(CauseKind::ConnectionFailed, detail)
         };
-        let _permit = timeout_at(deadline, self.connecting.acquire()).await.map_err(crowded)?;
-        Session::open(&self.dial, connection, host_keys, key, (&self.limits, deadline)).await
+        let _permit = timeout_at(deadline, self.handshakes.acquire()).await.map_err(crowded)?;
+        // Boxed: an order that waits for its turn does not hold the room that a handshake needs.
+        Box::pin(Session::open(stream, connection, host_keys, key, (&self.limits, deadline))).await
     }
 
     /// Calls the program on the host, after making sure that it is there.

@@ -22,8 +22,9 @@ pub struct Limits {
     pub keepalive: Duration,
     /// Keep-alives that may go unanswered before the session counts as lost.
     pub keepalives_missed: usize,
-    /// Connections that may be opened at the same time.
-    pub connecting: usize,
+    /// Handshakes and logins that may be under way at the same time. A host that accepts no TCP connection holds none of
+    /// these places, so a zone that is down does not keep other hosts waiting.
+    pub handshakes: usize,
     /// Bytes of long replies that may be under way from all hosts together. Further ones wait.
     pub replies: usize,
     /// Idle connections that are kept open. One costs about 70 KB and a file descriptor.
@@ -35,7 +36,7 @@ pub struct Limits {
 impl Default for Limits {
     /// An order over a new connection costs 1.6 ms of our processor, so connections are kept only for what is about to
     /// follow: the next component of the host, or the next poll of its operation after 5 s.
-    /// `connecting` keeps handshakes of a returning zone from starving each other on a small machine.
+    /// `handshakes` keeps those of a returning zone from starving each other on a small machine.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -46,9 +47,9 @@ impl Default for Limits {
             drain: Duration::from_secs(2),
             keepalive: Duration::from_secs(15),
             keepalives_missed: 3,
-            connecting: 64,
+            handshakes: 64,
             replies: 64 << 20,
-            idle: 256,
+            idle: 128,
             idle_time: Duration::from_secs(10),
         }
     }

@@ -1,7 +1,9 @@
 //! The host program: one static binary per architecture, and where it lies on a host.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{fs, io};
 
 use seaworthy_model::component::Architecture;
 use seaworthy_model::digest::Digest;
@@ -41,11 +43,20 @@ impl Programs {
         }
     }
 
-    /// Adds the program for hosts of `architecture`.
+    /// Adds the program for hosts of `architecture`, kept in memory.
     #[must_use]
     pub fn with(mut self, architecture: Architecture, binary: Vec<u8>) -> Self {
-        let program = Program { digest: Digest::of(&binary), binary: binary.into() };
+        let program = Program { digest: Digest::of(&binary), source: Source::Memory(Arc::new(binary)) };
         self.by_architecture.insert(architecture, program);
+        self
+    }
+
+    /// Adds the program for hosts of `architecture` that lies in the file `path` and has these bytes now. The file is read
+    /// again for deliveries, so that megabytes are not kept for what is seldom needed.
+    #[must_use]
+    pub fn with_file(mut self, architecture: Architecture, path: &Path, binary: &[u8]) -> Self {
+        let source = Source::File { path: path.to_owned(), shared: Arc::default() };
+        self.by_architecture.insert(architecture, Program { digest: Digest::of(binary), source });
         self
     }
 
@@ -72,13 +83,48 @@ impl Default for Programs {
 /// One build of the host program.
 #[derive(Clone)]
 pub(crate) struct Program {
-    pub(crate) binary: Arc<[u8]>,
     pub(crate) digest: Digest,
+    source: Source,
+}
+
+/// Where the bytes of a program are.
+#[derive(Clone)]
+enum Source {
+    Memory(Arc<Vec<u8>>),
+    File {
+        path: PathBuf,
+        /// The bytes while a delivery is under way. Deliveries at the same time share them.
+        shared: Arc<Mutex<Weak<Vec<u8>>>>,
+    },
+}
+
+impl Program {
+    /// The bytes.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or was changed since the start.
+    pub(crate) fn binary(&self) -> io::Result<Arc<Vec<u8>>> {
+        let (path, shared) = match &self.source {
+            Source::Memory(binary) => return Ok(Arc::clone(binary)),
+            Source::File { path, shared } => (path, shared),
+        };
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(binary) = shared.upgrade() {
+            return Ok(binary);
+        }
+        let binary = Arc::new(fs::read(path)?);
+        if Digest::of(&binary) != self.digest {
+            let detail = format!("{} was changed since the operator started", path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, detail));
+        }
+        *shared = Arc::downgrade(&binary);
+        Ok(binary)
+    }
 }
 
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Program({}, {} bytes)", self.digest.short(), self.binary.len())
+        write!(f, "Program({})", self.digest.short())
     }
 }
 
@@ -126,6 +172,22 @@ mod tests {
             format!("/opt/seaworthy/bin/seaworthy-host-{}", Digest::of(b"binary").short())
         );
         assert!(programs.get(Architecture::Arm64).is_none());
+    }
+
+    #[test]
+    fn a_file_is_read_when_it_is_needed_and_kept_no_longer() {
+        let path = std::env::temp_dir().join(format!("seaworthy-program-{}", std::process::id()));
+        fs::write(&path, b"binary").unwrap();
+        let programs = Programs::new().with_file(Architecture::Amd64, &path, b"binary");
+        let program = programs.get(Architecture::Amd64).unwrap().clone();
+        let first = program.binary().unwrap();
+        fs::write(&path, b"others").unwrap();
+        assert!(Arc::ptr_eq(&first, &program.binary().unwrap()), "deliveries at the same time share it");
+        drop(first);
+        let error = program.binary().unwrap_err().to_string();
+        assert!(error.contains("changed since the operator started"), "{error}");
+        fs::remove_file(&path).unwrap();
+        assert!(program.binary().is_err());
     }
 
     #[test]

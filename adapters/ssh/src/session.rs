@@ -40,16 +40,18 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Connects to `connection`, whose host must show one of `host_keys`, and logs in with `key`.
-    pub(crate) async fn open<D: Dial>(
-        dial: &D,
+    /// Logs in through `stream`, which leads to `connection`, with `key`. The host must show one of `host_keys`.
+    pub(crate) async fn open<S>(
+        stream: S,
         connection: &Connection,
         host_keys: HostKeys,
         key: Arc<PrivateKey>,
         bounds: (&Limits, Instant),
-    ) -> Result<Self, Cause> {
+    ) -> Result<Self, Cause>
+    where
+        S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+    {
         let (limits, deadline) = bounds;
-        let stream = dial_within(dial, connection, deadline.min(Instant::now() + limits.connect)).await?;
         let deadline = deadline.min(Instant::now() + limits.login);
         let late = |_| {
             let detail = "the host accepted the connection, but login was not complete in time";
@@ -126,7 +128,8 @@ impl Session {
     }
 }
 
-async fn dial_within<D: Dial>(
+/// A stream to `connection`, if there is one before the deadline.
+pub(crate) async fn dial_within<D: Dial>(
     dial: &D,
     connection: &Connection,
     deadline: Instant,

@@ -196,8 +196,6 @@ pub(crate) struct Net(Arc<NetState>);
 struct NetState {
     hosts: Mutex<HashMap<SocketAddr, Arc<FakeHost>>>,
     dialed: AtomicUsize,
-    dialing: AtomicUsize,
-    most_dialing: AtomicUsize,
 }
 
 impl Net {
@@ -217,20 +215,6 @@ impl Net {
     pub(crate) fn dialed(&self) -> usize {
         self.0.dialed.load(SeqCst)
     }
-
-    /// How many have dialed at the same time, at most.
-    pub(crate) fn most_dialing(&self) -> usize {
-        self.0.most_dialing.load(SeqCst)
-    }
-}
-
-/// Counts one who dials for as long as it lives.
-struct Dialing<'a>(&'a NetState);
-
-impl Drop for Dialing<'_> {
-    fn drop(&mut self) {
-        self.0.dialing.fetch_sub(1, SeqCst);
-    }
 }
 
 impl Dial for Net {
@@ -238,9 +222,6 @@ impl Dial for Net {
 
     async fn dial(&self, address: SocketAddr) -> io::Result<DuplexStream> {
         self.0.dialed.fetch_add(1, SeqCst);
-        let now = self.0.dialing.fetch_add(1, SeqCst) + 1;
-        self.0.most_dialing.fetch_max(now, SeqCst);
-        let _dialing = Dialing(&self.0);
         let host = self.0.hosts.lock().unwrap().get(&address).cloned();
         match host {
             Some(host) => Ok(host.connect()),

@@ -124,19 +124,41 @@ async fn an_order_that_is_given_up_closes_its_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_so_many_connections_are_in_the_making() {
+async fn only_so_many_handshakes_are_under_way() {
+    let setting = Setting::new();
+    let limits = Limits { handshakes: 4, ..Limits::default() };
+    let login = limits.login;
+    let hosts = Arc::new(setting.hosts_with(limits));
+    let mut waiting = tokio::task::JoinSet::new();
+    for number in 10..18 {
+        let mut mute = setting.host(replying());
+        mute.mute = true;
+        setting.net.put(&address(number), mute);
+        let (hosts, connection) = (Arc::clone(&hosts), setting.connection(number));
+        waiting.spawn(async move { ask(&hosts, &connection).await });
+    }
+    let begun = Instant::now();
+    while let Some(end) = waiting.join_next().await {
+        before(end.unwrap(), CauseKind::ConnectionFailed);
+    }
+    assert_eq!(begun.elapsed().as_secs(), 2 * login.as_secs(), "four by four");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_that_accept_no_connection_keep_no_other_waiting() {
     let setting = Setting::new();
     setting.net.put(&address(9), setting.host(replying()));
-    let hosts = Arc::new(setting.hosts_with(Limits { connecting: 4, ..Limits::default() }));
+    let hosts = Arc::new(setting.hosts_with(Limits { handshakes: 1, ..Limits::default() }));
     let mut waiting = tokio::task::JoinSet::new();
     for number in 10..30 {
         let (hosts, connection) = (Arc::clone(&hosts), setting.connection(number));
         waiting.spawn(async move { ask(&hosts, &connection).await });
     }
     settle().await;
+    let begun = Instant::now();
     ask(&hosts, &setting.connection(9)).await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     while let Some(end) = waiting.join_next().await {
         before(end.unwrap(), CauseKind::ConnectionFailed);
     }
-    assert_eq!(setting.net.most_dialing(), 4);
 }
