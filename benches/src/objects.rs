@@ -121,6 +121,12 @@ pub(crate) fn package_version(version: VersionId, max_unavailable: CountOrPercen
         audit_interval: Duration::from_secs(24 * 3600),
         paused: false,
         drain: Default::default(),
+        strategy: None,
     };
-    PackageVersionObject { meta: meta(1), spec: Ok(Arc::new(spec)), status: PackageVersionStatus::default() }
+    PackageVersionObject {
+        meta: meta(1),
+        spec: Ok(Arc::new(spec)),
+        status: PackageVersionStatus::default(),
+        resume: None,
+    }
 }

@@ -83,8 +83,14 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
     let expected = |reason| match reason {
         FleetReason::AllUpdated | FleetReason::MachinesLeftOut => "Healthy",
         FleetReason::Paused => "Suspended",
-        FleetReason::RollingOut | FleetReason::Superseding | FleetReason::Terminating => "Progressing",
-        FleetReason::TooManyFailures
+        FleetReason::RollingOut
+        | FleetReason::Baking
+        | FleetReason::GateInconclusive
+        | FleetReason::Superseding
+        | FleetReason::Terminating => "Progressing",
+        FleetReason::GateFailed
+        | FleetReason::RolledBack
+        | FleetReason::TooManyFailures
         | FleetReason::TooManyUnavailable
         | FleetReason::InvalidSpec
         | FleetReason::UnknownVersion
@@ -94,7 +100,10 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
     for reason in FleetReason::ALL {
         let moves = matches!(
             reason,
-            FleetReason::AllUpdated | FleetReason::MachinesLeftOut | FleetReason::RollingOut
+            FleetReason::AllUpdated
+                | FleetReason::MachinesLeftOut
+                | FleetReason::RollingOut
+                | FleetReason::Baking
         );
         let condition = FleetCondition {
             kind: FleetConditionKind::Progressing,

@@ -12,8 +12,8 @@ use seaworthy_model::attributes::TaintEffect;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{VersionCondition, VersionConditionKind, VersionReason, VersionStatus};
 use seaworthy_model::detail::{
-    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger,
-    VersionDetail, Wait,
+    Dependency, DependencyState, Detail, FleetDetail, Found, GateName, IdentityFlaw, Pod, Regress, Skew,
+    Stranger, VersionDetail, Wait,
 };
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
@@ -24,6 +24,7 @@ use seaworthy_model::package_version::{
 };
 use seaworthy_model::pod::PodLoss;
 use seaworthy_model::requirement::VersionNumber;
+use seaworthy_model::strategy::Evidence;
 use seaworthy_model::time::Timestamp;
 
 /// A condition of a Machine as it is written.
@@ -277,6 +278,7 @@ fn hosts() -> Vec<(Reason, Detail, &'static str)> {
 }
 
 fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
+    let gate = || GateName { component: "webd".into(), generation: 7, batch: 2 };
     let wait = |component: &str, first: &str| Wait { component: component.into(), first: first.into() };
     vec![
         (
@@ -300,6 +302,26 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
             FleetReason::MachinesLeftOut,
             FleetDetail::LeftOut { left: 12, failed: 3 },
             "12 left, 3 of them failed",
+        ),
+        (
+            FleetReason::Baking,
+            FleetDetail::Bake(gate(), Timestamp(1_795_000_000_000)),
+            "webd/7/2 until 2026-11-18T11:06:40Z",
+        ),
+        (
+            FleetReason::GateFailed,
+            FleetDetail::Gate(
+                gate(),
+                Evidence {
+                    changed: 101,
+                    failed: 1,
+                    unavailable: 5,
+                    silent: 2,
+                    untouched: 9_899,
+                    untouched_unavailable: 12,
+                },
+            ),
+            "webd/7/2: 101 changed, 1 failed, 5 became unavailable, 2 silent; of 9899 others 12 became unavailable",
         ),
         (
             FleetReason::RollingOut,
@@ -392,7 +414,7 @@ fn no_detail_is_missing_here() {
         .collect();
     assert_eq!(known.len(), 23, "{known:?}");
     let known: BTreeSet<_> = of_fleets().iter().map(|(_, detail, _)| name(format!("{detail:?}"))).collect();
-    assert_eq!(known.len(), 7, "{known:?}");
+    assert_eq!(known.len(), 9, "{known:?}");
 }
 
 /// What a build says in other words equals nothing that this one has to say, so it is worded anew once.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -25,6 +26,8 @@ use seaworthy_model::package_version::{
     Begun, DeferralReason, Deferred, FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
     Progress, Rollout, Superseded,
 };
+use seaworthy_model::quantity::CountOrPercent;
+use seaworthy_model::strategy::{self, Course, Evidence, GateFailure, OnFailure};
 use seaworthy_model::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -170,12 +173,56 @@ fn progress() -> impl Strategy<Value = Progress> {
     })
 }
 
+fn quantity() -> impl Strategy<Value = CountOrPercent> {
+    prop_oneof![
+        (0..=1_000_000_u32).prop_map(CountOrPercent::Count),
+        (0..=100_u8).prop_map(CountOrPercent::Percent)
+    ]
+}
+
+fn strategy() -> impl Strategy<Value = strategy::Strategy> {
+    let bake = || (1..=31_536_000_u64).prop_map(Duration::from_secs);
+    let parts = (vec(quantity(), 0..5), bake(), bake(), option::of(quantity()), 0..OnFailure::ALL.len());
+    parts.prop_map(|(batches, first_bake, bake, tolerance, on_failure)| strategy::Strategy {
+        batches,
+        first_bake,
+        bake,
+        tolerance,
+        on_failure: OnFailure::ALL[on_failure],
+    })
+}
+
+fn course() -> impl Strategy<Value = Course> {
+    let failure = (instant(), any::<[u32; 6]>()).prop_map(|(at, counts)| {
+        let [changed, failed, unavailable, silent, untouched, untouched_unavailable] = counts;
+        let evidence = Evidence { changed, failed, unavailable, silent, untouched, untouched_unavailable };
+        GateFailure { at, evidence }
+    });
+    let times = (option::of(instant()), option::of(instant()));
+    (strategy(), any::<[u32; 2]>(), times, option::of(failure)).prop_map(
+        |(strategy, [batch, excused], (done_at, reverted_at), failure)| Course {
+            strategy,
+            batch,
+            done_at,
+            failure,
+            excused,
+            reverted_at,
+        },
+    )
+}
+
 fn rollouts() -> impl Strategy<Value = Vec<Rollout>> {
     let rollout = (
         generation(),
         option::of(want_parts()),
         want_parts(),
-        (any::<u32>(), option::of(ranks()), vec((generation(), want_parts(), ranks()), 0..3), progress()),
+        (
+            any::<u32>(),
+            option::of(ranks()),
+            vec((generation(), want_parts(), ranks()), 0..3),
+            option::of(course()),
+            progress(),
+        ),
         instant(),
         option::of(instant()),
     );
@@ -183,7 +230,7 @@ fn rollouts() -> impl Strategy<Value = Vec<Rollout>> {
         let mut names = names();
         let read = rollouts.into_iter().map(|(component, rollout)| {
             let (generation, from, to, permission, started_at, completed_at) = rollout;
-            let (admitted_below, granted, superseded, progress) = permission;
+            let (admitted_below, granted, superseded, course, progress) = permission;
             Rollout {
                 component: names.component(COMPONENTS[component]),
                 generation,
@@ -199,6 +246,7 @@ fn rollouts() -> impl Strategy<Value = Vec<Rollout>> {
                         granted,
                     })
                     .collect(),
+                course,
                 progress,
                 started_at,
                 completed_at,
@@ -267,6 +315,24 @@ fn version_status() -> impl Strategy<Value = VersionStatus> {
 /// Through the text that the API server stores.
 fn stored<T: Serialize + DeserializeOwned>(status: &T) -> T {
     serde_json::from_str(&serde_json::to_string(status).unwrap()).unwrap()
+}
+
+/// The course of a rollout out of any numbers and words.
+fn any_course(numbers: &[i64], word: &dyn Fn(usize) -> String) -> v1alpha1::CourseStatus {
+    v1alpha1::CourseStatus {
+        strategy: v1alpha1::Strategy {
+            batches: vec![v1alpha1::IntOrString::Int(numbers[0])],
+            first_bake_time: word(0),
+            bake_time: word(1),
+            tolerance: None,
+            on_failure: word(2),
+        },
+        batch: numbers[0],
+        done_at: None,
+        failed_gate: None,
+        excused: numbers[1],
+        reverted_at: Some((*word(6)).into()),
+    }
 }
 
 proptest! {
@@ -359,6 +425,7 @@ proptest! {
                 to: v1alpha1::WantStatus { state: word(2), version: Some(word(3)), ..Default::default() },
                 granted: numbers.clone(),
             }],
+            course: Some(any_course(&numbers, &word)),
             total: numbers[0],
             updated: numbers[1],
             at_work: numbers[2],
@@ -418,6 +485,7 @@ fn half_a_rollout_is_none() {
         admitted_below: 7,
         granted: Some(vec![3, 1]),
         superseded: vec![],
+        course: None,
         total: 2,
         updated: 1,
         at_work: 1,

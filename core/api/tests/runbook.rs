@@ -60,6 +60,7 @@ fn of_the_fleet() -> impl Iterator<Item = String> {
         admitted_below: 0,
         granted: None,
         superseded: Vec::new(),
+        course: None,
         progress: Progress { deferred: deferred.into(), ..Progress::default() },
         started_at: Timestamp(0),
         completed_at: None,

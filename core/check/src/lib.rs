@@ -19,6 +19,7 @@ mod drain;
 mod exclusivity;
 mod finalizer;
 mod freshness;
+mod gate;
 mod holding;
 mod identity;
 mod intent;
@@ -61,6 +62,7 @@ pub const CHECKS: &[Invariant] = &[
     drain::INVARIANT,
     attributes::INVARIANT,
     confirmation::INVARIANT,
+    gate::INVARIANT,
 ];
 
 /// Judges a turn against what the engine knew at its end. Empty when no invariant is broken.

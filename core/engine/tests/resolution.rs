@@ -141,6 +141,7 @@ fn fleet_of(machines: &[OneMachine], fleet: &[OfFleet; 2], is_deleted: bool) -> 
             admitted_below,
             granted: Some(Vec::new()),
             superseded: Vec::new(),
+            course: None,
             progress: Progress::default(),
             started_at,
             completed_at: None,

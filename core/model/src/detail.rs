@@ -16,6 +16,8 @@ use crate::lease::Epoch;
 use crate::meta::SpecError;
 use crate::pod::{PodLoss, PodName};
 use crate::requirement::VersionNumber;
+use crate::strategy::Evidence;
+use crate::time::Timestamp;
 
 /// The detail of a condition of a Machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -255,6 +257,21 @@ pub enum FleetDetail {
     },
     /// Rollouts that admit no machine until another one has gone through the fleet.
     Waits(Box<[Wait]>),
+    /// A batch is watched until this time.
+    Bake(GateName, Timestamp),
+    /// What a gate goes by.
+    Gate(GateName, Evidence),
+}
+
+/// The gate after a batch of a rollout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateName {
+    /// The component.
+    pub component: Arc<str>,
+    /// The generation of the rollout.
+    pub generation: u64,
+    /// The number of the batch.
+    pub batch: u32,
 }
 
 /// A rollout that waits for another one.

@@ -40,4 +40,5 @@ pub mod quantity;
 pub mod removal;
 pub mod report;
 pub mod requirement;
+pub mod strategy;
 pub mod time;

@@ -13,6 +13,7 @@ use crate::machine::{ComponentSetting, Truth, Want};
 use crate::meta::{Meta, Parsed};
 use crate::pod::DrainPolicy;
 use crate::quantity::CountOrPercent;
+use crate::strategy::{Course, GateFailure, Strategy};
 use crate::time::Timestamp;
 
 /// The only name that a `ClusterPackageVersion` may have.
@@ -27,6 +28,19 @@ pub struct PackageVersionObject {
     pub spec: Parsed<PackageVersionSpec>,
     /// What we recorded.
     pub status: PackageVersionStatus,
+    /// A gate that failed, and that a person overrides.
+    pub resume: Option<Resume>,
+}
+
+/// The gate of one batch, named by a person who lets the rollout go on in spite of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// The component.
+    pub component: ComponentId,
+    /// The generation of the rollout.
+    pub generation: u64,
+    /// The number of the batch.
+    pub batch: u32,
 }
 
 /// The desired state of the fleet.
@@ -47,6 +61,9 @@ pub struct PackageVersionSpec {
     pub paused: bool,
     /// The policy for pods when a Node is drained.
     pub drain: DrainPolicy,
+    /// How rollouts go through their batches. `None`: all machines are permitted at once, and nothing is judged but what
+    /// `maxFailures` counts.
+    pub strategy: Option<Strategy>,
 }
 
 /// What is recorded about the fleet's rollouts.
@@ -113,6 +130,8 @@ pub struct Rollout {
     pub granted: Option<Vec<u32>>,
     /// Earlier rollouts of this component, while machines may still be at work for them.
     pub superseded: Vec<Superseded>,
+    /// Its batches and gates, if it has a strategy.
+    pub course: Option<Course>,
     /// How far it was when this was written.
     pub progress: Progress,
     /// When it started, in whole seconds.
@@ -176,6 +195,27 @@ impl DeferralReason {
 }
 
 impl Rollout {
+    /// What permitted machines get now: what they had before if the rollout is being reverted.
+    #[must_use]
+    pub fn target(&self) -> &Want {
+        match (&self.from, self.is_reverted()) {
+            (Some(from), true) => from,
+            (Some(_) | None, _) => &self.to,
+        }
+    }
+
+    /// Whether machines get back what they had before.
+    #[must_use]
+    pub fn is_reverted(&self) -> bool {
+        self.course.as_ref().is_some_and(|course| course.reverted_at.is_some())
+    }
+
+    /// The gate that has failed, if the rollout stands still because of it.
+    #[must_use]
+    pub fn failed_gate(&self) -> Option<&GateFailure> {
+        self.course.as_ref().filter(|course| course.reverted_at.is_none())?.failure.as_ref()
+    }
+
     /// The threshold that permits every machine: all ranks are lower.
     pub const EVERYBODY: u32 = u32::MAX;
     /// At most this many machines may be at work for one rollout, so that its record stays small. Hosts that were lost
@@ -223,6 +263,14 @@ pub enum FleetReason {
     MachinesLeftOut,
     /// Machines are being changed.
     RollingOut,
+    /// The machines of a batch are being watched before the next batch starts.
+    Baking,
+    /// The gate after a batch waits for evidence.
+    GateInconclusive,
+    /// The gate after a batch has failed.
+    GateFailed,
+    /// The gate after a batch has failed, and machines get back what they had before, or have it.
+    RolledBack,
     /// The number of failed machines has reached its limit, or they hold every unit of `maxUnavailable`.
     TooManyFailures,
     /// More machines are unavailable, for reasons of their own, than `pauseWhenUnavailable` allows.
@@ -245,10 +293,14 @@ pub enum FleetReason {
 
 impl FleetReason {
     /// Every reason.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self::AllUpdated,
         Self::MachinesLeftOut,
         Self::RollingOut,
+        Self::Baking,
+        Self::GateInconclusive,
+        Self::GateFailed,
+        Self::RolledBack,
         Self::TooManyFailures,
         Self::TooManyUnavailable,
         Self::Superseding,

@@ -127,6 +127,18 @@ pub enum Blocker {
         /// The limit.
         limit: u32,
     },
+    /// The machines of a batch are being watched; the next batch starts then.
+    Baking {
+        /// Until when.
+        until: Timestamp,
+    },
+    /// The gate after a batch knows too little, or finds more machines unavailable than usual.
+    GateInconclusive,
+    /// The gate after a batch has failed.
+    GateFailed {
+        /// The number of the batch.
+        batch: u32,
+    },
     /// The fleet's default was changed while machines were at work on the previous one; they finish first.
     Superseding,
     /// Paused by a person: on the machine, or on the fleet.
@@ -300,6 +312,9 @@ impl Blocker {
             Self::TooManyFailures { .. } => "TooManyFailures",
             Self::AwaitingGrant => "AwaitingGrant",
             Self::TooManyUnavailable { .. } => "TooManyUnavailable",
+            Self::Baking { .. } => "Baking",
+            Self::GateInconclusive => "GateInconclusive",
+            Self::GateFailed { .. } => "GateFailed",
             Self::Superseding => "Superseding",
             Self::Paused => "Paused",
             Self::InvalidSpec => "InvalidSpec",
@@ -356,4 +371,6 @@ pub enum WakeReason {
     Deadline,
     /// A small batch has waited long enough to be admitted.
     Admission,
+    /// The gate after a batch of a rollout looks at the machines.
+    Gate,
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use seaworthy_model::attributes::TaintEffect;
 use seaworthy_model::component::VersionReason;
 use seaworthy_model::detail::{
-    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger,
-    VersionDetail, Wait,
+    Dependency, DependencyState, Detail, FleetDetail, Found, GateName, IdentityFlaw, Pod, Regress, Skew,
+    Stranger, VersionDetail, Wait,
 };
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
@@ -18,11 +18,13 @@ use seaworthy_model::meta::SpecError;
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::pod::PodLoss;
 use seaworthy_model::requirement::{API_SERVER, VersionNumber};
+use seaworthy_model::strategy::Evidence;
 
 use crate::render::detail::{
-    FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, RELEASE, detail, fixed,
-    fleet_detail, of_loss, of_state, suffix, version_detail as version_words,
+    FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, RELEASE, UNTIL, detail,
+    fixed, fleet_detail, of_loss, of_state, suffix, version_detail as version_words,
 };
+use crate::rfc3339;
 
 /// The detail of a condition of a Machine.
 pub(super) fn machine_detail(reason: Reason, words: &str) -> Option<Arc<Detail>> {
@@ -85,6 +87,8 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         FleetReason::TooManyUnavailable => unavailable(words),
         FleetReason::MachinesLeftOut => left_out(words),
         FleetReason::RollingOut => waits(words),
+        FleetReason::Baking => bake(words),
+        FleetReason::GateInconclusive | FleetReason::GateFailed | FleetReason::RolledBack => gate(words),
         FleetReason::AllUpdated
         | FleetReason::Superseding
         | FleetReason::Paused
@@ -108,6 +112,36 @@ pub(super) fn version_detail(reason: VersionReason, words: &str) -> Option<Versi
     };
     let read = read.filter(|read| version_words(read) == words);
     Some(read.unwrap_or_else(|| VersionDetail::Other(words.into())))
+}
+
+fn bake(words: &str) -> Option<FleetDetail> {
+    let (gate, until) = words.split_once(UNTIL)?;
+    Some(FleetDetail::Bake(gate_name(gate)?, rfc3339::parse(until)?))
+}
+
+fn gate(words: &str) -> Option<FleetDetail> {
+    let (gate, numbers) = words.split_once(": ")?;
+    let mut numbers = numbers.split_ascii_whitespace().filter_map(|word| word.parse().ok());
+    let mut next = || numbers.next();
+    let evidence = Evidence {
+        changed: next()?,
+        failed: next()?,
+        unavailable: next()?,
+        silent: next()?,
+        untouched: next()?,
+        untouched_unavailable: next()?,
+    };
+    Some(FleetDetail::Gate(gate_name(gate)?, evidence))
+}
+
+fn gate_name(words: &str) -> Option<GateName> {
+    let mut parts = words.split('/');
+    let (component, generation, batch) = (parts.next()?, parts.next()?, parts.next()?);
+    Some(GateName {
+        component: component.into(),
+        generation: generation.parse().ok()?,
+        batch: batch.parse().ok()?,
+    })
 }
 
 fn faults(words: &str) -> Option<VersionDetail> {

@@ -22,6 +22,7 @@ mod probe;
 mod removal;
 mod requirement;
 mod status;
+mod strategy;
 mod text;
 
 use seaworthy_model::certificate::RequestContent;

@@ -11,7 +11,7 @@ use seaworthy_model::quantity::CountOrPercent;
 use super::component_setting::component_settings;
 use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
-use super::{status, text};
+use super::{status, strategy, text};
 use crate::names::Names;
 use crate::object::ClusterPackageVersion;
 use crate::v1alpha1::{self, IntOrString};
@@ -35,7 +35,9 @@ pub fn package_version(
     let spec = spec(&object.spec, names);
     let status = object.status.as_ref();
     let status = status.map(|status| status::package_version_status(status, names)).unwrap_or_default();
-    Ok(PackageVersionObject { meta, spec, status })
+    let resume = object.metadata.annotations.get(v1alpha1::RESUME_ANNOTATION);
+    let resume = resume.and_then(|text| strategy::resume(text, names));
+    Ok(PackageVersionObject { meta, spec, status, resume })
 }
 
 fn spec(spec: &v1alpha1::ClusterPackageVersionSpec, names: &mut Names) -> Parsed<PackageVersionSpec> {
@@ -52,6 +54,8 @@ fn spec(spec: &v1alpha1::ClusterPackageVersionSpec, names: &mut Names) -> Parsed
     });
     let paused = spec.paused;
     let drain = drain(root.name("drain"), spec.drain.as_ref(), &mut faults);
+    let strategy = spec.strategy.as_ref();
+    let strategy = strategy.map(|read| strategy::strategy(root.name("strategy"), read, &mut faults));
     faults.result(Some(Arc::new(PackageVersionSpec {
         components,
         max_unavailable,
@@ -60,6 +64,7 @@ fn spec(spec: &v1alpha1::ClusterPackageVersionSpec, names: &mut Names) -> Parsed
         pause_when_unavailable,
         paused,
         drain,
+        strategy,
     })))
 }
 
@@ -78,7 +83,7 @@ fn drain(field: Field<'_>, policy: Option<&v1alpha1::DrainPolicy>, faults: &mut 
 const COUNT_MAX: u32 = 1_000_000;
 
 /// Reads a limit. The result is not used if there is a fault.
-fn count_or_percent(field: Field<'_>, value: &IntOrString, faults: &mut Faults) -> CountOrPercent {
+pub(super) fn count_or_percent(field: Field<'_>, value: &IntOrString, faults: &mut Faults) -> CountOrPercent {
     let read = match value {
         IntOrString::Int(count) => {
             u32::try_from(*count).ok().filter(|&count| count <= COUNT_MAX).map(CountOrPercent::Count)

@@ -17,6 +17,7 @@ use seaworthy_model::package_version::{
 };
 
 use super::detail::{machine_detail, package_version_detail, version_detail};
+use super::strategy::course;
 use crate::names::Names;
 use crate::render::default_status::is_by_default;
 use crate::render::{fleet_words, version_words, words};
@@ -165,6 +166,10 @@ fn rollout(status: &v1alpha1::RolloutStatus, names: &mut Names) -> Option<Rollou
         })
     });
     let superseded = superseded.collect::<Option<_>>()?;
+    let course = match &status.course {
+        Some(read) => Some(course(read)?),
+        None => None,
+    };
     Some(Rollout {
         component,
         generation: u64::try_from(status.generation).ok()?,
@@ -176,6 +181,7 @@ fn rollout(status: &v1alpha1::RolloutStatus, names: &mut Names) -> Option<Rollou
             None => None,
         },
         superseded,
+        course,
         progress: progress(status),
         started_at: status.started_at.get()?,
         completed_at,

@@ -54,6 +54,7 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         | Blocker::TooManyFailures { .. }
         | Blocker::AwaitingGrant
         | Blocker::TooManyUnavailable { .. } => (blocker.name(), limit_words(*blocker)),
+        Blocker::Baking { .. } | Blocker::GateInconclusive | Blocker::GateFailed { .. } => gate(*blocker),
         Blocker::Superseding => ("Superseding", SUPERSEDING.into()),
         Blocker::Paused => own(Reason::Paused, ""),
         Blocker::InvalidSpec => own(Reason::InvalidSpec, ""),
@@ -169,6 +170,19 @@ fn limit_words(blocker: Blocker) -> String {
     } else {
         AWAITING_GRANT.into()
     }
+}
+
+/// The blockers that the gates of a rollout make.
+fn gate(blocker: Blocker) -> (&'static str, String) {
+    let words = if let Blocker::Baking { until } = blocker {
+        format!("the machines of the batch are watched until {}", rfc3339::format(until))
+    } else if let Blocker::GateFailed { batch } = blocker {
+        format!("the gate after batch {batch} has failed: correct the version in spec.components")
+    } else {
+        "too little is known of the machines that were changed, or more of them became unavailable than usual"
+            .into()
+    };
+    (blocker.name(), words)
 }
 
 fn unavailable(occupied: u32, limit: u32) -> String {

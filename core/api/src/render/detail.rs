@@ -5,12 +5,15 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use seaworthy_model::detail::{
-    Dependency, DependencyState, Detail, FleetDetail, Found, IdentityFlaw, Pod, Regress, Skew, Stranger,
-    VersionDetail, Wait,
+    Dependency, DependencyState, Detail, FleetDetail, Found, GateName, IdentityFlaw, Pod, Regress, Skew,
+    Stranger, VersionDetail, Wait,
 };
 use seaworthy_model::meta::SpecError;
 use seaworthy_model::pod::PodLoss;
 use seaworthy_model::requirement::{API_SERVER, VersionNumber};
+use seaworthy_model::strategy::Evidence;
+
+use crate::rfc3339;
 
 /// The detail of a condition of a Machine.
 #[must_use]
@@ -66,7 +69,27 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
                 |Wait { component, first }: &Wait| format!("{component} waits until {first} was rolled out");
             waits.iter().map(wait).collect::<Vec<_>>().join("; ").into()
         }
+        FleetDetail::Bake(gate, until) => {
+            format!("{}{UNTIL}{}", gate_name(gate), rfc3339::format(*until)).into()
+        }
+        FleetDetail::Gate(gate, evidence) => format!("{}: {}", gate_name(gate), in_numbers(evidence)).into(),
     }
+}
+
+/// The text before the end of a bake.
+pub(crate) const UNTIL: &str = " until ";
+
+/// As the annotation that overrides a gate names it.
+fn gate_name(gate: &GateName) -> String {
+    format!("{}/{}/{}", gate.component, gate.generation, gate.batch)
+}
+
+fn in_numbers(evidence: &Evidence) -> String {
+    let Evidence { changed, failed, unavailable, silent, untouched, untouched_unavailable } = evidence;
+    format!(
+        "{changed} changed, {failed} failed, {unavailable} became unavailable, {silent} silent; of {untouched} others \
+         {untouched_unavailable} became unavailable"
+    )
 }
 
 /// The detail of a condition of a `MachineComponent`.

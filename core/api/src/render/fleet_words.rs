@@ -4,6 +4,11 @@ use seaworthy_model::package_version::{DeferralReason, FleetConditionKind, Fleet
 
 use super::words::STORE_REGRESSED;
 
+/// The explanation of a gate that failed.
+const GATE_FAILED: &str = "too many of the machines that were changed went wrong, so no more are changed: correct the \
+                           version in spec.components; or go on in spite of it with the annotation \
+                           seaworthy.dev/resume-rollout and the first word of what follows";
+
 /// The `type` of a condition.
 pub(crate) const fn kind(kind: FleetConditionKind) -> &'static str {
     match kind {
@@ -25,6 +30,10 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::AllUpdated => "AllUpdated",
         FleetReason::MachinesLeftOut => "MachinesLeftOut",
         FleetReason::RollingOut => "RollingOut",
+        FleetReason::Baking => "Baking",
+        FleetReason::GateInconclusive => "GateInconclusive",
+        FleetReason::GateFailed => "GateFailed",
+        FleetReason::RolledBack => "RolledBack",
         FleetReason::TooManyFailures => "TooManyFailures",
         FleetReason::TooManyUnavailable => "TooManyUnavailable",
         FleetReason::Superseding => "Superseding",
@@ -51,6 +60,16 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
              blocked or only just back: kubectl get machines shows them"
         }
         FleetReason::RollingOut => "machines are being changed, at most maxUnavailable of them at once",
+        FleetReason::Baking => "the machines of a batch are watched before the next batch starts",
+        FleetReason::GateInconclusive => {
+            "too little is known of the machines that were changed, or more of them became unavailable than usual, so the \
+             next batch waits: kubectl get machines shows them"
+        }
+        FleetReason::GateFailed => GATE_FAILED,
+        FleetReason::RolledBack => {
+            "the gate after a batch has failed, so the machines get back what they had before; correct the version in \
+             spec.components"
+        }
         FleetReason::TooManyFailures => {
             "as many machines failed as spec.maxFailures allows, or they hold every unit of spec.maxUnavailable, so no \
              more are admitted: kubectl get machines shows them; correct the version in spec.components, or raise these \
@@ -106,5 +125,6 @@ mod tests {
         assert_eq!(kind_from(kind(FleetConditionKind::Complete)), Some(FleetConditionKind::Complete));
         assert_eq!(kind_from(kind(FleetConditionKind::Progressing)), Some(FleetConditionKind::Progressing));
         assert_eq!(kind_from("Ready"), None);
+        assert!(GATE_FAILED.contains(crate::v1alpha1::RESUME_ANNOTATION));
     }
 }

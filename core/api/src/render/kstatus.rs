@@ -146,8 +146,14 @@ const fn of_cause(cause: CauseKind) -> State {
 pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
     match reason {
         FleetReason::AllUpdated | FleetReason::MachinesLeftOut | FleetReason::Paused => State::Current,
-        FleetReason::RollingOut | FleetReason::Superseding | FleetReason::Terminating => State::Reconciling,
-        FleetReason::TooManyFailures
+        FleetReason::RollingOut
+        | FleetReason::Baking
+        | FleetReason::GateInconclusive
+        | FleetReason::Superseding
+        | FleetReason::Terminating => State::Reconciling,
+        FleetReason::GateFailed
+        | FleetReason::RolledBack
+        | FleetReason::TooManyFailures
         | FleetReason::TooManyUnavailable
         | FleetReason::InvalidSpec
         | FleetReason::UnknownVersion

@@ -5,6 +5,7 @@
 
 mod blocker;
 mod certificate;
+mod course;
 pub(crate) mod default_status;
 pub(crate) mod detail;
 mod event;

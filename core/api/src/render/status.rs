@@ -7,6 +7,7 @@ use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{ComponentStatus, Condition, ConditionKind, MachineStatus, Want};
 use seaworthy_model::package_version::{Begun, Deferred, FleetCondition, PackageVersionStatus, Rollout};
 
+use super::course::course;
 use super::detail::{detail, fleet_detail, version_detail};
 use super::recent::Written;
 use super::{fleet_words, kstatus, version_words, words};
@@ -166,6 +167,7 @@ fn rollout(rollout: &Rollout, names: &Names) -> Result<v1alpha1::RolloutStatus, 
         admitted_below: i64::from(rollout.admitted_below),
         granted: rollout.granted.as_deref().map(ranks),
         superseded: superseded.collect::<Result<_, _>>()?,
+        course: rollout.course.as_ref().map(course),
         total: i64::from(progress.total),
         updated: i64::from(progress.updated),
         at_work: i64::from(progress.at_work),

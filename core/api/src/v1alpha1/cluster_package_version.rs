@@ -9,6 +9,7 @@ use super::component_setting::Parameters;
 use super::definition::{Column, Definition, age, column, wide};
 #[cfg(feature = "crd")]
 use super::schema::{self, Rule};
+use super::strategy::{CourseStatus, Strategy};
 #[cfg(feature = "crd")]
 use super::structural::schema_of;
 use super::{ComponentSetting, Condition, IntOrString};
@@ -48,6 +49,10 @@ pub struct ClusterPackageVersionSpec {
     /// How pods are treated when the Node of a machine is emptied before work on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain: Option<DrainPolicy>,
+    /// How rollouts go through their batches. If omitted, a rollout goes through the whole fleet within `maxUnavailable` and
+    /// `maxFailures`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
 }
 
 /// How pods are treated when a Node is emptied. Pods of DaemonSets and mirrors of static pods always stay; disruption
@@ -161,6 +166,9 @@ pub struct RolloutStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(16, "generation")))]
     pub superseded: Vec<SupersededStatus>,
+    /// Its batches and gates, if it has a strategy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<CourseStatus>,
     /// How many machines take part.
     #[serde(default)]
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
@@ -267,6 +275,14 @@ pub(super) fn definition() -> Definition {
             column("MaxUnavailable", ".spec.maxUnavailable", "How many may be unavailable at once."),
             column("MaxFailures", ".spec.maxFailures", "How many may fail before it stops."),
             age(),
+            wide(Column {
+                r#type: "integer",
+                ..column(
+                    "Batch",
+                    ".status.rollouts[0].course.batch",
+                    "The batch that the first default is in.",
+                )
+            }),
             wide(Column { r#type: "boolean", ..column("Paused", ".spec.paused", "Whether it is paused.") }),
             wide(column(
                 "PauseWhenUnavailable",

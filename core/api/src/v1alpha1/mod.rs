@@ -16,6 +16,7 @@ mod node_attributes;
 mod requirement;
 #[cfg(feature = "crd")]
 pub(crate) mod schema;
+mod strategy;
 #[cfg(feature = "crd")]
 mod structural;
 
@@ -33,6 +34,7 @@ pub use machine_component::{
 };
 pub use node_attributes::{NodeLabels, NodeTaint};
 pub use requirement::Requirement;
+pub use strategy::{CourseStatus, GateStatus, Strategy};
 
 /// The API group.
 pub const GROUP: &str = "seaworthy.dev";
@@ -55,6 +57,10 @@ pub const RELEASE_ANNOTATION: &str = "seaworthy.dev/release-host";
 /// The annotation on a Machine by which a person makes its host forget the fences of its owner: the epoch that the host
 /// reports.
 pub const RESET_ANNOTATION: &str = "seaworthy.dev/reset-fences";
+
+/// The annotation on the `ClusterPackageVersion` by which a person lets a rollout go on in spite of a gate that failed:
+/// component, generation and batch, as the condition names them.
+pub const RESUME_ANNOTATION: &str = "seaworthy.dev/resume-rollout";
 
 /// The definitions of our kinds.
 #[cfg(feature = "crd")]

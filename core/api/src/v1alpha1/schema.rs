@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use schemars::Schema;
 use seaworthy_model::host_path::{HOMES, IDENTITY_HOMES, SYSTEM, UNITS, UNLINKED};
 use seaworthy_model::package_version::Rollout;
+use seaworthy_model::strategy::Strategy;
 use serde_json::{Value, json};
 
 use crate::host_path::{COMPONENT_UNIT, IDENTITY_PLACE, LINKABLE, REMOVABLE};
@@ -52,6 +53,14 @@ pub(crate) fn ranks() -> impl FnMut(&mut Schema) {
             "items".into(),
             json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX }),
         );
+        schema.insert("x-kubernetes-list-type".into(), "atomic".into());
+    }
+}
+
+/// Makes a field a list of the ends of batches.
+pub(crate) fn batches() -> impl FnMut(&mut Schema) {
+    |schema| {
+        schema.insert("maxItems".into(), Strategy::BATCHES_MAX.into());
         schema.insert("x-kubernetes-list-type".into(), "atomic".into());
     }
 }

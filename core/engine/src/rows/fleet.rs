@@ -212,6 +212,12 @@ impl Counts {
         self.eligible + self.granted + self.held + self.deferred
     }
 
+    /// Machines that have the release.
+    #[must_use]
+    pub const fn updated(&self) -> u32 {
+        self.done + self.restored
+    }
+
     /// Machines that take part.
     #[must_use]
     pub const fn total(&self) -> u32 {
@@ -265,6 +271,7 @@ impl RolloutState {
             && ours.generation == theirs.generation
             && ours.from == theirs.from
             && ours.to == theirs.to
+            && ours.is_reverted() == theirs.is_reverted()
     }
 
     /// Whether `new` differs from the record in its grants, its progress, and in being complete, and in nothing else.
@@ -276,6 +283,7 @@ impl RolloutState {
             && new.granted.is_some()
             && seen.granted.is_some()
             && new.superseded == seen.superseded
+            && new.is_reverted() == seen.is_reverted()
             && (seen.completed_at.is_none() || seen.completed_at == new.completed_at)
     }
 
@@ -412,7 +420,11 @@ impl Fleet {
     pub(crate) fn has_terms_of(&self, new: Option<&PackageVersionObject>) -> bool {
         let new = new.and_then(|new| new.spec.as_ref().ok());
         self.spec().zip(new).is_some_and(|(seen, new)| {
-            let terms = PackageVersionSpec { components: seen.components.clone(), ..(**new).clone() };
+            let terms = PackageVersionSpec {
+                components: seen.components.clone(),
+                strategy: seen.strategy.clone(),
+                ..(**new).clone()
+            };
             terms == *seen
         })
     }

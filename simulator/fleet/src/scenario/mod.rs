@@ -141,6 +141,9 @@ pub struct Moment {
     /// on the Lease, and again whenever the operator asks for it.
     #[serde(default)]
     pub adopt: bool,
+    /// From now on, people let each rollout go on whose gate has failed.
+    #[serde(default)]
+    pub override_gates: bool,
     /// Machines, by number, whose Nodes users cordon.
     #[serde(default)]
     pub cordon: Vec<u32>,

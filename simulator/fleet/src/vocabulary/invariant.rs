@@ -4,7 +4,7 @@ use seaworthy_check::CHECKS;
 use serde::Deserialize;
 
 /// The invariants that the oracle judges, in addition to those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 33] = [
+const OWN_INVARIANTS: [&str; 34] = [
     "budget",
     "backOff",
     "precondition",
@@ -38,6 +38,7 @@ const OWN_INVARIANTS: [&str; 33] = [
     "foreignAttribute",
     "foreignHost",
     "confirmed",
+    "gate",
 ];
 
 /// The names of all invariants.

@@ -81,6 +81,8 @@ pub(crate) enum Event {
     People(u32),
     /// Users check whether the operator asks for another adoption.
     Adoption,
+    /// Users check whether a gate of a rollout has failed.
+    Override,
     /// A workload acts.
     Workload {
         /// Who.

@@ -46,6 +46,7 @@ impl World {
             | Event::Expiry { .. }
             | Event::People(_)
             | Event::Adoption
+            | Event::Override
             | Event::Workload { .. }
             | Event::Certificate(_)
             | Event::Pod { .. }

@@ -276,6 +276,7 @@ impl World {
             Event::Expiry { host } => self.expiry(host),
             Event::People(moment) => self.people_act(moment),
             Event::Adoption => self.adopt_again(),
+            Event::Override => self.override_gates(),
             Event::Workload { index, occurrence } => self.workload_acts(index, occurrence),
             Event::Certificate(number) => self.certificate_due(number),
             Event::Pod { pod, step } => self.pod_steps(pod, step),

@@ -81,7 +81,7 @@ impl<'w> Step<'w> {
         targets(self.world, self.machine).find_map(|target| {
             let want = match (target.aim, target.origin) {
                 (Aim::Set(want), _) => want,
-                (Aim::Keep, Origin::Rollout(index)) => &self.world.fleet.rollouts[index].record.to,
+                (Aim::Keep, Origin::Rollout(index)) => self.world.fleet.rollouts[index].record.target(),
                 (Aim::Keep, Origin::Pin | Origin::Nobody) => return None,
             };
             let Want::Present { version, .. } = want else { return None };

@@ -8,7 +8,7 @@ use seaworthy_model::report::{Blocker, WakeReason};
 
 use super::standstill::Standstill;
 use super::wave::{self, Pace, Wave};
-use super::{Plan, Step, permission};
+use super::{Plan, Step, gate, permission};
 use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
 use crate::rows::note::{MachineNote, Note, RolloutNote};
@@ -36,8 +36,12 @@ impl Step<'_> {
             // well.
             return draft.wait_as_well(Blocker::Dependency { component });
         }
-        if let Some(below) = permission::next_threshold(self.world, (index, state), &draft.config.batches) {
-            record.to_mut().admitted_below = below;
+        let own = state.record.course.as_ref().map(|course| &course.strategy.batches);
+        let batches = own.unwrap_or(&draft.config.batches);
+        if let Some(below) = permission::next_threshold(self.world, (index, state), batches) {
+            let record = record.to_mut();
+            record.admitted_below = below;
+            gate::begin_batch(record, state);
         }
         self.grant(draft, (index, state), record, plan);
         if let Some(blocker) = self.world.breaker() {

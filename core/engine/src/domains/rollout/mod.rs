@@ -3,6 +3,7 @@
 //!
 //! One status write per wave, and none per machine: see [`Counts`](crate::Counts).
 
+mod gate;
 mod grant;
 mod observe;
 mod permission;
@@ -12,6 +13,7 @@ mod skew;
 mod standstill;
 mod status;
 mod succession;
+mod verdict;
 mod wave;
 
 use alloc::borrow::Cow;
@@ -25,7 +27,7 @@ use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::{FleetReason, PackageVersionObject, Rollout};
 use seaworthy_model::report::Blocker;
 
-use standstill::Standstill;
+use standstill::{Gate, Standstill};
 use wave::Room;
 
 use crate::domains::draft::{Draft, write_finalizers};
@@ -149,11 +151,16 @@ impl<'w> Step<'w> {
         };
         let mut record = self.record_of(state);
         if state.is_active() {
-            if let Some(reason) = self.unusable(&setting.want) {
+            if let Some(reason) = self.unusable(state.record.target()) {
                 plan.standstill = Standstill::Stopped(reason);
                 return Some(record);
             }
-            if !is_complete(state) {
+            let gate = self.judge(draft, (index, state), &mut record, plan);
+            if gate == Gate::Closed {
+                return Some(record);
+            }
+            let is_over = is_complete(state) && (gate == Gate::Passed || !has_gates(state));
+            if !is_over {
                 if is_at_its_end(state) && state.counts.failed > 0 {
                     plan.standstill.leaves_out();
                 } else {
@@ -164,19 +171,28 @@ impl<'w> Step<'w> {
                     Some((_, conflict)) => draft.wait(conflict.blocker()),
                     None => self.go_on(draft, (index, state), &mut record, plan),
                 }
+                self.tell_reverted(state, plan);
                 return Some(record);
             }
             let record = record.to_mut();
             record.completed_at = Some(draft.now.whole_seconds());
             // Who was lost at work may be at work still.
             record.granted = Some(wave::kept(self.world, (index, state)));
-        } else if self.unusable(&setting.want).is_none() {
+        } else if self.unusable(state.record.target()).is_none() {
             self.catch_up(draft, (index, state), &mut record, plan);
         }
         if state.counts.pending() + state.counts.failed > 0 {
             plan.standstill.leaves_out();
         }
+        self.tell_reverted(state, plan);
         Some(record)
+    }
+
+    /// A rollout that was reverted is told until people want something else.
+    fn tell_reverted(self, state: &RolloutState, plan: &mut Plan) {
+        if state.record.is_reverted() && !matches!(plan.standstill, Standstill::Stopped(_)) {
+            plan.standstill = Standstill::Stopped(FleetReason::RolledBack);
+        }
     }
 
     /// The record of a rollout, borrowed from the object: so an unchanged record is recognized without a comparison.
@@ -230,6 +246,16 @@ impl<'w> Step<'w> {
 /// Whether every machine that can be worked on has the new version.
 fn is_complete(state: &RolloutState) -> bool {
     is_at_its_end(state) && state.counts.failed == 0 && state.record.admitted_below == Rollout::EVERYBODY
+}
+
+/// Whether every permitted machine that can be worked on is done, or failed.
+const fn is_done(state: &RolloutState) -> bool {
+    state.counts.eligible == 0 && state.counts.at_work() == 0
+}
+
+/// Whether a rollout has gates to pass before it is complete.
+fn has_gates(state: &RolloutState) -> bool {
+    state.record.course.is_some() && !state.record.is_reverted()
 }
 
 /// Whether nothing more can be done: every machine that can be worked on has the new version, or failed to get it.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::quantity::CountOrPercent;
 
+use super::is_done;
 use crate::rows::fleet::RolloutState;
 use crate::rows::standing::Standing;
 use crate::world::World;
@@ -16,9 +17,7 @@ pub(super) fn next_threshold(
     (index, state): (usize, &RolloutState),
     batches: &[CountOrPercent],
 ) -> Option<u32> {
-    let counts = &state.counts;
-    let is_done = counts.eligible == 0 && counts.at_work() == 0;
-    if state.record.admitted_below == Rollout::EVERYBODY || !is_done {
+    if state.record.admitted_below == Rollout::EVERYBODY || !is_done(state) {
         return None;
     }
     if batches.is_empty() {

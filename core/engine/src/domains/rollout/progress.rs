@@ -24,7 +24,7 @@ fn progress(counts: &Counts) -> Progress {
         DeferralReason::ALL.into_iter().zip(counts.deferrals).filter(|(_, machines)| *machines > 0);
     Progress {
         total: counts.total(),
-        updated: counts.done + counts.restored,
+        updated: counts.updated(),
         at_work: counts.granted + counts.unsettled - counts.lost,
         failed: counts.failed,
         lost: counts.lost,

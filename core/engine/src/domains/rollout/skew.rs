@@ -52,6 +52,11 @@ impl Step<'_> {
             return None;
         }
         let overtaken = state.superseded.then_some(&record.to);
+        if record.is_reverted() && !state.superseded {
+            let before = version_of(&record.to).into_iter().collect();
+            let after = version_of(record.target());
+            return Some(skew::Step { component: setting.component, before, after });
+        }
         let before = record.from.iter().chain(overtaken).filter_map(version_of);
         let before = before.filter(|before| Some(*before) != after).collect();
         Some(skew::Step { component: setting.component, before, after })

@@ -3,10 +3,23 @@
 use seaworthy_model::machine::Truth;
 use seaworthy_model::package_version::{FleetConditionKind, FleetReason};
 
+/// What a rollout may do, as far as its gates are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gate {
+    /// The batch is under way: machines are granted, and no more are permitted. So it is for a rollout without gates, which is
+    /// permitted to everybody or to the batches of the configuration.
+    Open,
+    /// The batch has passed: the next one may be permitted.
+    Passed,
+    /// Nothing is granted.
+    Closed,
+}
+
 /// Whether rollouts go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standstill {
     Moving,
+    Baking,
     Complete,
     LeftOut,
     Stopped(FleetReason),
@@ -15,8 +28,15 @@ pub(super) enum Standstill {
 impl Standstill {
     /// A rollout is under way.
     pub(super) fn moves(&mut self) {
-        if matches!(self, Self::Complete | Self::LeftOut) {
+        if matches!(self, Self::Complete | Self::LeftOut | Self::Baking) {
             *self = Self::Moving;
+        }
+    }
+
+    /// The machines of a batch are being watched.
+    pub(super) fn bakes(&mut self) {
+        if matches!(self, Self::Complete | Self::LeftOut) {
+            *self = Self::Baking;
         }
     }
 
@@ -32,6 +52,7 @@ impl Standstill {
         let (reason, complete, progressing) = match self {
             Self::Complete => (FleetReason::AllUpdated, Truth::True, Truth::True),
             Self::LeftOut => (FleetReason::MachinesLeftOut, Truth::False, Truth::True),
+            Self::Baking => (FleetReason::Baking, Truth::False, Truth::True),
             Self::Moving => (FleetReason::RollingOut, Truth::False, Truth::True),
             Self::Stopped(reason) => (reason, Truth::False, Truth::False),
         };

@@ -54,9 +54,9 @@ impl<'w> Step<'w> {
         let same = observed_generation == recorded.observed_generation
             && (is_regressed || epoch == recorded.epoch || !has_grants())
             && is_recorded(&rollouts, &recorded.rollouts)
-            && self.tells(standstill, &recorded.conditions);
+            && self.tells(standstill, &rollouts, &recorded.conditions);
         if !same {
-            let conditions = self.conditions(draft, standstill, observed_generation).into();
+            let conditions = self.conditions(draft, standstill, observed_generation, &rollouts).into();
             let rollouts = rollouts.into_iter().map(Cow::into_owned);
             let rollouts =
                 rollouts.map(|rollout| if is_regressed { rollout } else { self.as_it_is(rollout) });
@@ -70,23 +70,33 @@ impl<'w> Step<'w> {
 
     /// Whether the conditions report this state. Times do not count, and details only where they carry the news: the
     /// epoch that a person has to know, the rule that is broken, or the rollouts that wait for others.
-    fn tells(self, standstill: Standstill, conditions: &[FleetCondition]) -> bool {
+    fn tells(
+        self,
+        standstill: Standstill,
+        rollouts: &[Cow<'_, Rollout>],
+        conditions: &[FleetCondition],
+    ) -> bool {
         let (reason, kinds) = standstill.told();
         let as_told = conditions.iter().map(|told| (told.kind, told.truth)).eq(kinds)
             && conditions.iter().all(|told| told.reason == reason);
         let is_in_detail = matches!(
             reason,
-            FleetReason::StoreRegressed | FleetReason::VersionSkew | FleetReason::RollingOut
+            FleetReason::StoreRegressed
+                | FleetReason::VersionSkew
+                | FleetReason::RollingOut
+                | FleetReason::Baking
+                | FleetReason::GateFailed
+                | FleetReason::RolledBack
         );
         as_told
             && (!is_in_detail || {
-                let detail = self.detail(reason);
+                let detail = self.detail(reason, rollouts);
                 conditions.iter().all(|told| told.detail == detail)
             })
     }
 
     /// The detail that goes with a reason.
-    fn detail(self, reason: FleetReason) -> Option<FleetDetail> {
+    fn detail(self, reason: FleetReason, rollouts: &[Cow<'_, Rollout>]) -> Option<FleetDetail> {
         match reason {
             FleetReason::StoreRegressed => Some(FleetDetail::Regress(self.world.leadership.regress())),
             FleetReason::VersionSkew => self.skew_detail(),
@@ -108,6 +118,10 @@ impl<'w> Step<'w> {
                 Some(FleetDetail::LeftOut { left: pending + failed, failed })
             }
             FleetReason::RollingOut => self.waits_detail(),
+            FleetReason::Baking | FleetReason::GateFailed | FleetReason::RolledBack => {
+                rollouts.iter().find_map(|record| self.course_detail(reason, record))
+            }
+            FleetReason::GateInconclusive => self.doubt(),
             FleetReason::AllUpdated
             | FleetReason::Superseding
             | FleetReason::Paused
@@ -122,13 +136,21 @@ impl<'w> Step<'w> {
         draft: &Draft<'_>,
         standstill: Standstill,
         observed_generation: u64,
+        rollouts: &[Cow<'_, Rollout>],
     ) -> [FleetCondition; 2] {
         let (reason, told) = standstill.told();
         let recorded = &self.object.status.conditions;
         told.map(|(kind, truth)| {
             let before = recorded.iter().find(|before| before.kind == kind && before.truth == truth);
             let since = before.map_or(draft.now.whole_seconds(), |before| before.since);
-            FleetCondition { kind, truth, reason, detail: self.detail(reason), since, observed_generation }
+            FleetCondition {
+                kind,
+                truth,
+                reason,
+                detail: self.detail(reason, rollouts),
+                since,
+                observed_generation,
+            }
         })
     }
 }

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::package_version::{FleetReason, Progress, Rollout, Superseded};
 use seaworthy_model::report::Blocker;
+use seaworthy_model::strategy::Course;
 
 use super::standstill::Standstill;
 use super::{Step, wave};
@@ -36,6 +37,9 @@ impl<'w> Step<'w> {
             let record = &before.record;
             if self.is_proven(before) { Some(record.to.clone()) } else { record.from.clone() }
         });
+        // What is known to work needs no gates.
+        let is_new = from.as_ref() != Some(&setting.want);
+        let strategy = self.object.spec.as_ref().ok().and_then(|spec| spec.strategy.clone());
         Some(Cow::Owned(Rollout {
             component: setting.component,
             generation: self.object.meta.generation,
@@ -44,6 +48,7 @@ impl<'w> Step<'w> {
             admitted_below: 0,
             granted: Some(Vec::new()),
             superseded,
+            course: strategy.filter(|_| is_new).map(Course::new),
             progress: Progress::default(),
             started_at: draft.now.whole_seconds(),
             completed_at: None,
@@ -60,7 +65,11 @@ impl<'w> Step<'w> {
             None => wave::at_work_without_grants(self.world, before)?,
         };
         if !granted.is_empty() {
-            superseded.push(Superseded { generation: record.generation, to: record.to.clone(), granted });
+            superseded.push(Superseded {
+                generation: record.generation,
+                to: record.target().clone(),
+                granted,
+            });
         }
         (superseded.len() <= Rollout::SUPERSEDED_MAX).then_some(superseded)
     }
@@ -95,6 +104,6 @@ impl<'w> Step<'w> {
     fn is_proven(self, rollout: &RolloutState) -> bool {
         let RolloutState { record, counts, .. } = rollout;
         let works = || counts.done > 0 && self.world.failed_on(rollout) < self.world.failures_max();
-        record.completed_at.is_some() && (record.to == Want::Absent || works())
+        record.completed_at.is_some() && !record.is_reverted() && (record.to == Want::Absent || works())
     }
 }

@@ -58,7 +58,7 @@ impl World {
     fn prepared(&self, machine: &Machine, component: ComponentId, want: &Want) -> Option<&Arc<Release>> {
         let rollout = &self.fleet.rollouts[self.fleet.rollout_of(component)?];
         // It is nearly always the same object; a comparison of parameters would compare strings.
-        let releases = if core::ptr::eq(&rollout.record.to, want) || rollout.record.to == *want {
+        let releases = if core::ptr::eq(rollout.record.target(), want) || rollout.record.target() == want {
             &rollout.to_releases
         } else if rollout.record.from.as_ref() == Some(want) {
             &rollout.from_releases
@@ -76,7 +76,7 @@ impl World {
             }
             Some(Want::Absent) | None => Vec::new(),
         };
-        (of(Some(&record.to)), of(record.from.as_ref()))
+        (of(Some(record.target())), of(record.from.as_ref()))
     }
 
     fn prepare_version(

@@ -75,7 +75,7 @@ fn aim<'w>(machine: &Machine, rollout: &'w RolloutState) -> Aim<'w> {
     if rollout.superseded {
         Aim::Keep
     } else if rollout.admits(rollout.key.rank(uid)) {
-        Aim::Set(&rollout.record.to)
+        Aim::Set(rollout.record.target())
     } else if machine.installed(rollout.record.component).is_some() {
         Aim::Keep
     } else {

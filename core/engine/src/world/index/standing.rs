@@ -124,7 +124,10 @@ impl World {
         let claims = failed || (takes_place && spared != Some(true));
         let unavailable_since = machine.unavailable_since().filter(|_| live);
         let touching = rollouts.iter().zip(standings.iter());
-        let touching = touching.filter(|(rollout, standing)| rollout.is_active() && standing.is_updated());
+        // What a release took down does not keep its rollback from taking it away.
+        let touching = touching.filter(|(rollout, standing)| {
+            rollout.is_active() && !rollout.record.is_reverted() && standing.is_updated()
+        });
         let touched_since = touching.map(|(rollout, _)| rollout.record.started_at).min();
         let fell = touched_since.zip(unavailable_since).is_some_and(|(start, since)| since > start)
             && !(self.makes_nodes && self.is_to_become_node(machine, &standings));
@@ -163,7 +166,7 @@ impl World {
         };
         let rollouts = self.fleet.rollouts.iter().zip(standings.iter());
         let unfinished = rollouts.filter(|(_, standing)| standing.is_unfinished());
-        let defaults = unfinished.map(|(rollout, _)| (rollout.record.component, &rollout.record.to));
+        let defaults = unfinished.map(|(rollout, _)| (rollout.record.component, rollout.record.target()));
         let pins = machine.spec().into_iter().flat_map(|spec| &spec.pins);
         let mut wants = defaults.chain(pins.map(|pin| (pin.component, &pin.want)));
         wants.any(|(component, want)| is_of_node(want) && machine.installed(component).is_none())
@@ -178,7 +181,7 @@ impl World {
         let wanted = match rollout.prepared_for(machine) {
             Some(release) => Ok(Some(release.id)),
             None => {
-                let wanted = self.wanted(machine, component, &rollout.record.to);
+                let wanted = self.wanted(machine, component, rollout.record.target());
                 wanted.map(|wanted| wanted.map(|release| release.id))
             }
         };
@@ -207,7 +210,7 @@ impl World {
         let component = rollout.record.component;
         let failed = self.machines().filter(|(_, machine)| {
             machine.failed_release(component).is_some_and(|failed| {
-                let wanted = self.wanted(machine, component, &rollout.record.to);
+                let wanted = self.wanted(machine, component, rollout.record.target());
                 let is_wanted =
                     wanted.is_ok_and(|wanted| wanted.is_some_and(|wanted| wanted.id == failed.release));
                 (is_wanted || rollout.brings(failed.release))

@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 23] = [
+    pub const NAMES: [&'static str; 24] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -91,6 +91,7 @@ impl WaitsFor {
         "TooManyUnavailable",
         "AwaitingGrant",
         "HostAhead",
+        "Gate",
     ];
 
     /// Its number.
@@ -132,6 +133,7 @@ impl WaitsFor {
             Blocker::LastSchedulableNode { .. } => 19,
             Blocker::TooManyUnavailable { .. } => 20,
             Blocker::AwaitingGrant => 21,
+            Blocker::Baking { .. } | Blocker::GateInconclusive | Blocker::GateFailed { .. } => 23,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }

@@ -27,6 +27,8 @@ struct Work {
     operation: Duration,
     /// The time between two audits of a host.
     audit: Duration,
+    /// How long the machines of all batches of a rollout are watched, each twice.
+    gates: Duration,
 }
 
 /// The default of `auditInterval`.
@@ -53,6 +55,10 @@ impl Work {
             components: components + 1,
             operation: steps + probe(world) + AROUND,
             audit: spec.map_or(AUDIT_INTERVAL, |spec| spec.audit_interval),
+            gates: spec.and_then(|spec| spec.strategy.as_ref()).map_or(Duration::ZERO, |strategy| {
+                let batches = u32::try_from(strategy.batches.len()).unwrap_or(u32::MAX).saturating_add(1);
+                (strategy.first_bake + strategy.bake.saturating_mul(batches)) * 2
+            }),
         }
     }
 
@@ -67,7 +73,7 @@ impl Work {
         let config = Config::default();
         let passing = GRACE + config.apply_deadline + config.backoff_max * 2 + self.audit;
         let wave = self.operation + config.admission_wait;
-        (passing + wave * self.waves()) * 2
+        (passing + wave * self.waves() + self.gates * self.components) * 2
     }
 }
 
@@ -97,6 +103,7 @@ mod tests {
         components: 1,
         operation: Duration::from_secs(50),
         audit: Duration::from_secs(3600),
+        gates: Duration::ZERO,
     };
 
     #[test]

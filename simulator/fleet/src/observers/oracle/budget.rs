@@ -9,13 +9,14 @@
 //! lost after that and after the start of the latest active rollout, and so long ago that the operator could know when
 //! it gave the order: the grace of the Node's lease, the lag of watches, and the way of the order. As many of them are
 //! excused as the share of the other machines that are lost. Without a rollout only hosts at work count. When users lower the
-//! limit, the lower limit applies after the same time. A host that resumes an operation by itself after a loss of power
+//! limit, the lower limit applies after the same time. A rollout that is being reverted has changed none in this sense: its
+//! rollback is the remedy. A host that resumes an operation by itself after a loss of power
 //! counts as unavailable until its kubelet is ready, and not as at work: no order started that operation.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, IntOrString};
+use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, IntOrString, RolloutStatus};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::quantity::CountOrPercent;
 
@@ -389,7 +390,12 @@ impl Budget {
         let wanted = if written.removed { CountOrPercent::default() } else { max_unavailable(&object.spec) };
         self.max_unavailable.set(wanted, now, self.horizon(now));
         let rollouts = object.status.iter().flat_map(|status| &status.rollouts);
-        let active = rollouts.filter(|rollout| rollout.completed_at.is_none());
+        // What a release took down does not keep its rollback from taking it away.
+        let is_reverted = |rollout: &&RolloutStatus| {
+            rollout.course.as_ref().is_some_and(|course| course.reverted_at.is_some())
+        };
+        let active =
+            rollouts.filter(|rollout| rollout.completed_at.is_none()).filter(|rollout| !is_reverted(rollout));
         let brings = active
             .clone()
             .filter_map(|rollout| Some((rollout.component.clone(), rollout.to.version.clone()?)));

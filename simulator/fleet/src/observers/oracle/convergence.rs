@@ -1,6 +1,7 @@
 //! The judgement at the end: every reachable machine has exactly what the specs ask for, nothing on its host has
 //! drifted, and the status says so.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use seaworthy_model::component::{Architecture, Fact, Recipe, ReleaseId, VersionS
 use seaworthy_model::id::Kind;
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::package_version::SINGLETON;
+use seaworthy_model::strategy::OnFailure;
 
 use super::mistaken::{Mistaken, recorded_host};
 use crate::vocabulary::host_number;
@@ -182,7 +184,7 @@ fn judge_host(
     for setting in wanted(machine, fleet) {
         let component = releases.world.catalogue.find_component(&setting.name);
         let present = component.and_then(|component| host.installed_of(component));
-        let expected = releases.release(setting, machine, host.architecture);
+        let expected = releases.release(&setting, machine, host.architecture);
         match (expected, present) {
             (None, None) => {}
             (None, Some(_)) => {
@@ -194,7 +196,7 @@ fn judge_host(
             {
                 findings.add(|| {
                     let version = releases.world.catalogue.version_name(present.version);
-                    format!("{name}: has {version} and should have {}", version_of(setting))
+                    format!("{name}: has {version} and should have {}", version_of(&setting))
                 })
             }
             (Some(_), Some(present)) if !present.drift.is_none() => {
@@ -255,15 +257,40 @@ fn judge_fleet(fleet: &ClusterPackageVersion, is_over: bool, findings: &mut Find
     }
 }
 
-/// Every component that a machine's own pins or the fleet's defaults name. A pin replaces the default.
+/// Every component that a machine's own pins or the fleet's defaults name. A pin replaces the default. A default whose
+/// rollout was reverted is what the machines had before.
 pub(crate) fn wanted<'a>(
     machine: &'a Machine,
     fleet: Option<&'a ClusterPackageVersion>,
-) -> impl Iterator<Item = &'a ComponentSetting> {
+) -> impl Iterator<Item = Cow<'a, ComponentSetting>> {
     let pins = &machine.spec.components;
     let defaults = fleet.map_or(&[][..], |fleet| &fleet.spec.components);
     let unpinned = defaults.iter().filter(|default| pins.iter().all(|pin| pin.name != default.name));
-    pins.iter().chain(unpinned)
+    let in_effect = move |setting: &'a ComponentSetting| match fleet.and_then(|it| reverted_to(it, setting)) {
+        Some(before) => Cow::Owned(before),
+        None => Cow::Borrowed(setting),
+    };
+    pins.iter().map(Cow::Borrowed).chain(unpinned.map(in_effect))
+}
+
+/// What the machines had before a default, if its rollout was reverted as its strategy says.
+pub(super) fn reverted_to(
+    fleet: &ClusterPackageVersion,
+    setting: &ComponentSetting,
+) -> Option<ComponentSetting> {
+    let rollouts = fleet.status.as_ref().map_or(&[][..], |status| &status.rollouts);
+    let rollout = rollouts.iter().find(|rollout| rollout.component == setting.name)?;
+    let course = rollout.course.as_ref().filter(|course| {
+        course.reverted_at.is_some() && course.strategy.on_failure == OnFailure::RollBack.name()
+    })?;
+    let (gate, from) = (course.failed_gate.as_ref()?, rollout.from.as_ref()?);
+    let is_for_it = rollout.to.version == setting.version && rollout.to.parameters == setting.parameters;
+    (is_for_it && gate.failed + gate.unavailable > 0).then(|| ComponentSetting {
+        name: setting.name.clone(),
+        state: from.state.clone(),
+        version: from.version.clone(),
+        parameters: from.parameters.clone(),
+    })
 }
 
 fn version_of(setting: &ComponentSetting) -> String {

@@ -13,6 +13,7 @@ mod drains;
 mod effects;
 mod expectation;
 mod foreign;
+mod gates;
 mod harm;
 mod identities;
 mod leadership;
@@ -45,6 +46,7 @@ use budget::Budget;
 use confirmations::Confirmations;
 use drains::Drains;
 use effects::Effects;
+use gates::Gates;
 use harm::Harm;
 use identities::Identities;
 use leadership::Leadership;
@@ -124,6 +126,7 @@ pub struct Oracle {
     liars: BTreeSet<u32>,
     mistaken: Mistaken,
     back_off: BackOff,
+    gates: Gates,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -154,6 +157,7 @@ impl Oracle {
             liars: BTreeSet::new(),
             mistaken: Mistaken::default(),
             back_off: BackOff::default(),
+            gates: Gates::default(),
             machines: BTreeMap::new(),
         }
     }

@@ -9,6 +9,8 @@
 //! | `MaxUnavailable`, `MaxFailures` | at least `limit` hosts are unreachable or have a failed release |
 //! | `TooManyUnavailable` | four fifths of `limit` hosts are unreachable or have a Node that is not ready |
 //! | `TooManyFailures` | at least `limit` hosts have a failed release, or a journal that has lost its beginning |
+//! | `GateInconclusive` | a host is unreachable or has a failed release, or a Node is not ready |
+//! | `GateFailed` | the record, which shows machines that went wrong |
 //! | `Paused` | the Machine or the fleet is paused |
 //! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter`, `DependencyCycle` | the objects, read again |
 //! | `VersionSkew`, `ApiServerSkew` | the rule, read again, and the versions of the API servers |
@@ -133,6 +135,8 @@ impl<'a> Truth<'a> {
                 u64::from(self.unavailable) * 5 >= u64::from(limit) * 4 && self.unavailable > 0
             }
             Blocker::TooManyFailures { limit, .. } => self.failed > 0 && self.failed >= limit,
+            Blocker::GateInconclusive => self.unavailable > 0 || self.broken > 0,
+            Blocker::GateFailed { batch } => self.has_failed_gate(batch),
             Blocker::Paused => machine.spec.paused || self.is_fleet_paused(),
             Blocker::InvalidSpec => !self.is_acceptable(machine),
             Blocker::UnknownVersion(version) => self.version(version).is_none(),
@@ -170,6 +174,7 @@ impl<'a> Truth<'a> {
             | Blocker::AwaitingOwnWrite
             | Blocker::InFlight
             | Blocker::SessionLimit
+            | Blocker::Baking { .. }
             | Blocker::Superseding
             | Blocker::AwaitingGrant
             | Blocker::AwaitingNode { .. }
@@ -233,6 +238,17 @@ impl<'a> Truth<'a> {
     fn is_fleet_paused(&self) -> bool {
         let fleet = self.world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
         fleet.and_then(|fleet| fleet.package_version()).is_some_and(|fleet| fleet.spec.paused)
+    }
+
+    /// Whether the record shows that the gate after this batch has failed, for machines that went wrong.
+    fn has_failed_gate(&self, batch: u32) -> bool {
+        let fleet = self.world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
+        let status = fleet.and_then(|fleet| fleet.package_version()).and_then(|fleet| fleet.status.as_ref());
+        let courses = status.into_iter().flat_map(|status| &status.rollouts);
+        courses.filter_map(|rollout| rollout.course.as_ref()).any(|course| {
+            let gate = course.failed_gate.as_ref();
+            course.batch == i64::from(batch) && gate.is_some_and(|gate| gate.failed + gate.unavailable > 0)
+        })
     }
 
     /// Whether the specs of a Machine and of the fleet are valid.

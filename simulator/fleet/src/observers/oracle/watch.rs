@@ -63,6 +63,7 @@ impl Oracle {
             Happening::HostLost(host) => self.host_lost((*host, world.lacks_kubelet(*host)), now),
             Happening::HostBack(host) => self.host_back(*host),
             Happening::NodeMissing(host) => self.node_there(*host, false),
+            Happening::NodeSays(host, health) => self.gates.node_says(*host, *health, now),
             // The observer set checks expectations, because they also need the tally.
             Happening::PeopleAct(..)
             | Happening::Occasion(_)
@@ -75,7 +76,6 @@ impl Oracle {
             | Happening::StepBegan(_)
             | Happening::Started(_)
             | Happening::Network(..)
-            | Happening::NodeSays(..)
             | Happening::NodeRenewal(_) => {}
         }
         None
@@ -105,6 +105,11 @@ impl Oracle {
         let (now, object) = (world.now(), &*written.object);
         self.committed(written, &world.hosts, now);
         self.users_written(written, world.api_servers.home());
+        if by_operator && object.kind() == Kind::ClusterPackageVersion {
+            for detail in self.gates.objections(written, world, self.budget.detection()) {
+                self.breach("gate", now, detail);
+            }
+        }
         if object.kind() == Kind::MachineComponent && written.removed && by_operator {
             let number = world.catalogue.find_version(object.name());
             self.version_gone(object, world.api_servers.home(), (&world.hosts, number), now);

@@ -6,11 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seaworthy_api::v1alpha1::{ComponentSetting, MachineSpec};
+use seaworthy_api::object::ClusterPackageVersion;
+use seaworthy_api::v1alpha1::{ComponentSetting, MachineSpec, RolloutStatus};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::package_version::SINGLETON;
 
+use super::convergence::reverted_to;
 use super::recount::{Miscounts, Truth};
 use crate::vocabulary::host_number;
 use crate::world::api_server::{ApiServer, Stored, Written};
@@ -170,6 +172,9 @@ impl Wishes {
                 .as_ref()
                 .is_none_or(|status| status.observed_generation < before.metadata.generation)
         });
+        let newly_reverted = reverted(Some(object)).saturating_sub(reverted(before));
+        self.fleet_changes = self.fleet_changes.saturating_add(newly_reverted);
+        self.hasty |= newly_reverted > 0;
         self.has_history |= before.is_some() && is_edited;
         self.hasty |= before.is_some() && is_edited && (is_open || is_unseen);
     }
@@ -239,13 +244,25 @@ impl Wishes {
                 list.iter().any(|(version, until)| version.as_deref() == wanted && *until >= known)
             })
         };
+        let reverted = || {
+            let setting = defaults.iter().find(|setting| setting.name == step.component)?;
+            reverted_to(fleet?, setting)?.version
+        };
         let is_pinned = pins.iter().any(|pin| pin.name == step.component)
             && step.machine.is_none_or(|name| !dropped(name, None));
         pins.iter().any(is_it)
-            || (!is_pinned && defaults.iter().any(is_it))
+            || (!is_pinned && (defaults.iter().any(is_it) || reverted().as_deref() == to))
             || step.machine.is_none_or(|name| dropped(name, to))
             || dropped("", to)
     }
+}
+
+/// The number of rollouts that were reverted.
+fn reverted(object: Option<&ClusterPackageVersion>) -> u16 {
+    let status = object.and_then(|object| object.status.as_ref());
+    let rollouts = status.map_or(&[][..], |status| &status.rollouts);
+    let courses = rollouts.iter().filter_map(|rollout: &RolloutStatus| rollout.course.as_ref());
+    u16::try_from(courses.filter(|course| course.reverted_at.is_some()).count()).unwrap_or(u16::MAX)
 }
 
 fn count(settings: &[ComponentSetting]) -> u16 {

@@ -243,6 +243,9 @@ fn deeds(moment: &Moment) -> Vec<String> {
             .iter()
             .map(|object| format!("people delete {} {}", object.kind.kind().name(), object.name)),
     );
+    if moment.override_gates {
+        deeds.push("people let rollouts go on whose gates have failed".into());
+    }
     if moment.adopt {
         deeds.push("people record on the Lease that hosts may be taken over".into());
     }

@@ -55,7 +55,7 @@ pub(super) fn differences(world: &World, twin: &World, exempt: &BTreeSet<u32>) -
         let is_stray = strays.contains(&host) || twin_strays.contains(&host);
         if !is_stray && machine.spec.components == other.spec.components {
             for setting in wanted(machine, fleets[0]) {
-                compare_component((world, twin), (host, setting), machine, &mut add);
+                compare_component((world, twin), (host, &setting), machine, &mut add);
             }
         }
     }
@@ -164,7 +164,9 @@ fn compare_fleets(
     };
     let (here, there) = (told(fleet), told(twin));
     // A rollout that skips lost machines, or one whose pods do not leave, may end differently.
-    if is_whole && here != there && !(ends_in_failures(fleet) && ends_in_failures(twin)) {
+    let is_decided_alike = !is_reverted(fleet, None) && !is_reverted(twin, None);
+    let is_stopped = ends_in_failures(fleet) && ends_in_failures(twin);
+    if is_whole && is_decided_alike && here != there && !is_stopped {
         add(None, format!("the ClusterPackageVersion says {here:?}, and without faults {there:?}"));
     }
 }
@@ -220,7 +222,8 @@ fn compare_component(
 ) {
     let is_pinned = machine.spec.components.iter().any(|pin| pin.name == setting.name);
     let component = Some(setting.name.as_str());
-    if !is_pinned && (has_open_rollout(world, component) || has_open_rollout(twin, component)) {
+    let differs = |world| has_open_rollout(world, component) || has_reverted_rollout(world, component);
+    if !is_pinned && (differs(world) || differs(twin)) {
         return;
     }
     let present = |world: &World| {
@@ -237,6 +240,18 @@ fn compare_component(
         let (name, here, there) = (machine_name(host), words(&here), words(&there));
         add(Some(host), format!("{name} has {here} of {}, and without faults {there}", setting.name));
     }
+}
+
+/// Whether the rollout of a component, or of any, was reverted. Faults may decide a gate.
+fn is_reverted(fleet: &ClusterPackageVersion, component: Option<&str>) -> bool {
+    fleet.status.iter().flat_map(|status| &status.rollouts).any(|rollout| {
+        component.is_none_or(|component| *rollout.component == *component)
+            && rollout.course.as_ref().is_some_and(|course| course.reverted_at.is_some())
+    })
+}
+
+fn has_reverted_rollout(world: &World, component: Option<&str>) -> bool {
+    fleet_of(world).is_some_and(|fleet| is_reverted(fleet, component))
 }
 
 /// Whether the rollout of a component, or of any, is not completed.

@@ -76,6 +76,7 @@ impl World {
             | Event::Expiry { .. }
             | Event::People(_)
             | Event::Adoption
+            | Event::Override
             | Event::Workload { .. }
             | Event::Certificate(_)
             | Event::Pod { .. }

@@ -1,6 +1,7 @@
 //! Users: they apply, edit and delete, and check their expectations.
 
 mod adoption;
+mod gates;
 mod nodes;
 mod racks;
 mod workloads;
@@ -79,6 +80,9 @@ impl World {
         }
         if moment.adopt {
             self.adopt();
+        }
+        if moment.override_gates {
+            self.override_gates();
         }
         for (machines, unschedulable) in [(&moment.cordon, true), (&moment.uncordon, false)] {
             for number in machines {

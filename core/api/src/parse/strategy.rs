@@ -1,0 +1,81 @@
+//! The strategy of rollouts, and the course of one as we recorded it.
+
+use core::time::Duration;
+
+use seaworthy_model::package_version::Resume;
+use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure, Strategy};
+
+use super::faults::{Faults, Field};
+use super::package_version::count_or_percent;
+use super::text;
+use crate::names::Names;
+use crate::v1alpha1;
+
+/// The words for what a gate that fails may lead to.
+const ON_FAILURE: &str = "must be Pause or RollBack";
+
+/// Reads a strategy. The result is not used if there is a fault.
+pub(super) fn strategy(field: Field<'_>, read: &v1alpha1::Strategy, faults: &mut Faults) -> Strategy {
+    let batches = field.name("batches");
+    faults.at_most(batches, read.batches.len(), Strategy::BATCHES_MAX);
+    let mut duration = |name: &str, text: &str| {
+        text::duration(text).unwrap_or_else(|| {
+            faults.add(field.name(name), "must be a duration from 1s to 8760h, such as 24h or 1h30m");
+            Duration::ZERO
+        })
+    };
+    let first_bake = duration("firstBakeTime", &read.first_bake_time);
+    let bake = duration("bakeTime", &read.bake_time);
+    let each = read.batches.iter().enumerate();
+    let batches = each.map(|(index, batch)| count_or_percent(batches.index(index), batch, faults)).collect();
+    let tolerance = read.tolerance.as_ref();
+    let tolerance = tolerance.map(|tolerance| count_or_percent(field.name("tolerance"), tolerance, faults));
+    let on_failure = OnFailure::ALL.into_iter().find(|known| known.name() == read.on_failure);
+    faults.require(field.name("onFailure"), on_failure.is_some(), ON_FAILURE);
+    Strategy { batches, first_bake, bake, tolerance, on_failure: on_failure.unwrap_or_default() }
+}
+
+/// Reads the course of a rollout; `None` if a part is unreadable.
+pub(super) fn course(read: &v1alpha1::CourseStatus) -> Option<Course> {
+    let mut faults = Faults::default();
+    let strategy = strategy(Field::root("strategy"), &read.strategy, &mut faults);
+    let time = |written: &Option<crate::scalar::Time>| match written {
+        Some(at) => at.get().map(Some),
+        None => Some(None),
+    };
+    Some(Course {
+        strategy: faults.result(Some(strategy)).ok()?,
+        batch: u32::try_from(read.batch).ok()?,
+        done_at: time(&read.done_at)?,
+        failure: match &read.failed_gate {
+            Some(gate) => Some(failure(gate)?),
+            None => None,
+        },
+        excused: u32::try_from(read.excused).ok()?,
+        reverted_at: time(&read.reverted_at)?,
+    })
+}
+
+fn failure(read: &v1alpha1::GateStatus) -> Option<GateFailure> {
+    let count = |written: i64| u32::try_from(written).unwrap_or_default();
+    Some(GateFailure {
+        at: read.at.get()?,
+        evidence: Evidence {
+            changed: count(read.changed),
+            failed: count(read.failed),
+            unavailable: count(read.unavailable),
+            silent: count(read.silent),
+            untouched: count(read.untouched),
+            untouched_unavailable: count(read.untouched_unavailable),
+        },
+    })
+}
+
+/// The gate that a person overrides: `webd/7/2`. Nonsense is none: the condition `GateFailed` stays, and says what to write.
+pub(super) fn resume(text: &str, names: &mut Names) -> Option<Resume> {
+    let mut parts = text.trim().split('/');
+    let (component, generation, batch) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_whole = parts.next().is_none() && !component.is_empty() && component.len() <= 63;
+    let (generation, batch) = (generation.parse().ok()?, batch.parse().ok()?);
+    is_whole.then(|| Resume { component: names.component(component), generation, batch })
+}

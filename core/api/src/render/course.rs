@@ -1,0 +1,68 @@
+//! The course of a rollout.
+
+use core::time::Duration;
+
+use seaworthy_model::quantity::CountOrPercent;
+use seaworthy_model::strategy::{Course, GateFailure, Strategy};
+
+use crate::v1alpha1::{self, IntOrString};
+
+/// The course of a rollout as an API object.
+pub(super) fn course(course: &Course) -> v1alpha1::CourseStatus {
+    v1alpha1::CourseStatus {
+        strategy: strategy(&course.strategy),
+        batch: i64::from(course.batch),
+        done_at: course.done_at.map(|at| at.whole_seconds().into()),
+        failed_gate: course.failure.as_ref().map(failure),
+        excused: i64::from(course.excused),
+        reverted_at: course.reverted_at.map(|at| at.whole_seconds().into()),
+    }
+}
+
+fn strategy(strategy: &Strategy) -> v1alpha1::Strategy {
+    v1alpha1::Strategy {
+        batches: strategy.batches.iter().copied().map(quantity).collect(),
+        first_bake_time: duration(strategy.first_bake),
+        bake_time: duration(strategy.bake),
+        tolerance: strategy.tolerance.map(quantity),
+        on_failure: strategy.on_failure.name().into(),
+    }
+}
+
+fn quantity(quantity: CountOrPercent) -> IntOrString {
+    match quantity {
+        CountOrPercent::Count(count) => IntOrString::Int(i64::from(count)),
+        CountOrPercent::Percent(_) => IntOrString::String(quantity.to_string()),
+    }
+}
+
+/// `1h30m`: without what is zero.
+fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let parts = [(seconds / 3600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
+    parts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count}{unit}")).collect()
+}
+
+fn failure(failure: &GateFailure) -> v1alpha1::GateStatus {
+    let evidence = &failure.evidence;
+    v1alpha1::GateStatus {
+        at: failure.at.whole_seconds().into(),
+        changed: i64::from(evidence.changed),
+        failed: i64::from(evidence.failed),
+        unavailable: i64::from(evidence.unavailable),
+        silent: i64::from(evidence.silent),
+        untouched: i64::from(evidence.untouched),
+        untouched_unavailable: i64::from(evidence.untouched_unavailable),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_as_people_write_them() {
+        let texts = [5400, 600, 31_536_000, 3661].map(|seconds| duration(Duration::from_secs(seconds)));
+        assert_eq!(texts, ["1h30m", "10m", "8760h", "1h1m1s"]);
+    }
+}

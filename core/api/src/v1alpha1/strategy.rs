@@ -1,0 +1,115 @@
+//! How rollouts go through their batches, and where one is.
+
+use serde::{Deserialize, Serialize};
+
+use super::IntOrString;
+#[cfg(feature = "crd")]
+use super::schema;
+use crate::scalar::Time;
+
+/// How rollouts go through their batches. After each, the machines that were changed are watched, and a gate decides: with
+/// too many that failed or became unavailable, compared with those not yet touched, nothing further is changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Strategy {
+    /// Up to how many machines have the new version after each batch: numbers, or percentages of all machines that take
+    /// part, rounded down, but at least 1. All others follow after the last batch.
+    #[serde(default = "batches_default")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::batches()))]
+    pub batches: Vec<IntOrString>,
+    /// How long the machines of the first batch are watched once all of them are done.
+    #[serde(default = "first_bake_time_default")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(2, 32, schema::duration())))]
+    pub first_bake_time: String,
+    /// How long those of each later batch are watched.
+    #[serde(default = "bake_time_default")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(2, 32, schema::duration())))]
+    pub bake_time: String,
+    /// How many changed machines may go wrong before a gate fails, beyond those that would have without the rollout: a number,
+    /// or a percentage of the changed machines, rounded down, but at least 1. 1 % of them and at most 3 if omitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<IntOrString>,
+    /// What follows when a gate fails. `Pause`: no further machine is changed until a person decides. `RollBack`: the machines
+    /// that were changed get what they had before.
+    #[serde(default = "on_failure_default")]
+    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["Pause", "RollBack"])))]
+    pub on_failure: String,
+}
+
+fn batches_default() -> Vec<IntOrString> {
+    let percent = ["1%", "10%", "50%", "100%"].map(|text| IntOrString::String(text.into()));
+    [IntOrString::Int(1)].into_iter().chain(percent).collect()
+}
+
+fn first_bake_time_default() -> String {
+    "30m".into()
+}
+
+fn bake_time_default() -> String {
+    "10m".into()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+fn on_failure_default() -> String {
+    "Pause".into()
+}
+
+/// Where a rollout with a strategy is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct CourseStatus {
+    /// The strategy with which the rollout started. A change of the spec counts for the next one.
+    pub strategy: Strategy,
+    /// The number of the batch under way, from 1; 0 before the first.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]
+    pub batch: i64,
+    /// When every machine of the batch that can be worked on was done. From then on they are watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
+    pub done_at: Option<Time>,
+    /// The gate that has failed, if one has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_gate: Option<GateStatus>,
+    /// How many machines had gone wrong when a person last let it go on in spite of a gate.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]
+    pub excused: i64,
+    /// Since when machines get back what they had before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
+    pub reverted_at: Option<Time>,
+}
+
+/// Why a gate has failed: numbers of machines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct GateStatus {
+    /// When.
+    #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
+    pub at: Time,
+    /// Machines that the rollout had changed.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub changed: i64,
+    /// Those on which the release failed.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub failed: i64,
+    /// Those that became unavailable after the rollout started, and still were.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub unavailable: i64,
+    /// Those of which nothing was known.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub silent: i64,
+    /// Machines that the rollout had not touched.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub untouched: i64,
+    /// Those of them that became unavailable after the rollout started, and still were.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub untouched_unavailable: i64,
+}

@@ -1,0 +1,249 @@
+//! The gate after each batch of a rollout with a strategy: the machines that were changed are compared with those that the
+//! rollout has not touched.
+//!
+//! A machine counts as gone wrong if the release failed there, or if it has become unavailable since the rollout started.
+
+use alloc::borrow::Cow;
+use core::time::Duration;
+
+use seaworthy_model::detail::{FleetDetail, GateName};
+use seaworthy_model::package_version::{FleetReason, Rollout};
+use seaworthy_model::report::{Blocker, WakeReason};
+use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure};
+use seaworthy_model::time::Timestamp;
+
+use super::standstill::{Gate, Standstill};
+use super::verdict::{Verdict, is_silent, verdict};
+use super::{Plan, Step, has_gates, is_done};
+use crate::domains::draft::Draft;
+use crate::rows::fleet::RolloutState;
+use crate::rows::machine::Machine;
+use crate::rows::standing::Standing;
+
+/// A gate that knows too little, or that finds more machines unavailable than usual, looks again after this time.
+const LOOKS_AGAIN: Duration = Duration::from_secs(60);
+
+impl Step<'_> {
+    /// Takes the course of a rollout one step on.
+    pub(super) fn judge(
+        self,
+        draft: &mut Draft<'_>,
+        (index, state): (usize, &RolloutState),
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) -> Gate {
+        let Some(course) = state.record.course.as_ref().filter(|course| course.reverted_at.is_none()) else {
+            return Gate::Open;
+        };
+        if course.failure.is_some() {
+            return self.stay_failed(draft, (state, course), record, plan);
+        }
+        let bakes_until = course.done_at.map(|at| at + bake_time(course));
+        let is_baked = is_done(state) && bakes_until.is_some_and(|until| until <= draft.now);
+        // The counters show cheaply whether there is anything to find.
+        if !is_baked && state.counts.failed == 0 && self.world.fallen() == 0 {
+            return self.wait_for_batch(draft, (state, course), record, plan);
+        }
+        let evidence = self.evidence(index, state, course.done_at);
+        match verdict(course, &evidence) {
+            Verdict::Fail => self.fail(draft, evidence, record, plan),
+            Verdict::Pass if is_baked => Gate::Passed,
+            Verdict::Inconclusive if is_baked => {
+                let until = bakes_until.unwrap_or(draft.now) + bake_time(course);
+                if !is_silent(&evidence) && until <= draft.now {
+                    return Gate::Passed;
+                }
+                plan.standstill = Standstill::Stopped(FleetReason::GateInconclusive);
+                draft.wake_at(draft.now + LOOKS_AGAIN, WakeReason::Gate);
+                draft.wait(Blocker::GateInconclusive);
+                Gate::Closed
+            }
+            Verdict::Pass | Verdict::Inconclusive => {
+                self.wait_for_batch(draft, (state, course), record, plan)
+            }
+        }
+    }
+
+    /// The batch is under way, or its machines are being watched.
+    fn wait_for_batch(
+        self,
+        draft: &mut Draft<'_>,
+        (state, course): (&RolloutState, &Course),
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) -> Gate {
+        let is_done = is_done(state);
+        let has_changed_any = state.counts.updated() + state.counts.failed > 0;
+        if course.batch == 0 || (is_done && !has_changed_any) {
+            return Gate::Passed;
+        }
+        if !is_done {
+            return Gate::Open;
+        }
+        let done_at = course.done_at.unwrap_or_else(|| draft.now.whole_seconds());
+        if course.done_at.is_none() {
+            on_course(record, |course| course.done_at = Some(done_at));
+        }
+        let until = done_at + bake_time(course);
+        plan.standstill.bakes();
+        draft.wake_at(until, WakeReason::Gate);
+        draft.wait(Blocker::Baking { until });
+        Gate::Closed
+    }
+
+    /// The gate has failed before: only a person can let the rollout go on.
+    fn stay_failed(
+        self,
+        draft: &mut Draft<'_>,
+        (state, course): (&RolloutState, &Course),
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) -> Gate {
+        let named = self.object.resume.is_some_and(|resume| {
+            (resume.component, resume.generation, resume.batch)
+                == (state.record.component, state.record.generation, course.batch)
+        });
+        if let (true, Some(failure)) = (named, course.failure) {
+            // The gate has another number from now on: it is overridden once.
+            on_course(record, |course| {
+                course.failure = None;
+                course.excused = failure.evidence.wrong();
+                course.batch = course.batch.saturating_add(1);
+            });
+            return Gate::Passed;
+        }
+        plan.standstill = Standstill::Stopped(FleetReason::GateFailed);
+        draft.wait(Blocker::GateFailed { batch: course.batch });
+        Gate::Closed
+    }
+
+    /// The gate fails: it is recorded, and what the strategy says follows.
+    fn fail(
+        self,
+        draft: &mut Draft<'_>,
+        evidence: Evidence,
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) -> Gate {
+        let now = draft.now.whole_seconds();
+        let may_revert = record.from.is_some();
+        on_course(record, |course| {
+            course.failure = Some(GateFailure { at: now, evidence });
+            let reverts = may_revert && course.strategy.on_failure == OnFailure::RollBack;
+            course.reverted_at = reverts.then_some(now);
+        });
+        let course = record.course.as_ref();
+        let (batch, reverts) = course.map_or((0, false), |it| (it.batch, it.reverted_at.is_some()));
+        if reverts {
+            record.to_mut().admitted_below = Rollout::EVERYBODY;
+            plan.standstill = Standstill::Stopped(FleetReason::RolledBack);
+        } else {
+            plan.standstill = Standstill::Stopped(FleetReason::GateFailed);
+            draft.wait(Blocker::GateFailed { batch });
+        }
+        Gate::Closed
+    }
+
+    /// Counts the machines of a rollout. Those that are at work, also for another rollout, show nothing.
+    pub(super) fn evidence(self, index: usize, state: &RolloutState, done_at: Option<Timestamp>) -> Evidence {
+        let began = state.record.started_at;
+        let mut evidence = Evidence::default();
+        for (_, machine) in self.world.machines() {
+            let fell = || machine.unavailable_since().is_some_and(|since| since > began);
+            match machine.standing(index) {
+                Standing::Failed => {
+                    evidence.changed += 1;
+                    evidence.failed += 1;
+                }
+                Standing::Done | Standing::Restored if !machine.is_unresolved() => {
+                    evidence.changed += 1;
+                    let is_unavailable = fell();
+                    evidence.unavailable += u32::from(is_unavailable);
+                    evidence.silent += u32::from(!is_unavailable && says_nothing(machine, done_at));
+                }
+                Standing::Held if machine.is_lost() => {
+                    evidence.changed += 1;
+                    evidence.silent += 1;
+                }
+                Standing::Waiting if !machine.is_unresolved() => {
+                    evidence.untouched += 1;
+                    evidence.untouched_unavailable += u32::from(fell());
+                }
+                Standing::Outside
+                | Standing::Waiting
+                | Standing::Eligible
+                | Standing::Granted
+                | Standing::Held
+                | Standing::Deferred
+                | Standing::Done
+                | Standing::Restored => {}
+            }
+        }
+        evidence
+    }
+
+    /// The batch that is watched, or the gate that has failed, if the course of a record is what the reason is about.
+    pub(super) fn course_detail(self, reason: FleetReason, record: &Rollout) -> Option<FleetDetail> {
+        let course =
+            record.course.as_ref().filter(|_| record.completed_at.is_none() || record.is_reverted())?;
+        let name = || self.gate_name(record, course);
+        match (course.failure, course.done_at) {
+            (Some(failure), _) if reason != FleetReason::Baking => {
+                Some(FleetDetail::Gate(name(), failure.evidence))
+            }
+            (None, Some(done_at)) if reason == FleetReason::Baking => {
+                Some(FleetDetail::Bake(name(), done_at + bake_time(course)))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the gates know that wait for evidence.
+    pub(super) fn doubt(self) -> Option<FleetDetail> {
+        self.fleet.rollouts.iter().enumerate().find_map(|(index, state)| {
+            let course = state.record.course.as_ref().filter(|_| state.is_active() && has_gates(state))?;
+            let done_at = course.done_at?;
+            let evidence = self.evidence(index, state, Some(done_at));
+            let is_in_doubt = verdict(course, &evidence) == Verdict::Inconclusive;
+            is_in_doubt.then(|| FleetDetail::Gate(self.gate_name(&state.record, course), evidence))
+        })
+    }
+
+    /// The gate that a rollout is at.
+    fn gate_name(self, record: &Rollout, course: &Course) -> GateName {
+        GateName {
+            component: self.world.name_of_component(record.component),
+            generation: record.generation,
+            batch: course.batch,
+        }
+    }
+}
+
+/// Changes the course in a record that has one.
+fn on_course(record: &mut Cow<'_, Rollout>, change: impl FnOnce(&mut Course)) {
+    if let Some(course) = record.to_mut().course.as_mut() {
+        change(course);
+    }
+}
+
+/// Notes that the next batch is permitted. A batch in which no machine could be changed leaves no trace: the next one takes
+/// its number, and is watched as long.
+pub(super) fn begin_batch(record: &mut Rollout, state: &RolloutState) {
+    let Some(course) = record.course.as_mut() else { return };
+    let is_overridden = state.record.course.as_ref().is_some_and(|before| before.batch != course.batch);
+    let changed_any = state.counts.updated() + state.counts.failed > 0;
+    if course.batch == 0 || (changed_any && !is_overridden) {
+        course.batch = course.batch.saturating_add(1);
+    }
+    course.done_at = None;
+}
+
+/// How long the machines of the present batch are watched.
+pub(super) const fn bake_time(course: &Course) -> Duration {
+    if course.batch <= 1 { course.strategy.first_bake } else { course.strategy.bake }
+}
+
+/// Whether nothing is known of the health of a machine without a Node since then: only a read of its host shows it.
+fn says_nothing(machine: &Machine, since: Option<Timestamp>) -> bool {
+    machine.node.is_none() && since.is_some_and(|since| machine.progress.contact.read_at < since)
+}

@@ -1,0 +1,136 @@
+//! How a rollout goes through the fleet: batch by batch, with a gate after each.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::CountOrPercent;
+use crate::time::Timestamp;
+
+/// How a rollout goes through its batches. The spec has one, and each rollout keeps a copy of the one that it started with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Strategy {
+    /// Up to each of these, machines are permitted once those before have passed the gate. Everybody is permitted after the
+    /// last one.
+    pub batches: Vec<CountOrPercent>,
+    /// How long the machines of the first batch that changes any are watched before their gate.
+    pub first_bake: Duration,
+    /// How long those of each later batch are watched.
+    pub bake: Duration,
+    /// How many machines may go wrong before a gate fails, beyond those that would have without the rollout: of the machines
+    /// that were changed. `None`: 1 % of them, at least 1 and at most 3.
+    pub tolerance: Option<CountOrPercent>,
+    /// What a gate that fails leads to.
+    pub on_failure: OnFailure,
+}
+
+impl Strategy {
+    /// The most batches that a strategy has.
+    pub const BATCHES_MAX: usize = 32;
+
+    /// How many of so many changed machines make a gate fail.
+    #[must_use]
+    pub fn tolerance_of(&self, changed: u32) -> u32 {
+        self.tolerance.map_or_else(|| CountOrPercent::Percent(1).of(changed).min(3), |it| it.of(changed))
+    }
+}
+
+/// Numbers from `node-lifecycle.md` of the project's research: most bad versions show within half an hour of their first
+/// machine.
+impl Default for Strategy {
+    fn default() -> Self {
+        let percent = [1, 10, 50, 100].map(CountOrPercent::Percent);
+        Self {
+            batches: [CountOrPercent::Count(1)].into_iter().chain(percent).collect(),
+            first_bake: Duration::from_secs(30 * 60),
+            bake: Duration::from_secs(10 * 60),
+            tolerance: None,
+            on_failure: OnFailure::Pause,
+        }
+    }
+}
+
+/// What a gate that fails leads to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum OnFailure {
+    /// No further machine is changed until a person decides.
+    #[default]
+    Pause,
+    /// Every machine that was changed gets what it had before.
+    RollBack,
+}
+
+impl OnFailure {
+    /// Every one.
+    pub const ALL: [Self; 2] = [Self::Pause, Self::RollBack];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pause => "Pause",
+            Self::RollBack => "RollBack",
+        }
+    }
+}
+
+/// Where a rollout with a strategy is: its batch, and what its gate has found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Course {
+    /// The strategy with which the rollout started.
+    pub strategy: Strategy,
+    /// The number of the batch under way, from 1; 0 before the first.
+    pub batch: u32,
+    /// When every machine that was permitted and can be worked on was done: then the batch bakes.
+    pub done_at: Option<Timestamp>,
+    /// The gate that has failed, if one has.
+    pub failure: Option<GateFailure>,
+    /// How many machines had gone wrong when people last let the rollout go on in spite of a gate: later gates do not count
+    /// them again.
+    pub excused: u32,
+    /// Since when machines get back what they had before.
+    pub reverted_at: Option<Timestamp>,
+}
+
+impl Course {
+    /// The course of a rollout that begins.
+    #[must_use]
+    pub const fn new(strategy: Strategy) -> Self {
+        Self { strategy, batch: 0, done_at: None, failure: None, excused: 0, reverted_at: None }
+    }
+}
+
+/// Why the gate after a batch has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateFailure {
+    /// When.
+    pub at: Timestamp,
+    /// What was found.
+    pub evidence: Evidence,
+}
+
+/// What a gate goes by: counts of machines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Machines that the rollout has changed.
+    pub changed: u32,
+    /// Those on which the release failed.
+    pub failed: u32,
+    /// Those that have become unavailable since the rollout started, and still are.
+    pub unavailable: u32,
+    /// Those of which nothing is known now.
+    pub silent: u32,
+    /// Machines that the rollout has not touched.
+    pub untouched: u32,
+    /// Those of them that have become unavailable since the rollout started, and still are.
+    pub untouched_unavailable: u32,
+}
+
+impl Evidence {
+    /// Machines that have gone wrong.
+    #[must_use]
+    pub const fn wrong(&self) -> u32 {
+        self.failed + self.unavailable
+    }
+}
