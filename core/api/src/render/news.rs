@@ -134,6 +134,10 @@ pub fn fleet_news(
         let known = before.rollout(rollout.component);
         let known = known.filter(|known| known.generation == rollout.generation);
         let was_under_way = known.is_some_and(|known| known.completed_at.is_none());
+        let batch = |rollout: &Rollout| rollout.course.as_ref().map_or(0, |course| course.batch);
+        if known.is_some_and(|known| batch(known) > 0 && batch(known) < batch(rollout)) {
+            news.push(next_batch(rollout, batch(rollout), names)?);
+        }
         match rollout.completed_at {
             None if known.is_none() => news.push(begun(rollout, names)?),
             // Nothing is rolled out to a fleet without machines.
@@ -165,10 +169,23 @@ fn begun(rollout: &Rollout, names: &Names) -> Result<News, UnknownId> {
 
 fn completed(rollout: &Rollout, names: &Names) -> Result<News, UnknownId> {
     let component = names.component_name(rollout.component)?;
-    let to = version(rollout, &rollout.to, names)?;
+    let to = version(rollout, rollout.target(), names)?;
     let progress = &rollout.progress;
     let note = format!("{component} {to}: {} of {} machines have it", progress.updated, progress.total);
-    Ok(News::new(false, "RolloutCompleted", note).about(topic(rollout, component)))
+    let word = if rollout.is_reverted() { "RollbackCompleted" } else { "RolloutCompleted" };
+    Ok(News::new(false, word, note).about(topic(rollout, component)))
+}
+
+/// The gate after a batch has passed, or people let the rollout go on.
+fn next_batch(rollout: &Rollout, batch: u32, names: &Names) -> Result<News, UnknownId> {
+    let component = names.component_name(rollout.component)?;
+    let to = version(rollout, &rollout.to, names)?;
+    let progress = &rollout.progress;
+    let note = format!(
+        "{component} {to}: batch {batch} begins, {} of {} machines have it",
+        progress.updated, progress.total
+    );
+    Ok(News::new(false, "BatchStarted", note).about(format!("{} {batch}", topic(rollout, component))))
 }
 
 fn topic(rollout: &Rollout, component: &str) -> String {

@@ -5,6 +5,7 @@ mod confirmation;
 mod drain;
 #[path = "../../../engine/tests/fixture/mod.rs"]
 mod fixture;
+mod gate;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -408,6 +409,7 @@ fn every_invariant_has_a_name_of_its_own() {
         "exclusivity",
         "finalizer",
         "freshness",
+        "gate",
         "holding",
         "identity",
         "intent",

@@ -1,0 +1,63 @@
+//! What `gate` sees.
+
+use std::time::Duration;
+
+use seaworthy_model::effect::{Action, Effect};
+use seaworthy_model::package_version::Rollout;
+use seaworthy_model::quantity::CountOrPercent;
+use seaworthy_model::report::Turn;
+use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure, Strategy};
+
+use super::fixture::{Fixture, WEB, want, web};
+use super::{broken, is_admission, turn_with, with_rollouts};
+
+const BAKE: Duration = Duration::from_secs(600);
+
+/// A rollout in which the first of ten machines is done, and the turn that writes that.
+fn about_to_bake() -> (Fixture, Turn) {
+    let mut fixture = Fixture::with_pods(10, 0);
+    fixture.store.edit_fleet(|spec| {
+        spec.strategy = Some(Strategy {
+            batches: vec![CountOrPercent::Count(1)],
+            first_bake: BAKE,
+            bake: BAKE,
+            tolerance: None,
+            on_failure: OnFailure::Pause,
+        });
+    });
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    let is_done = |action: &Action| {
+        let Effect::WritePackageVersionStatus(status) = &action.effect else { return false };
+        let courses = status.rollouts.iter().filter_map(|rollout| rollout.course.as_ref());
+        courses.into_iter().any(|course| course.done_at.is_some())
+    };
+    let turn = turn_with(&mut fixture, is_done);
+    (fixture, turn)
+}
+
+fn with_course(tamper: impl FnOnce(&mut Course)) -> impl FnOnce(&mut Action) {
+    with_rollouts(|rollouts| {
+        if let Some(course) = rollouts[0].course.as_mut() {
+            tamper(course);
+        }
+    })
+}
+
+#[test]
+fn gate_sees_a_batch_that_was_not_watched() {
+    let (fixture, turn) = about_to_bake();
+    assert!(broken(&fixture, turn.clone(), is_admission, |_| {}).is_empty());
+    let everybody = with_rollouts(|rollouts| rollouts[0].admitted_below = Rollout::EVERYBODY);
+    assert_eq!(broken(&fixture, turn, is_admission, everybody), ["gate"]);
+}
+
+#[test]
+fn gate_sees_a_rollout_that_is_reverted_unasked_and_a_course_that_is_lost() {
+    let (fixture, turn) = about_to_bake();
+    let at = fixture.now;
+    let failure = GateFailure { at, evidence: Evidence::default() };
+    let reverted = with_course(|course| (course.failure, course.reverted_at) = (Some(failure), Some(at)));
+    assert_eq!(broken(&fixture, turn.clone(), is_admission, reverted), ["gate"]);
+    let lost = with_rollouts(|rollouts| rollouts[0].course = None);
+    assert_eq!(broken(&fixture, turn, is_admission, lost), ["gate"]);
+}
