@@ -51,6 +51,11 @@ enum Sim {
     /// Exits with 0 when every point was covered and every run converged, with 1 when not, and with 2 when the scenario
     /// could not be used.
     Enumerate(sim::EnumerateArguments),
+    /// Measure the gates of the default strategy: how soon they stop a version that breaks late, and how often they stop a
+    /// good one.
+    ///
+    /// Exits with 0 when both figures meet their goals, and with 1 when not.
+    Gate(sim::GateArguments),
     /// Print one line for each run: hashes of what it did and of every message it sent.
     ///
     /// Two builds that behave alike print the same. `--against` compares, and exits with 1 when a line differs.
@@ -65,6 +70,7 @@ fn main() -> ExitCode {
         Command::Sim(Sim::Shrink(arguments)) => sim::shrink(&arguments),
         Command::Sim(Sim::Explain(arguments)) => sim::explain(&arguments),
         Command::Sim(Sim::Enumerate(arguments)) => sim::enumerate(&arguments),
+        Command::Sim(Sim::Gate(arguments)) => sim::gate(&arguments),
         Command::Sim(Sim::Fingerprint(arguments)) => sim::fingerprint(&arguments),
     }
 }

@@ -41,5 +41,5 @@ pub use run::course::{Breach, Budget, Progress, Summary, conclude, conclude_reco
 pub use run::fingerprint::{Difference, Fingerprint, differences, logged, logged_of};
 pub use run::plan::ResolvedPlan;
 pub use run::twin::{attempt_with_twin, compare_with_twin};
-pub use run::{enumeration, explanation, plan, shrink, swarm};
+pub use run::{enumeration, explanation, gates, plan, shrink, swarm};
 pub use scenario::{Scenario, ScenarioError};

@@ -19,7 +19,8 @@ const REGISTRIES: &[Registry] = &[
 ];
 
 /// Where scenarios lie.
-const SCENARIOS: &[&str] = &["fast", "slow", "scale", "incidents", "regressions", "regressions/plans"];
+const SCENARIOS: &[&str] =
+    &["fast", "slow", "scale", "gate", "incidents", "regressions", "regressions/plans"];
 
 /// Beside them lie the mutants, which the tests there build all together.
 const MUTANTS: &str = "mutants";

@@ -6,6 +6,7 @@ pub mod course;
 pub mod enumeration;
 pub mod explanation;
 pub mod fingerprint;
+pub mod gates;
 mod label;
 pub mod plan;
 pub mod shrink;
