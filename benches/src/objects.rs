@@ -128,5 +128,6 @@ pub(crate) fn package_version(version: VersionId, max_unavailable: CountOrPercen
         spec: Ok(Arc::new(spec)),
         status: PackageVersionStatus::default(),
         resume: None,
+        cause: None,
     }
 }

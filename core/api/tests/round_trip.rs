@@ -23,8 +23,8 @@ use seaworthy_model::machine::{
     MachineStatus, Reason, Truth, Want,
 };
 use seaworthy_model::package_version::{
-    Begun, DeferralReason, Deferred, FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
-    Progress, Rollout, Superseded,
+    Begun, DeferralReason, Deferred, End, FleetCondition, FleetConditionKind, FleetReason,
+    PackageVersionStatus, Past, Progress, Rollout, Superseded,
 };
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::strategy::{self, Course, Evidence, GateFailure, OnFailure};
@@ -247,6 +247,7 @@ fn rollouts() -> impl Strategy<Value = Vec<Rollout>> {
                     })
                     .collect(),
                 course,
+                cause: (generation % 3 == 0).then(|| "for the audit".into()),
                 progress,
                 started_at,
                 completed_at,
@@ -254,6 +255,20 @@ fn rollouts() -> impl Strategy<Value = Vec<Rollout>> {
         });
         read.collect()
     })
+}
+
+/// What the history keeps of a rollout.
+fn replaced(rollout: &Rollout) -> Past {
+    Past {
+        component: rollout.component,
+        generation: rollout.generation,
+        to: rollout.to.clone(),
+        end: End::of(rollout),
+        progress: (rollout.progress.total, rollout.progress.updated),
+        cause: rollout.cause.clone(),
+        started_at: rollout.started_at,
+        replaced_at: rollout.started_at,
+    }
 }
 
 fn package_version_status() -> impl Strategy<Value = PackageVersionStatus> {
@@ -283,6 +298,7 @@ fn package_version_status() -> impl Strategy<Value = PackageVersionStatus> {
     let written = (generation(), any::<u32>().prop_map(Epoch), vec(begun, 0..3));
     (written, rollouts(), conditions).prop_map(
         |((observed_generation, epoch, begun), rollouts, conditions)| PackageVersionStatus {
+            history: rollouts.iter().map(replaced).collect(),
             observed_generation,
             epoch,
             rollouts,
@@ -315,6 +331,21 @@ fn version_status() -> impl Strategy<Value = VersionStatus> {
 /// Through the text that the API server stores.
 fn stored<T: Serialize + DeserializeOwned>(status: &T) -> T {
     serde_json::from_str(&serde_json::to_string(status).unwrap()).unwrap()
+}
+
+/// A past rollout out of any numbers and words.
+fn any_past(numbers: &[i64], word: &dyn Fn(usize) -> String) -> v1alpha1::PastStatus {
+    v1alpha1::PastStatus {
+        component: word(4),
+        generation: numbers[0],
+        to: v1alpha1::WantStatus { state: word(2), version: Some(word(3)), ..Default::default() },
+        end: word(5),
+        total: numbers[1],
+        updated: numbers[2],
+        cause: Some(word(6)),
+        started_at: (*word(5)).into(),
+        replaced_at: (*word(6)).into(),
+    }
 }
 
 /// The course of a rollout out of any numbers and words.
@@ -426,6 +457,7 @@ proptest! {
                 granted: numbers.clone(),
             }],
             course: Some(any_course(&numbers, &word)),
+            cause: Some(word(1)),
             total: numbers[0],
             updated: numbers[1],
             at_work: numbers[2],
@@ -441,6 +473,7 @@ proptest! {
             rollouts: vec![rollout],
             conditions: vec![],
             begun: vec![],
+            history: vec![any_past(&numbers, &word)],
         };
         let read = parse::package_version_status(&status, &mut names);
         prop_assert!(render::package_version_status(&read, &names).is_ok());
@@ -486,6 +519,7 @@ fn half_a_rollout_is_none() {
         granted: Some(vec![3, 1]),
         superseded: vec![],
         course: None,
+        cause: None,
         total: 2,
         updated: 1,
         at_work: 1,

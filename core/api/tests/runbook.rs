@@ -61,6 +61,7 @@ fn of_the_fleet() -> impl Iterator<Item = String> {
         granted: None,
         superseded: Vec::new(),
         course: None,
+        cause: None,
         progress: Progress { deferred: deferred.into(), ..Progress::default() },
         started_at: Timestamp(0),
         completed_at: None,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fixture::{Fixture, WEB, web};
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::node::Health;
-use seaworthy_model::package_version::{FleetReason, Resume, Rollout};
+use seaworthy_model::package_version::{End, FleetReason, Past, Resume, Rollout};
 use seaworthy_model::quantity::CountOrPercent::{Count, Percent};
 use seaworthy_model::strategy::{Course, OnFailure, Strategy};
 
@@ -208,4 +208,44 @@ fn a_release_that_fails_stops_at_the_first_gate() {
         .values()
         .filter(|machine| machine.status.component(WEB).is_some_and(|status| status.failed.is_some()));
     assert_eq!(failed.count(), 1);
+}
+
+/// What was rolled out before, how it ended, and why people wanted it.
+#[test]
+fn the_record_keeps_the_last_rollouts() {
+    let mut fixture = fleet(OnFailure::Pause);
+    fixture.pass(MINUTE * 10);
+    let first = updated(&fixture)[0];
+    report(&mut fixture, first, Health::Unhealthy);
+    fixture.pass(MINUTE);
+    report(&mut fixture, first, Health::Healthy);
+    for turn in 0..12 {
+        fixture.store.fleet.as_mut().expect("there are defaults").cause =
+            Some(format!("ticket {turn}").into());
+        fixture.store.defaults(vec![fixture::want(WEB, web(1 + turn % 2 * 2))]);
+        fixture.deliver();
+        fixture.pass(HOUR * 2);
+    }
+    let history = &fixture.store.fleet.as_ref().expect("there are defaults").status.history;
+    let ends: Vec<_> = history.iter().map(|past| (past.cause.as_deref(), past.end)).collect();
+    assert_eq!(ends.len(), Past::KEPT);
+    assert_eq!(ends[0], (Some("ticket 1"), End::Completed));
+    assert_eq!(ends[9], (Some("ticket 10"), End::Completed));
+    assert_eq!(record(&fixture).cause.as_deref(), Some("ticket 11"));
+}
+
+#[test]
+fn the_history_tells_a_gate_that_failed_and_a_release_that_was_taken_back() {
+    for (on_failure, end) in [(OnFailure::Pause, End::GateFailed), (OnFailure::RollBack, End::RolledBack)] {
+        let mut fixture = fleet(on_failure);
+        fixture.pass(MINUTE * 10);
+        let first = updated(&fixture)[0];
+        report(&mut fixture, first, Health::Unhealthy);
+        fixture.pass(MINUTE * 5);
+        fixture.store.defaults(vec![fixture::want(WEB, web(1))]);
+        fixture.deliver();
+        fixture.pass(MINUTE * 5);
+        let history = &fixture.store.fleet.as_ref().expect("there are defaults").status.history;
+        assert_eq!(history.last().map(|past| past.end), Some(end));
+    }
 }

@@ -142,6 +142,7 @@ fn fleet_of(machines: &[OneMachine], fleet: &[OfFleet; 2], is_deleted: bool) -> 
             granted: Some(Vec::new()),
             superseded: Vec::new(),
             course: None,
+            cause: None,
             progress: Progress::default(),
             started_at,
             completed_at: None,

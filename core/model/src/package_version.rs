@@ -30,6 +30,8 @@ pub struct PackageVersionObject {
     pub status: PackageVersionStatus,
     /// A gate that failed, and that a person overrides.
     pub resume: Option<Resume>,
+    /// Why people made the last change, in their words.
+    pub cause: Option<Arc<str>>,
 }
 
 /// The gate of one batch, named by a person who lets the rollout go on in spite of it.
@@ -80,6 +82,79 @@ pub struct PackageVersionStatus {
     pub conditions: Vec<FleetCondition>,
     /// On how many machines work began lately, in the failure domains that have a limit for that.
     pub begun: Vec<Begun>,
+    /// The rollouts before those in `rollouts`, the last ones of each component, oldest first.
+    pub history: Vec<Past>,
+}
+
+/// A rollout that another one has replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// The component.
+    pub component: ComponentId,
+    /// The generation of the spec in which it was first observed.
+    pub generation: u64,
+    /// What it was to bring.
+    pub to: Want,
+    /// How it ended.
+    pub end: End,
+    /// The machines that took part, and those that had it, when it was replaced.
+    pub progress: (u32, u32),
+    /// Why people made the change, in their words.
+    pub cause: Option<Arc<str>>,
+    /// When it started, in whole seconds.
+    pub started_at: Timestamp,
+    /// When it was replaced, in whole seconds.
+    pub replaced_at: Timestamp,
+}
+
+impl Past {
+    /// So many are kept of each component.
+    pub const KEPT: usize = 10;
+    /// The longest cause that is kept, in bytes.
+    pub const CAUSE_MAX: usize = 256;
+}
+
+/// How a rollout ended that another one has replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum End {
+    /// Every machine that could be worked on had it.
+    Completed,
+    /// It was replaced before.
+    Superseded,
+    /// A gate had failed.
+    GateFailed,
+    /// A gate had failed, and machines got back what they had before.
+    RolledBack,
+}
+
+impl End {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Completed, Self::Superseded, Self::GateFailed, Self::RolledBack];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "Completed",
+            Self::Superseded => "Superseded",
+            Self::GateFailed => "GateFailed",
+            Self::RolledBack => "RolledBack",
+        }
+    }
+
+    /// How a rollout ends that is replaced now.
+    #[must_use]
+    pub fn of(record: &Rollout) -> Self {
+        if record.is_reverted() {
+            Self::RolledBack
+        } else if record.failed_gate().is_some() {
+            Self::GateFailed
+        } else if record.completed_at.is_some() {
+            Self::Completed
+        } else {
+            Self::Superseded
+        }
+    }
 }
 
 /// On how many machines of a failure domain work began within some minutes.
@@ -132,6 +207,8 @@ pub struct Rollout {
     pub superseded: Vec<Superseded>,
     /// Its batches and gates, if it has a strategy.
     pub course: Option<Course>,
+    /// Why people made this change, in their words.
+    pub cause: Option<Arc<str>>,
     /// How far it was when this was written.
     pub progress: Progress,
     /// When it started, in whole seconds.

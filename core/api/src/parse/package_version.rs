@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use seaworthy_model::id::Kind;
 use seaworthy_model::meta::Parsed;
-use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, SINGLETON};
+use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Past, SINGLETON};
 use seaworthy_model::pod::DrainPolicy;
 use seaworthy_model::quantity::CountOrPercent;
 
@@ -14,6 +14,7 @@ use super::metadata::{MetadataError, metadata};
 use super::{status, strategy, text};
 use crate::names::Names;
 use crate::object::ClusterPackageVersion;
+use crate::prefix::prefix;
 use crate::v1alpha1::{self, IntOrString};
 
 /// Reads the `ClusterPackageVersion`.
@@ -37,7 +38,9 @@ pub fn package_version(
     let status = status.map(|status| status::package_version_status(status, names)).unwrap_or_default();
     let resume = object.metadata.annotations.get(v1alpha1::RESUME_ANNOTATION);
     let resume = resume.and_then(|text| strategy::resume(text, names));
-    Ok(PackageVersionObject { meta, spec, status, resume })
+    let cause = object.metadata.annotations.get(v1alpha1::CAUSE_ANNOTATION);
+    let cause = cause.filter(|text| !text.is_empty()).map(|text| prefix(text, Past::CAUSE_MAX).into());
+    Ok(PackageVersionObject { meta, spec, status, resume, cause })
 }
 
 fn spec(spec: &v1alpha1::ClusterPackageVersionSpec, names: &mut Names) -> Parsed<PackageVersionSpec> {

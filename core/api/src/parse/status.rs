@@ -13,7 +13,8 @@ use seaworthy_model::machine::{
     ComponentStatus, Condition, FailedRelease, Identity, Installed, MachineStatus, Truth, Want,
 };
 use seaworthy_model::package_version::{
-    Begun, DeferralReason, Deferred, FleetCondition, PackageVersionStatus, Progress, Rollout, Superseded,
+    Begun, DeferralReason, Deferred, End, FleetCondition, PackageVersionStatus, Past, Progress, Rollout,
+    Superseded,
 };
 
 use super::detail::{machine_detail, package_version_detail, version_detail};
@@ -131,6 +132,7 @@ pub fn package_version_status(
         rollouts: rollouts.into_values().collect(),
         conditions: conditions.into_values().collect(),
         begun: status.begun.iter().take(Begun::MAX).filter_map(begun).collect(),
+        history: status.history.iter().filter_map(|read| past(read, names)).collect(),
     }
 }
 
@@ -140,6 +142,24 @@ fn begun(status: &v1alpha1::BegunStatus) -> Option<Begun> {
         value: status.value.as_str().into(),
         since: status.since.get()?,
         machines: u32::try_from(status.machines).ok()?,
+    })
+}
+
+/// History decides nothing: what is unreadable is left out.
+fn past(status: &v1alpha1::PastStatus, names: &mut Names) -> Option<Past> {
+    if status.component.is_empty() {
+        return None;
+    }
+    let count = |written: i64| u32::try_from(written).unwrap_or_default();
+    Some(Past {
+        component: names.component(&status.component),
+        generation: u64::try_from(status.generation).ok()?,
+        to: want(&status.component, &status.to, names)?,
+        end: End::ALL.into_iter().find(|end| end.name() == status.end)?,
+        progress: (count(status.total), count(status.updated)),
+        cause: status.cause.as_deref().map(Arc::from),
+        started_at: status.started_at.get()?,
+        replaced_at: status.replaced_at.get()?,
     })
 }
 
@@ -182,6 +202,7 @@ fn rollout(status: &v1alpha1::RolloutStatus, names: &mut Names) -> Option<Rollou
         },
         superseded,
         course,
+        cause: status.cause.as_deref().map(Arc::from),
         progress: progress(status),
         started_at: status.started_at.get()?,
         completed_at,

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use seaworthy_model::component::{VersionCondition, VersionStatus};
+use seaworthy_model::id::ComponentId;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{ComponentStatus, Condition, ConditionKind, MachineStatus, Want};
-use seaworthy_model::package_version::{Begun, Deferred, FleetCondition, PackageVersionStatus, Rollout};
+use seaworthy_model::package_version::{
+    Begun, Deferred, FleetCondition, PackageVersionStatus, Past, Rollout,
+};
 
 use super::course::course;
 use super::detail::{detail, fleet_detail, version_detail};
@@ -130,6 +133,7 @@ pub fn package_version_status(
             .chain(kstatus::of_fleet(&status.conditions))
             .collect(),
         begun: status.begun.iter().map(begun).collect(),
+        history: status.history.iter().map(|read| past(read, names)).collect::<Result<_, _>>()?,
     })
 }
 
@@ -142,15 +146,34 @@ fn begun(begun: &Begun) -> v1alpha1::BegunStatus {
     }
 }
 
-fn rollout(rollout: &Rollout, names: &Names) -> Result<v1alpha1::RolloutStatus, UnknownId> {
-    let want = |want: &Want| match want {
+fn want(component: ComponentId, want: &Want, names: &Names) -> Result<v1alpha1::WantStatus, UnknownId> {
+    match want {
         Want::Present { version, parameters } => Ok(v1alpha1::WantStatus {
             state: "Present".into(),
-            version: Some(names.version_text(rollout.component, *version)?.into()),
+            version: Some(names.version_text(component, *version)?.into()),
             parameters: parameters.clone(),
         }),
         Want::Absent => Ok(v1alpha1::WantStatus { state: "Absent".into(), ..Default::default() }),
-    };
+    }
+}
+
+fn past(past: &Past, names: &Names) -> Result<v1alpha1::PastStatus, UnknownId> {
+    let (total, updated) = past.progress;
+    Ok(v1alpha1::PastStatus {
+        component: names.component_name(past.component)?.into(),
+        generation: signed(past.generation),
+        to: want(past.component, &past.to, names)?,
+        end: past.end.name().into(),
+        total: i64::from(total),
+        updated: i64::from(updated),
+        cause: past.cause.as_deref().map(String::from),
+        started_at: past.started_at.whole_seconds().into(),
+        replaced_at: past.replaced_at.whole_seconds().into(),
+    })
+}
+
+fn rollout(rollout: &Rollout, names: &Names) -> Result<v1alpha1::RolloutStatus, UnknownId> {
+    let want = |it: &Want| want(rollout.component, it, names);
     let superseded = rollout.superseded.iter().map(|superseded| {
         Ok(v1alpha1::SupersededStatus {
             generation: signed(superseded.generation),
@@ -168,6 +191,7 @@ fn rollout(rollout: &Rollout, names: &Names) -> Result<v1alpha1::RolloutStatus, 
         granted: rollout.granted.as_deref().map(ranks),
         superseded: superseded.collect::<Result<_, _>>()?,
         course: rollout.course.as_ref().map(course),
+        cause: rollout.cause.as_deref().map(String::from),
         total: i64::from(progress.total),
         updated: i64::from(progress.updated),
         at_work: i64::from(progress.at_work),

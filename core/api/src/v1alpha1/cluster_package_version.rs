@@ -118,6 +118,46 @@ pub struct ClusterPackageVersionStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(4_096, "domain,value,since")))]
     pub begun: Vec<BegunStatus>,
+    /// The rollouts before those in `rollouts`, the last ten of each component, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::atomic_list(1_024)))]
+    pub history: Vec<PastStatus>,
+}
+
+/// A rollout that another one has replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PastStatus {
+    /// The name of the component.
+    #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
+    pub component: String,
+    /// The generation of the spec at which this default was first seen.
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub generation: i64,
+    /// The default.
+    pub to: WantStatus,
+    /// `Completed`, `Superseded`, `GateFailed`, or `RolledBack`.
+    #[cfg_attr(feature = "crd", schemars(length(max = 63)))]
+    pub end: String,
+    /// How many machines took part.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub total: i64,
+    /// How many machines had it when it was replaced.
+    #[serde(default)]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub updated: i64,
+    /// Why people made the change: the annotation `kubernetes.io/change-cause` of that time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
+    pub cause: Option<String>,
+    /// When it started.
+    #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
+    pub started_at: Time,
+    /// When it was replaced.
+    #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
+    pub replaced_at: Time,
 }
 
 /// On how many machines of a failure domain work began within ten minutes.
@@ -169,6 +209,10 @@ pub struct RolloutStatus {
     /// Its batches and gates, if it has a strategy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course: Option<CourseStatus>,
+    /// Why people made this change: the annotation `kubernetes.io/change-cause` when it was first seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
+    pub cause: Option<String>,
     /// How many machines take part.
     #[serde(default)]
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]

@@ -22,7 +22,7 @@ mod structural;
 
 pub use cluster_package_version::{
     BegunStatus, ClusterPackageVersionSpec, ClusterPackageVersionStatus, DeferredStatus, DrainPolicy,
-    RolloutStatus, SupersededStatus, WantStatus,
+    PastStatus, RolloutStatus, SupersededStatus, WantStatus,
 };
 pub use component_setting::{ComponentSetting, Parameters};
 pub use condition::Condition;
@@ -61,6 +61,9 @@ pub const RESET_ANNOTATION: &str = "seaworthy.dev/reset-fences";
 /// The annotation on the `ClusterPackageVersion` by which a person lets a rollout go on in spite of a gate that failed:
 /// component, generation and batch, as the condition names them.
 pub const RESUME_ANNOTATION: &str = "seaworthy.dev/resume-rollout";
+
+/// The annotation by which people say why they change something, as `kubectl` reads it.
+pub const CAUSE_ANNOTATION: &str = "kubernetes.io/change-cause";
 
 /// The definitions of our kinds.
 #[cfg(feature = "crd")]

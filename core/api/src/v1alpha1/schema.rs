@@ -57,12 +57,17 @@ pub(crate) fn ranks() -> impl FnMut(&mut Schema) {
     }
 }
 
-/// Makes a field a list of the ends of batches.
-pub(crate) fn batches() -> impl FnMut(&mut Schema) {
-    |schema| {
-        schema.insert("maxItems".into(), Strategy::BATCHES_MAX.into());
+/// Makes a field a list of at most so many items that is written as a whole.
+pub(crate) fn atomic_list(most: u32) -> impl FnMut(&mut Schema) {
+    move |schema| {
+        schema.insert("maxItems".into(), most.into());
         schema.insert("x-kubernetes-list-type".into(), "atomic".into());
     }
+}
+
+/// Makes a field a list of the ends of batches.
+pub(crate) fn batches() -> impl FnMut(&mut Schema) {
+    atomic_list(u32::try_from(Strategy::BATCHES_MAX).unwrap_or(u32::MAX))
 }
 
 /// Makes a field a text of `least` to `most` characters that keeps `rules`.

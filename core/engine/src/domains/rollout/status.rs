@@ -61,9 +61,11 @@ impl<'w> Step<'w> {
             let rollouts =
                 rollouts.map(|rollout| if is_regressed { rollout } else { self.as_it_is(rollout) });
             let epoch = if is_regressed { recorded.epoch } else { epoch };
-            let rollouts = rollouts.collect();
+            let rollouts: Vec<Rollout> = rollouts.collect();
             let begun = self.world.ledger.begun(granted, draft.now);
-            let status = PackageVersionStatus { observed_generation, epoch, conditions, rollouts, begun };
+            let history = self.history(&rollouts, draft.now);
+            let status =
+                PackageVersionStatus { observed_generation, epoch, conditions, rollouts, begun, history };
             write(draft, Target::PackageVersion, meta, Effect::WritePackageVersionStatus(Box::new(status)));
         }
     }

@@ -1,12 +1,14 @@
 //! How a rollout follows another: what it keeps of those before it until their machines have ended.
 
 use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use seaworthy_model::machine::{ComponentSetting, Want};
-use seaworthy_model::package_version::{FleetReason, Progress, Rollout, Superseded};
+use seaworthy_model::package_version::{End, FleetReason, Past, Progress, Rollout, Superseded};
 use seaworthy_model::report::Blocker;
 use seaworthy_model::strategy::Course;
+use seaworthy_model::time::Timestamp;
 
 use super::standstill::Standstill;
 use super::{Step, wave};
@@ -49,10 +51,41 @@ impl<'w> Step<'w> {
             granted: Some(Vec::new()),
             superseded,
             course: strategy.filter(|_| is_new).map(Course::new),
+            cause: self.object.cause.clone(),
             progress: Progress::default(),
             started_at: draft.now.whole_seconds(),
             completed_at: None,
         }))
+    }
+
+    /// The history with those rollouts that are replaced by these.
+    pub(super) fn history(self, rollouts: &[Rollout], now: Timestamp) -> Vec<Past> {
+        let status = &self.object.status;
+        let replaced = status.rollouts.iter().filter(|old| {
+            let new = rollouts.iter().find(|new| new.component == old.component);
+            new.is_none_or(|new| new.generation != old.generation)
+        });
+        let replaced = replaced.map(|old| Past {
+            component: old.component,
+            generation: old.generation,
+            to: old.to.clone(),
+            end: End::of(old),
+            progress: (old.progress.total, old.progress.updated),
+            cause: old.cause.clone(),
+            started_at: old.started_at,
+            replaced_at: now.whole_seconds(),
+        });
+        let mut history: Vec<Past> = status.history.iter().cloned().chain(replaced).collect();
+        let mut kept = BTreeMap::new();
+        // The last ones of each component stay.
+        history.reverse();
+        history.retain(|past| {
+            let count: &mut usize = kept.entry(past.component).or_default();
+            *count += 1;
+            *count <= Past::KEPT
+        });
+        history.reverse();
+        history
     }
 
     /// What remains of a rollout when the next one starts: who may be at work for it, and for those before it. `None` if
