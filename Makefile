@@ -21,7 +21,7 @@ MDBOOK   := 0.5.4
 # Tools that take long to build stay in the cache.
 CACHED    = $(or $(SEAWORTHY_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seaworthy)/tools
 # The features that change what is compiled; the rest of a crate's features are on by default.
-FEATURES := --features seaworthy-api/crd
+FEATURES := --features seaworthy-api/crd,seaworthy/live
 # What is tested without optimisation. Cargo chooses the features of libraries by the packages that are named: steps that name
 # the same ones share what is built.
 TESTED   := --workspace --exclude seaworthy-scenarios --exclude seaworthy-benches $(FEATURES)
@@ -44,7 +44,7 @@ run: ## Upgrade 10,000 simulated machines, with crashes and broken hosts
 .PHONY: install
 install: ## Install `seaworthy`, optimised as a whole: a tenth faster, and slower to build
 	@.ci/requirements build
-	cargo install --locked --profile dist --path simulator/cli
+	cargo install --locked --profile dist --features live --path simulator/cli
 
 .PHONY: test
 test: ## Everything: lints, tidy, unit tests, scenarios, and the real part (root, Linux, Go)

@@ -40,6 +40,14 @@ pub struct Connector {
 }
 
 impl Connector {
+    fn of(mut config: Config) -> Self {
+        config.default_retry = false;
+        config.connect_timeout = Some(CONNECT_TIMEOUT);
+        // Watches are silent for long; each request has a deadline of its own.
+        config.read_timeout = None;
+        Self { config }
+    }
+
     /// A client with connections of its own. It never repeats a request: when to try again is the engine's decision.
     ///
     /// # Errors
@@ -56,17 +64,31 @@ impl Connector {
 /// # Errors
 /// When the settings cannot be used. The API server itself is not asked.
 pub async fn connect(kubeconfig: Option<&Path>) -> Result<Connector, ConnectError> {
-    let mut config = match kubeconfig {
+    let config = match kubeconfig {
         Some(path) => from_kubeconfig(path)
             .await
             .map_err(|source| ConnectError::Kubeconfig { path: path.to_owned(), source: Box::new(source) })?,
         None => Config::incluster().map_err(ConnectError::NotInCluster)?,
     };
-    config.default_retry = false;
-    config.connect_timeout = Some(CONNECT_TIMEOUT);
-    // Watches are silent for long; each request has a deadline of its own.
-    config.read_timeout = None;
-    Ok(Connector { config })
+    Ok(Connector::of(config))
+}
+
+/// How a person reaches the API server: by the kubeconfig at `path`; without one, by what `KUBECONFIG` names, or
+/// `~/.kube/config`.
+///
+/// # Errors
+/// When the settings cannot be used. The API server itself is not asked.
+pub(crate) async fn connect_as_person(path: Option<&Path>) -> Result<Connector, ConnectError> {
+    if path.is_some() {
+        return connect(path).await;
+    }
+    let usual =
+        || async { Config::from_custom_kubeconfig(Kubeconfig::read()?, &KubeConfigOptions::default()).await };
+    let config = usual().await.map_err(|source| {
+        let path = PathBuf::from("of KUBECONFIG or ~/.kube/config");
+        ConnectError::Kubeconfig { path, source: Box::new(source) }
+    })?;
+    Ok(Connector::of(config))
 }
 
 async fn from_kubeconfig(path: &Path) -> Result<Config, KubeconfigError> {

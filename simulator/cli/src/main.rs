@@ -1,5 +1,7 @@
 //! `seaworthy`: the command-line program.
 
+#[cfg(feature = "live")]
+mod live;
 mod memory;
 mod sim;
 
@@ -20,6 +22,12 @@ enum Command {
     /// Simulate fleets.
     #[command(subcommand)]
     Sim(Sim),
+    /// See, stop and undo rollouts of a live cluster.
+    #[cfg(feature = "live")]
+    Rollout(live::RolloutArguments),
+    /// Explain the state of a machine of a live cluster.
+    #[cfg(feature = "live")]
+    Explain(live::ExplainArguments),
 }
 
 #[derive(Subcommand)]
@@ -64,6 +72,10 @@ enum Sim {
 
 fn main() -> ExitCode {
     match Arguments::parse().command {
+        #[cfg(feature = "live")]
+        Command::Rollout(arguments) => live::rollout(&arguments),
+        #[cfg(feature = "live")]
+        Command::Explain(arguments) => live::explain(&arguments),
         Command::Sim(Sim::Run(arguments)) => sim::run(&arguments),
         Command::Sim(Sim::Replay(arguments)) => sim::replay(&arguments),
         Command::Sim(Sim::Swarm(arguments)) => sim::swarm(&arguments),

@@ -1,0 +1,53 @@
+//! What people read and change at a terminal: one object at a time, with their own rights.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use http::Method;
+use seaworthy_api::object::Endpoint;
+use seaworthy_model::id::Kind;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::api::{Api, Failure, READ_TIMEOUT, request};
+use crate::connect::{ConnectError, connect_as_person};
+
+/// The media type of a merge patch.
+const MERGE_PATCH: &str = "application/merge-patch+json";
+
+/// The API server, as a person reaches it.
+#[derive(Clone)]
+pub struct Terminal {
+    api: Api,
+}
+
+impl Terminal {
+    /// Takes the kubeconfig at `path`; without one, what `KUBECONFIG` names, or `~/.kube/config`.
+    ///
+    /// # Errors
+    /// When it cannot be used. The API server is not asked.
+    pub async fn connect(path: Option<&Path>) -> Result<Self, ConnectError> {
+        Ok(Self { api: Api::connect(connect_as_person(path).await?, Arc::new(()))? })
+    }
+
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// When the API server does not answer, or answers with something else.
+    pub async fn get<T: DeserializeOwned>(&self, kind: Kind, name: &str) -> Result<T, Failure> {
+        self.api.get("get", &path(kind, name)).await
+    }
+
+    /// Changes an object by a merge patch.
+    ///
+    /// # Errors
+    /// When the API server does not answer, or refuses.
+    pub async fn patch(&self, kind: Kind, name: &str, patch: &Value) -> Result<(), Failure> {
+        let request = request(Method::PATCH, &path(kind, name), MERGE_PATCH, patch.to_string().into_bytes())?;
+        self.api.send("patch", request, READ_TIMEOUT).await.map(drop)
+    }
+}
+
+fn path(kind: Kind, name: &str) -> String {
+    format!("{}/{name}", Endpoint::of(kind).collection())
+}

@@ -1,0 +1,48 @@
+//! `seaworthy explain`.
+
+use std::process::ExitCode;
+
+use seaworthy_api::object::Machine;
+use seaworthy_kube::Terminal;
+use seaworthy_model::id::Kind;
+
+use super::words::{progressing, version};
+use super::{Problem, fleet};
+
+/// `explain machine/NAME`: what a machine has, what it should have, and what it waits for.
+pub(super) async fn machine(terminal: &Terminal, object: &str) -> Result<ExitCode, Problem> {
+    let name = object.strip_prefix("machine/").or_else(|| object.strip_prefix("machines/"));
+    let Some(name) = name.filter(|name| !name.is_empty() && !name.contains(['/', '?', '#', '%'])) else {
+        return Err(Problem(format!("`{object}` is not of the form machine/NAME")));
+    };
+    let machine: Machine = match terminal.get(Kind::Machine, name).await {
+        Err(failure) if failure.is_not_found() => return Err(Problem(format!("there is no Machine {name}"))),
+        read => read?,
+    };
+    let fleet = fleet(terminal).await?;
+    let status = machine.status.clone().unwrap_or_default();
+    println!("Machine {name}, {}", machine.spec.address.ip);
+    println!("  has       {}", if status.installed.is_empty() { "nothing" } else { &*status.installed });
+    for pin in &machine.spec.components {
+        println!("  pinned    {} {}", pin.name, pin.version.as_deref().unwrap_or("nothing"));
+    }
+    let is_pinned = |component: &str| machine.spec.components.iter().any(|pin| pin.name == component);
+    for rollout in fleet.status.iter().flat_map(|status| &status.rollouts) {
+        if is_pinned(&rollout.component) {
+            continue;
+        }
+        let installed = status.components.iter().find(|it| *it.name == *rollout.component);
+        let installed = installed.and_then(|it| it.version.as_deref()).unwrap_or("nothing");
+        let (to, component) = (version(Some(&rollout.to)), &rollout.component);
+        let state =
+            if installed == to { "it has it" } else { "it waits for its turn, or cannot be worked on" };
+        println!("  default   {component} {to}: {state}");
+    }
+    for told in status.conditions.iter() {
+        println!("  {:<12} {:<7} {}: {}", told.r#type, told.status, told.reason, told.message);
+    }
+    if let Some(told) = fleet.status.as_ref().and_then(progressing) {
+        println!("  the fleet    {}: {}", told.reason, told.message);
+    }
+    Ok(ExitCode::SUCCESS)
+}

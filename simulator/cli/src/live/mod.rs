@@ -1,0 +1,109 @@
+//! Commands about a live cluster, with the rights of the person who calls them.
+
+mod explain;
+mod rollout;
+mod undo;
+mod words;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use seaworthy_api::object::ClusterPackageVersion;
+use seaworthy_kube::Terminal;
+use seaworthy_model::id::Kind;
+use seaworthy_model::package_version::SINGLETON;
+
+/// How the cluster is reached.
+#[derive(Args)]
+struct Cluster {
+    /// The kubeconfig. By default what KUBECONFIG names, or ~/.kube/config.
+    #[arg(long, global = true, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+}
+
+/// Arguments of `rollout`.
+#[derive(Args)]
+pub(crate) struct RolloutArguments {
+    #[command(flatten)]
+    cluster: Cluster,
+    #[command(subcommand)]
+    command: Rollout,
+}
+
+#[derive(Subcommand)]
+enum Rollout {
+    /// Show how far each rollout is, and what it waits for.
+    ///
+    /// Exits with 0 when every rollout is complete or goes on, with 1 when one has stopped, and with 2 when the cluster could
+    /// not be asked.
+    Status(rollout::StatusArguments),
+    /// Show what was rolled out before, how it ended, and why people wanted it.
+    History(rollout::HistoryArguments),
+    /// Start nothing new on any machine, until `resume`.
+    Pause,
+    /// End a pause. If a gate has failed, let its rollout go on in spite of it.
+    Resume(rollout::ResumeArguments),
+    /// Set the default of a component back to what worked before.
+    Undo(undo::UndoArguments),
+}
+
+/// Arguments of `explain`.
+#[derive(Args)]
+pub(crate) struct ExplainArguments {
+    #[command(flatten)]
+    cluster: Cluster,
+    /// The machine: `machine/NAME`.
+    object: String,
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+struct Problem(String);
+
+impl<E: std::error::Error> From<E> for Problem {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// `rollout`.
+pub(crate) fn rollout(arguments: &RolloutArguments) -> ExitCode {
+    run(&arguments.cluster, async |terminal| match &arguments.command {
+        Rollout::Status(status) => rollout::status(&terminal, status).await,
+        Rollout::History(history) => rollout::history(&terminal, history).await,
+        Rollout::Pause => rollout::pause(&terminal).await,
+        Rollout::Resume(resume) => rollout::resume(&terminal, resume).await,
+        Rollout::Undo(undo) => undo::undo(&terminal, undo).await,
+    })
+}
+
+/// `explain`.
+pub(crate) fn explain(arguments: &ExplainArguments) -> ExitCode {
+    run(&arguments.cluster, async |terminal| explain::machine(&terminal, &arguments.object).await)
+}
+
+/// The exit code of a command that could not do its work.
+const CANNOT_RUN: u8 = 2;
+
+fn run(cluster: &Cluster, command: impl AsyncFnOnce(Terminal) -> Result<ExitCode, Problem>) -> ExitCode {
+    let work = async { command(Terminal::connect(cluster.kubeconfig.as_deref()).await?).await };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime.map_err(Problem::from).and_then(|runtime| runtime.block_on(work)) {
+        Ok(code) => code,
+        Err(Problem(problem)) => {
+            eprintln!("error: {problem}");
+            ExitCode::from(CANNOT_RUN)
+        }
+    }
+}
+
+/// The fleet's defaults.
+async fn fleet(terminal: &Terminal) -> Result<ClusterPackageVersion, Problem> {
+    match terminal.get(Kind::ClusterPackageVersion, SINGLETON).await {
+        Err(failure) if failure.is_not_found() => Err(Problem(
+            "there is no ClusterPackageVersion `default`, or the kind is not installed".to_owned(),
+        )),
+        read => Ok(read?),
+    }
+}

@@ -1,0 +1,191 @@
+//! `seaworthy rollout status`, `history`, `pause` and `resume`.
+
+use std::io::{IsTerminal as _, stdout};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use comfy_table::{Table, presets};
+use seaworthy_api::object::ClusterPackageVersion;
+use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, RESUME_ANNOTATION};
+use seaworthy_kube::Terminal;
+use seaworthy_model::id::Kind;
+use seaworthy_model::package_version::SINGLETON;
+use serde_json::{Value, json};
+
+use super::words::{self, progressing, version};
+use super::{Problem, fleet};
+
+/// The audience of the output.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+}
+
+/// Arguments of `rollout status`.
+#[derive(Args)]
+pub(super) struct StatusArguments {
+    /// Go on showing it until every rollout is complete, or one has stopped.
+    #[arg(long)]
+    watch: bool,
+    /// How to print it.
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    output: Output,
+}
+
+/// Arguments of `rollout history`.
+#[derive(Args)]
+pub(super) struct HistoryArguments {
+    /// Only this component.
+    component: Option<String>,
+    /// How to print it.
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    output: Output,
+}
+
+/// Arguments of `rollout resume`.
+#[derive(Args)]
+pub(super) struct ResumeArguments {
+    /// The gate to go on in spite of: component, generation and batch, as `status` names it. By default the one that has
+    /// failed now.
+    #[arg(long, value_name = "COMPONENT/GENERATION/BATCH")]
+    gate: Option<String>,
+}
+
+/// How often a watch asks.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Whether rollouts go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Complete,
+    Moving,
+    Stopped,
+}
+
+impl State {
+    fn of(fleet: &ClusterPackageVersion) -> Self {
+        let is_taken_up =
+            |status: &&ClusterPackageVersionStatus| status.observed_generation >= fleet.metadata.generation;
+        let Some(status) = fleet.status.as_ref().filter(is_taken_up) else { return Self::Moving };
+        let holds =
+            |kind: &str| status.conditions.iter().any(|told| told.r#type == kind && told.status == "True");
+        if holds("Stalled") || holds("Paused") {
+            Self::Stopped
+        } else if holds("Complete") {
+            Self::Complete
+        } else {
+            Self::Moving
+        }
+    }
+}
+
+/// `rollout status`.
+pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> Result<ExitCode, Problem> {
+    let mut shown = String::new();
+    loop {
+        let fleet = fleet(terminal).await?;
+        let text = match arguments.output {
+            Output::Table => words::fleet(&fleet),
+            Output::Json => serde_json::to_string_pretty(&fleet.status)?,
+        };
+        if text != shown {
+            let is_over_it = arguments.watch && !shown.is_empty() && stdout().is_terminal();
+            if is_over_it {
+                // The lines before are replaced.
+                print!("\x1b[{}A\x1b[J", shown.lines().count());
+            }
+            println!("{text}");
+            shown = text;
+        }
+        match State::of(&fleet) {
+            State::Stopped => return Ok(ExitCode::FAILURE),
+            State::Complete => return Ok(ExitCode::SUCCESS),
+            State::Moving if !arguments.watch => return Ok(ExitCode::SUCCESS),
+            State::Moving => tokio::time::sleep(INTERVAL).await,
+        }
+    }
+}
+
+/// `rollout history`.
+pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -> Result<ExitCode, Problem> {
+    let fleet = fleet(terminal).await?;
+    let status = fleet.status.unwrap_or_default();
+    let is_meant = |component: &str| arguments.component.as_deref().is_none_or(|it| it == component);
+    let past: Vec<_> = status.history.iter().filter(|past| is_meant(&past.component)).collect();
+    let now: Vec<_> = status.rollouts.iter().filter(|rollout| is_meant(&rollout.component)).collect();
+    if arguments.output == Output::Json {
+        println!("{}", serde_json::to_string_pretty(&json!({ "history": past, "rollouts": now }))?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["COMPONENT", "VERSION", "STARTED", "END", "MACHINES", "CAUSE"]);
+    for past in past {
+        table.add_row([
+            past.component.clone(),
+            version(Some(&past.to)).to_owned(),
+            past.started_at.to_string(),
+            past.end.clone(),
+            format!("{} of {}", past.updated, past.total),
+            past.cause.clone().unwrap_or_default(),
+        ]);
+    }
+    for rollout in now {
+        let end = if rollout.completed_at.is_some() { "Completed" } else { "under way" };
+        table.add_row([
+            rollout.component.clone(),
+            version(Some(&rollout.to)).to_owned(),
+            rollout.started_at.to_string(),
+            end.to_owned(),
+            format!("{} of {}", rollout.updated, rollout.total),
+            rollout.cause.clone().unwrap_or_default(),
+        ]);
+    }
+    println!("{table}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `rollout pause`.
+pub(super) async fn pause(terminal: &Terminal) -> Result<ExitCode, Problem> {
+    change(terminal, &json!({ "spec": { "paused": true } })).await?;
+    println!("paused: nothing new is started on any machine");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `rollout resume`.
+pub(super) async fn resume(terminal: &Terminal, arguments: &ResumeArguments) -> Result<ExitCode, Problem> {
+    let fleet = fleet(terminal).await?;
+    if fleet.spec.paused && arguments.gate.is_none() {
+        change(terminal, &json!({ "spec": { "paused": false } })).await?;
+        println!("not paused any more");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let told = fleet.status.as_ref().and_then(progressing).filter(|told| told.reason == "GateFailed");
+    let failed = told.and_then(|told| gate_in(&told.message));
+    let Some(gate) = arguments.gate.as_deref().or(failed) else {
+        return Err(Problem("nothing is paused, and no gate has failed".to_owned()));
+    };
+    if failed != Some(gate) {
+        let failed = failed.unwrap_or("none");
+        return Err(Problem(format!("the gate {gate} has not failed; the one that has: {failed}")));
+    }
+    let annotation = json!({ "metadata": { "annotations": { RESUME_ANNOTATION: gate } } });
+    change(terminal, &annotation).await?;
+    println!("the rollout goes on in spite of the gate {gate}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The gate in the message of the condition.
+fn gate_in(message: &str) -> Option<&str> {
+    let words = message.split_ascii_whitespace().filter_map(|word| word.strip_suffix(':'));
+    words.into_iter().find(|word| word.split('/').count() == 3)
+}
+
+/// Changes the fleet's defaults.
+pub(super) async fn change(terminal: &Terminal, patch: &Value) -> Result<(), Problem> {
+    Ok(terminal.patch(Kind::ClusterPackageVersion, SINGLETON, patch).await?)
+}

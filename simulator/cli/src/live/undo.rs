@@ -1,0 +1,88 @@
+//! `seaworthy rollout undo`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use seaworthy_api::object::ClusterPackageVersion;
+use seaworthy_api::v1alpha1::{CAUSE_ANNOTATION, ComponentSetting, WantStatus};
+use seaworthy_kube::Terminal;
+use serde_json::json;
+
+use super::rollout::change;
+use super::words::version;
+use super::{Problem, fleet};
+
+/// Arguments of `rollout undo`.
+#[derive(Args)]
+pub(super) struct UndoArguments {
+    /// The component.
+    component: String,
+    /// The version to go back to, with the parameters that it had. By default the one before.
+    #[arg(long, value_name = "VERSION")]
+    to: Option<String>,
+    /// Only say what would be changed.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// `rollout undo`.
+pub(super) async fn undo(terminal: &Terminal, arguments: &UndoArguments) -> Result<ExitCode, Problem> {
+    let fleet = fleet(terminal).await?;
+    let (settings, target) = undone(&fleet, &arguments.component, arguments.to.as_deref())?;
+    let (component, to) = (&arguments.component, version(Some(&target)));
+    if arguments.dry_run {
+        println!("{component} would go back to {to}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    // The list is replaced as a whole: only that which was read may be.
+    let patch = json!({
+        "metadata": {
+            "resourceVersion": fleet.metadata.resource_version,
+            "annotations": { CAUSE_ANNOTATION: format!("undo: {component} back to {to}") },
+        },
+        "spec": { "components": settings },
+    });
+    change(terminal, &patch).await?;
+    println!("{component} goes back to {to}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The defaults with one component set back, and what it is set back to.
+fn undone(
+    fleet: &ClusterPackageVersion,
+    component: &str,
+    to: Option<&str>,
+) -> Result<(Vec<ComponentSetting>, WantStatus), Problem> {
+    let mut settings = fleet.spec.components.clone();
+    let Some(setting) = settings.iter_mut().find(|setting| setting.name == component) else {
+        let known: Vec<&str> = fleet.spec.components.iter().map(|setting| setting.name.as_str()).collect();
+        return Err(Problem(format!(
+            "{component} is no component of the defaults; those are: {}",
+            known.join(", ")
+        )));
+    };
+    let status = fleet.status.clone().unwrap_or_default();
+    let rollout = status.rollouts.iter().find(|rollout| rollout.component == component);
+    let before = rollout.and_then(|rollout| rollout.from.clone());
+    let completed = status.history.iter().rev().filter(|past| past.component == component);
+    let completed = completed.filter(|past| past.end == "Completed").map(|past| past.to.clone());
+    let is_meant = |want: &WantStatus| match to {
+        Some(to) => want.version.as_deref() == Some(to),
+        None => want.version != setting.version || want.parameters != setting.parameters,
+    };
+    let Some(target) = before.into_iter().chain(completed).find(is_meant) else {
+        return Err(Problem(match to {
+            Some(to) => {
+                format!("{component} {to} was never rolled out completely, as far as the record shows")
+            }
+            None => format!("the record shows nothing that {component} could go back to"),
+        }));
+    };
+    setting.state.clone_from(&target.state);
+    setting.version.clone_from(&target.version);
+    setting.parameters.clone_from(&target.parameters);
+    Ok((settings, target))
+}
+
+#[cfg(test)]
+mod tests;

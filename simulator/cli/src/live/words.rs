@@ -1,0 +1,83 @@
+//! Rollouts in words.
+
+use seaworthy_api::object::ClusterPackageVersion;
+use seaworthy_api::v1alpha1::{
+    ClusterPackageVersionStatus, Condition, CourseStatus, RolloutStatus, WantStatus,
+};
+
+/// The length of a progress bar, in characters.
+const BAR: usize = 20;
+
+/// The version that is wanted, or `nothing`.
+pub(super) fn version(want: Option<&WantStatus>) -> &str {
+    want.and_then(|want| want.version.as_deref()).unwrap_or("nothing")
+}
+
+/// A rollout in two lines.
+pub(super) fn rollout(rollout: &RolloutStatus) -> String {
+    let (from, to) = (version(rollout.from.as_ref()), version(Some(&rollout.to)));
+    let course = rollout.course.as_ref();
+    let is_reverted = course.is_some_and(|course| course.reverted_at.is_some());
+    let way = if is_reverted { format!("{to} taken back, to {from}") } else { format!("{from} -> {to}") };
+    let state = match &rollout.completed_at {
+        Some(at) => format!("complete since {at}"),
+        None => course.map_or_else(|| "under way".to_owned(), batch),
+    };
+    let mut counts = format!("{} of {} machines", rollout.updated, rollout.total);
+    for (count, what) in
+        [(rollout.at_work, "at work"), (rollout.failed, "failed"), (rollout.lost, "lost at work")]
+    {
+        if count > 0 {
+            counts.push_str(&format!(", {count} {what}"));
+        }
+    }
+    for deferred in &rollout.deferred {
+        counts.push_str(&format!(", {} {}", deferred.machines, deferred.reason));
+    }
+    format!("{}: {way}, {state}\n  {} {counts}", rollout.component, bar(rollout.updated, rollout.total))
+}
+
+fn batch(course: &CourseStatus) -> String {
+    let batches = course.strategy.batches.len();
+    match (course.batch, &course.failed_gate) {
+        (0, _) => "before its first batch".to_owned(),
+        (batch, Some(_)) => format!("stopped by the gate after batch {batch} of about {batches}"),
+        (batch, None) => format!("batch {batch} of about {batches}"),
+    }
+}
+
+fn bar(done: i64, all: i64) -> String {
+    let (done, all) = (usize::try_from(done).unwrap_or(0), usize::try_from(all).unwrap_or(0).max(1));
+    let filled = (done.min(all) * BAR) / all;
+    format!("[{}{}]", "=".repeat(filled), " ".repeat(BAR - filled))
+}
+
+/// The condition of the fleet that tells what goes on.
+pub(super) fn progressing(status: &ClusterPackageVersionStatus) -> Option<&Condition> {
+    status.conditions.iter().find(|condition| condition.r#type == "Progressing")
+}
+
+/// The fleet's rollouts, and what goes on.
+pub(super) fn fleet(fleet: &ClusterPackageVersion) -> String {
+    let Some(status) = &fleet.status else { return "the operator has not looked at it yet".to_owned() };
+    let mut lines: Vec<String> = status.rollouts.iter().map(rollout).collect();
+    if let Some(told) = progressing(status) {
+        lines.push(format!("{}: {}", told.reason, told.message));
+    }
+    if status.observed_generation < fleet.metadata.generation {
+        lines.push("the spec was changed since: the operator has not taken that up yet".to_owned());
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_full_as_the_rollout() {
+        assert_eq!(bar(0, 0), format!("[{}]", " ".repeat(BAR)));
+        assert_eq!(bar(5, 10).matches('=').count(), BAR / 2);
+        assert_eq!(bar(12, 10).matches('=').count(), BAR);
+    }
+}
