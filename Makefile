@@ -205,7 +205,8 @@ host-program:
 
 .PHONY: operator
 operator:
-	@$(STEP) "operator" cargo build --locked --package seaworthy-operator
+	@$(STEP) "operator" cargo build --locked --package seaworthy-operator --package seaworthy --features seaworthy/live
 
 PROGRAMS = SEAWORTHY_HOST_PROGRAM=$(abspath $(HOST)) SEAWORTHY_OPERATOR=$(abspath $(OPERATOR)) \
+	SEAWORTHY_COMMAND_LINE=$(abspath $(TARGET))/debug/seaworthy \
 	SEAWORTHY_IMAGE=$(abspath $(TARGET)/image/image.tar)

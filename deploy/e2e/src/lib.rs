@@ -85,7 +85,7 @@ pub use parts::{
 };
 pub use power_loss::LossyDisk;
 pub use process::{Process, run_to_end};
-pub use programs::Programs;
+pub use programs::{Programs, command_line};
 pub use prometheus::{Prometheus, ensure as ensure_prometheus};
 pub use run::{Run, log_folder, unsupported, where_supported};
 pub use ssh::SshKey;

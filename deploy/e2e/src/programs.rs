@@ -38,6 +38,21 @@ fn operator(target: &Path) -> Result<PathBuf> {
     }
 }
 
+/// The program of people, `seaworthy`, with its commands about live clusters.
+///
+/// # Errors
+/// It is not there; the error says how to build it.
+pub fn command_line() -> Result<PathBuf> {
+    const BUILD: &str = "cargo build --package seaworthy --features live";
+    match env::var_os("SEAWORTHY_COMMAND_LINE") {
+        Some(path) => given("SEAWORTHY_COMMAND_LINE", path.into(), BUILD),
+        None => {
+            let path = target()?.join("debug/seaworthy");
+            built(&path, BUILD).with_context(|| "SEAWORTHY_COMMAND_LINE is not set")
+        }
+    }
+}
+
 fn host(target: &Path) -> Result<PathBuf> {
     let triple = format!("{}-unknown-linux-gnu", env::consts::ARCH);
     let build = format!(

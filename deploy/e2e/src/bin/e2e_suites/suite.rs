@@ -6,12 +6,13 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 /// Those that take minutes. They start first, so that none of them runs alone at the end.
-const LONGEST_FIRST: [&str; 9] = [
+const LONGEST_FIRST: [&str; 10] = [
     "storms",
     "operator_killed",
     "heal",
     "upgrade",
     "drains",
+    "rollouts",
     "conformance_host",
     "life_of_a_service",
     "join",

@@ -1,0 +1,134 @@
+//! Rollouts with a strategy on real nodes: a gate that fails, people who go on in spite of it, and a release that is taken
+//! back without them. People use `seaworthy` at a terminal.
+
+use std::process::Output;
+
+use anyhow::{Context, Result, bail, ensure};
+use seaworthy_e2e::{Fleet, Host, Nodes, Purpose, command_line, scenario_for};
+use serde_json::{Value, json};
+
+/// The version that every node begins with, and a newer one.
+const OLD: &str = "1.36.1";
+const NEW: &str = "1.36.3";
+
+#[test]
+fn gates_stop_a_rollout_and_take_a_release_back() -> Result<()> {
+    scenario_for(Purpose::Nodes, 3, |world| {
+        let mut fleet = Fleet::start(world)?;
+        let mut nodes = fleet.scene("three nodes with kubelet 1.36.1", |fleet| {
+            Nodes::join(fleet, &[("kubelet", OLD)], "24h")
+        })?;
+        nodes.set(&fleet, "maxUnavailable", json!(1))?;
+        fleet.scene(
+            "a node goes down after its upgrade: the gate fails, and nobody else is changed",
+            |fleet| {
+                nodes.set(fleet, "strategy", strategy("Pause"))?;
+                nodes.want(fleet, "kubelet", NEW)?;
+                let first = changed_first(fleet, &nodes)?;
+                cut_off(first)?;
+                stops_with(fleet, "GateFailed")?;
+                let told = seaworthy(fleet, &["rollout", "status"], 1)?;
+                ensure!(
+                    told.contains("stopped by the gate after batch 1") && told.contains("kubelet/"),
+                    "{told}"
+                );
+                ensure!(with(fleet, NEW)? == [first.name()], "another one was changed");
+                let told = seaworthy(fleet, &["explain", &format!("machine/{}", first.name())], 0)?;
+                ensure!(told.contains(&format!("kubelet {NEW}: it has it")), "{told}");
+                reconnect(first)
+            },
+        )?;
+        fleet.scene("people let the rollout go on", |fleet| {
+            seaworthy(fleet, &["rollout", "resume"], 0)?;
+            let told = seaworthy(fleet, &["rollout", "status", "--watch"], 0)?;
+            ensure!(told.contains("AllUpdated"), "{told}");
+            nodes.are_in_order(fleet)
+        })?;
+        fleet.scene("a node goes down after its upgrade: it gets back what it had", |fleet| {
+            nodes.set(fleet, "strategy", strategy("RollBack"))?;
+            nodes.want(fleet, "kubelet", OLD)?;
+            let first = changed_first(fleet, &nodes)?;
+            cut_off(first)?;
+            stops_with(fleet, "RolledBack")?;
+            reconnect(first)?;
+            fleet.eventually("the old kubelet everywhere", || {
+                ensure!(with(fleet, NEW)?.len() == 3, "{:?}", with(fleet, NEW)?);
+                Ok(())
+            })?;
+            seaworthy(fleet, &["rollout", "status"], 1).map(drop)
+        })?;
+        fleet.scene("people want what works again, and see what was", |fleet| {
+            let told = seaworthy(fleet, &["rollout", "undo", "kubelet"], 0)?;
+            ensure!(told.contains(&format!("kubelet goes back to {NEW}")), "{told}");
+            fleet.rollout_completes()?;
+            let told = seaworthy(fleet, &["rollout", "history", "kubelet"], 0)?;
+            ensure!(told.contains("RolledBack") && told.contains("undo: kubelet"), "{told}");
+            fleet.note(&told)
+        })?;
+        fleet.scene("a pause of everything", |fleet| {
+            seaworthy(fleet, &["rollout", "pause"], 0)?;
+            stops_with(fleet, "Paused")?;
+            seaworthy(fleet, &["rollout", "resume"], 0)?;
+            fleet.rollout_completes()
+        })?;
+        fleet.stop_operator()
+    })
+}
+
+/// One machine, then all; each batch is watched for a while.
+fn strategy(on_failure: &str) -> Value {
+    json!({ "batches": [1], "firstBakeTime": "5m", "bakeTime": "20s", "onFailure": on_failure })
+}
+
+/// The names of the machines with this version of kubelet.
+fn with(fleet: &Fleet<'_>, version: &str) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for host in fleet.world().hosts() {
+        let machine = fleet.get("machine", host.name())?;
+        let installed = machine["status"]["installed"].as_str().unwrap_or_default();
+        if installed.split(',').any(|found| found == format!("kubelet={version}")) {
+            names.push(host.name().to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Waits until the first machine has what is wanted, and its batch is watched.
+fn changed_first<'w>(fleet: &Fleet<'w>, nodes: &Nodes) -> Result<&'w Host> {
+    stops_with(fleet, "Baking")?;
+    let changed = with(fleet, nodes.version("kubelet"))?;
+    let [name] = &changed[..] else { bail!("{changed:?} were changed in the first batch") };
+    fleet.world().hosts().find(|host| host.name() == name).context("no such host")
+}
+
+/// Waits until this is the reason that the defaults tell.
+fn stops_with(fleet: &Fleet<'_>, reason: &str) -> Result<()> {
+    fleet.eventually(reason, || {
+        let object = fleet.get("clusterpackageversion", "default")?;
+        let conditions = object["status"]["conditions"].as_array().context("no conditions")?;
+        let told = conditions.iter().find(|told| told["type"] == "Progressing");
+        ensure!(told.is_some_and(|told| told["reason"] == reason), "{}", object["status"]);
+        Ok(())
+    })
+}
+
+/// The kubelet of a host cannot reach the API server any more. The operator can still log in.
+fn cut_off(host: &Host) -> Result<()> {
+    host.sh("iptables -I OUTPUT -p tcp --dport 6443 -j DROP").map(drop)
+}
+
+fn reconnect(host: &Host) -> Result<()> {
+    host.sh("iptables -D OUTPUT -p tcp --dport 6443 -j DROP").map(drop)
+}
+
+/// What the program of people prints, if it exits as expected.
+fn seaworthy(fleet: &Fleet<'_>, arguments: &[&str], code: i32) -> Result<String> {
+    let control_plane = fleet.world().control_plane();
+    let mut command = fleet.world().command(&command_line()?);
+    let command = command.args(arguments).arg("--kubeconfig").arg(control_plane.kubeconfig());
+    let Output { status, stdout, stderr } = command.output().context("seaworthy cannot be run")?;
+    let (out, error) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    fleet.note(&format!("$ seaworthy {}\n{out}{error}", arguments.join(" ")))?;
+    ensure!(status.code() == Some(code), "seaworthy {}: {status}: {out}{error}", arguments.join(" "));
+    Ok(out.into_owned())
+}
