@@ -321,7 +321,7 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
                     untouched_unavailable: 12,
                 },
             ),
-            "webd/7/2: 101 changed, 1 failed, 5 became unavailable, 2 silent; of 9899 others 12 became unavailable",
+            "webd/7/2: 101 changed, 1 failed, 5 went down, 2 silent; of 9899 others 12 went down",
         ),
         (
             FleetReason::RollingOut,

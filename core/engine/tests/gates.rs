@@ -249,3 +249,35 @@ fn the_history_tells_a_gate_that_failed_and_a_release_that_was_taken_back() {
         assert_eq!(history.last().map(|past| past.end), Some(end));
     }
 }
+
+/// No Node shows that a service has ended: the gate reads the hosts.
+#[test]
+fn a_service_that_ends_after_its_change_fails_the_gate() {
+    let mut fixture = fleet(OnFailure::Pause);
+    fixture.pass(MINUTE * 10);
+    let first = updated(&fixture)[0];
+    fixture.host(first).stop(WEB);
+    fixture.pass(MINUTE * 15);
+    assert_eq!(reason(&fixture), FleetReason::Baking, "nobody knows yet");
+    fixture.pass(MINUTE * 10);
+    assert_eq!(reason(&fixture), FleetReason::GateFailed);
+    assert_eq!(updated(&fixture), [first]);
+}
+
+/// The hosts of the machines that were changed are read before their gate, and no others.
+#[test]
+fn a_gate_reads_the_hosts_that_were_changed() {
+    let mut fixture = fleet(OnFailure::Pause);
+    fixture.store.edit_fleet(|spec| spec.audit_interval = HOUR * 24 * 7);
+    fixture.deliver();
+    fixture.pass(MINUTE * 29);
+    let first = updated(&fixture)[0];
+    let before: Vec<u32> = fixture.hosts.values().map(|host| host.orders).collect();
+    fixture.pass(MINUTE * 5);
+    let changed = updated(&fixture);
+    let after: Vec<u32> = fixture.hosts.values().map(|host| host.orders).collect();
+    for (id, (before, after)) in (0..).zip(before.into_iter().zip(after)) {
+        let is_read = after > before;
+        assert_eq!(is_read, id == first || changed.contains(&id), "{id}");
+    }
+}

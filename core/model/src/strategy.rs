@@ -117,13 +117,14 @@ pub struct Evidence {
     pub changed: u32,
     /// Those on which the release failed.
     pub failed: u32,
-    /// Those that have become unavailable since the rollout started, and still are.
+    /// Those that have become unavailable since the rollout started and still are, and those where the service of the release
+    /// does not run, or had to be repaired.
     pub unavailable: u32,
     /// Those of which nothing is known now.
     pub silent: u32,
     /// Machines that the rollout has not touched.
     pub untouched: u32,
-    /// Those of them that have become unavailable since the rollout started, and still are.
+    /// The same among them: it tells how many would have gone down without the rollout.
     pub untouched_unavailable: u32,
 }
 

@@ -87,8 +87,8 @@ fn gate_name(gate: &GateName) -> String {
 fn in_numbers(evidence: &Evidence) -> String {
     let Evidence { changed, failed, unavailable, silent, untouched, untouched_unavailable } = evidence;
     format!(
-        "{changed} changed, {failed} failed, {unavailable} became unavailable, {silent} silent; of {untouched} others \
-         {untouched_unavailable} became unavailable"
+        "{changed} changed, {failed} failed, {unavailable} went down, {silent} silent; of {untouched} others \
+         {untouched_unavailable} went down"
     )
 }
 

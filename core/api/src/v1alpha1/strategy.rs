@@ -100,7 +100,8 @@ pub struct GateStatus {
     /// Those on which the release failed.
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
     pub failed: i64,
-    /// Those that became unavailable after the rollout started, and still were.
+    /// Those that became unavailable after the rollout started and still were, and those whose service did not run, or had been
+    /// repaired.
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
     pub unavailable: i64,
     /// Those of which nothing was known.
@@ -109,7 +110,7 @@ pub struct GateStatus {
     /// Machines that the rollout had not touched.
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
     pub untouched: i64,
-    /// Those of them that became unavailable after the rollout started, and still were.
+    /// The same among them.
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
     pub untouched_unavailable: i64,
 }

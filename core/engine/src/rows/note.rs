@@ -66,6 +66,8 @@ pub(crate) enum MachineNote {
     WaitForNode,
     /// When its next audit is due.
     Audit(Timestamp),
+    /// Its host is read soon: a gate needs to know how it is.
+    Inspect,
     /// The certificate request for this key was created.
     Asked(Digest),
     /// Its Node is not drained before this time.

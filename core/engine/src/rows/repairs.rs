@@ -64,6 +64,18 @@ impl Repairs {
         *repeated = Repeated { times: repeated.times.saturating_add(1), last: now };
     }
 
+    /// Another release of a part was installed: earlier repairs were of the one before.
+    pub(crate) fn forget_part(&mut self, machine: MachineId, part: Part) {
+        if !self.0.is_empty() {
+            self.0.remove(&(machine, part));
+        }
+    }
+
+    /// When a part was last repaired, as far as is known.
+    pub(crate) fn last(&self, machine: MachineId, part: Part) -> Option<Timestamp> {
+        self.0.get(&(machine, part)).map(|repeated| repeated.last)
+    }
+
     /// Whether no recent repair is known.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -31,6 +31,10 @@ pub struct LateFailure {
     /// If set, the Node is not ready for this long, then ready for as long, and so on.
     #[serde(default)]
     pub flaps: Option<Range>,
+    /// If true, the service of the release ends at that time, once, instead of making the Node not ready. Only a read of the
+    /// host shows it.
+    #[serde(default)]
+    pub crashes: bool,
 }
 
 impl Model for LateFailure {
@@ -45,6 +49,7 @@ impl Model for LateFailure {
                 after: chance.within("after", self.after.0),
                 lasting: chance.within("lasting", self.lasting.0),
                 flaps: self.flaps.map(|range| chance.within("flaps", range.0)),
+                crashes: self.crashes,
             });
         }
     }

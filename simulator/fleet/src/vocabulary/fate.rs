@@ -81,6 +81,8 @@ pub struct LateHarm {
     pub lasting: Duration,
     /// If set, the Node is not ready for this long, then ready for as long, and so on.
     pub flaps: Option<Duration>,
+    /// If set, the service ends then, and its Node is as it is.
+    pub crashes: bool,
 }
 
 /// What faults do to the reply to a message.

@@ -162,10 +162,14 @@ fn learn(world: &mut World, id: MachineId, (ticket, facts): (HostTicket, &HostFa
 /// Counts a repair that has succeeded, and forgets repairs that have lasted.
 fn note_repair(world: &mut World, id: MachineId, ticket: HostTicket, facts: &HostFacts) {
     if let HostTicket::Change(_, component, Some(installs)) = ticket
-        && world.machine(id).installed(component) == Some(installs)
         && shows(facts, component, Some(installs))
     {
-        world.repairs.note(id, Part::Component(component), world.now);
+        let part = Part::Component(component);
+        if world.machine(id).installed(component) == Some(installs) {
+            world.repairs.note(id, part, world.now);
+        } else {
+            world.repairs.forget_part(id, part);
+        }
     }
     let interval = world.fleet.audit_interval();
     let is_node_intact = world.repairs.is_empty() || node::is_intact(world, id);

@@ -93,6 +93,11 @@ pub(super) fn remember(world: &mut World, id: MachineId, note: Note) {
         Note::WaitForFleet => world.wait_for_fleet(id),
         Note::WaitForNode => world.wait_for_node(id),
         Note::Audit(at) => world.note(id, |progress| progress.contact.audit_at = Some(at)),
+        Note::Inspect => {
+            let now = world.now;
+            world.note(id, |progress| progress.contact.audit_at = Some(now));
+            world.touch(Subject::Machine(id), Priority::Low);
+        }
         Note::Asked(key) => world.certificates.note_asked(id, key, world.now),
         Note::DrainRests(until) => {
             world.change(id, |machine| machine.drain.get_or_insert_default().rests_until = until);

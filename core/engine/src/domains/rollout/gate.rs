@@ -1,12 +1,16 @@
 //! The gate after each batch of a rollout with a strategy: the machines that were changed are compared with those that the
 //! rollout has not touched.
 //!
-//! A machine counts as gone wrong if the release failed there, or if it has become unavailable since the rollout started.
+//! A machine counts as gone wrong if the release failed there, if it has become unavailable since the rollout started, or if
+//! the service of the release does not run or had to be repaired.
 
 use alloc::borrow::Cow;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use seaworthy_model::detail::{FleetDetail, GateName};
+use seaworthy_model::host::Drift;
+use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure};
@@ -18,10 +22,19 @@ use super::{Plan, Step, has_gates, is_done};
 use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
+use crate::rows::note::{MachineNote, Note};
+use crate::rows::repairs::Part;
 use crate::rows::standing::Standing;
 
 /// A gate that knows too little, or that finds more machines unavailable than usual, looks again after this time.
 const LOOKS_AGAIN: Duration = Duration::from_secs(60);
+
+/// Of so many of the machines that were changed last, the host is read at a gate: enough to find what befalls one in fifty.
+const INSPECTED: usize = 256;
+/// Those that were not read within this time say no more than their Nodes do.
+const READ_WITHIN: Duration = Duration::from_secs(180);
+/// How often a gate looks whether they were read.
+const INSPECTS_AGAIN: Duration = Duration::from_secs(15);
 
 impl Step<'_> {
     /// Takes the course of a rollout one step on.
@@ -41,8 +54,15 @@ impl Step<'_> {
         let bakes_until = course.done_at.map(|at| at + bake_time(course));
         let is_baked = is_done(state) && bakes_until.is_some_and(|until| until <= draft.now);
         // The counters show cheaply whether there is anything to find.
-        if !is_baked && state.counts.failed == 0 && self.world.fallen() == 0 {
+        let may_differ = state.counts.failed > 0 || self.world.fallen() > 0 || !self.world.repairs.is_empty();
+        if !is_baked && !may_differ {
             return self.wait_for_batch(draft, (state, course), record, plan);
+        }
+        if let Some(until) = bakes_until.filter(|_| is_baked)
+            && self.inspects(draft, (index, state), until)
+        {
+            plan.standstill.bakes();
+            return Gate::Closed;
         }
         let evidence = self.evidence(index, state, course.done_at);
         match verdict(course, &evidence) {
@@ -144,42 +164,76 @@ impl Step<'_> {
         Gate::Closed
     }
 
-    /// Counts the machines of a rollout. Those that are at work, also for another rollout, show nothing.
+    /// Counts the machines of a rollout. Of those that are at work, also for another rollout, little is known.
     pub(super) fn evidence(self, index: usize, state: &RolloutState, done_at: Option<Timestamp>) -> Evidence {
-        let began = state.record.started_at;
+        let (began, component) = (state.record.started_at, state.record.component);
         let mut evidence = Evidence::default();
-        for (_, machine) in self.world.machines() {
-            let fell = || machine.unavailable_since().is_some_and(|since| since > began);
+        for (id, machine) in self.world.machines() {
+            let repaired = || self.world.repairs.last(id, Part::Component(component));
+            // Work on a machine may be why it is not available; it is no reason why a service does not run.
+            let is_away = || machine.unavailable_since().is_some_and(|since| since > began);
+            let fell = || {
+                (!machine.is_unresolved() && is_away())
+                    || does_not_run(machine, component)
+                    || repaired().is_some_and(|last| last > began)
+            };
             match machine.standing(index) {
                 Standing::Failed => {
                     evidence.changed += 1;
                     evidence.failed += 1;
                 }
-                Standing::Done | Standing::Restored if !machine.is_unresolved() => {
+                Standing::Done | Standing::Restored => {
                     evidence.changed += 1;
                     let is_unavailable = fell();
+                    let is_silent = machine.is_unresolved() || says_nothing(machine, done_at);
                     evidence.unavailable += u32::from(is_unavailable);
-                    evidence.silent += u32::from(!is_unavailable && says_nothing(machine, done_at));
+                    evidence.silent += u32::from(!is_unavailable && is_silent);
                 }
                 Standing::Held if machine.is_lost() => {
                     evidence.changed += 1;
                     evidence.silent += 1;
                 }
-                Standing::Waiting if !machine.is_unresolved() => {
+                Standing::Waiting => {
                     evidence.untouched += 1;
                     evidence.untouched_unavailable += u32::from(fell());
                 }
                 Standing::Outside
-                | Standing::Waiting
                 | Standing::Eligible
                 | Standing::Granted
                 | Standing::Held
-                | Standing::Deferred
-                | Standing::Done
-                | Standing::Restored => {}
+                | Standing::Deferred => {}
             }
         }
         evidence
+    }
+
+    /// Reads the hosts of the machines that were changed last, once the time in which they are watched is over: a service that
+    /// does not run shows in no Node. True while that goes on.
+    fn inspects(
+        self,
+        draft: &mut Draft<'_>,
+        (index, state): (usize, &RolloutState),
+        until: Timestamp,
+    ) -> bool {
+        if until + READ_WITHIN <= draft.now {
+            return false;
+        }
+        let changed = self.world.machines().filter(|(_, machine)| machine.standing(index).is_updated());
+        let mut changed: Vec<(u32, MachineId)> =
+            changed.filter_map(|(id, machine)| Some((state.key.rank(machine.uid()?), id))).collect();
+        changed.sort_unstable();
+        let last = changed.iter().rev().take(INSPECTED).map(|(_, id)| *id);
+        let unread: Vec<MachineId> = last.filter(|id| is_unread(self.world.machine(*id), until)).collect();
+        for id in &unread {
+            if self.world.machine(*id).progress.contact.audit_at.is_none_or(|at| at > draft.now) {
+                draft.note(Note::Machine(*id, MachineNote::Inspect));
+            }
+        }
+        if !unread.is_empty() {
+            draft.wake_at(draft.now + INSPECTS_AGAIN, WakeReason::Gate);
+            draft.wait(Blocker::Baking { until });
+        }
+        !unread.is_empty()
     }
 
     /// The batch that is watched, or the gate that has failed, if the course of a record is what the reason is about.
@@ -241,6 +295,18 @@ pub(super) fn begin_batch(record: &mut Rollout, state: &RolloutState) {
 /// How long the machines of the present batch are watched.
 pub(super) const fn bake_time(course: &Course) -> Duration {
     if course.batch <= 1 { course.strategy.first_bake } else { course.strategy.bake }
+}
+
+/// Whether the host of a machine that could be read was not read since then.
+fn is_unread(machine: &Machine, since: Timestamp) -> bool {
+    let can_be_read = !machine.is_unreachable() && !machine.is_paused() && !machine.is_unresolved();
+    can_be_read && machine.progress.contact.read_at < since
+}
+
+/// Whether its service does not run, or another program runs in its place, when its host was last read.
+fn does_not_run(machine: &Machine, component: ComponentId) -> bool {
+    let drift = machine.reported(component).map_or(Drift::NONE, |reported| reported.drift);
+    drift.contains(Drift::NOT_RUNNING) || drift.contains(Drift::WRONG_BINARY)
 }
 
 /// Whether nothing is known of the health of a machine without a Node since then: only a read of its host shows it.

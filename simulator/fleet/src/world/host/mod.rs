@@ -332,6 +332,16 @@ impl Host {
         true
     }
 
+    /// A component differs from its release. False if something is at work, or it is not there.
+    pub fn spoil_component(&mut self, component: ComponentNumber, drift: Drift) -> bool {
+        let is_idle = self.running.is_none();
+        let installed = self.installed.iter_mut().find(|installed| installed.component == component);
+        installed.filter(|_| is_idle).is_some_and(|installed| {
+            installed.drift = installed.drift.with(drift);
+            true
+        })
+    }
+
     fn record(&mut self, operation: Operation, ended: Ended) {
         if self.journal.len() == JOURNAL_LENGTH {
             self.journal.remove(0);

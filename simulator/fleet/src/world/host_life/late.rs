@@ -28,7 +28,7 @@ impl World {
             return;
         }
         late.is_installed = true;
-        let LateHarm { after, lasting, flaps } = late.harm;
+        let LateHarm { after, lasting, flaps, .. } = late.harm;
         let begins = now + after;
         let ends = (begins + lasting).min(self.quiet);
         let length = flaps.map_or(lasting, |flap| flap.max(LEAST_FLAP));
@@ -50,9 +50,15 @@ impl World {
         let Some(late) = self.late.0.get_mut(&number).filter(|late| late.is_installed && !late.acts) else {
             return;
         };
-        if host.version_of(late.component) == Some(late.version) {
-            late.acts = true;
-            self.note_occasion(Occasion::ReleaseFailedLate);
+        if host.version_of(late.component) != Some(late.version) {
+            return;
+        }
+        late.acts = true;
+        let (component, crashes) = (late.component, late.harm.crashes);
+        self.note_occasion(Occasion::ReleaseFailedLate);
+        if crashes {
+            self.crash_service(number, component);
+        } else {
             self.sicken(number, true);
         }
     }
@@ -61,7 +67,9 @@ impl World {
     pub(in crate::world) fn recover_late(&mut self, number: u32) {
         let Some(late) = self.late.0.get_mut(&number).filter(|late| late.acts) else { return };
         late.acts = false;
-        self.sicken(number, false);
+        if !late.harm.crashes {
+            self.sicken(number, false);
+        }
     }
 
     /// A component of a host was changed or restarted: what its release did to the Node is over.

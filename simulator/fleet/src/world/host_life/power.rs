@@ -7,7 +7,7 @@ use seaworthy_model::host::Drift;
 use crate::vocabulary::{HostLie, Occasion};
 use crate::world::World;
 use crate::world::happening::Happening;
-use crate::world::host::Progress;
+use crate::world::host::{ComponentNumber, Progress};
 use crate::world::mail::{Letter, Sender};
 
 /// The time until the loss of a connection is noticed through unanswered keep-alives.
@@ -105,6 +105,17 @@ impl World {
         if host.is_on() && host.spoil(choice, drift) {
             self.trace.record(&[word("spoil"), u64::from(number), u64::from(drift.0)]);
             self.happened(&Happening::Spoiled(number, drift));
+            self.last_operation = self.queue.now();
+            self.software_changed(number);
+        }
+    }
+
+    /// The service of a component ends by itself.
+    pub(super) fn crash_service(&mut self, number: u32, component: ComponentNumber) {
+        let host = &mut self.hosts[number as usize];
+        if host.is_on() && host.spoil_component(component, Drift::NOT_RUNNING) {
+            self.trace.record(&[word("crash"), u64::from(number)]);
+            self.happened(&Happening::Spoiled(number, Drift::NOT_RUNNING));
             self.last_operation = self.queue.now();
             self.software_changed(number);
         }
