@@ -28,6 +28,12 @@ enum Command {
     /// Explain the state of a machine of a live cluster.
     #[cfg(feature = "live")]
     Explain(live::ExplainArguments),
+    /// Print a script that completes commands in a shell.
+    #[cfg(feature = "live")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
 }
 
 #[derive(Subcommand)]
@@ -76,6 +82,12 @@ fn main() -> ExitCode {
         Command::Rollout(arguments) => live::rollout(&arguments),
         #[cfg(feature = "live")]
         Command::Explain(arguments) => live::explain(&arguments),
+        #[cfg(feature = "live")]
+        Command::Completions { shell } => {
+            let mut command = <Arguments as clap::CommandFactory>::command();
+            clap_complete::generate(shell, &mut command, "seaworthy", &mut std::io::stdout());
+            ExitCode::SUCCESS
+        }
         Command::Sim(Sim::Run(arguments)) => sim::run(&arguments),
         Command::Sim(Sim::Replay(arguments)) => sim::replay(&arguments),
         Command::Sim(Sim::Swarm(arguments)) => sim::swarm(&arguments),

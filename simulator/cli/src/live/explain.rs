@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use seaworthy_api::object::Machine;
 use seaworthy_kube::Terminal;
 use seaworthy_model::id::Kind;
+use serde_json::Value;
 
 use super::words::{progressing, version};
 use super::{Problem, fleet};
@@ -40,6 +41,14 @@ pub(super) async fn machine(terminal: &Terminal, object: &str) -> Result<ExitCod
     }
     for told in status.conditions.iter() {
         println!("  {:<12} {:<7} {}: {}", told.r#type, told.status, told.reason, told.message);
+    }
+    // Whoever may not read Nodes learns the rest.
+    if let Ok(node) = terminal.get::<Value>(Kind::Node, name).await {
+        let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+        for told in conditions.filter(|told| told["type"] == "Ready") {
+            let text = |field: &str| told[field].as_str().unwrap_or_default().to_owned();
+            println!("  {:<12} {:<7} {}: {}", "Node", text("status"), text("reason"), text("message"));
+        }
     }
     if let Some(told) = fleet.status.as_ref().and_then(progressing) {
         println!("  the fleet    {}: {}", told.reason, told.message);

@@ -2,7 +2,7 @@
 
 use seaworthy_api::object::ClusterPackageVersion;
 use seaworthy_api::v1alpha1::{
-    ClusterPackageVersionStatus, Condition, CourseStatus, RolloutStatus, WantStatus,
+    ClusterPackageVersionStatus, Condition, CourseStatus, IntOrString, RolloutStatus, WantStatus,
 };
 
 /// The length of a progress bar, in characters.
@@ -38,11 +38,21 @@ pub(super) fn rollout(rollout: &RolloutStatus) -> String {
 }
 
 fn batch(course: &CourseStatus) -> String {
-    let batches = course.strategy.batches.len();
     match (course.batch, &course.failed_gate) {
         (0, _) => "before its first batch".to_owned(),
-        (batch, Some(_)) => format!("stopped by the gate after batch {batch} of about {batches}"),
-        (batch, None) => format!("batch {batch} of about {batches}"),
+        (batch, Some(_)) => format!("stopped by the gate after batch {batch}"),
+        (batch, None) => format!("batch {batch}, up to {} machines", end_of(course, batch)),
+    }
+}
+
+/// Up to how many machines a batch goes, as its strategy says it. Gates that people overrode and batches without a machine
+/// shift it.
+fn end_of(course: &CourseStatus, batch: i64) -> String {
+    let index = usize::try_from(batch - 1).unwrap_or(usize::MAX);
+    match course.strategy.batches.get(index) {
+        Some(IntOrString::Int(count)) => count.to_string(),
+        Some(IntOrString::String(percent)) => format!("{percent} of all"),
+        None => "all".to_owned(),
     }
 }
 
