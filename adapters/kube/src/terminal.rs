@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::Method;
 use seaworthy_api::object::Endpoint;
 use seaworthy_model::id::Kind;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -38,6 +39,25 @@ impl Terminal {
         self.api.get("get", &path(kind, name)).await
     }
 
+    /// Reads all objects of a kind, page by page.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn list<T: DeserializeOwned>(&self, kind: Kind) -> Result<Vec<T>, Failure> {
+        let path = Endpoint::of(kind).collection();
+        let mut items = Vec::new();
+        let mut token = String::new();
+        loop {
+            let page = format!("{path}?limit={PAGE}&continue={token}");
+            let page: Page<T> = self.api.get("list", page.trim_end_matches("&continue=")).await?;
+            items.extend(page.items);
+            match page.metadata.r#continue.filter(|next| !next.is_empty()) {
+                Some(next) => token = next,
+                None => return Ok(items),
+            }
+        }
+    }
+
     /// Changes an object by a merge patch.
     ///
     /// # Errors
@@ -46,6 +66,21 @@ impl Terminal {
         let request = request(Method::PATCH, &path(kind, name), MERGE_PATCH, patch.to_string().into_bytes())?;
         self.api.send("patch", request, READ_TIMEOUT).await.map(drop)
     }
+}
+
+/// How many objects are read at once.
+const PAGE: u32 = 500;
+
+#[derive(Deserialize)]
+struct Page<T> {
+    metadata: PageMetadata,
+    items: Vec<T>,
+}
+
+#[derive(Deserialize)]
+struct PageMetadata {
+    /// Made of characters that need no escape.
+    r#continue: Option<String>,
 }
 
 fn path(kind: Kind, name: &str) -> String {

@@ -86,6 +86,21 @@ impl Nodes {
         fleet.apply(&self.defaults)
     }
 
+    /// The defaults, as they were applied last.
+    #[must_use]
+    pub const fn defaults(&self) -> &Value {
+        &self.defaults
+    }
+
+    /// Publishes a version of a component. Nothing wants it yet.
+    ///
+    /// # Errors
+    /// The build fails, or the object is refused.
+    pub fn publish(&self, fleet: &Fleet<'_>, component: &str, version: &str) -> Result<()> {
+        let component = Component::read(component)?.at(version).served_by(fleet.world().artefacts())?;
+        fleet.apply(component.object())
+    }
+
     /// Edits a field of the spec of the defaults.
     ///
     /// # Errors

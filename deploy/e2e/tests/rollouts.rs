@@ -23,8 +23,11 @@ fn gates_stop_a_rollout_and_take_a_release_back() -> Result<()> {
             "a node goes down after its upgrade: the gate fails, and nobody else is changed",
             |fleet| {
                 nodes.set(fleet, "strategy", strategy("Pause"))?;
+                let planned = planned(fleet, &nodes)?;
                 nodes.want(fleet, "kubelet", NEW)?;
                 let first = changed_first(fleet, &nodes)?;
+                let is_first = planned.first().is_some_and(|batch| batch[..] == [first.name()]);
+                ensure!(is_first && planned.iter().map(Vec::len).eq([1, 2]), "planned were {planned:?}");
                 cut_off(first)?;
                 stops_with(fleet, "GateFailed")?;
                 let told = seaworthy(fleet, &["rollout", "status"], 1)?;
@@ -78,6 +81,23 @@ fn gates_stop_a_rollout_and_take_a_release_back() -> Result<()> {
 /// One machine, then all; each batch is watched for a while.
 fn strategy(on_failure: &str) -> Value {
     json!({ "batches": [1], "firstBakeTime": "5m", "bakeTime": "20s", "onFailure": on_failure })
+}
+
+/// The batches of the upgrade, as `seaworthy plan` tells them beforehand.
+fn planned(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<Vec<Vec<String>>> {
+    let mut defaults = nodes.defaults().clone();
+    let settings = defaults.pointer_mut("/spec/components").and_then(Value::as_array_mut);
+    let kubelet = settings.into_iter().flatten().find(|setting| setting["name"] == "kubelet");
+    kubelet.context("no kubelet")?["version"] = json!(NEW);
+    let file = fleet.world().run().state().join("planned.yaml");
+    std::fs::write(&file, defaults.to_string())?;
+    let file = file.to_str().context("path")?;
+    let told = seaworthy(fleet, &["plan", "-f", file], 1)?;
+    ensure!(told.contains(&format!("there is no MachineComponent kubelet-{NEW}")), "{told}");
+    nodes.publish(fleet, "kubelet", NEW)?;
+    seaworthy(fleet, &["plan", "-f", file], 0)?;
+    let told: Value = serde_json::from_str(&seaworthy(fleet, &["plan", "-f", file, "-o", "json"], 0)?)?;
+    Ok(serde_json::from_value(told[0]["batches"].clone())?)
 }
 
 /// The names of the machines with this version of kubelet.

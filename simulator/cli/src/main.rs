@@ -28,6 +28,12 @@ enum Command {
     /// Explain the state of a machine of a live cluster.
     #[cfg(feature = "live")]
     Explain(live::ExplainArguments),
+    /// Say which machines a changed ClusterPackageVersion would change, in which batches, and what would be refused. Nothing is
+    /// written.
+    ///
+    /// Exits with 0, with 1 if something would be refused, and with 2 if the file or the cluster cannot be read.
+    #[cfg(feature = "live")]
+    Plan(live::PlanArguments),
     /// Print a script that completes commands in a shell.
     #[cfg(feature = "live")]
     Completions {
@@ -83,6 +89,8 @@ fn main() -> ExitCode {
         #[cfg(feature = "live")]
         Command::Explain(arguments) => live::explain(&arguments),
         #[cfg(feature = "live")]
+        Command::Plan(arguments) => live::plan(&arguments),
+        #[cfg(feature = "live")]
         Command::Completions { shell } => {
             let mut command = <Arguments as clap::CommandFactory>::command();
             clap_complete::generate(shell, &mut command, "seaworthy", &mut std::io::stdout());
@@ -96,5 +104,16 @@ fn main() -> ExitCode {
         Command::Sim(Sim::Enumerate(arguments)) => sim::enumerate(&arguments),
         Command::Sim(Sim::Gate(arguments)) => sim::gate(&arguments),
         Command::Sim(Sim::Fingerprint(arguments)) => sim::fingerprint(&arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    /// The library finds contradictions between arguments only when it parses.
+    #[test]
+    fn the_commands_are_sound() {
+        super::Arguments::command().debug_assert();
     }
 }

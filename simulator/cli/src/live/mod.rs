@@ -1,6 +1,7 @@
 //! Commands about a live cluster, with the rights of the person who calls them.
 
 mod explain;
+mod plan;
 mod rollout;
 mod undo;
 mod words;
@@ -55,6 +56,20 @@ pub(crate) struct ExplainArguments {
     cluster: Cluster,
     /// The machine: `machine/NAME`.
     object: String,
+}
+
+/// Arguments of `plan`.
+#[derive(Args)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    cluster: Cluster,
+    #[command(flatten)]
+    plan: plan::Planning,
+}
+
+/// `plan`.
+pub(crate) fn plan(arguments: &PlanArguments) -> ExitCode {
+    run(&arguments.cluster, async |terminal| plan::plan(&terminal, &arguments.plan).await)
 }
 
 /// Why a command could not do its work.

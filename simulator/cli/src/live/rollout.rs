@@ -18,7 +18,7 @@ use super::{Problem, fleet};
 
 /// The audience of the output.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
+pub(super) enum Output {
     /// For people.
     Table,
     /// For programs.
