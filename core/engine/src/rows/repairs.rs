@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
+use seaworthy_model::component::ReleaseId;
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::time::Timestamp;
 
@@ -44,6 +45,8 @@ pub(crate) struct Repairs(BTreeMap<(MachineId, Part), Repeated>);
 struct Repeated {
     times: u32,
     last: Timestamp,
+    /// What was repaired last, if it is a component.
+    release: Option<ReleaseId>,
 }
 
 /// A part that was repaired more often in a row than chance explains.
@@ -58,22 +61,27 @@ pub(crate) struct Contested {
 }
 
 impl Repairs {
-    /// A repair has succeeded.
-    pub(crate) fn note(&mut self, machine: MachineId, part: Part, now: Timestamp) {
-        let repeated = self.0.entry((machine, part)).or_insert(Repeated { times: 0, last: now });
-        *repeated = Repeated { times: repeated.times.saturating_add(1), last: now };
+    /// A repair has succeeded. Of a component, `release` is what was repaired.
+    pub(crate) fn note(
+        &mut self,
+        machine: MachineId,
+        part: Part,
+        release: Option<ReleaseId>,
+        now: Timestamp,
+    ) {
+        let repeated = self.0.entry((machine, part)).or_insert(Repeated { times: 0, last: now, release });
+        *repeated = Repeated { times: repeated.times.saturating_add(1), last: now, release };
     }
 
-    /// Another release of a part was installed: earlier repairs were of the one before.
-    pub(crate) fn forget_part(&mut self, machine: MachineId, part: Part) {
-        if !self.0.is_empty() {
-            self.0.remove(&(machine, part));
-        }
-    }
-
-    /// When a part was last repaired, as far as is known.
-    pub(crate) fn last(&self, machine: MachineId, part: Part) -> Option<Timestamp> {
-        self.0.get(&(machine, part)).map(|repeated| repeated.last)
+    /// When this release of a component was last repaired, as far as is known.
+    pub(crate) fn last(
+        &self,
+        machine: MachineId,
+        component: ComponentId,
+        release: ReleaseId,
+    ) -> Option<Timestamp> {
+        let repeated = self.0.get(&(machine, Part::Component(component)))?;
+        (repeated.release == Some(release)).then_some(repeated.last)
     }
 
     /// Whether no recent repair is known.
@@ -115,7 +123,7 @@ impl Repairs {
 
     /// Whether another agent changes a part again and again.
     pub(crate) fn contested(&self, machine: MachineId, part: Part) -> Option<Contested> {
-        let Repeated { times, last } = *self.0.get(&(machine, part))?;
+        let Repeated { times, last, .. } = *self.0.get(&(machine, part))?;
         let further = times.checked_sub(UNHURRIED)?;
         let wait = FIRST_WAIT.saturating_mul(1 << further.min(16)).min(LONGEST_WAIT);
         Some(Contested { times, wait, not_before: last + wait })

@@ -162,14 +162,11 @@ fn learn(world: &mut World, id: MachineId, (ticket, facts): (HostTicket, &HostFa
 /// Counts a repair that has succeeded, and forgets repairs that have lasted.
 fn note_repair(world: &mut World, id: MachineId, ticket: HostTicket, facts: &HostFacts) {
     if let HostTicket::Change(_, component, Some(installs)) = ticket
+        && world.machine(id).installed(component) == Some(installs)
         && shows(facts, component, Some(installs))
     {
-        let part = Part::Component(component);
-        if world.machine(id).installed(component) == Some(installs) {
-            world.repairs.note(id, part, world.now);
-        } else {
-            world.repairs.forget_part(id, part);
-        }
+        let release = Some(installs.release);
+        world.repairs.note(id, Part::Component(component), release, world.now);
     }
     let interval = world.fleet.audit_interval();
     let is_node_intact = world.repairs.is_empty() || node::is_intact(world, id);

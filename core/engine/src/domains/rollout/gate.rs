@@ -23,7 +23,6 @@ use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
 use crate::rows::note::{MachineNote, Note};
-use crate::rows::repairs::Part;
 use crate::rows::standing::Standing;
 
 /// A gate that knows too little, or that finds more machines unavailable than usual, looks again after this time.
@@ -169,7 +168,10 @@ impl Step<'_> {
         let (began, component) = (state.record.started_at, state.record.component);
         let mut evidence = Evidence::default();
         for (id, machine) in self.world.machines() {
-            let repaired = || self.world.repairs.last(id, Part::Component(component));
+            let repaired = || {
+                let installed = machine.installed(component)?;
+                self.world.repairs.last(id, component, installed.release)
+            };
             // Work on a machine may be why it is not available; it is no reason why a service does not run.
             let is_away = || machine.unavailable_since().is_some_and(|since| since > began);
             let fell = || {

@@ -77,7 +77,7 @@ fn finish_attributes(
     let now = world.now;
     world.note(id, |progress| progress.writes.action = None);
     if is_repair && matches!(outcome, Outcome::Done(_)) {
-        world.repairs.note(id, Part::Node, now);
+        world.repairs.note(id, Part::Node, None, now);
     }
     let write = world.node_writes.entry(id).or_default();
     write.settle(outcome, now);
