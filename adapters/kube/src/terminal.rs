@@ -11,7 +11,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::api::{Api, Failure, READ_TIMEOUT, request};
+use crate::collection::Collection;
 use crate::connect::{ConnectError, connect_as_person};
+use crate::source::Source;
 
 /// The media type of a merge patch.
 const MERGE_PATCH: &str = "application/merge-patch+json";
@@ -44,12 +46,12 @@ impl Terminal {
     /// # Errors
     /// As [`Self::get`].
     pub async fn list<T: DeserializeOwned>(&self, kind: Kind) -> Result<Vec<T>, Failure> {
-        let path = Endpoint::of(kind).collection();
+        let Some(source) = Source::of(kind).next() else { return Ok(Vec::new()) };
+        let collection = Collection::of(source);
         let mut items = Vec::new();
         let mut token = String::new();
         loop {
-            let page = format!("{path}?limit={PAGE}&continue={token}");
-            let page: Page<T> = self.api.get("list", page.trim_end_matches("&continue=")).await?;
+            let page: Page<T> = self.api.get("list", &collection.list(PAGE, &token)).await?;
             items.extend(page.items);
             match page.metadata.r#continue.filter(|next| !next.is_empty()) {
                 Some(next) => token = next,

@@ -13,7 +13,7 @@ use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 use serde_json::{Value, json};
 
-use super::words::{self, progressing, version};
+use super::words::{self, version};
 use super::{Problem, fleet};
 
 /// The audience of the output.
@@ -164,14 +164,13 @@ pub(super) async fn resume(terminal: &Terminal, arguments: &ResumeArguments) -> 
         println!("not paused any more");
         return Ok(ExitCode::SUCCESS);
     }
-    let told = fleet.status.as_ref().and_then(progressing).filter(|told| told.reason == "GateFailed");
-    let failed = told.and_then(|told| gate_in(&told.message));
-    let Some(gate) = arguments.gate.as_deref().or(failed) else {
+    let failed: Vec<String> = fleet.status.iter().flat_map(failed_gates).collect();
+    let Some(gate) = arguments.gate.as_ref().or(failed.first()) else {
         return Err(Problem("nothing is paused, and no gate has failed".to_owned()));
     };
-    if failed != Some(gate) {
-        let failed = failed.unwrap_or("none");
-        return Err(Problem(format!("the gate {gate} has not failed; the one that has: {failed}")));
+    if !failed.contains(gate) {
+        let failed = failed.join(", ");
+        return Err(Problem(format!("the gate {gate} has not failed; those that have: {failed}")));
     }
     let annotation = json!({ "metadata": { "annotations": { RESUME_ANNOTATION: gate } } });
     change(terminal, &annotation).await?;
@@ -179,10 +178,13 @@ pub(super) async fn resume(terminal: &Terminal, arguments: &ResumeArguments) -> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The gate in the message of the condition.
-fn gate_in(message: &str) -> Option<&str> {
-    let words = message.split_ascii_whitespace().filter_map(|word| word.strip_suffix(':'));
-    words.into_iter().find(|word| word.split('/').count() == 3)
+/// The gates that keep rollouts from going on, as the annotation names them.
+fn failed_gates(status: &ClusterPackageVersionStatus) -> impl Iterator<Item = String> {
+    status.rollouts.iter().filter_map(|rollout| {
+        let course = rollout.course.as_ref().filter(|course| course.reverted_at.is_none())?;
+        course.failed_gate.as_ref()?;
+        Some(format!("{}/{}/{}", rollout.component, rollout.generation, course.batch))
+    })
 }
 
 /// Changes the fleet's defaults.
