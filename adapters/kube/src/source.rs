@@ -26,6 +26,7 @@ impl Source {
             Kind::Machine
             | Kind::MachineComponent
             | Kind::ClusterPackageVersion
+            | Kind::MachineComponentSet
             | Kind::Node
             | Kind::Lease
             | Kind::Event => vec![None],

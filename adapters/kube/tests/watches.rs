@@ -77,6 +77,7 @@ fn say(observation: &Observation) -> Option<String> {
         Observation::CertificateRequest(id, request) => format!("{} {}", id.0, request.is_some()),
         Observation::Version(..)
         | Observation::PackageVersion(_)
+        | Observation::Set(..)
         | Observation::ApiServers(_)
         | Observation::Opened
         | Observation::Stopping => return None,

@@ -16,8 +16,8 @@ use crate::process;
 /// `N` labels with their values.
 pub(crate) type Labels<const N: usize> = [(&'static str, &'static str); N];
 
-/// The labels of the machines of a rollout: its component, its version, and their state.
-pub(crate) type RolloutLabels = [(&'static str, String); 3];
+/// The labels of the machines of a rollout: its component, its version, the set that wants it, and their state.
+pub(crate) type RolloutLabels = [(&'static str, String); 4];
 
 /// Everything that is counted.
 pub(crate) struct Metrics {
@@ -26,7 +26,7 @@ pub(crate) struct Metrics {
     process: Registry,
     /// Machines by their condition `Ready` and its reason.
     pub(crate) machines: Family<Labels<2>, Gauge>,
-    /// Machines by component, version and state in its rollout.
+    /// Machines by component, version, set and state in its rollout.
     pub(crate) rollouts: Family<RolloutLabels, Gauge>,
     /// Subjects that wait, by blocker.
     pub(crate) blocked: Family<Labels<1>, Gauge>,
@@ -94,7 +94,7 @@ impl Metrics {
         let r = &mut self.registry;
         r.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         r.register("machines", "Machines by their condition Ready and its reason", self.machines.clone());
-        let help = "Machines of each rollout, by component, version and state";
+        let help = "Machines of each rollout, by component, version, set and state";
         r.register("rollout_machines", help, self.rollouts.clone());
         r.register("blocked", "Subjects that wait, by what they wait for", self.blocked.clone());
         r.register("actions", "Actions that ended, by effect and outcome", self.actions.clone());

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use seaworthy_api::names::Names;
 use seaworthy_api::render;
-use seaworthy_engine::{Engine, World};
+use seaworthy_engine::{Engine, Owner, World};
 use seaworthy_kube::Projection;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::Outcome;
-use seaworthy_model::id::StoreId;
+use seaworthy_model::id::{NamedId, StoreId};
 use seaworthy_model::machine::{ConditionKind, Reason, Truth, Want};
 use seaworthy_model::report::Blocker;
 use tokio::time::Instant;
@@ -160,6 +160,10 @@ impl Status {
                 Want::Absent => "",
             };
             let component = world.component_name(state.record.component);
+            let set = match state.owner {
+                Owner::Fleet => "",
+                Owner::Set(id) => names.name(NamedId::Set(id)).unwrap_or_default(),
+            };
             for (word, count) in [
                 ("waiting", counts.waiting + counts.eligible),
                 ("atWork", counts.at_work() - counts.lost),
@@ -171,6 +175,7 @@ impl Status {
                 let labels = [
                     ("component", component.to_owned()),
                     ("version", version.to_owned()),
+                    ("set", set.to_owned()),
                     ("state", word.to_owned()),
                 ];
                 rollouts.insert(labels, i64::from(count));

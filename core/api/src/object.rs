@@ -96,6 +96,9 @@ pub type MachineComponent = Object<v1alpha1::MachineComponentSpec, v1alpha1::Mac
 /// The fleet's default versions.
 pub type ClusterPackageVersion =
     Object<v1alpha1::ClusterPackageVersionSpec, v1alpha1::ClusterPackageVersionStatus>;
+/// The versions of the machines of a set.
+pub type MachineComponentSet =
+    Object<v1alpha1::MachineComponentSetSpec, v1alpha1::ClusterPackageVersionStatus>;
 /// `coordination.k8s.io/v1` Lease, as far as it is used here.
 pub type Lease = Object<LeaseSpec, NoStatus>;
 /// `v1` Node, as far as it is used here.
@@ -239,6 +242,8 @@ kinds! {
     MachineComponent: v1alpha1::API_VERSION, "machinecomponents", None;
     /// A `ClusterPackageVersion`.
     ClusterPackageVersion: v1alpha1::API_VERSION, "clusterpackageversions", None;
+    /// A `MachineComponentSet`.
+    MachineComponentSet: v1alpha1::API_VERSION, "machinecomponentsets", None;
     /// A Node.
     Node: "v1", "nodes", None;
     /// A Lease.
@@ -311,6 +316,8 @@ statuses! {
     MachineComponent(v1alpha1::MachineComponentStatus),
     /// Of the `ClusterPackageVersion`.
     ClusterPackageVersion(v1alpha1::ClusterPackageVersionStatus),
+    /// Of a `MachineComponentSet`.
+    MachineComponentSet(v1alpha1::ClusterPackageVersionStatus),
     /// Of a Node.
     Node(NodeStatus),
     /// Of a `CertificateSigningRequest`.

@@ -494,7 +494,7 @@ fn the_default_of_a_status_is_read_as_none() {
             Status::MachineComponent(status) => {
                 assert_eq!(parse::version_status(&stored(&status)), VersionStatus::default());
             }
-            Status::ClusterPackageVersion(status) => {
+            Status::ClusterPackageVersion(status) | Status::MachineComponentSet(status) => {
                 let read = parse::package_version_status(&stored(&status), &mut Names::new());
                 assert_eq!(read, PackageVersionStatus::default());
             }

@@ -5,23 +5,21 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use seaworthy_engine::{Machine, Origin, RolloutState, Standing, World, targets};
-use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_engine::{Machine, Origin, Owner, RolloutState, Standing, World, targets};
+use seaworthy_model::effect::Action;
 use seaworthy_model::host::Change;
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::package_version::{PackageVersionStatus, Rollout};
 use seaworthy_model::report::Turn;
 
-use crate::invariant::{Findings, Invariant, works};
+use crate::invariant::{Findings, Invariant, recorded, works};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "admission", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
-        if let (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) =
-            (action.target, &action.effect)
-        {
-            judge_status(world, status, action, findings);
+        if let Some(written) = recorded(action) {
+            judge_status(world, written, action, findings);
         }
     }
     for (action, id, operation) in works(turn) {
@@ -34,11 +32,17 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     }
 }
 
-/// The controller of the defaults decided last, so the world is still as it saw it.
-fn judge_status(world: &World, status: &PackageVersionStatus, action: &Action, findings: &mut Findings<'_>) {
+/// The controller of the rollouts decided last, so the world is still as it saw it.
+fn judge_status(
+    world: &World,
+    (owner, status): (Owner, &PackageVersionStatus),
+    action: &Action,
+    findings: &mut Findings<'_>,
+) {
     let free = world.slots().saturating_sub(world.occupied());
     let mut taken = 0;
-    for (index, state) in world.fleet.rollouts.iter().enumerate() {
+    let rollouts = world.fleet.rollouts.iter().enumerate();
+    for (index, state) in rollouts.filter(|(_, state)| state.owner == owner) {
         let is_same = |new: &&Rollout| new.component == state.record.component;
         let new = status.rollouts.iter().find(is_same);
         for lost in at_work(world, state).into_iter().filter(|rank| !covers(new, state, *rank)) {
@@ -64,6 +68,10 @@ fn judge_status(world: &World, status: &PackageVersionStatus, action: &Action, f
             !machine.claims() && !machine.is_spared()
         };
         taken += granted.iter().filter(takes).count();
+    }
+    let mut others = world.in_flight().values().filter(|other| other.subject != owner.subject());
+    if taken > 0 && others.any(|other| Owner::of(other.subject.target()).is_some()) {
+        findings.against(action, "machines are granted while another record may be written".into());
     }
     if taken > free as usize {
         findings.against(action, format!("{taken} are granted {free} free units"));
@@ -116,11 +124,11 @@ fn is_new(machine: &Machine, component: ComponentId, change: &Change) -> bool {
 
 /// Whether the record of the rollout or of the machine shows that the machine may be at work.
 fn is_covered(world: &World, machine: &Machine, index: usize) -> bool {
-    let Some(fleet) = world.fleet.object() else { return false };
     let state = &world.fleet.rollouts[index];
+    let Some(charter) = world.charter(state.owner) else { return false };
     let is_granted = machine.uid().is_some_and(|uid| state.grants(state.key.rank(uid)));
     let is_own = machine.object.as_ref().is_some_and(|object| {
         object.meta.generation != object.status.observed_generation || object.meta.is_terminating()
     });
-    (is_granted && fleet.status.epoch == world.epoch()) || is_own || machine.is_recorded_drifted()
+    (is_granted && charter.status.epoch == world.epoch()) || is_own || machine.is_recorded_drifted()
 }

@@ -8,7 +8,7 @@ use seaworthy_model::effect::{Action, Effect, Target};
 use seaworthy_model::id::StoreId;
 use seaworthy_model::report::{Blocker, Turn};
 
-use crate::invariant::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant, recorded};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "authority", judge };
 
@@ -25,11 +25,10 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         let is_allowed = match (&action.target, &action.effect) {
             // To report that nothing is done is not to act.
             (Target::Machine(_), Effect::WriteMachineStatus(_)) => is_regressed,
-            (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) => {
-                let recorded = world.fleet.object().map(|object| &object.status.rollouts);
-                is_regressed && recorded == Some(&status.rollouts)
-            }
-            (_, _) => false,
+            (_, _) => recorded(action).is_some_and(|(owner, status)| {
+                let known = world.charter(owner).map(|charter| &charter.status.rollouts);
+                is_regressed && known == Some(&status.rollouts)
+            }),
         };
         if !is_allowed {
             findings.against(action, format!("{:?} ordered although {}", action.target, gate.name()));

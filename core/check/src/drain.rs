@@ -163,7 +163,10 @@ fn judge_cordon(
 /// Whether the machine waits for its turn in the rollout of a component, and has nothing to repair there.
 fn lacks_grant(world: &World, machine: &Machine, component: &str) -> bool {
     let mut rollouts = world.fleet.rollouts.iter().enumerate();
-    let found = rollouts.find(|(_, rollout)| world.component_name(rollout.record.component) == component);
+    let found = rollouts.find(|(_, rollout)| {
+        let brings = rollout.record.component;
+        world.component_name(brings) == component && world.governor(machine, brings) == rollout.owner
+    });
     found.is_some_and(|(index, rollout)| {
         let reported = machine.reported(rollout.record.component);
         !rollout.superseded

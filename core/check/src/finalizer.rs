@@ -7,7 +7,7 @@
 
 use alloc::format;
 
-use seaworthy_engine::{Machine, World};
+use seaworthy_engine::{Machine, Owner as RolloutOwner, World};
 use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::host::Owner;
 use seaworthy_model::id::Kind;
@@ -64,8 +64,9 @@ fn still_needed(world: &World, target: Target, meta: &Meta) -> Option<&'static s
         let is_needed = !world.is_listed_since_leaving(id);
         return is_needed.then_some("no list since its deletion shows what uses the version");
     }
-    if target == Target::PackageVersion {
-        let is_needed = world.fleet.rollouts.iter().any(|rollout| rollout.counts.unresolved > 0);
+    if let Some(owner) = RolloutOwner::of(target) {
+        let mut own = world.fleet.rollouts.iter().filter(|rollout| rollout.owner == owner);
+        let is_needed = own.any(|rollout| rollout.counts.unresolved > 0);
         return is_needed.then_some("machines are still being worked on for it");
     }
     None

@@ -4,29 +4,24 @@
 
 use alloc::borrow::ToOwned;
 
-use seaworthy_engine::World;
-use seaworthy_model::effect::{Effect, Target};
+use seaworthy_engine::{RolloutState, World};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Turn;
 use seaworthy_model::strategy::{Course, OnFailure};
 
-use crate::invariant::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant, recorded};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "gate", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
-        let (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) =
-            (action.target, &action.effect)
-        else {
-            continue;
-        };
-        for state in &world.fleet.rollouts {
+        let Some((owner, status)) = recorded(action) else { continue };
+        for state in world.fleet.rollouts.iter().filter(|state| state.owner == owner) {
             let is_same = |new: &&Rollout| {
                 (new.component, new.generation) == (state.record.component, state.record.generation)
             };
             let Some(new) = status.rollouts.iter().find(is_same) else { continue };
-            if let Some(wrong) = objection(world, &state.record, new) {
+            if let Some(wrong) = objection(world, state, new) {
                 findings.against(action, wrong.to_owned());
             }
         }
@@ -34,7 +29,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
 }
 
 /// What is wrong with the new record of a rollout.
-fn objection(world: &World, old: &Rollout, new: &Rollout) -> Option<&'static str> {
+fn objection(world: &World, state: &RolloutState, new: &Rollout) -> Option<&'static str> {
+    let old = &state.record;
     let course = old.course.as_ref()?;
     let Some(next) = new.course.as_ref() else { return Some("its course is lost") };
     if next.reverted_at.is_some() && course.reverted_at.is_none() {
@@ -46,26 +42,25 @@ fn objection(world: &World, old: &Rollout, new: &Rollout) -> Option<&'static str
         return Some("it is not reverted any more");
     }
     let is_next = new.admitted_below > old.admitted_below && old.admitted_below > 0;
-    if course.failure.is_some() && next.failure.is_none() && !is_overridden(world, old, course) {
+    if course.failure.is_some() && next.failure.is_none() && !is_overridden(world, state, course) {
         return Some("its gate has failed, and is forgotten");
     }
-    (is_next && course.failure.is_none() && !is_baked(world, old, course))
+    (is_next && course.failure.is_none() && !is_baked(world, state, course))
         .then_some("the next batch is permitted before the machines of the last one were watched")
 }
 
 /// Whether people let the rollout go on in spite of this gate.
-fn is_overridden(world: &World, record: &Rollout, course: &Course) -> bool {
-    world.fleet.object().and_then(|object| object.resume).is_some_and(|resume| {
+fn is_overridden(world: &World, state: &RolloutState, course: &Course) -> bool {
+    let record = &state.record;
+    world.charter(state.owner).and_then(|charter| charter.resume).is_some_and(|resume| {
         (resume.component, resume.generation, resume.batch)
             == (record.component, record.generation, course.batch)
     })
 }
 
 /// Whether the machines of the batch were watched for long enough, or none was changed.
-fn is_baked(world: &World, record: &Rollout, course: &Course) -> bool {
+fn is_baked(world: &World, state: &RolloutState, course: &Course) -> bool {
     let bake = if course.batch <= 1 { course.strategy.first_bake } else { course.strategy.bake };
     let is_over = course.done_at.is_some_and(|done_at| done_at + bake <= world.now());
-    let index = world.fleet.rollout_of(record.component);
-    let counts = index.map(|index| world.fleet.rollouts[index].counts);
-    is_over || counts.is_some_and(|counts| counts.updated() + counts.failed == 0)
+    is_over || state.counts.updated() + state.counts.failed == 0
 }

@@ -3,11 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use seaworthy_engine::World;
+use seaworthy_engine::{Owner, World};
 use seaworthy_model::effect::{Action, ActionId, Effect, Target};
 use seaworthy_model::host::Operation;
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::MachineId;
+use seaworthy_model::package_version::PackageVersionStatus;
 use seaworthy_model::report::Turn;
 
 /// A broken invariant.
@@ -53,4 +54,14 @@ pub(crate) fn works(turn: &Turn) -> impl Iterator<Item = (&Action, MachineId, &O
         let HostCommand::Apply(operation) = &order.command else { return None };
         Some((action, id, &**operation))
     })
+}
+
+/// The record of rollouts that an action writes, and whose.
+pub(crate) const fn recorded(action: &Action) -> Option<(Owner, &PackageVersionStatus)> {
+    match (Owner::of(action.target), &action.effect) {
+        (Some(owner), Effect::WritePackageVersionStatus(status) | Effect::WriteSetStatus(status)) => {
+            Some((owner, status))
+        }
+        (_, _) => None,
+    }
 }

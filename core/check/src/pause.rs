@@ -4,20 +4,28 @@
 use alloc::format;
 
 use seaworthy_engine::{Ticket, World};
-use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::effect::Target;
 use seaworthy_model::host_order::{Claim, HostCommandKind};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Turn;
 
-use crate::invariant::{Findings, Invariant};
+use crate::invariant::{Findings, Invariant, recorded};
 
 pub(crate) const INVARIANT: Invariant = Invariant { name: "pause", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     let is_fleet_paused = world.fleet.is_paused();
     for action in &turn.actions {
-        match (action.target, &action.effect) {
-            (Target::Host(id), _) => {
+        if let Some((owner, status)) = recorded(action)
+            && (is_fleet_paused || world.is_owner_paused(owner))
+        {
+            let recorded = world.charter(owner).map_or(&[][..], |charter| &charter.status.rollouts);
+            if status.rollouts.iter().any(|rollout| admits_more(rollout, recorded)) {
+                findings.against(action, "machines are admitted although that is paused".into());
+            }
+        }
+        match action.target {
+            Target::Host(id) => {
                 let is_paused = world.machine(id).spec().is_some_and(|spec| spec.paused);
                 if !is_paused && !is_fleet_paused {
                     continue;
@@ -29,12 +37,6 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 if ticket.is_some() && !begins_nothing {
                     let who = if is_paused { "the machine" } else { "the fleet" };
                     findings.against(action, format!("{ticket:?} although {who} is paused"));
-                }
-            }
-            (Target::PackageVersion, Effect::WritePackageVersionStatus(status)) if is_fleet_paused => {
-                let recorded = world.fleet.object().map_or(&[][..], |object| &object.status.rollouts);
-                if status.rollouts.iter().any(|rollout| admits_more(rollout, recorded)) {
-                    findings.against(action, "machines are admitted although the fleet is paused".into());
                 }
             }
             _ => {}

@@ -31,6 +31,7 @@ pub use rows::node_use::NodeUse;
 pub use rows::node_write::NodeWrite;
 use rows::note::Note;
 pub use rows::rank::RankKey;
+pub use rows::set::{Charter, Owner, Set};
 pub use rows::standing::Standing;
 pub use rows::store::{Store, Stores};
 pub use rows::ticket::{HostTicket, Lane, NodeTicket, Ticket};

@@ -46,7 +46,7 @@ const fn is_record(action: &Action) -> bool {
 /// How many machines are admitted to the change of a component and have to wait for the other one.
 fn ahead(fixture: &Fixture, component: ComponentId, waits: impl Fn(u32) -> bool) -> usize {
     let world = fixture.engine.world();
-    let Some(index) = world.fleet.rollout_of(component) else { return 0 };
+    let Some(index) = world.rollout_of(seaworthy_engine::Owner::Fleet, component) else { return 0 };
     let pending = world.machines().filter(|(_, machine)| machine.standing(index).is_granted());
     pending.filter(|(id, _)| waits(id.0)).count()
 }

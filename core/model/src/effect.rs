@@ -76,6 +76,8 @@ pub enum Effect {
     WriteMachineStatus(Box<MachineStatus>),
     /// Replace the status of the `ClusterPackageVersion`.
     WritePackageVersionStatus(Box<PackageVersionStatus>),
+    /// Replace the status of a `MachineComponentSet`.
+    WriteSetStatus(Box<PackageVersionStatus>),
     /// Replace the status of a `MachineComponent`.
     WriteVersionStatus(Box<VersionStatus>),
     /// Work on a host.
@@ -113,6 +115,7 @@ impl Effect {
             Self::WriteFinalizers(_) => "write_finalizers",
             Self::WriteMachineStatus(_) => "write_machine_status",
             Self::WritePackageVersionStatus(_) => "write_package_version_status",
+            Self::WriteSetStatus(_) => "write_set_status",
             Self::WriteVersionStatus(_) => "write_version_status",
             Self::Host(order) => order.command.kind().name(),
             Self::CreateCertificateRequest(_) => "create_certificate_request",

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::cause::Cause;
 use crate::certificate::CertificateRequestObject;
 use crate::component::VersionObject;
+use crate::component_set::SetObject;
 use crate::effect::ActionId;
 use crate::host::HostFacts;
-use crate::id::{CertificateRequestId, Kind, MachineId, Named, StoreId, VersionId};
+use crate::id::{CertificateRequestId, Kind, MachineId, Named, SetId, StoreId, VersionId};
 use crate::lease::LeaseObject;
 use crate::machine::MachineObject;
 use crate::meta::SpecError;
@@ -47,6 +48,8 @@ pub enum Observation {
     Version(VersionId, Option<Box<VersionObject>>),
     /// The `ClusterPackageVersion` as it is now; `None` when it is gone.
     PackageVersion(Option<Box<PackageVersionObject>>),
+    /// A `MachineComponentSet` as it is now; `None` when it is gone.
+    Set(SetId, Option<Box<SetObject>>),
     /// The Node of a machine; `None` when it is gone.
     Node(MachineId, Option<NodeObject>),
     /// A certificate request as it is now; `None` when it is gone.
@@ -71,6 +74,7 @@ impl Observation {
             Kind::Machine => Self::Machine(MachineId(number), None),
             Kind::MachineComponent => Self::Version(VersionId(number), None),
             Kind::ClusterPackageVersion => Self::PackageVersion(None),
+            Kind::MachineComponentSet => Self::Set(SetId(number), None),
             Kind::Node => Self::Node(MachineId(number), None),
             Kind::Lease => Self::Lease(None),
             Kind::CertificateSigningRequest => Self::CertificateRequest(CertificateRequestId(number), None),
@@ -86,6 +90,7 @@ impl Observation {
             Self::Machine(id, _) | Self::Node(id, _) => id.index(),
             Self::Version(id, _) => id.index(),
             Self::CertificateRequest(id, _) => id.index(),
+            Self::Set(id, _) => id.index(),
             Self::PackageVersion(_)
             | Self::Lease(_)
             | Self::Opened
@@ -101,6 +106,7 @@ impl Observation {
     pub const fn is_of_home(&self) -> bool {
         match self {
             Self::PackageVersion(_)
+            | Self::Set(..)
             | Self::CertificateRequest(..)
             | Self::ApiServers(_)
             | Self::Lease(_)
@@ -121,6 +127,7 @@ impl Observation {
             Self::Machine(_, object) => object.and_then(|object| object.spec.err()),
             Self::Version(_, object) => object.and_then(|object| object.spec.err()),
             Self::PackageVersion(object) => object.and_then(|object| object.spec.err()),
+            Self::Set(_, object) => object.and_then(|object| object.spec.err()),
             Self::Node(..)
             | Self::CertificateRequest(..)
             | Self::Lease(_)

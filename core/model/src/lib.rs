@@ -17,6 +17,7 @@ pub mod bounded;
 pub mod cause;
 pub mod certificate;
 pub mod component;
+pub mod component_set;
 pub mod config;
 pub mod connection;
 pub mod detail;

@@ -11,11 +11,11 @@ mod component_setting;
 mod detail;
 mod faults;
 mod host_path;
-#[cfg_attr(not(test), expect(dead_code, reason = "the kinds that select objects follow"))]
 mod label_selector;
 mod lease;
 mod machine;
 mod machine_component;
+mod machine_component_set;
 mod metadata;
 mod node;
 mod node_attributes;
@@ -29,7 +29,7 @@ mod text;
 
 use seaworthy_model::certificate::RequestContent;
 use seaworthy_model::event::Observation;
-use seaworthy_model::id::{CertificateRequestId, Kind};
+use seaworthy_model::id::{CertificateRequestId, Kind, SetId};
 use seaworthy_model::package_version::SINGLETON;
 
 use crate::names::Names;
@@ -39,6 +39,7 @@ pub use certificate_request::{ReadRequest, is_of_interest, request_content};
 pub use lease::lease;
 pub use machine::{machine, machine_again};
 pub use machine_component::version;
+pub use machine_component_set::machine_component_set;
 pub use metadata::MetadataError;
 pub use node::node;
 pub use package_version::package_version;
@@ -65,6 +66,10 @@ pub fn observed(
         }
         Resource::ClusterPackageVersion(object) => {
             Observation::PackageVersion(Some(Box::new(package_version(object, names)?)))
+        }
+        Resource::MachineComponentSet(object) => {
+            let (id, read) = machine_component_set(object, names)?;
+            Observation::Set(id, Some(Box::new(read)))
         }
         Resource::Node(object) => {
             let (id, read) = node(object, names)?;
@@ -110,6 +115,7 @@ pub fn number(kind: Kind, name: &str, names: &mut Names) -> Option<u32> {
         Kind::MachineComponent => names.version_object(name).0,
         // Those of other signers have no id.
         Kind::CertificateSigningRequest => names.find::<CertificateRequestId>(name)?.0,
+        Kind::MachineComponentSet => names.id::<SetId>(name).0,
         Kind::ClusterPackageVersion if name != SINGLETON => return None,
         Kind::ClusterPackageVersion | Kind::Lease => 0,
         Kind::Event => return None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use seaworthy_model::id::Kind;
 use seaworthy_model::meta::Parsed;
-use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Past, SINGLETON};
+use seaworthy_model::package_version::{PackageVersionObject, PackageVersionSpec, Past, Resume, SINGLETON};
 use seaworthy_model::pod::DrainPolicy;
 use seaworthy_model::quantity::CountOrPercent;
 
@@ -13,7 +13,7 @@ use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
 use super::{status, strategy, text};
 use crate::names::Names;
-use crate::object::ClusterPackageVersion;
+use crate::object::{ClusterPackageVersion, Metadata};
 use crate::prefix::prefix;
 use crate::v1alpha1::{self, IntOrString};
 
@@ -36,11 +36,20 @@ pub fn package_version(
     let spec = spec(&object.spec, names);
     let status = object.status.as_ref();
     let status = status.map(|status| status::package_version_status(status, names)).unwrap_or_default();
-    let resume = object.metadata.annotations.get(v1alpha1::RESUME_ANNOTATION);
-    let resume = resume.and_then(|text| strategy::resume(text, names));
-    let cause = object.metadata.annotations.get(v1alpha1::CAUSE_ANNOTATION);
-    let cause = cause.filter(|text| !text.is_empty()).map(|text| prefix(text, Past::CAUSE_MAX).into());
-    Ok(PackageVersionObject { meta, spec, status, resume, cause })
+    let resume = resume(&object.metadata, names);
+    Ok(PackageVersionObject { meta, spec, status, resume, cause: cause(&object.metadata) })
+}
+
+/// The gate that a person overrides.
+pub(super) fn resume(metadata: &Metadata, names: &mut Names) -> Option<Resume> {
+    let text = metadata.annotations.get(v1alpha1::RESUME_ANNOTATION)?;
+    strategy::resume(text, names)
+}
+
+/// Why people made the last change.
+pub(super) fn cause(metadata: &Metadata) -> Option<Arc<str>> {
+    let text = metadata.annotations.get(v1alpha1::CAUSE_ANNOTATION).filter(|text| !text.is_empty())?;
+    Some(prefix(text, Past::CAUSE_MAX).into())
 }
 
 fn spec(spec: &v1alpha1::ClusterPackageVersionSpec, names: &mut Names) -> Parsed<PackageVersionSpec> {

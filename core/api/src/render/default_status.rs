@@ -32,11 +32,15 @@ pub fn default_status(kind: Kind) -> Option<Status> {
             let status = MachineComponentStatus { conditions, ..MachineComponentStatus::default() };
             Status::MachineComponent(status)
         }
-        Kind::ClusterPackageVersion => {
+        Kind::ClusterPackageVersion | Kind::MachineComponentSet => {
             let kinds = [FleetConditionKind::Complete, FleetConditionKind::Progressing];
             let conditions = conditions(kinds.map(fleet_words::kind));
             let status = ClusterPackageVersionStatus { conditions, ..ClusterPackageVersionStatus::default() };
-            Status::ClusterPackageVersion(status)
+            if kind == Kind::MachineComponentSet {
+                Status::MachineComponentSet(status)
+            } else {
+                Status::ClusterPackageVersion(status)
+            }
         }
         Kind::Node | Kind::Lease | Kind::CertificateSigningRequest | Kind::Event => return None,
     })

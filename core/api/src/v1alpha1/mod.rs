@@ -13,6 +13,7 @@ mod int_or_string;
 mod label_selector;
 mod machine;
 mod machine_component;
+mod machine_component_set;
 mod node_attributes;
 mod requirement;
 #[cfg(feature = "crd")]
@@ -34,6 +35,7 @@ pub use machine_component::{
     Artefact, ConfigFile, Confirm, ExecProbe, HttpProbe, Invocation, Link, MachineComponentSpec,
     MachineComponentStatus, NodeIdentity, Probe, Removal, TcpProbe, Unit,
 };
+pub use machine_component_set::MachineComponentSetSpec;
 pub use node_attributes::{NodeLabels, NodeTaint};
 pub use requirement::Requirement;
 pub use strategy::{CourseStatus, GateStatus, Strategy};
@@ -69,6 +71,11 @@ pub const CAUSE_ANNOTATION: &str = "kubernetes.io/change-cause";
 
 /// The definitions of our kinds.
 #[cfg(feature = "crd")]
-pub(crate) fn definitions() -> [definition::Definition; 3] {
-    [machine::definition(), machine_component::definition(), cluster_package_version::definition()]
+pub(crate) fn definitions() -> [definition::Definition; 4] {
+    [
+        machine::definition(),
+        machine_component::definition(),
+        cluster_package_version::definition(),
+        machine_component_set::definition(),
+    ]
 }

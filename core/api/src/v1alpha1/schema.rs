@@ -39,6 +39,9 @@ pub(crate) const RESERVED_KEY: &str = "keys in kubernetes.io, k8s.io and seawort
 /// The message for values that do not fit the operator of a label selector.
 pub(crate) const SELECTOR_VALUES: &str =
     "must not be empty for In and NotIn, and must be left out for Exists and DoesNotExist";
+/// The message for a selector of a set that selects everything.
+pub(crate) const EMPTY_SELECTOR: &str =
+    "must not be empty: what all machines have belongs into the ClusterPackageVersion";
 /// A SHA-256 digest.
 pub(crate) const SHA256: &str = "^[0-9a-f]{64}$";
 

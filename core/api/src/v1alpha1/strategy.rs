@@ -37,6 +37,18 @@ pub struct Strategy {
     pub on_failure: String,
 }
 
+impl Default for Strategy {
+    fn default() -> Self {
+        Self {
+            batches: batches_default(),
+            first_bake_time: first_bake_time_default(),
+            bake_time: bake_time_default(),
+            tolerance: None,
+            on_failure: on_failure_default(),
+        }
+    }
+}
+
 fn batches_default() -> Vec<IntOrString> {
     let percent = ["1%", "10%", "50%", "100%"].map(|text| IntOrString::String(text.into()));
     [IntOrString::Int(1)].into_iter().chain(percent).collect()

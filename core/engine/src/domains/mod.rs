@@ -19,6 +19,7 @@ use seaworthy_model::report::{Subject, WakeReason};
 use seaworthy_model::time::Timestamp;
 
 use crate::rows::note::Note;
+use crate::rows::set::Owner;
 use crate::rows::ticket::{InFlight, Ticket};
 use crate::runtime::queue::Priority;
 use crate::runtime::retry::Terms;
@@ -63,6 +64,7 @@ pub(crate) fn observe(world: &mut World, store: StoreId, observation: Observatio
         Observation::Node(id, node) => machine::node::observe(world, id, node),
         Observation::Version(id, object) => version::observe(world, id, object),
         Observation::PackageVersion(object) => rollout::observe(world, object),
+        Observation::Set(id, object) => rollout::observe_set(world, id, object),
         Observation::CertificateRequest(id, object) => certificates::observe(world, id, object),
         Observation::ApiServers(found) => api_servers::observe(world, found),
         Observation::Lease(lease) => {
@@ -85,7 +87,8 @@ pub(crate) fn begin_turn(world: &mut World, now: Timestamp, config: &Config) {
 pub(crate) fn reconcile(world: &World, subject: Subject, draft: &mut Draft<'_>) {
     match subject {
         Subject::Leadership => leadership::reconcile(world, draft),
-        Subject::PackageVersion => rollout::reconcile(world, draft),
+        Subject::PackageVersion => rollout::reconcile(world, Owner::Fleet, draft),
+        Subject::Set(id) => rollout::reconcile(world, Owner::Set(id), draft),
         Subject::Version(id) => version::reconcile(world, id, draft),
         Subject::Machine(id) => machine::reconcile(world, id, draft),
         Subject::CertificateRequest(id) => certificates::reconcile(world, id, draft),
@@ -110,7 +113,8 @@ pub(crate) fn start(world: &mut World, subject: Subject, action: ActionId, order
     world.begin(action, in_flight(world, subject, order));
     match subject {
         Subject::Leadership => leadership::start(world, action, &order.effect),
-        Subject::PackageVersion => rollout::start(world, action),
+        Subject::PackageVersion => rollout::start(world, Owner::Fleet, action),
+        Subject::Set(id) => rollout::start(world, Owner::Set(id), action),
         Subject::Version(id) => version::start(world, id, action, &order.effect),
         Subject::Machine(id) => machine::start(world, id, action, order.ticket),
         Subject::CertificateRequest(id) => certificates::start(world, id, action),
@@ -145,7 +149,8 @@ pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, term
             let follows = leadership::finish(world, &in_flight, outcome, terms);
             reset(world, follows);
         }
-        Subject::PackageVersion => rollout::finish(world, &in_flight, &outcome, terms),
+        Subject::PackageVersion => rollout::finish(world, Owner::Fleet, &in_flight, &outcome, terms),
+        Subject::Set(id) => rollout::finish(world, Owner::Set(id), &in_flight, &outcome, terms),
         Subject::Version(id) => version::finish(world, id, &in_flight, &outcome, terms),
         Subject::Machine(id) => machine::finish(world, id, &in_flight, outcome, terms),
         Subject::CertificateRequest(id) => certificates::finish(world, id, &in_flight, &outcome, terms),
@@ -155,7 +160,7 @@ pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, term
 /// What a timer of a subject is for.
 pub(crate) const fn wakes_for(subject: Subject) -> WakeReason {
     match subject {
-        Subject::PackageVersion => WakeReason::Admission,
+        Subject::PackageVersion | Subject::Set(_) => WakeReason::Admission,
         Subject::Leadership => WakeReason::Lease,
         Subject::Version(_) | Subject::CertificateRequest(_) => WakeReason::BackOff,
         Subject::Machine(_) => WakeReason::Audit,
@@ -165,7 +170,7 @@ pub(crate) const fn wakes_for(subject: Subject) -> WakeReason {
 /// Whether an action about a subject ends its turn. An admission does, so that a check can compare it with the state
 /// that it was decided on.
 pub(crate) const fn ends_turn(subject: Subject) -> bool {
-    matches!(subject, Subject::PackageVersion)
+    matches!(subject, Subject::PackageVersion | Subject::Set(_))
 }
 
 /// Lets every domain forget what is outdated.

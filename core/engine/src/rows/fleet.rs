@@ -21,6 +21,7 @@ use seaworthy_model::time::Timestamp;
 use crate::rows::machine::Machine;
 use crate::rows::rank::RankKey;
 use crate::rows::release::{Prepared, find};
+use crate::rows::set::{Doubt, Owner};
 use crate::rows::standing::{Derived, Standing};
 
 /// The default of `auditInterval`.
@@ -31,8 +32,10 @@ const AUDIT_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 pub struct Fleet {
     /// The `ClusterPackageVersion`.
     pub tracked: Tracked<Box<PackageVersionObject>>,
-    /// The recorded rollouts, in the recorded order.
+    /// The recorded rollouts of all owners: a runtime is listed before what runs on it.
     pub rollouts: Vec<RolloutState>,
+    /// A write of its status whose outcome is not known.
+    pub(crate) doubt: Option<Doubt>,
     /// Everything is listed again: whether the breaker was open, and where work began lately, is read from the record.
     pub(crate) recalls: bool,
 }
@@ -40,6 +43,8 @@ pub struct Fleet {
 /// A recorded rollout, with what is derived from it.
 #[derive(Clone, Debug)]
 pub struct RolloutState {
+    /// What it belongs to.
+    pub owner: Owner,
     /// The record.
     pub record: Rollout,
     /// The key of its ranks.
@@ -275,7 +280,7 @@ impl RolloutState {
     }
 
     /// Whether `new` differs from the record in its grants, its progress, and in being complete, and in nothing else.
-    fn is_only_granting(&self, new: &Rollout) -> bool {
+    pub(crate) fn is_only_granting(&self, new: &Rollout) -> bool {
         let seen = &self.record;
         (new.component, new.generation, new.admitted_below)
             == (seen.component, seen.generation, seen.admitted_below)
@@ -350,12 +355,6 @@ impl Fleet {
         self.object()?.spec.as_ref().ok().map(AsRef::as_ref)
     }
 
-    /// The index of the rollout of `component`.
-    #[must_use]
-    pub fn rollout_of(&self, component: ComponentId) -> Option<usize> {
-        self.rollouts.iter().position(|rollout| rollout.record.component == component)
-    }
-
     /// What the fleet wants of `component`.
     #[must_use]
     pub fn want(&self, component: ComponentId) -> Option<&Want> {
@@ -401,19 +400,6 @@ impl Fleet {
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.spec().is_some_and(|spec| spec.paused)
-    }
-
-    /// Whether the record differs from the rollouts only in grants and completions.
-    pub(crate) fn is_only_granting(&self, new: Option<&PackageVersionObject>) -> bool {
-        let (Some(seen), Some(new)) = (self.object(), new) else { return false };
-        seen.meta.uid == new.meta.uid
-            && seen.status.epoch == new.status.epoch
-            && seen.meta.is_terminating() == new.meta.is_terminating()
-            && new.status.rollouts.len() == self.rollouts.len()
-            && new.status.rollouts.iter().all(|record| {
-                self.rollout_of(record.component)
-                    .is_some_and(|index| self.rollouts[index].is_only_granting(record))
-            })
     }
 
     /// Whether the new spec differs from the current one in the versions only: the pace and the pause are the same.

@@ -11,7 +11,7 @@ use seaworthy_model::draw::mix;
 
 use seaworthy_model::component::{Architecture, CgroupVersion};
 use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationReport, OperationState};
-use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
+use seaworthy_model::id::{ComponentId, MachineId, SetId, Uid, VersionId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
     ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason, Truth,
@@ -42,6 +42,8 @@ pub struct Machine {
     pub id: MachineId,
     /// The Machine object, as last observed.
     pub object: Option<MachineObject>,
+    /// The sets that select it, those that decide before others first.
+    pub(crate) sets: Option<Arc<[SetId]>>,
     /// Its Node, as last observed.
     pub node: Option<NodeState>,
     /// Since when its Node was seen not to be ready, without a break. `None` while it is ready, or there is no Node.
@@ -155,6 +157,7 @@ impl Machine {
         Self {
             id,
             object: None,
+            sets: None,
             node: None,
             unready_since: None,
             lasts_unready: false,

@@ -13,6 +13,7 @@ pub(crate) mod note;
 pub(crate) mod rank;
 pub(crate) mod release;
 pub(crate) mod repairs;
+pub(crate) mod set;
 pub(crate) mod standing;
 pub(crate) mod store;
 pub(crate) mod ticket;

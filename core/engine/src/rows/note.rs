@@ -6,6 +6,8 @@ use seaworthy_model::lease::Epoch;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
+use crate::rows::set::Owner;
+
 /// What the engine remembers, by domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
@@ -30,13 +32,13 @@ pub(crate) enum LeadershipNote {
     Outdated(StoreId),
 }
 
-/// About the fleet's rollouts.
+/// About rollouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RolloutNote {
     /// A wave is granted to the machines of a component.
-    Wave(ComponentId),
+    Wave(Owner, ComponentId),
     /// Machines of a component can be granted, though only a few.
-    SmallWave(ComponentId),
+    SmallWave(Owner, ComponentId),
 }
 
 /// About a machine.

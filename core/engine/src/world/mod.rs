@@ -43,6 +43,7 @@ use crate::rows::leadership::Leadership;
 use crate::rows::machine::{Machine, Progress};
 use crate::rows::node_write::NodeWrite;
 use crate::rows::repairs::{Contested, Part, Repairs};
+use crate::rows::set::Set;
 use crate::rows::store::Stores;
 use crate::rows::ticket::{InFlight, UnderWay};
 use crate::rows::version::Version;
@@ -58,8 +59,10 @@ pub struct World {
     pub leadership: Leadership,
     /// The API servers, and whether their lists are complete.
     pub stores: Stores,
-    /// The fleet's default versions.
+    /// The fleet's default versions, and the rollouts of all owners.
     pub fleet: Fleet,
+    pub(crate) sets: Vec<Set>,
+    pub(crate) set_names: Vec<Arc<str>>,
     machines: Rows,
     pub(crate) versions: Vec<Version>,
     /// Certificate requests.
@@ -341,6 +344,7 @@ impl World {
             Target::Machine(id) => self.machine(id).object.as_ref().map(|object| &object.meta),
             Target::Version(id) => self.version(id)?.tracked.meta(),
             Target::PackageVersion => self.fleet.tracked.meta(),
+            Target::Set(id) => self.set(id)?.tracked.meta(),
             Target::CertificateRequest(id) => self.certificates.request(id)?.tracked.meta(),
             Target::Driver | Target::Host(_) | Target::Node(_) | Target::NewCertificateRequest(_) => None,
         }
@@ -359,11 +363,12 @@ impl World {
             }
             Target::Version(id) => Some(self.version(id)?.tracked.writes.retry),
             Target::PackageVersion => Some(self.fleet.tracked.writes.retry),
+            Target::Set(id) => Some(self.set(id)?.tracked.writes.retry),
             Target::CertificateRequest(id) => Some(self.certificates.request(id)?.tracked.writes.retry),
         }
     }
 
-    /// The subjects of which there are few: all but the machines, the fleet's defaults and the leadership.
+    /// The subjects of which there are few: all but the machines, the fleet's defaults and sets, and the leadership.
     fn few(&self) -> Vec<Subject> {
         let versions = (0..).take(self.versions.len()).map(|id| Subject::Version(VersionId(id)));
         versions.chain(self.certificates.ids().map(Subject::CertificateRequest)).collect()
@@ -418,6 +423,7 @@ impl World {
             }
             NamedId::CertificateRequest(id) => return self.certificates.note_name(id, name),
             NamedId::Component(id) => (&mut self.component_names, id.index()),
+            NamedId::Set(id) => (&mut self.set_names, id.index()),
             NamedId::Version(id) => {
                 self.stores.put(Subject::Version(id), store);
                 (&mut self.version_names, id.index())

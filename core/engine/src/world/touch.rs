@@ -54,7 +54,7 @@ impl World {
         let free = self.slots().saturating_sub(self.occupied());
         if free > 0 {
             // After those machines: the units that they leave may be granted.
-            self.touch(Subject::PackageVersion, Priority::Low);
+            self.touch_owners(Priority::Low);
         }
         for _ in 0..free.min(self.waiting()) {
             self.prefetch_line(&self.waiting);
@@ -118,7 +118,7 @@ impl World {
         }
         if store == StoreId::HOME {
             self.touch_machines();
-            self.touch(Subject::PackageVersion, Priority::Urgent);
+            self.touch_owners(Priority::Urgent);
         } else {
             for id in self.machine_ids() {
                 if self.stores.of(Subject::Machine(id)) == store && self.machine(id).object.is_some() {

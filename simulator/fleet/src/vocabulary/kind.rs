@@ -22,15 +22,22 @@ pub enum KindName {
     Machine,
     MachineComponent,
     ClusterPackageVersion,
+    MachineComponentSet,
     Node,
     Lease,
     CertificateSigningRequest,
 }
 
 impl KindName {
-    /// The kinds that every fleet has: all but `CertificateSigningRequest`.
-    pub const ALL: [Self; 5] =
-        [Self::Machine, Self::MachineComponent, Self::ClusterPackageVersion, Self::Node, Self::Lease];
+    /// The kinds whose watches faults strike unless they name some: all but `CertificateSigningRequest`.
+    pub const ALL: [Self; 6] = [
+        Self::Machine,
+        Self::MachineComponent,
+        Self::ClusterPackageVersion,
+        Self::Node,
+        Self::Lease,
+        Self::MachineComponentSet,
+    ];
 
     /// The name of a kind that is watched. `None` for a kind that nobody watches.
     #[must_use]
@@ -39,6 +46,7 @@ impl KindName {
             Kind::Machine => Self::Machine,
             Kind::MachineComponent => Self::MachineComponent,
             Kind::ClusterPackageVersion => Self::ClusterPackageVersion,
+            Kind::MachineComponentSet => Self::MachineComponentSet,
             Kind::Node => Self::Node,
             Kind::Lease => Self::Lease,
             Kind::CertificateSigningRequest => Self::CertificateSigningRequest,
@@ -59,6 +67,7 @@ impl KindName {
             Self::Machine => Kind::Machine,
             Self::MachineComponent => Kind::MachineComponent,
             Self::ClusterPackageVersion => Kind::ClusterPackageVersion,
+            Self::MachineComponentSet => Kind::MachineComponentSet,
             Self::Node => Kind::Node,
             Self::Lease => Kind::Lease,
             Self::CertificateSigningRequest => Kind::CertificateSigningRequest,

@@ -326,10 +326,12 @@ impl<'w> Step<'w> {
             return Some(blocker);
         }
         let Origin::Rollout(index) = target.origin else { return None };
-        let fleet = &self.world.fleet;
-        if fleet.tracked.writes.action.is_some()
-            && fleet.object().is_some_and(|object| object.meta.is_terminating())
-        {
+        let owner = self.world.fleet.rollouts[index].owner;
+        if self.world.is_owner_paused(owner) {
+            return Some(Blocker::Paused);
+        }
+        let is_writing = self.world.writes_of(owner).is_some_and(|writes| writes.action.is_some());
+        if is_writing && self.world.charter(owner).is_some_and(|charter| charter.meta.is_terminating()) {
             // A write that removes its finalizer may be in flight, because no machine is at work for it.
             return Some(Blocker::Superseding);
         }

@@ -52,7 +52,9 @@ impl Step<'_> {
     /// Whether a rollout grants this machine its turn, and our epoch is in the record: so no late write of a predecessor
     /// takes the grant back.
     pub(super) fn holds_grant(self, index: usize) -> bool {
-        let epoch = self.world.fleet.object().map(|object| object.status.epoch);
+        let owner = self.world.fleet.rollouts.get(index).map(|rollout| rollout.owner);
+        let charter = owner.and_then(|owner| self.world.charter(owner));
+        let epoch = charter.map(|charter| charter.status.epoch);
         self.machine.standing(index) == Standing::Granted && epoch == Some(self.world.epoch())
     }
 

@@ -1,13 +1,15 @@
 //! Observes Machines.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
-use seaworthy_model::id::{MachineId, StoreId};
+use seaworthy_model::id::{MachineId, SetId, StoreId};
 use seaworthy_model::machine::MachineObject;
 use seaworthy_model::meta::Meta;
 use seaworthy_model::report::Subject;
 use seaworthy_model::time::Timestamp;
 
+use crate::rows::machine::Machine;
 use crate::runtime::queue::Priority;
 use crate::runtime::retry::Retry;
 use crate::world::World;
@@ -60,6 +62,7 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
         // A list repeats what was observed before: nothing changes.
         return;
     }
+    let sets = sets_of(world, row, object.as_deref());
     world.change(id, |machine| {
         if reborn {
             machine.forget_contact();
@@ -68,9 +71,7 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
             machine.unblock();
             machine.progress.writes.retry = Retry::default();
             machine.progress.contact.retry = Retry::default();
-            if let Some(drain) = &mut machine.drain {
-                drain.rests_until = Timestamp::ZERO;
-            }
+            machine.drain.iter_mut().for_each(|drain| drain.rests_until = Timestamp::ZERO);
             // The new address may be that of another host.
             machine.progress.contact.stale |= moved;
         }
@@ -80,12 +81,22 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
         // The finalizer may be removed only if the host was read after the deletion: a successor may have worked there.
         machine.progress.contact.stale |= leaves;
         machine.progress.writes.see(newest_seen, version);
+        machine.sets = sets;
         machine.object = object.map(|object| *object);
     });
     // No requeue while an action is in flight: its end requeues the machine.
     if world.machine(id).progress.writes.action.is_none() {
         world.touch(Subject::Machine(id), Priority::Normal);
     }
+}
+
+/// The sets that select a machine, now that it is as it is.
+fn sets_of(world: &World, seen: &Machine, new: Option<&MachineObject>) -> Option<Arc<[SetId]>> {
+    let labels = new.map(|object| &object.labels)?;
+    if seen.object.as_ref().is_some_and(|object| object.labels == *labels) {
+        return seen.sets.clone();
+    }
+    world.sets_of(labels)
 }
 
 /// Whether a person has just asked that the host forget its fences.

@@ -256,7 +256,7 @@ impl Step<'_> {
 
     /// What the gates know that wait for evidence.
     pub(super) fn doubt(self) -> Option<FleetDetail> {
-        self.fleet.rollouts.iter().enumerate().find_map(|(index, state)| {
+        self.rollouts().find_map(|(index, state)| {
             let course = state.record.course.as_ref().filter(|_| state.is_active() && has_gates(state))?;
             let done_at = course.done_at?;
             let evidence = self.evidence(index, state, Some(done_at));

@@ -104,6 +104,17 @@ impl Step<'_> {
             }
             return;
         };
+        if self.world.is_another_granting(self.owner) {
+            // It is requeued when that write has ended.
+            let doubts = self.world.owners().filter_map(|owner| self.world.doubt_about(owner));
+            if let Some(until) = doubts.map(|doubt| doubt.until).max() {
+                draft.wake_at(until, WakeReason::Admission);
+            }
+            return;
+        }
+        if !self.world.are_others_ours(self.owner) {
+            return;
+        }
         let pace = pace(draft, state);
         let wave = wave::next_wave(self.world, (index, state), record, &mut plan.room, pace);
         if let Some(until) = plan.room.more_at() {
@@ -128,11 +139,11 @@ impl Step<'_> {
                 if record.granted.as_ref() != Some(&ranks) {
                     record.to_mut().granted = Some(ranks);
                 }
-                draft.note(RolloutNote::Wave(record.component));
+                draft.note(RolloutNote::Wave(self.owner, record.component));
             }
             Wave::TooSmall => {
                 let since = state.small_wave_since.unwrap_or(draft.now);
-                draft.note(RolloutNote::SmallWave(record.component));
+                draft.note(RolloutNote::SmallWave(self.owner, record.component));
                 draft.wake_at(since + draft.config.admission_wait, WakeReason::Admission);
             }
             Wave::NoFailureLeft => draft.wait(state.counts.without_room(self.world.failures_max())),

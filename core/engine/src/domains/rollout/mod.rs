@@ -1,4 +1,4 @@
-//! The fleet's rollouts: starts one for each changed default version, permits machines batch by batch, grants them their
+//! The rollouts of the fleet's defaults and of the sets: starts one for each changed version, permits machines batch by batch, grants them their
 //! turn in waves, completes rollouts.
 //!
 //! One status write per wave, and none per machine: see [`Counts`](crate::Counts).
@@ -18,48 +18,80 @@ mod wave;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
+use core::time::Duration;
 
-use seaworthy_model::effect::{ActionId, Target};
+use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::Outcome;
 use seaworthy_model::id::StoreId;
 use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::meta::Meta;
-use seaworthy_model::package_version::{FleetReason, PackageVersionObject, Rollout};
+use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::report::Blocker;
 
 use standstill::{Gate, Standstill};
 use wave::Room;
 
 use crate::domains::draft::{Draft, write_finalizers};
-use crate::rows::fleet::{Fleet, RolloutState};
+use crate::rows::fleet::RolloutState;
 use crate::rows::note::RolloutNote;
+use crate::rows::set::{Charter, Doubt, Owner};
 use crate::rows::ticket::InFlight;
+use crate::runtime::queue::Priority;
 use crate::runtime::retry::Terms;
 use crate::world::World;
 use crate::world::index::skew::Plan as Order;
 
-pub(super) use observe::observe;
+pub(super) use observe::{observe, observe_set};
+
+/// No API server executes a request later than this after it was sent: `--request-timeout` of kube-apiserver, whose default
+/// is one minute.
+const EXECUTED_WITHIN: Duration = Duration::from_secs(60);
+
+/// The keys of the jitter of back-offs have this bit, if they are those of sets.
+const SET_KEYS: u64 = 1 << 40;
 
 /// A write is ordered.
-pub(super) const fn start(world: &mut World, action: ActionId) {
-    world.fleet.tracked.writes.action = Some(action);
+pub(super) fn start(world: &mut World, owner: Owner, action: ActionId) {
+    match owner {
+        Owner::Fleet => world.fleet.tracked.writes.action = Some(action),
+        Owner::Set(id) => world.set_mut(id).tracked.writes.action = Some(action),
+    }
 }
 
-/// A write has ended.
-pub(super) fn finish(world: &mut World, in_flight: &InFlight, outcome: &Outcome, terms: &Terms<'_>) {
-    let now = world.now;
-    let tracked = &mut world.fleet.tracked;
-    tracked.settle(outcome, in_flight.resource_version, |retry| terms.back_off(retry, now, 1));
+/// A write has ended. The others may grant again.
+pub(super) fn finish(
+    world: &mut World,
+    owner: Owner,
+    in_flight: &InFlight,
+    outcome: &Outcome,
+    terms: &Terms<'_>,
+) {
+    let (now, against) = (world.now, in_flight.resource_version);
+    let is_unknown = *outcome == Outcome::Unknown;
+    let doubt = is_unknown.then_some(Doubt { against, until: now + EXECUTED_WITHIN });
+    match owner {
+        Owner::Fleet => {
+            world.fleet.tracked.settle(outcome, against, |retry| terms.back_off(retry, now, 1));
+            world.fleet.doubt = doubt;
+        }
+        Owner::Set(id) => {
+            let key = SET_KEYS | u64::from(id.0);
+            let set = world.set_mut(id);
+            set.tracked.settle(outcome, against, |retry| terms.back_off(retry, now, key));
+            set.doubt = doubt;
+        }
+    }
+    world.touch_owners(Priority::Normal);
 }
 
 /// Applies a note of a decision.
 pub(super) fn remember(world: &mut World, note: RolloutNote) {
-    let (RolloutNote::Wave(component) | RolloutNote::SmallWave(component)) = note;
-    let Some(index) = world.fleet.rollout_of(component) else { return };
+    let (RolloutNote::Wave(owner, component) | RolloutNote::SmallWave(owner, component)) = note;
+    let Some(index) = world.rollout_of(owner, component) else { return };
     let (now, state) = (world.now, &mut world.fleet.rollouts[index]);
     match note {
-        RolloutNote::Wave(_) => (state.wave_at, state.small_wave_since) = (Some(now), None),
-        RolloutNote::SmallWave(_) => {
+        RolloutNote::Wave(..) => (state.wave_at, state.small_wave_since) = (Some(now), None),
+        RolloutNote::SmallWave(..) => {
             state.small_wave_since.get_or_insert(now);
         }
     }
@@ -75,13 +107,18 @@ pub(super) fn unsync(world: &mut World, store: StoreId) {
     if store == StoreId::HOME {
         world.fleet.tracked.writes.written = None;
         world.fleet.recalls = true;
+        for set in &mut world.sets {
+            set.tracked.writes.written = None;
+        }
     }
 }
 
-pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
-    let fleet = &world.fleet;
-    let Some(object) = draft.ready(&fleet.tracked) else { return };
-    let step = Step { world, fleet, object };
+pub(super) fn reconcile(world: &World, owner: Owner, draft: &mut Draft<'_>) {
+    let (Some(object), Some(writes)) = (world.charter(owner), world.writes_of(owner)) else { return };
+    if !draft.is_ready(writes) {
+        return;
+    }
+    let step = Step { world, owner, object };
     match world.gate(StoreId::HOME) {
         Some(blocker @ Blocker::StoreRegressed { .. }) => {
             draft.wait(blocker);
@@ -100,8 +137,8 @@ pub(super) fn reconcile(world: &World, draft: &mut Draft<'_>) {
 #[derive(Clone, Copy)]
 struct Step<'w> {
     world: &'w World,
-    fleet: &'w Fleet,
-    object: &'w PackageVersionObject,
+    owner: Owner,
+    object: Charter<'w>,
 }
 
 /// The room that is left, and the state of the fleet so far, while a step goes through the rollouts.
@@ -114,15 +151,15 @@ struct Plan {
 
 impl<'w> Step<'w> {
     fn advance(self, draft: &mut Draft<'_>) {
-        let meta = &self.object.meta;
-        let Ok(spec) = &self.object.spec else {
+        let meta = self.object.meta;
+        let Some(settings) = self.object.components else {
             draft.wait(Blocker::InvalidSpec);
             return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::InvalidSpec));
         };
         if !meta.is_held() {
-            return write_finalizers(draft, Target::PackageVersion, meta, meta.finalizers_with_ours());
+            return write_finalizers(draft, self.owner.target(), meta, meta.finalizers_with_ours());
         }
-        if spec.paused {
+        if self.object.paused || self.world.fleet.is_paused() {
             draft.wait(Blocker::Paused);
             return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::Paused));
         }
@@ -131,9 +168,9 @@ impl<'w> Step<'w> {
             Err(conflict) => return self.tell_skew(draft, conflict),
         };
         let mut plan = Plan { order, room: Room::of(self.world), standstill: Standstill::Complete };
-        let mut rollouts: Vec<Cow<'_, Rollout>> = Vec::with_capacity(self.fleet.rollouts.len());
-        rollouts.extend(spec.components.iter().filter_map(|setting| self.next(draft, setting, &mut plan)));
-        self.keep_unmentioned(draft, &spec.components, &mut rollouts);
+        let mut rollouts: Vec<Cow<'_, Rollout>> = Vec::with_capacity(settings.len());
+        rollouts.extend(settings.iter().filter_map(|setting| self.next(draft, setting, &mut plan)));
+        self.keep_unmentioned(draft, settings, &mut rollouts);
         self.write_with(draft, rollouts, plan.standstill, plan.room.granted_domains());
     }
 
@@ -144,8 +181,8 @@ impl<'w> Step<'w> {
         setting: &ComponentSetting,
         plan: &mut Plan,
     ) -> Option<Cow<'w, Rollout>> {
-        let index = self.fleet.rollout_of(setting.component);
-        let known = index.map(|index| (index, &self.fleet.rollouts[index]));
+        let index = self.world.rollout_of(self.owner, setting.component);
+        let known = index.map(|index| (index, &self.world.fleet.rollouts[index]));
         let Some((index, state)) = known.filter(|(_, state)| !state.superseded) else {
             return self.take_up(draft, setting, known.map(|(_, state)| state), &mut plan.standstill);
         };
@@ -216,7 +253,7 @@ impl<'w> Step<'w> {
     ) {
         let is_mentioned =
             |record: &Rollout| settings.iter().any(|setting| setting.component == record.component);
-        let others = self.fleet.rollouts.iter().filter(|state| !is_mentioned(&state.record));
+        let others = self.rollouts().map(|(_, state)| state).filter(|state| !is_mentioned(&state.record));
         for busy in others.filter(|state| self.unresolved(state) > 0) {
             draft.wait(Blocker::Superseding);
             rollouts.push(self.record_of(busy));
@@ -226,16 +263,22 @@ impl<'w> Step<'w> {
     /// The object is being deleted: nothing is removed from any host, and the object stays until no machine is at work
     /// for it.
     fn terminate(self, draft: &mut Draft<'_>) {
-        let meta: &Meta = &self.object.meta;
+        let meta: &Meta = self.object.meta;
         if !meta.is_held() {
             return;
         }
-        let unresolved: u32 = self.fleet.rollouts.iter().map(|state| self.unresolved(state)).sum();
+        let unresolved: u32 = self.rollouts().map(|(_, state)| self.unresolved(state)).sum();
         if unresolved > 0 {
             draft.wait(Blocker::InUse(unresolved));
             return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::Terminating));
         }
-        write_finalizers(draft, Target::PackageVersion, meta, meta.finalizers_without_ours());
+        write_finalizers(draft, self.owner.target(), meta, meta.finalizers_without_ours());
+    }
+
+    /// The rollouts of the owner, with their indexes.
+    fn rollouts(self) -> impl Iterator<Item = (usize, &'w RolloutState)> {
+        let rollouts = self.world.fleet.rollouts.iter().enumerate();
+        rollouts.filter(move |(_, state)| state.owner == self.owner)
     }
 
     fn recorded(self) -> Vec<Cow<'w, Rollout>> {

@@ -1,62 +1,134 @@
-//! Observes the fleet's default versions.
+//! Observes what owns rollouts: the fleet's default versions, and the sets.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use seaworthy_model::id::{MachineId, StoreId};
+use seaworthy_model::component_set::SetObject;
+use seaworthy_model::id::{MachineId, SetId, StoreId};
 use seaworthy_model::meta::Meta;
-use seaworthy_model::package_version::PackageVersionObject;
+use seaworthy_model::package_version::{PackageVersionObject, Rollout};
 use seaworthy_model::report::Subject;
 
+use crate::rows::set::{Charter, Owner};
 use crate::runtime::queue::Priority;
 use crate::runtime::retry::Retry;
+use crate::runtime::tracked::Writes;
 use crate::world::World;
 use crate::world::index::rollouts::Reach;
+use crate::world::index::users::FleetUse;
 
+/// How an owner has changed.
+struct Change {
+    owner: Owner,
+    /// Only its records have, and they only in grants and completions.
+    only_grants: bool,
+    /// What it wants has changed, or its records have.
+    matters: bool,
+    /// Whom that may concern.
+    reach: Reach,
+    /// What the owners named before.
+    uses: BTreeSet<FleetUse>,
+}
+
+/// The `ClusterPackageVersion` as it is now.
 pub(crate) fn observe(world: &mut World, object: Option<Box<PackageVersionObject>>) {
-    let seen = world.fleet.tracked.meta();
     let meta = object.as_ref().map(|object| &object.meta);
-    let newest = seen.map(|seen| seen.resource_version);
-    if newest.zip(meta).is_some_and(|(newest, meta)| world.is_outdated(StoreId::HOME, meta, newest)) {
+    if is_old(world, world.fleet.tracked.meta(), meta) {
         return;
     }
-    let fleet = &mut world.fleet;
-    let known = |meta: Option<&Meta>| (meta.map(|meta| meta.uid), meta.map(|meta| meta.generation));
-    let (seen, new) = (known(fleet.tracked.meta()), known(meta));
-    if seen.0 != new.0 {
-        fleet.tracked.writes.written = None;
-    }
-    if seen.1 != new.1 {
-        fleet.tracked.writes.retry = Retry::default();
-    }
-    let respecified = fleet.spec() != object.as_ref().and_then(|o| o.spec.as_ref().ok()).map(AsRef::as_ref);
-    let records = |object: &Option<Box<PackageVersionObject>>| {
-        object.as_ref().map(|object| (object.meta.uid, object.status.epoch, object.status.rollouts.clone()))
-    };
-    let recorded = records(&fleet.tracked.object) != records(&object);
-    let only_grants = !respecified && fleet.is_only_granting(object.as_deref());
-    let same_terms = fleet.has_terms_of(object.as_deref());
-    let (audit_interval, pause_when_unavailable) = (fleet.audit_interval(), fleet.pause_when_unavailable());
-    let uses = world.fleet_uses();
-    let fleet = &mut world.fleet;
-    fleet.tracked.see(object);
-    let are_audits_moved = fleet.audit_interval() != audit_interval;
-    if only_grants {
-        world.apply_grants();
-    } else if respecified || recorded {
-        world.rebuild_rollouts(if same_terms { Reach::Concerned } else { Reach::Everybody });
-    }
-    if respecified || recorded {
-        world.release_stopped();
-        world.touch_fleet_uses(&uses);
-    }
+    let seen = known(world.fleet.tracked.meta());
+    let respecified =
+        world.fleet.spec() != object.as_ref().and_then(|o| o.spec.as_ref().ok()).map(AsRef::as_ref);
+    let same_terms = world.fleet.has_terms_of(object.as_deref());
+    let new = object.as_deref().map(Charter::from);
+    let reach = if same_terms { Reach::Concerned } else { Reach::Everybody };
+    let change = change(world, Owner::Fleet, new, respecified, reach);
+    let (audit_interval, pause_when_unavailable) =
+        (world.fleet.audit_interval(), world.fleet.pause_when_unavailable());
+    forget(&mut world.fleet.tracked.writes, seen, known(meta));
+    world.fleet.tracked.see(object);
+    take_over(world, &change);
     if world.fleet.pause_when_unavailable() != pause_when_unavailable {
         world.reset_breaker();
     }
-    if are_audits_moved {
+    if world.fleet.audit_interval() != audit_interval {
         forget_audits(world);
     }
-    world.touch(Subject::PackageVersion, Priority::Urgent);
+    world.touch_owners(Priority::Urgent);
+}
+
+/// A `MachineComponentSet` as it is now.
+pub(crate) fn observe_set(world: &mut World, id: SetId, object: Option<Box<SetObject>>) {
+    let meta = object.as_ref().map(|object| &object.meta);
+    let set = world.set_mut(id);
+    let seen = known(set.tracked.meta());
+    if is_old(world, world.set(id).and_then(|set| set.tracked.meta()), meta) {
+        return;
+    }
+    let Some(set) = world.set(id) else { return };
+    let respecified = set.spec() != object.as_ref().and_then(|o| o.spec.as_ref().ok()).map(AsRef::as_ref);
+    let resorted = !set.selects_as(object.as_deref());
+    let was_paused = world.is_owner_paused(Owner::Set(id));
+    let new = object.as_deref().map(Charter::from);
+    let is_paused = new.is_some_and(|new| new.paused);
+    let reach = if resorted || was_paused != is_paused { Reach::Everybody } else { Reach::Concerned };
+    let change = change(world, Owner::Set(id), new, respecified || resorted, reach);
+    let set = world.set_mut(id);
+    forget(&mut set.tracked.writes, seen, known(meta));
+    set.tracked.see(object);
+    if resorted {
+        world.resort_all();
+    }
+    take_over(world, &change);
+    world.touch_owners(Priority::Urgent);
+}
+
+/// An incarnation and its generation.
+type Known = (Option<seaworthy_model::id::Uid>, Option<u64>);
+
+fn known(meta: Option<&Meta>) -> Known {
+    (meta.map(|meta| meta.uid), meta.map(|meta| meta.generation))
+}
+
+/// Whether an observation is older than what was seen.
+fn is_old(world: &World, seen: Option<&Meta>, meta: Option<&Meta>) -> bool {
+    let newest = seen.map(|seen| seen.resource_version);
+    newest.zip(meta).is_some_and(|(newest, meta)| world.is_outdated(StoreId::HOME, meta, newest))
+}
+
+/// Forgets what was awaited of another incarnation, and the back-off of another spec.
+fn forget(writes: &mut Writes, seen: Known, new: Known) {
+    if seen.0 != new.0 {
+        writes.written = None;
+    }
+    if seen.1 != new.1 {
+        writes.retry = Retry::default();
+    }
+}
+
+fn change(world: &World, owner: Owner, new: Option<Charter<'_>>, respecified: bool, reach: Reach) -> Change {
+    let seen = world.charter(owner);
+    let records = |charter: Charter<'_>| -> (_, _, Vec<Rollout>) {
+        (charter.meta.uid, charter.status.epoch, charter.status.rollouts.clone())
+    };
+    let recorded = seen.map(records) != new.map(records);
+    let only_grants = !respecified
+        && seen.zip(new).is_some_and(|(seen, new)| world.differs_in_grants_only(owner, seen, new));
+    Change { owner, only_grants, matters: respecified || recorded, reach, uses: world.fleet_uses() }
+}
+
+/// Derives the rollouts anew, now that an owner has changed.
+fn take_over(world: &mut World, change: &Change) {
+    if change.only_grants {
+        world.apply_grants(change.owner);
+    } else if change.matters {
+        world.rebuild_rollouts(change.reach);
+    }
+    if change.matters {
+        world.release_stopped();
+        world.touch_fleet_uses(&change.uses);
+    }
 }
 
 /// Plans every audit again: the old date may be a day away.

@@ -9,11 +9,12 @@ use alloc::vec::Vec;
 
 use seaworthy_model::detail::{FleetDetail, Wait};
 use seaworthy_model::id::ComponentId;
-use seaworthy_model::machine::Want;
+use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::package_version::Rollout;
 
 use super::Step;
 use crate::rows::fleet::RolloutState;
+use crate::rows::set::Owner;
 
 impl<'w> Step<'w> {
     /// The component whose rollout keeps the rollout of this component from admitting machines: the last one in the
@@ -39,7 +40,7 @@ impl<'w> Step<'w> {
         if !self.world.is_ordered() {
             return None;
         }
-        let waits = self.fleet.rollouts.iter().filter_map(|state| {
+        let waits = self.rollouts().filter_map(|(_, state)| {
             let admits = state.is_active() && !state.superseded;
             let is_granted_to_all =
                 state.record.admitted_below == Rollout::EVERYBODY && state.counts.eligible == 0;
@@ -55,14 +56,13 @@ impl<'w> Step<'w> {
 
     /// The first component that a rollout waits for.
     fn awaited(self, component: ComponentId) -> Option<ComponentId> {
-        match self.fleet.want(component)? {
+        match self.want(component)? {
             Want::Present { version, .. } => {
                 let needed = &self.world.version_spec(*version)?.depends_on;
                 needed.iter().copied().find(|needed| self.is_on_its_way(*needed))
             }
             Want::Absent => {
-                let settings = &self.fleet.spec()?.components;
-                let mut others = settings.iter().filter(|other| other.component != component);
+                let mut others = self.settings().filter(|other| other.component != component);
                 // The record does not show for certain which versions of the other component are installed.
                 let other = others.find(|other| {
                     self.lets_go(&other.want, component)
@@ -81,7 +81,7 @@ impl<'w> Step<'w> {
             let wants = state.record.from.iter().chain(proven);
             wants.last().is_some_and(|want| *want != Want::Absent)
         };
-        matches!(self.fleet.want(component), Some(Want::Present { .. }))
+        matches!(self.want(component), Some(Want::Present { .. }))
             && !self.rollout(component).is_some_and(was_there)
             && self.is_unfinished(component)
     }
@@ -103,7 +103,23 @@ impl<'w> Step<'w> {
         }
     }
 
-    fn rollout(self, component: ComponentId) -> Option<&'w RolloutState> {
-        self.fleet.rollout_of(component).map(|index| &self.fleet.rollouts[index])
+    /// What the machines of the owner are to have: what it says itself, and what the fleet's defaults say besides.
+    pub(super) fn settings(self) -> impl Iterator<Item = &'w ComponentSetting> {
+        let own = self.object.components.unwrap_or_default();
+        let defaults = self.world.charter(Owner::Fleet).filter(|_| self.owner != Owner::Fleet);
+        let defaults = defaults.and_then(|defaults| defaults.components).unwrap_or_default();
+        let is_own = |component| own.iter().any(|setting| setting.component == component);
+        own.iter().chain(defaults.iter().filter(move |setting| !is_own(setting.component)))
+    }
+
+    /// What they are to have of a component.
+    fn want(self, component: ComponentId) -> Option<&'w Want> {
+        self.settings().find(|setting| setting.component == component).map(|setting| &setting.want)
+    }
+
+    /// The rollout that brings them a component.
+    pub(super) fn rollout(self, component: ComponentId) -> Option<&'w RolloutState> {
+        let owner = if self.object.want(component).is_some() { self.owner } else { Owner::Fleet };
+        self.world.rollout_of(owner, component).map(|index| &self.world.fleet.rollouts[index])
     }
 }

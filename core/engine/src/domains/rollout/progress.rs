@@ -8,8 +8,8 @@ use crate::rows::fleet::Counts;
 impl Step<'_> {
     /// The record with its progress, and without what has ended of the rollouts that it superseded.
     pub(super) fn as_it_is(self, record: Rollout) -> Rollout {
-        let index = self.fleet.rollout_of(record.component);
-        let state = index.map(|index| &self.fleet.rollouts[index]);
+        let index = self.world.rollout_of(self.owner, record.component);
+        let state = index.map(|index| &self.world.fleet.rollouts[index]);
         match state.filter(|state| state.record.generation == record.generation) {
             Some(state) => {
                 Rollout { progress: progress(&state.counts), superseded: self.unended(state), ..record }

@@ -30,8 +30,7 @@ impl Step<'_> {
             return Ok(Plan::default());
         }
         let (mut steps, mut fixed) = (Vec::new(), Vec::new());
-        let settings = self.object.spec.iter().flat_map(|spec| &spec.components);
-        for setting in settings.filter(|setting| self.unusable(&setting.want).is_none()) {
+        for setting in self.settings().filter(|setting| self.unusable(&setting.want).is_none()) {
             match self.step_of(setting) {
                 Some(step) => steps.push(step),
                 None => fixed.extend(version_of(&setting.want)),
@@ -42,7 +41,7 @@ impl Step<'_> {
 
     /// What has to change for a default; `None` when every reachable machine has it.
     fn step_of(self, setting: &ComponentSetting) -> Option<skew::Step> {
-        let state = self.fleet.rollout_of(setting.component).map(|index| &self.fleet.rollouts[index]);
+        let state = self.rollout(setting.component);
         let after = version_of(&setting.want);
         let Some(state) = state else {
             return Some(skew::Step { component: setting.component, before: Vec::new(), after });

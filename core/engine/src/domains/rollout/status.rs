@@ -1,4 +1,4 @@
-//! The status of the fleet: its records, and whether rollouts go on, as conditions.
+//! The status of an owner of rollouts: its records, and whether rollouts go on, as conditions.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -6,13 +6,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::FleetDetail;
-use seaworthy_model::effect::{Effect, Target};
+use seaworthy_model::effect::Effect;
 use seaworthy_model::package_version::{FleetCondition, FleetReason, PackageVersionStatus, Rollout};
 
 use super::Step;
 use super::standstill::Standstill;
 use crate::domains::draft::{Draft, write};
-use crate::rows::fleet::RolloutState;
+use crate::rows::set::Owner;
 
 impl<'w> Step<'w> {
     /// Writes the status if it differs from the recorded one; nothing is granted.
@@ -38,7 +38,7 @@ impl<'w> Step<'w> {
         if !rollouts.is_sorted_by_key(|rollout| rollout.component) {
             rollouts.sort_by_key(|rollout| rollout.component);
         }
-        let meta = &self.object.meta;
+        let meta = self.object.meta;
         let keeps = matches!(
             standstill,
             Standstill::Stopped(
@@ -47,10 +47,12 @@ impl<'w> Step<'w> {
         );
         let observed_generation =
             if keeps { self.object.status.observed_generation } else { meta.generation };
-        let recorded = &self.object.status;
+        let recorded = self.object.status;
         let is_regressed = standstill == Standstill::Stopped(FleetReason::StoreRegressed);
         let epoch = self.world.epoch();
-        let has_grants = || self.fleet.rollouts.iter().any(RolloutState::has_grants);
+        // A late write of a predecessor must find another version before any owner grants.
+        let is_only_owner = self.world.owners().count() == 1;
+        let has_grants = || self.rollouts().any(|(_, state)| !is_only_owner || state.has_grants());
         let same = observed_generation == recorded.observed_generation
             && (is_regressed || epoch == recorded.epoch || !has_grants())
             && is_recorded(&rollouts, &recorded.rollouts)
@@ -66,7 +68,12 @@ impl<'w> Step<'w> {
             let history = self.history(&rollouts, draft.now);
             let status =
                 PackageVersionStatus { observed_generation, epoch, conditions, rollouts, begun, history };
-            write(draft, Target::PackageVersion, meta, Effect::WritePackageVersionStatus(Box::new(status)));
+            let status = Box::new(status);
+            let effect = match self.owner {
+                Owner::Fleet => Effect::WritePackageVersionStatus(status),
+                Owner::Set(_) => Effect::WriteSetStatus(status),
+            };
+            write(draft, self.owner.target(), meta, effect);
         }
     }
 
@@ -103,7 +110,7 @@ impl<'w> Step<'w> {
             FleetReason::StoreRegressed => Some(FleetDetail::Regress(self.world.leadership.regress())),
             FleetReason::VersionSkew => self.skew_detail(),
             FleetReason::TooManyFailures => {
-                let failed = self.fleet.rollouts.iter().map(|state| state.counts.failed).sum();
+                let failed = self.rollouts().map(|(_, state)| state.counts.failed).sum();
                 Some(FleetDetail::Failures {
                     failed,
                     limit: self.world.failures_max().min(self.world.slots()),
@@ -114,7 +121,7 @@ impl<'w> Step<'w> {
                 Some(FleetDetail::Unavailable { unavailable, limit })
             }
             FleetReason::MachinesLeftOut => {
-                let counts = || self.fleet.rollouts.iter().map(|state| state.counts);
+                let counts = || self.rollouts().map(|(_, state)| state.counts);
                 let failed = counts().map(|counts| counts.failed).sum();
                 let pending: u32 = counts().map(|counts| counts.pending()).sum();
                 Some(FleetDetail::LeftOut { left: pending + failed, failed })

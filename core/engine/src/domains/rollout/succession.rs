@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::package_version::{End, FleetReason, Past, Progress, Rollout, Superseded};
 use seaworthy_model::report::Blocker;
@@ -14,6 +15,7 @@ use super::standstill::Standstill;
 use super::{Step, wave};
 use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
+use crate::rows::set::Owner;
 
 impl<'w> Step<'w> {
     /// Starts the rollout of a new default. Machines that are at work on the former one stay in the record until they
@@ -35,13 +37,13 @@ impl<'w> Step<'w> {
             return before.map(|before| self.record_of(before));
         };
         standstill.moves();
-        let from = before.and_then(|before| {
-            let record = &before.record;
-            if self.is_proven(before) { Some(record.to.clone()) } else { record.from.clone() }
-        });
+        let from = match before {
+            Some(before) => self.proven(before),
+            None => self.of_defaults(setting.component),
+        };
         // What is known to work needs no gates.
         let is_new = from.as_ref() != Some(&setting.want);
-        let strategy = self.object.spec.as_ref().ok().and_then(|spec| spec.strategy.clone());
+        let strategy = self.object.strategy.cloned();
         Some(Cow::Owned(Rollout {
             component: setting.component,
             generation: self.object.meta.generation,
@@ -51,16 +53,29 @@ impl<'w> Step<'w> {
             granted: Some(Vec::new()),
             superseded,
             course: strategy.filter(|_| is_new).map(Course::new),
-            cause: self.object.cause.clone(),
+            cause: self.object.cause.cloned(),
             progress: Progress::default(),
             started_at: draft.now.whole_seconds(),
             completed_at: None,
         }))
     }
 
+    /// What machines may fall back on when a rollout is replaced.
+    fn proven(self, before: &RolloutState) -> Option<Want> {
+        let record = &before.record;
+        if self.is_proven(before) { Some(record.to.clone()) } else { record.from.clone() }
+    }
+
+    /// What the machines of a new set had of a component before: what the fleet's defaults say.
+    fn of_defaults(self, component: ComponentId) -> Option<Want> {
+        let index = self.world.rollout_of(Owner::Fleet, component)?;
+        let rollout = self.world.fleet.rollouts.get(index).filter(|_| self.owner != Owner::Fleet)?;
+        self.proven(rollout)
+    }
+
     /// The history with those rollouts that are replaced by these.
     pub(super) fn history(self, rollouts: &[Rollout], now: Timestamp) -> Vec<Past> {
-        let status = &self.object.status;
+        let status = self.object.status;
         let replaced = status.rollouts.iter().filter(|old| {
             let new = rollouts.iter().find(|new| new.component == old.component);
             new.is_none_or(|new| new.generation != old.generation)

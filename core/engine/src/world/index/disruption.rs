@@ -19,7 +19,7 @@ use seaworthy_model::config::{Config, DisruptionLimit, Domain};
 use seaworthy_model::quantity::CountOrPercent;
 
 use seaworthy_model::package_version::{Begun, FleetReason};
-use seaworthy_model::report::{Blocker, Subject};
+use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
 use crate::rows::machine::Machine;
@@ -324,7 +324,7 @@ impl World {
         let (sick, limit) = (u64::from(self.ledger.sick), u64::from(self.breaker_limit()));
         let is_open = if self.ledger.is_open { sick * 5 >= limit * 4 } else { sick > limit };
         if core::mem::replace(&mut self.ledger.is_open, is_open) != is_open {
-            self.touch(Subject::PackageVersion, Priority::Urgent);
+            self.touch_owners(Priority::Urgent);
             if !is_open {
                 self.release_stopped();
             }
@@ -333,8 +333,10 @@ impl World {
 
     /// Remembers on how many machines work began within the last hour.
     pub(crate) fn recall_begun(&mut self) {
-        let Some(object) = self.fleet.tracked.object.as_deref() else { return };
-        self.ledger.recall(&object.status.begun, self.now);
+        for owner in self.owners().collect::<Vec<_>>() {
+            let begun = self.charter(owner).map(|charter| charter.status.begun.clone()).unwrap_or_default();
+            self.ledger.recall(&begun, self.now);
+        }
     }
 
     /// Remembers that the breaker was open when the record was written: only fewer unavailable machines close it.

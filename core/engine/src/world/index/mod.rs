@@ -4,6 +4,7 @@ pub(crate) mod confirmation;
 pub(crate) mod disruption;
 mod hourly;
 pub(crate) mod nodes;
+pub(crate) mod owners;
 pub(crate) mod releases;
 pub(crate) mod resolution;
 pub(crate) mod rollouts;

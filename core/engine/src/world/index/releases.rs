@@ -56,16 +56,18 @@ impl World {
 
     /// The release as prepared once for all machines of a sort.
     fn prepared(&self, machine: &Machine, component: ComponentId, want: &Want) -> Option<&Arc<Release>> {
-        let rollout = &self.fleet.rollouts[self.fleet.rollout_of(component)?];
+        let mut rollouts = self.fleet.rollouts.iter().filter(|rollout| rollout.record.component == component);
         // It is nearly always the same object; a comparison of parameters would compare strings.
-        let releases = if core::ptr::eq(rollout.record.target(), want) || rollout.record.target() == want {
-            &rollout.to_releases
-        } else if rollout.record.from.as_ref() == Some(want) {
-            &rollout.from_releases
-        } else {
-            return None;
-        };
-        find(releases, machine)
+        let releases = rollouts.find_map(|rollout| {
+            if core::ptr::eq(rollout.record.target(), want) || rollout.record.target() == want {
+                Some(&rollout.to_releases)
+            } else if rollout.record.from.as_ref() == Some(want) {
+                Some(&rollout.from_releases)
+            } else {
+                None
+            }
+        });
+        find(releases?, machine)
     }
 
     /// Prepares the releases of a rollout that are the same on all machines of a sort.

@@ -1,5 +1,5 @@
-//! Which version a machine should have: the pin in its spec, else the fleet's default once the rollout admits the
-//! machine.
+//! Which version a machine should have: the pin in its spec, else what a set says that selects it, else the fleet's
+//! default; of the last two, once the rollout admits the machine.
 //!
 //! A pure function of the record, so the last writer wins and there is nothing to lock. A component that nothing
 //! mentions is never removed: only `state: Absent` removes.
@@ -36,14 +36,14 @@ pub enum Aim<'w> {
 pub enum Origin {
     /// The Machine's own spec.
     Pin,
-    /// The fleet's rollout of this index.
+    /// The rollout of this index, of the fleet's defaults or of a set.
     Rollout(usize),
-    /// Nothing: it is installed, and neither a pin nor a default mentions it.
+    /// Nothing: it is installed, and no pin mentions it and no rollout has taken it up.
     Nobody,
 }
 
-/// What a machine should have, component by component: pins in their order, then the fleet's defaults in theirs, then
-/// what is installed and not mentioned.
+/// What a machine should have, component by component: pins in their order, then what sets and the fleet's defaults say,
+/// then what is installed and not mentioned.
 pub fn targets<'w>(world: &'w World, machine: &'w Machine) -> impl Iterator<Item = Target<'w>> {
     // A machine with an invalid spec has no targets.
     let known = machine.spec().map(|spec| {
@@ -52,7 +52,11 @@ pub fn targets<'w>(world: &'w World, machine: &'w Machine) -> impl Iterator<Item
     });
     let (pins, rollouts, installed) = known.unwrap_or_default();
     let is_pinned = |component| pins.iter().any(|pin| pin.component == component);
-    let is_default = move |component| rollouts.iter().any(|rollout| rollout.record.component == component);
+    let is_governed =
+        move |rollout: &RolloutState| world.governor(machine, rollout.record.component) == rollout.owner;
+    let is_default = move |component| {
+        rollouts.iter().any(|rollout| rollout.record.component == component && is_governed(rollout))
+    };
     let pinned = pins.iter().filter(move |pin| is_pinned(pin.component)).map(|pin| Target {
         component: pin.component,
         aim: Aim::Set(&pin.want),
@@ -60,7 +64,7 @@ pub fn targets<'w>(world: &'w World, machine: &'w Machine) -> impl Iterator<Item
     });
     let by_default = rollouts.iter().enumerate().filter_map(move |(index, rollout)| {
         let component = rollout.record.component;
-        let aim = (!is_pinned(component)).then(|| aim(machine, rollout))?;
+        let aim = (!is_pinned(component) && is_governed(rollout)).then(|| aim(machine, rollout))?;
         Some(Target { component, aim, origin: Origin::Rollout(index) })
     });
     let others = installed.iter().map(|installed| installed.component);

@@ -8,11 +8,12 @@ use alloc::vec::Vec;
 
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::package_version::{PackageVersionObject, Rollout};
+use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Subject;
 
 use crate::rows::fleet::{Counts, Fleet, Inherited, RolloutState};
 use crate::rows::rank::RankKey;
+use crate::rows::set::{Charter, Owner};
 use crate::rows::standing::{Derived, Standing};
 use crate::runtime::queue::Priority;
 use crate::world::World;
@@ -29,12 +30,12 @@ pub(crate) enum Reach {
 impl World {
     /// Applies a record in which only grants and completions have changed: requeues just the machines that are newly
     /// granted.
-    pub(crate) fn apply_grants(&mut self) {
-        let Some(object) = self.fleet.object() else { return };
-        let records: Vec<Rollout> = object.status.rollouts.clone();
+    pub(crate) fn apply_grants(&mut self, owner: Owner) {
+        let Some(charter) = self.charter(owner) else { return };
+        let records: Vec<Rollout> = charter.status.rollouts.clone();
         let mut is_any_completed = false;
         for record in records {
-            let Some(index) = self.fleet.rollout_of(record.component) else { continue };
+            let Some(index) = self.rollout_of(owner, record.component) else { continue };
             let component = record.component;
             let state = &mut self.fleet.rollouts[index];
             is_any_completed |= state.record.completed_at != record.completed_at;
@@ -61,6 +62,19 @@ impl World {
         }
     }
 
+    /// Whether a new record of an owner differs from its rollouts only in grants and completions.
+    pub(crate) fn differs_in_grants_only(&self, owner: Owner, seen: Charter<'_>, new: Charter<'_>) -> bool {
+        let count = self.fleet.rollouts.iter().filter(|rollout| rollout.owner == owner).count();
+        seen.meta.uid == new.meta.uid
+            && seen.status.epoch == new.status.epoch
+            && seen.meta.is_terminating() == new.meta.is_terminating()
+            && new.status.rollouts.len() == count
+            && new.status.rollouts.iter().all(|record| {
+                let index = self.rollout_of(owner, record.component);
+                index.is_some_and(|index| self.fleet.rollouts[index].is_only_granting(record))
+            })
+    }
+
     /// A machine gives its grants back, or the one for a component. Its unit comes back unused, and the next machine may
     /// have to yield as well: the next wave takes its time.
     pub(crate) fn yield_grants(&mut self, id: MachineId, only: Option<ComponentId>) {
@@ -82,20 +96,17 @@ impl World {
 
     /// Rebuilds the rollouts from the record, and requeues the machines within `reach`.
     pub(crate) fn rebuild_rollouts(&mut self, reach: Reach) {
+        let rollouts = self.recorded_rollouts();
         if self.fleet.object().is_none() {
             let action = self.fleet.tracked.writes.action;
-            self.fleet = Fleet::default();
+            self.fleet = Fleet { rollouts, ..Fleet::default() };
             self.fleet.tracked.writes.action = action;
             return self.touch_machines();
         }
-        let rollouts = self.recorded_rollouts();
         let past = core::mem::replace(&mut self.fleet.rollouts, rollouts);
-        let same_components = past.iter().map(|past| past.record.component).eq(self
-            .fleet
-            .rollouts
-            .iter()
-            .map(|rollout| rollout.record.component));
-        if reach == Reach::Everybody || !same_components {
+        let place = |rollout: &RolloutState| (rollout.owner, rollout.record.component);
+        let same_places = past.iter().map(place).eq(self.fleet.rollouts.iter().map(place));
+        if reach == Reach::Everybody || !same_places {
             return self.touch_machines();
         }
         self.refresh_all(|world, id, before| {
@@ -114,56 +125,67 @@ impl World {
         });
     }
 
-    /// The rollouts of the record, in the order of the components in the spec: a runtime is listed before what runs on
+    /// The rollouts of the records, in the order of the components in the defaults: a runtime is listed before what runs on
     /// it.
     fn recorded_rollouts(&self) -> Vec<RolloutState> {
-        let Some(object) = self.fleet.object() else { return Vec::new() };
-        let is_terminating = object.meta.is_terminating();
-        let rollouts = object.status.rollouts.iter().cloned().map(|record| {
-            let (to_releases, from_releases) = self.prepare(&record);
-            let name = self.component_name(record.component);
-            let key_of = |generation| RankKey::new(object.meta.uid, generation, name);
-            let superseded_keys: Vec<RankKey> =
-                record.superseded.iter().map(|superseded| key_of(superseded.generation)).collect();
-            let key = key_of(record.generation);
-            RolloutState {
-                key,
-                inherited: self.inherited(object, &record, key, &superseded_keys),
-                superseded_holders: superseded_keys.iter().map(|_| Vec::new()).collect(),
-                superseded_keys,
-                superseded: is_terminating || self.fleet.want(record.component) != Some(&record.to),
-                counts: Counts::default(),
-                waiting: BTreeSet::new(),
-                holders: BTreeSet::new(),
-                hindered_at: None,
-                wave_at: None,
-                small_wave_since: None,
-                to_releases,
-                from_releases,
-                record,
-            }
+        let charters = self.owners().filter_map(|owner| Some((owner, self.charter(owner)?)));
+        let rollouts = charters.flat_map(|(owner, charter)| {
+            let records = charter.status.rollouts.iter().cloned();
+            records.map(move |record| self.recorded_rollout(owner, charter, record))
         });
         let mut rollouts: Vec<RolloutState> = rollouts.collect();
+        let place = |owner: Owner, component: ComponentId| {
+            let settings = self.charter(owner).and_then(|charter| charter.components).unwrap_or_default();
+            settings.iter().position(|setting| setting.component == component).unwrap_or(usize::MAX)
+        };
         rollouts.sort_by_key(|rollout| {
-            let mut settings = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
-            settings.position(|setting| setting.component == rollout.record.component).unwrap_or(usize::MAX)
+            let component = rollout.record.component;
+            (place(Owner::Fleet, component), place(rollout.owner, component))
         });
         rollouts
+    }
+
+    fn recorded_rollout(&self, owner: Owner, charter: Charter<'_>, record: Rollout) -> RolloutState {
+        let (to_releases, from_releases) = self.prepare(&record);
+        let name = self.component_name(record.component);
+        let key_of = |generation| RankKey::new(charter.meta.uid, generation, name);
+        let superseded_keys: Vec<RankKey> =
+            record.superseded.iter().map(|superseded| key_of(superseded.generation)).collect();
+        let key = key_of(record.generation);
+        let known = self.rollout_of(owner, record.component).map(|index| &self.fleet.rollouts[index]);
+        // What another owner changes does not start the pace of this one anew.
+        let paced = known.filter(|known| known.record == record);
+        RolloutState {
+            owner,
+            key,
+            inherited: self.inherited(charter, (&record, known), key, &superseded_keys),
+            superseded_holders: superseded_keys.iter().map(|_| Vec::new()).collect(),
+            superseded_keys,
+            superseded: charter.meta.is_terminating() || charter.want(record.component) != Some(&record.to),
+            counts: Counts::default(),
+            waiting: BTreeSet::new(),
+            holders: BTreeSet::new(),
+            hindered_at: paced.and_then(|known| known.hindered_at),
+            wave_at: paced.and_then(|known| known.wave_at),
+            small_wave_since: paced.and_then(|known| known.small_wave_since),
+            to_releases,
+            from_releases,
+            record,
+        }
     }
 
     /// The grants that a predecessor has recorded: all that the record lists, until we have written our own epoch into it.
     /// From then on those that were listed before.
     fn inherited(
         &self,
-        object: &PackageVersionObject,
-        record: &Rollout,
+        charter: Charter<'_>,
+        (record, known): (&Rollout, Option<&RolloutState>),
         key: RankKey,
         superseded_keys: &[RankKey],
     ) -> Inherited {
-        if object.status.epoch != self.epoch() || self.epoch() == Epoch::VACANT {
+        if charter.status.epoch != self.epoch() || self.epoch() == Epoch::VACANT {
             return Inherited::of(record, superseded_keys);
         }
-        let known = self.fleet.rollout_of(record.component).map(|index| &self.fleet.rollouts[index]);
         match known {
             Some(known) if known.key == key => known.inherited.clone(),
             Some(known) => known.inherited.superseded(known.key),

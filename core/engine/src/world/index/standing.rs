@@ -3,7 +3,7 @@
 
 use seaworthy_model::id::{MachineId, Uid};
 use seaworthy_model::machine::Want;
-use seaworthy_model::report::{Blocker, Subject};
+use seaworthy_model::report::Blocker;
 
 use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
@@ -51,7 +51,7 @@ impl World {
         }
         self.refresh_rollouts(id, &before, failures_before);
         self.weigh_breaker();
-        self.touch(Subject::PackageVersion, Priority::Urgent);
+        self.touch_owners(Priority::Urgent);
     }
 
     /// Counts a changed row in each rollout.
@@ -175,7 +175,8 @@ impl World {
     fn stand(&self, machine: &Machine, rollout: &RolloutState) -> Standing {
         let component = rollout.record.component;
         let (Some(uid), Some(spec)) = (machine.uid(), machine.spec()) else { return Standing::Outside };
-        if !machine.is_live() || spec.pins.iter().any(|pin| pin.component == component) {
+        let is_pinned = || spec.pins.iter().any(|pin| pin.component == component);
+        if !machine.is_live() || self.governor(machine, component) != rollout.owner || is_pinned() {
             return Standing::Outside;
         }
         let wanted = match rollout.prepared_for(machine) {
@@ -229,7 +230,7 @@ impl World {
     ) -> Standing {
         let rank = rollout.key.rank(uid);
         let is_granted = rollout.grants(rank);
-        let is_stopped = rollout.superseded || self.fleet.is_paused();
+        let is_stopped = rollout.superseded || self.fleet.is_paused() || self.is_owner_paused(rollout.owner);
         if !rollout.admits(rank) {
             Standing::Waiting
         } else if !has_release || !machine.is_workable(rollout.record.component) || (is_granted && is_stopped)

@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 
 use seaworthy_model::id::{ComponentId, MachineId, VersionId};
-use seaworthy_model::machine::{MachineObject, MachineSpec};
+use seaworthy_model::machine::{ComponentSetting, MachineObject, MachineSpec};
 use seaworthy_model::report::Subject;
 
 use crate::rows::usage::{Use, names, version_of};
@@ -14,7 +14,7 @@ use crate::world::World;
 /// A user of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
-    /// The fleet's defaults, or their rollouts: machines get this version, or would be rolled back to it.
+    /// The fleet's defaults, a set, or their rollouts: machines get this version, or would be rolled back to it.
     Fleet,
     /// A machine.
     Machine(MachineId, Use),
@@ -82,19 +82,25 @@ impl World {
         })
     }
 
-    /// Whether the fleet's defaults or their rollouts name a version.
+    /// What the fleet's defaults and the sets mention.
+    fn settings(&self) -> impl Iterator<Item = &ComponentSetting> {
+        let charters = self.owners().filter_map(|owner| self.charter(owner));
+        charters.flat_map(|charter| charter.components.unwrap_or_default())
+    }
+
+    /// Whether the fleet's defaults, the sets or their rollouts name a version.
     #[must_use]
     pub fn is_wanted_by_fleet(&self, version: VersionId) -> bool {
-        let spec = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
         let records = self.fleet.rollouts.iter().map(|rollout| &rollout.record);
-        spec.map(|setting| &setting.want)
+        self.settings()
+            .map(|setting| &setting.want)
             .chain(records.flat_map(|record| record.from.iter().chain([&record.to])))
             .any(|want| names(want, version))
     }
 
     /// What the fleet names, and how far that is: what changes of it may change what uses a version.
     pub(crate) fn fleet_uses(&self) -> BTreeSet<FleetUse> {
-        let spec = self.fleet.spec().into_iter().flat_map(|spec| &spec.components);
+        let spec = self.settings();
         let spec = spec.filter_map(|setting| Some((setting.component, version_of(&setting.want)?, None)));
         let records = self.fleet.rollouts.iter().map(|rollout| &rollout.record);
         let records = records.flat_map(|record| {

@@ -21,8 +21,9 @@ impl World {
         process.watch(kind).cursor = None;
         let occurrence = self.queue.now().0;
         let owner = u64::from(process.number);
-        // There are as few certificate requests as there are defaults, so their list takes no longer.
-        let like = if kind == Kind::CertificateSigningRequest { Kind::ClusterPackageVersion } else { kind };
+        // There are as few sets and certificate requests as there are defaults, so their lists take no longer.
+        let is_few = matches!(kind, Kind::CertificateSigningRequest | Kind::MachineComponentSet);
+        let like = if is_few { Kind::ClusterPackageVersion } else { kind };
         let delay = self.draws.within(word("list") ^ word(like.name()), owner, occurrence, LIST);
         self.queue.after(delay, Priority::NORMAL, Event::List { process: process.number, kind });
     }
