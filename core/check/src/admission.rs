@@ -10,7 +10,7 @@ use seaworthy_model::effect::Action;
 use seaworthy_model::host::Change;
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::package_version::{PackageVersionStatus, Rollout};
-use seaworthy_model::report::Turn;
+use seaworthy_model::report::{Subject, Turn};
 
 use crate::invariant::{Findings, Invariant, recorded, works};
 
@@ -70,12 +70,17 @@ fn judge_status(
         taken += granted.iter().filter(takes).count();
     }
     let mut others = world.in_flight().values().filter(|other| other.subject != owner.subject());
-    if taken > 0 && others.any(|other| Owner::of(other.subject.target()).is_some()) {
+    if taken > 0 && others.any(|other| is_record(world, other.subject)) {
         findings.against(action, "machines are granted while another record may be written".into());
     }
     if taken > free as usize {
         findings.against(action, format!("{taken} are granted {free} free units"));
     }
+}
+
+/// Whether a subject has a record of rollouts, and still exists.
+fn is_record(world: &World, subject: Subject) -> bool {
+    Owner::of(subject.target()).is_some_and(|owner| world.charter(owner).is_some())
 }
 
 /// The granted ranks of the machines at work.

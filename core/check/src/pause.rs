@@ -24,22 +24,18 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
                 findings.against(action, "machines are admitted although that is paused".into());
             }
         }
-        match action.target {
-            Target::Host(id) => {
-                let is_paused = world.machine(id).spec().is_some_and(|spec| spec.paused);
-                if !is_paused && !is_fleet_paused {
-                    continue;
-                }
-                let ticket = world.in_flight().get(&action.id).map(|in_flight| in_flight.ticket);
-                // Operations under way end as usual, and a confirmation starts nothing.
-                let claim = ticket.and_then(Ticket::host_command).map(HostCommandKind::claim);
-                let begins_nothing = matches!(claim, Some(Claim::Reads | Claim::Needs | Claim::Keeps));
-                if ticket.is_some() && !begins_nothing {
-                    let who = if is_paused { "the machine" } else { "the fleet" };
-                    findings.against(action, format!("{ticket:?} although {who} is paused"));
-                }
-            }
-            _ => {}
+        let Target::Host(id) = action.target else { continue };
+        let is_paused = world.machine(id).spec().is_some_and(|spec| spec.paused);
+        if !is_paused && !is_fleet_paused {
+            continue;
+        }
+        let ticket = world.in_flight().get(&action.id).map(|in_flight| in_flight.ticket);
+        // Operations under way end as usual, and a confirmation starts nothing.
+        let claim = ticket.and_then(Ticket::host_command).map(HostCommandKind::claim);
+        let begins_nothing = matches!(claim, Some(Claim::Reads | Claim::Needs | Claim::Keeps));
+        if ticket.is_some() && !begins_nothing {
+            let who = if is_paused { "the machine" } else { "the fleet" };
+            findings.against(action, format!("{ticket:?} although {who} is paused"));
         }
     }
 }

@@ -23,8 +23,7 @@ pub struct Explanation {
     pub message: String,
 }
 
-const AWAITING_GRANT: &str =
-    "it waits for its turn in the rollout; the ClusterPackageVersion says what the rollout waits for";
+const AWAITING_GRANT: &str = "it waits for its turn in the rollout; the ClusterPackageVersion, or the MachineComponentSet that selects it, says what the rollout waits for";
 
 const SUPERSEDING: &str = "the fleet's defaults were changed; what is under way for the previous ones ends";
 

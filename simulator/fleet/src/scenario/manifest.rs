@@ -74,7 +74,7 @@ impl schemars::JsonSchema for Manifest {
             "required": ["apiVersion", "kind", "metadata"],
             "properties": {
                 "apiVersion": {"type": "string"},
-                "kind": {"enum": ["Machine", "MachineComponent", "ClusterPackageVersion", "Node", "Lease"]},
+                "kind": {"enum": ["Machine", "MachineComponent", "MachineComponentSet", "ClusterPackageVersion", "Node", "Lease"]},
                 "metadata": {"type": "object"},
                 "spec": {"type": "object"},
             },

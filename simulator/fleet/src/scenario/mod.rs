@@ -201,6 +201,9 @@ pub struct Edit {
         schemars(with = "Option<Vec<serde_json::Map<String, serde_json::Value>>>")
     )]
     pub node_taints: Option<Vec<seaworthy_api::v1alpha1::NodeTaint>>,
+    /// The pool to which these Machines belong from this moment on: the value of their label `pool`.
+    #[serde(default)]
+    pub pool: Option<String>,
     /// Whether these Machines are paused from this moment on.
     #[serde(default)]
     pub paused: Option<bool>,

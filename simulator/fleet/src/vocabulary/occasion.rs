@@ -132,6 +132,8 @@ occasions! {
     MachineLeft,
     /// A workload edited a Machine.
     MachineEdited,
+    /// A workload edited a set, or moved a machine to another pool.
+    SetEdited,
     /// A GitOps tool restored specs that users had applied.
     EditReverted,
     /// A certificate of a node was signed.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
+use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineComponentSetSpec, MachineSpec};
 use seaworthy_kernel::{Draws, word};
 
 use crate::vocabulary::{Fleet, Occasion, Range, Relabel, Scope};
@@ -39,6 +39,10 @@ pub(crate) trait Reach: std::fmt::Debug {
     fn is_others_taint(&self, number: u32, key: &str, value: &str) -> bool;
     /// Edits the fleet's defaults. True if that changed them.
     fn edit_defaults(&mut self, change: &mut dyn FnMut(&mut ClusterPackageVersionSpec)) -> bool;
+    /// Edits a set, if there is one of that name. True if that changed it.
+    fn edit_set(&mut self, name: &str, change: &mut dyn FnMut(&mut MachineComponentSetSpec)) -> bool;
+    /// Moves a Machine to a pool, or back to where it was at the beginning. True if that changed it.
+    fn move_to_pool(&mut self, number: u32, pool: Option<&str>) -> bool;
     /// Applies again what users applied last, except the machines. True if that changed anything.
     fn apply_again(&mut self) -> bool;
     /// The number of apps.
@@ -179,6 +183,21 @@ impl<'a> Hands<'a> {
                 change(spec);
             }
         })
+    }
+
+    /// Edits a set, if there is one of that name. True if that changed it.
+    pub fn edit_set(&mut self, name: &str, change: impl FnOnce(&mut MachineComponentSetSpec)) -> bool {
+        let mut change = Some(change);
+        self.world.edit_set(name, &mut |spec| {
+            if let Some(change) = change.take() {
+                change(spec);
+            }
+        })
+    }
+
+    /// Moves a Machine to a pool, or back to where it was at the beginning. True if that changed it.
+    pub fn move_to_pool(&mut self, number: u32, pool: Option<&str>) -> bool {
+        self.world.move_to_pool(number, pool)
     }
 
     /// Applies again what users applied last, except the machines. True if that changed anything.

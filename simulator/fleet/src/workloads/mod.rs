@@ -15,6 +15,7 @@ mod hands;
 pub mod impostors;
 pub mod labellers;
 pub mod publisher;
+pub mod set_editors;
 
 use serde::Deserialize;
 
@@ -96,4 +97,5 @@ registry! {
     Impostors => impostors,
     Labellers => labellers,
     Publisher => publisher,
+    SetEditors => set_editors,
 }

@@ -23,6 +23,7 @@ use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
 use crate::rows::note::{MachineNote, Note};
+use crate::rows::set::Owner;
 use crate::rows::standing::Standing;
 
 /// A gate that knows too little, or that finds more machines unavailable than usual, looks again after this time.
@@ -166,6 +167,7 @@ impl Step<'_> {
     /// Counts the machines of a rollout. Of those that are at work, also for another rollout, little is known.
     pub(super) fn evidence(self, index: usize, state: &RolloutState, done_at: Option<Timestamp>) -> Evidence {
         let (began, component) = (state.record.started_at, state.record.component);
+        let is_of_set = state.owner != Owner::Fleet;
         let mut evidence = Evidence::default();
         for (id, machine) in self.world.machines() {
             let repaired = || {
@@ -196,6 +198,11 @@ impl Step<'_> {
                     evidence.silent += 1;
                 }
                 Standing::Waiting => {
+                    evidence.untouched += 1;
+                    evidence.untouched_unavailable += u32::from(fell());
+                }
+                // What befalls others says as much of chance as what befalls the rest of a set.
+                Standing::Outside if is_of_set && machine.is_live() && !machine.derived.touched => {
                     evidence.untouched += 1;
                     evidence.untouched_unavailable += u32::from(fell());
                 }

@@ -89,6 +89,16 @@ impl Step<'_> {
         true
     }
 
+    /// Whether a wave has to wait for the record of another owner: what it grants does not show yet, or a predecessor may
+    /// still write it. This one is requeued when that has ended.
+    fn is_kept_waiting(self, draft: &mut Draft<'_>) -> bool {
+        let doubts = self.world.owners().filter_map(|owner| self.world.doubt_about(owner));
+        if let Some(until) = doubts.map(|doubt| doubt.until).max() {
+            draft.wake_at(until, WakeReason::Admission);
+        }
+        self.world.is_another_granting(self.owner) || !self.world.are_others_ours(self.owner)
+    }
+
     /// Grants the next wave.
     fn grant(
         self,
@@ -104,23 +114,13 @@ impl Step<'_> {
             }
             return;
         };
-        if self.world.is_another_granting(self.owner) {
-            // It is requeued when that write has ended.
-            let doubts = self.world.owners().filter_map(|owner| self.world.doubt_about(owner));
-            if let Some(until) = doubts.map(|doubt| doubt.until).max() {
-                draft.wake_at(until, WakeReason::Admission);
-            }
-            return;
-        }
-        if !self.world.are_others_ours(self.owner) {
-            return;
-        }
         let pace = pace(draft, state);
         let wave = wave::next_wave(self.world, (index, state), record, &mut plan.room, pace);
         if let Some(until) = plan.room.more_at() {
             draft.wake_at(until, WakeReason::Admission);
         }
         match wave {
+            Wave::Grant(_) if self.is_kept_waiting(draft) => {}
             Wave::Grant(picks) => {
                 // When the last units came back unused, the next ones may, too: there is no point in going through the
                 // fleet quickly.

@@ -5,15 +5,19 @@
 //! trusted yet starts with few machines and doubles. Before that, earlier faults must wear off: an operation without an
 //! answer, the longest back-off, the audit that finds changes by hand. The sum is doubled as slack.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_api::names::Names;
 use seaworthy_api::object::Resource;
 use seaworthy_api::parse;
+use seaworthy_model::component_set::SetSpec;
 use seaworthy_model::config::Config;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::{PackageVersionSpec, SINGLETON};
+use seaworthy_model::strategy::Strategy;
 
+use super::desired::Desired;
 use crate::world::{GRACE, World};
 
 /// The work to do.
@@ -43,9 +47,17 @@ impl Work {
         let parsed = fleet.and_then(|fleet| parse::package_version(fleet, &mut Names::new()).ok());
         let spec: Option<&PackageVersionSpec> =
             parsed.as_ref().and_then(|object| object.spec.as_ref().ok()).map(AsRef::as_ref);
+        let desired = Desired::of(world.api_servers.home());
+        let sets =
+            desired.sets.iter().filter_map(|set| parse::machine_component_set(set, &mut Names::new()).ok());
+        let sets: Vec<Arc<SetSpec>> = sets.filter_map(|(_, set)| set.spec.ok()).collect();
         let machines =
             u32::try_from(world.api_servers.home().collection(Kind::Machine).len()).unwrap_or(u32::MAX);
-        let components = spec.map_or(0, |spec| u32::try_from(spec.components.len()).unwrap_or(u32::MAX));
+        let of_sets = sets.iter().map(|set| set.components.len()).sum::<usize>();
+        let components = spec.map_or(0, |spec| spec.components.len()) + of_sets;
+        let components = u32::try_from(components).unwrap_or(u32::MAX);
+        let strategies =
+            sets.iter().map(|set| &set.strategy).chain(spec.and_then(|spec| spec.strategy.as_ref()));
         let pace = &world.scenario.hosts.pace();
         let steps = pace.download.most + pace.stage.most + pace.restart.most * 2;
         Self {
@@ -55,10 +67,7 @@ impl Work {
             components: components + 1,
             operation: steps + probe(world) + AROUND,
             audit: spec.map_or(AUDIT_INTERVAL, |spec| spec.audit_interval),
-            gates: spec.and_then(|spec| spec.strategy.as_ref()).map_or(Duration::ZERO, |strategy| {
-                let batches = u32::try_from(strategy.batches.len()).unwrap_or(u32::MAX).saturating_add(1);
-                (strategy.first_bake + strategy.bake.saturating_mul(batches)) * 2
-            }),
+            gates: strategies.map(bake).max().unwrap_or_default(),
         }
     }
 
@@ -75,6 +84,12 @@ impl Work {
         let wave = self.operation + config.admission_wait;
         (passing + wave * self.waves() + self.gates * self.components) * 2
     }
+}
+
+/// How long the machines of all batches are watched, each twice.
+fn bake(strategy: &Strategy) -> Duration {
+    let batches = u32::try_from(strategy.batches.len()).unwrap_or(u32::MAX).saturating_add(1);
+    (strategy.first_bake + strategy.bake.saturating_mul(batches)) * 2
 }
 
 /// The longest probe of any version.

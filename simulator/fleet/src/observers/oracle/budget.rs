@@ -16,11 +16,12 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, IntOrString, RolloutStatus};
+use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, IntOrString};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::quantity::CountOrPercent;
 
 use super::recount::{Miscounts, Truth};
+use super::touched::Touched;
 use crate::vocabulary::host_of_address;
 use crate::world::GRACE;
 use crate::world::api_server::{Stored, Written};
@@ -73,8 +74,6 @@ struct Place {
     out_of_sight: Option<Timestamp>,
     /// When a rollout under way last changed it, if what one of them brought is still there.
     changed: Option<Timestamp>,
-    /// What of that is still there: a bit for each of what the rollouts bring.
-    has: u64,
     /// It has reported what was not true: the operator may take its operation for one that has ended.
     lies: bool,
 }
@@ -117,8 +116,7 @@ pub(super) struct Budget {
     lost_unchanged: u32,
     /// Hosts that a rollout under way has changed.
     changed: u32,
-    /// What the rollouts under way bring: the components with their versions.
-    brings: Vec<(String, String)>,
+    touched: Touched,
     /// The start of the latest active rollout: as its record has it, and in truth. They differ when the operator's
     /// clock is behind: then the record is older than the write, and the operator does not know the record before it
     /// has seen its own write.
@@ -143,7 +141,7 @@ impl Budget {
             lying: 0,
             lost_unchanged: 0,
             changed: 0,
-            brings: Vec::new(),
+            touched: Touched::new(hosts),
             rollout_started: None,
             max_unavailable: Recent::default(),
             machines: Recent::default(),
@@ -292,19 +290,15 @@ impl Budget {
 
     /// An operation has brought a version of a component to a host, or has removed the component. What a rollout brought
     /// and what was removed or replaced since is no change of that rollout any more.
-    pub(super) fn brought(&mut self, host: u32, (component, version): (&str, Option<&str>), now: Timestamp) {
-        let version = version.and_then(|version| version.strip_prefix(component)?.strip_prefix('-'));
-        let Some(index) = self.brings.iter().position(|(brings, _)| brings == component) else { return };
-        let is_change = version == Some(self.brings[index].1.as_str());
-        let bit = 1u64 << index.min(63);
-        self.change(host, |place| {
-            if is_change {
-                (place.changed, place.has) = (Some(now), place.has | bit);
-            } else {
-                place.has &= !bit;
-                place.changed = place.changed.filter(|_| place.has != 0);
-            }
-        });
+    pub(super) fn brought(&mut self, host: u32, what: (&str, Option<&str>), now: Timestamp) {
+        self.touched.brought(host, what, now);
+        self.compare(host);
+    }
+
+    /// Finds whether the rollouts under way have changed a host.
+    fn compare(&mut self, host: u32) {
+        let changed = self.touched.changed(host);
+        self.change(host, |place| place.changed = changed);
     }
 
     /// A host cannot be reached, for which no rollout is to blame.
@@ -377,6 +371,12 @@ impl Budget {
                 self.change(host, |place| place.machines = place.machines.saturating_add(1));
             }
         }
+        if let Some(host) = entered {
+            self.touched.machine_written(host, &written.object);
+            if written.before.as_ref().is_some_and(|before| before.labels() != written.object.labels()) {
+                self.compare(host);
+            }
+        }
         let machines = self.machines.value + u32::from(after.is_some()) - u32::from(before.is_some());
         self.machines.set(machines, now, self.horizon(now));
     }
@@ -389,25 +389,16 @@ impl Budget {
         let Some(object) = written.object.package_version() else { return };
         let wanted = if written.removed { CountOrPercent::default() } else { max_unavailable(&object.spec) };
         self.max_unavailable.set(wanted, now, self.horizon(now));
-        let rollouts = object.status.iter().flat_map(|status| &status.rollouts);
-        // What a release took down does not keep its rollback from taking it away.
-        let is_reverted = |rollout: &&RolloutStatus| {
-            rollout.course.as_ref().is_some_and(|course| course.reverted_at.is_some())
-        };
-        let active =
-            rollouts.filter(|rollout| rollout.completed_at.is_none()).filter(|rollout| !is_reverted(rollout));
-        let brings = active
-            .clone()
-            .filter_map(|rollout| Some((rollout.component.clone(), rollout.to.version.clone()?)));
-        let brings = if written.removed { Vec::new() } else { brings.collect::<Vec<_>>() };
-        if brings != self.brings {
-            self.brings = brings;
+    }
+
+    /// The defaults or a set were written, with the record of their rollouts.
+    pub(super) fn rollouts_written(&mut self, written: &Written, now: Timestamp) {
+        if self.touched.owner_written(written) {
             for host in 0..self.places.len() as u32 {
-                self.change(host, |place| (place.changed, place.has) = (None, 0));
+                self.compare(host);
             }
         }
-        let started = active.filter_map(|rollout| rollout.started_at.get()).max();
-        let started = started.filter(|_| !written.removed);
+        let started = self.touched.started();
         if self.rollout_started.map(|(said, _)| said) != started {
             let is_behind = |said| said + self.detection < now;
             self.rollout_started = started.map(|said| (said, if is_behind(said) { now } else { said }));

@@ -1,20 +1,18 @@
 //! The judgement at the end: every reachable machine has exactly what the specs ask for, nothing on its host has
 //! drifted, and the status says so.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use seaworthy_api::names::Names;
-use seaworthy_api::object::{ClusterPackageVersion, Machine, Resource};
+use seaworthy_api::object::{Machine, Metadata, Resource};
 use seaworthy_api::parse;
-use seaworthy_api::v1alpha1::{Address, ComponentSetting, Condition};
+use seaworthy_api::v1alpha1::{Address, ClusterPackageVersionStatus, ComponentSetting, Condition};
 use seaworthy_model::component::{Architecture, Fact, Recipe, ReleaseId, VersionSpec};
 use seaworthy_model::id::Kind;
 use seaworthy_model::meta::FINALIZER;
-use seaworthy_model::package_version::SINGLETON;
-use seaworthy_model::strategy::OnFailure;
 
+use super::desired::Desired;
 use super::mistaken::{Mistaken, recorded_host};
 use crate::vocabulary::host_number;
 use crate::world::World;
@@ -46,8 +44,7 @@ impl Findings {
 #[must_use]
 pub(super) fn findings(world: &World, mistaken: &Mistaken) -> Findings {
     let mut findings = Findings::default();
-    let fleet = world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
-    let fleet = fleet.and_then(|object| object.package_version());
+    let desired = Desired::of(world.api_servers.home());
     let mut releases = Releases::new(world);
     let mut is_whole = world.hosts.iter().all(Host::is_reachable);
     for object in world.api_servers.home().collection(Kind::Machine).objects() {
@@ -73,14 +70,19 @@ pub(super) fn findings(world: &World, mistaken: &Mistaken) -> Findings {
         } else if host.is_shut() {
             findings.add(|| format!("the host of Machine {} lets nobody in", machine.metadata.name));
         } else if host.is_reachable() {
-            judge_machine(machine, host, fleet, &mut releases, &mut findings);
+            judge_machine(machine, host, &desired, &mut releases, &mut findings);
         } else if truth(machine, "Ready") == "True" {
             findings.add(|| format!("Machine {} is Ready, and cannot be reached", machine.metadata.name));
         }
     }
-    if let Some(fleet) = fleet {
-        let is_over = findings.count == 0 && is_whole;
-        judge_fleet(fleet, is_over, &mut findings);
+    let is_over = findings.count == 0 && is_whole;
+    if let Some(fleet) = desired.fleet {
+        let owner = ("the ClusterPackageVersion", &fleet.metadata);
+        judge_owner(owner, fleet.status.as_ref(), is_over, &mut findings);
+    }
+    for set in desired.sets {
+        let name = format!("the MachineComponentSet {}", set.metadata.name);
+        judge_owner((&name, &set.metadata), set.status.as_ref(), is_over, &mut findings);
     }
     findings
 }
@@ -101,8 +103,7 @@ pub(super) struct Stray {
 /// to be converged.
 #[must_use]
 pub(super) fn strays(world: &World, are_reachable_well: bool) -> Vec<Stray> {
-    let fleet = world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
-    let fleet = fleet.and_then(|object| object.package_version());
+    let desired = Desired::of(world.api_servers.home());
     let mut releases = Releases::new(world);
     let mut strays = Vec::new();
     if are_reachable_well && world.hosts.iter().all(Host::is_reachable) {
@@ -121,10 +122,10 @@ pub(super) fn strays(world: &World, are_reachable_well: bool) -> Vec<Stray> {
             _ if machine.metadata.deletion_timestamp.is_some() => {}
             None => {}
             Some(host) if !host.is_reachable() => {
-                judge_host(&machine, host, fleet, &mut releases, &mut findings);
+                judge_host(&machine, host, &desired, &mut releases, &mut findings);
             }
             Some(_) if are_reachable_well => {}
-            Some(host) => judge_machine(&machine, host, fleet, &mut releases, &mut findings),
+            Some(host) => judge_machine(&machine, host, &desired, &mut releases, &mut findings),
         }
         if let Some(finding) = findings.examples.pop() {
             strays.push(Stray { machine, host: number, finding });
@@ -142,11 +143,11 @@ pub(crate) fn stray_hosts(world: &World) -> BTreeSet<u32> {
 fn judge_machine(
     machine: &Machine,
     host: &Host,
-    fleet: Option<&ClusterPackageVersion>,
+    desired: &Desired<'_>,
     releases: &mut Releases<'_>,
     findings: &mut Findings,
 ) {
-    judge_host(machine, host, fleet, releases, findings);
+    judge_host(machine, host, desired, releases, findings);
     let name = &machine.metadata.name;
     let number = releases.world.host_named(name);
     if number.is_some_and(|host| releases.world.has_our_taint(host)) {
@@ -176,12 +177,12 @@ fn is_left_cordoned(world: &World, host: u32) -> bool {
 fn judge_host(
     machine: &Machine,
     host: &Host,
-    fleet: Option<&ClusterPackageVersion>,
+    desired: &Desired<'_>,
     releases: &mut Releases<'_>,
     findings: &mut Findings,
 ) {
     let name = &machine.metadata.name;
-    for setting in wanted(machine, fleet) {
+    for setting in desired.wanted(machine) {
         let component = releases.world.catalogue.find_component(&setting.name);
         let present = component.and_then(|component| host.installed_of(component));
         let expected = releases.release(&setting, machine, host.architecture);
@@ -240,57 +241,27 @@ fn judge_status(machine: &Machine, host: &Host, world: &World, findings: &mut Fi
     }
 }
 
-/// Judges the fleet's status. `is_over` when every Machine has converged.
-fn judge_fleet(fleet: &ClusterPackageVersion, is_over: bool, findings: &mut Findings) {
-    let Some(status) = &fleet.status else {
-        return findings.add(|| "the ClusterPackageVersion has no status".to_owned());
-    };
-    if status.observed_generation != fleet.metadata.generation {
-        findings.add(|| "the ClusterPackageVersion's status speaks of an older generation".to_owned());
+/// Judges the status of what owns rollouts. `is_over` when every Machine has converged.
+fn judge_owner(
+    (name, metadata): (&str, &Metadata),
+    status: Option<&ClusterPackageVersionStatus>,
+    is_over: bool,
+    findings: &mut Findings,
+) {
+    let Some(status) = status else { return findings.add(|| format!("{name} has no status")) };
+    if metadata.deletion_timestamp.is_some() {
+        findings.add(|| format!("{name} is still being deleted"));
+    }
+    if status.observed_generation != metadata.generation {
+        findings.add(|| format!("the status of {name} speaks of an older generation"));
     }
     for rollout in status.rollouts.iter().filter(|rollout| rollout.completed_at.is_none()) {
-        findings.add(|| format!("the rollout of {} is not completed", rollout.component));
+        findings.add(|| format!("the rollout of {} by {name} is not completed", rollout.component));
     }
     let goes_on = |told: &&Condition| matches!(&*told.reason, "RollingOut" | "MachinesLeftOut");
     if let Some(told) = status.conditions.iter().find(goes_on).filter(|_| is_over) {
-        findings.add(|| format!("the ClusterPackageVersion says {}, and nothing is left to do", told.reason));
+        findings.add(|| format!("{name} says {}, and nothing is left to do", told.reason));
     }
-}
-
-/// Every component that a machine's own pins or the fleet's defaults name. A pin replaces the default. A default whose
-/// rollout was reverted is what the machines had before.
-pub(crate) fn wanted<'a>(
-    machine: &'a Machine,
-    fleet: Option<&'a ClusterPackageVersion>,
-) -> impl Iterator<Item = Cow<'a, ComponentSetting>> {
-    let pins = &machine.spec.components;
-    let defaults = fleet.map_or(&[][..], |fleet| &fleet.spec.components);
-    let unpinned = defaults.iter().filter(|default| pins.iter().all(|pin| pin.name != default.name));
-    let in_effect = move |setting: &'a ComponentSetting| match fleet.and_then(|it| reverted_to(it, setting)) {
-        Some(before) => Cow::Owned(before),
-        None => Cow::Borrowed(setting),
-    };
-    pins.iter().map(Cow::Borrowed).chain(unpinned.map(in_effect))
-}
-
-/// What the machines had before a default, if its rollout was reverted as its strategy says.
-pub(super) fn reverted_to(
-    fleet: &ClusterPackageVersion,
-    setting: &ComponentSetting,
-) -> Option<ComponentSetting> {
-    let rollouts = fleet.status.as_ref().map_or(&[][..], |status| &status.rollouts);
-    let rollout = rollouts.iter().find(|rollout| rollout.component == setting.name)?;
-    let course = rollout.course.as_ref().filter(|course| {
-        course.reverted_at.is_some() && course.strategy.on_failure == OnFailure::RollBack.name()
-    })?;
-    let (gate, from) = (course.failed_gate.as_ref()?, rollout.from.as_ref()?);
-    let is_for_it = rollout.to.version == setting.version && rollout.to.parameters == setting.parameters;
-    (is_for_it && gate.failed + gate.unavailable > 0).then(|| ComponentSetting {
-        name: setting.name.clone(),
-        state: from.state.clone(),
-        version: from.version.clone(),
-        parameters: from.parameters.clone(),
-    })
 }
 
 fn version_of(setting: &ComponentSetting) -> String {
@@ -402,6 +373,7 @@ fn fact_of(fact: Fact, machine: &Machine, architecture: Architecture) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use seaworthy_api::object::ClusterPackageVersion;
 
     fn fleet(reason: &str, completed: &str) -> ClusterPackageVersion {
         let condition = |kind: &str| {
@@ -433,7 +405,9 @@ mod tests {
             ("AllUpdated", "", true, 1),
         ] {
             let mut findings = Findings::default();
-            judge_fleet(&fleet(reason, completed), is_over, &mut findings);
+            let fleet = fleet(reason, completed);
+            let owner = ("the ClusterPackageVersion", &fleet.metadata);
+            judge_owner(owner, fleet.status.as_ref(), is_over, &mut findings);
             assert_eq!(findings.count, expected, "{reason}{completed}: {:?}", findings.examples);
         }
     }

@@ -8,6 +8,7 @@ use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, RolloutStatus};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::node::Health;
 
+use super::budget::count_or_percent;
 use crate::world::World;
 use crate::world::api_server::Written;
 
@@ -30,7 +31,7 @@ impl Gates {
     /// Permits that no gate can have given. Operators know what is older than `knowledge`.
     pub(super) fn objections(&self, written: &Written, world: &World, knowledge: Duration) -> Vec<String> {
         let status = |object: &crate::world::api_server::Stored| {
-            object.package_version().and_then(|fleet| fleet.status.clone())
+            object.charter().and_then(|(_, status)| status.cloned())
         };
         let before = written.before.as_ref().and_then(|before| status(before));
         let (Some(before), Some(after)) = (before, status(&written.object)) else { return Vec::new() };
@@ -52,7 +53,10 @@ impl Gates {
             let is_known = |since: &Timestamp| *since + knowledge < now && *since > started + knowledge;
             unready += u32::from(self.unready.get(&number).is_some_and(is_known));
         }
-        let is_clear = unready > 0 && unready * 4 > changed * 3;
+        let strategy = rollout.course.as_ref().map(|course| &course.strategy);
+        let tolerance = strategy.and_then(|strategy| strategy.tolerance.as_ref()).map(count_or_percent);
+        let tolerated = tolerance.map_or(1, |tolerance| tolerance.of(changed));
+        let is_clear = unready >= tolerated && unready * 4 > changed * 3;
         is_clear.then(|| {
             format!("more machines get {version}, and {unready} of {changed} that have it are not ready")
         })

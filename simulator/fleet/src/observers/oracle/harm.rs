@@ -7,6 +7,7 @@
 //! before; successes still count.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -29,6 +30,8 @@ pub(super) struct Harm {
     /// All hosts on which any release ever failed.
     harmed: BTreeSet<u32>,
     generation: i64,
+    /// The sets that there ever were.
+    sets: BTreeSet<Arc<str>>,
     /// The highest limit so far: failures before the limit was lowered were allowed.
     max_failures: u32,
     /// The defaults of the fleet, each with the generation of the `ClusterPackageVersion` since which it holds.
@@ -63,6 +66,7 @@ impl Harm {
             limit: CountOrPercent::default(),
             harmed: BTreeSet::new(),
             generation: 0,
+            sets: BTreeSet::new(),
             max_failures: 1,
             wishes: Vec::new(),
             begun: HashMap::default(),
@@ -88,6 +92,18 @@ impl Harm {
                 self.wishes.push((setting.clone(), generation));
             }
         }
+    }
+
+    /// A set was written. It rolls out by itself what others may roll out too, so each set lets as many machines fail; and
+    /// whenever one changes, failures before that do not count.
+    pub(super) fn set_written(&mut self, written: &Written) {
+        let Some(set) = written.object.component_set() else { return };
+        let before = written.before.as_ref().and_then(|before| before.component_set());
+        if before.is_some_and(|before| before.spec == set.spec) && !written.removed {
+            return;
+        }
+        self.sets.insert(Arc::clone(&set.metadata.name));
+        self.releases.values_mut().for_each(|record| record.failed.clear());
     }
 
     fn take_limit(&mut self) {
@@ -151,7 +167,9 @@ impl Harm {
         record.failed.insert((since, host));
         let failed = record.failed.range((since, 0)..=(since, u32::MAX)).count();
         let failed = u32::try_from(failed).unwrap_or(u32::MAX);
-        (failed > self.max_failures.saturating_add(record.succeeded)).then(|| {
+        let owners = u32::try_from(self.sets.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let most = self.max_failures.saturating_mul(owners).saturating_add(record.succeeded);
+        (failed > most).then(|| {
             format!(
                 "release {:?} of {component} failed on {failed} machines ({}), worked on {}, and maxFailures is {}",
                 install.release,

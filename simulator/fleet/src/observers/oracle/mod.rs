@@ -9,6 +9,7 @@ mod budget;
 mod confirmations;
 mod convergence;
 mod deeds;
+mod desired;
 mod drains;
 mod effects;
 mod expectation;
@@ -26,6 +27,7 @@ mod restraint;
 mod skew;
 mod start;
 mod starvation;
+mod touched;
 mod versions;
 mod watch;
 mod wishes;
@@ -67,8 +69,9 @@ use crate::world::host::{Change, ComponentNumber, Ended, Host, KeyNumber, Versio
 pub(crate) use bound::convergence_bound;
 pub use budget::Peak;
 pub(crate) use budget::count_or_percent;
-pub(crate) use convergence::{stray_hosts, wanted};
+pub(crate) use convergence::stray_hosts;
 pub(crate) use deeds::Deeds;
+pub(crate) use desired::Desired;
 pub(crate) use effects::Lives;
 pub(crate) use expectation::{doubts, judge};
 pub(crate) use recount::{NAME as RECOUNT, recount, recount_after};
@@ -265,10 +268,13 @@ impl Oracle {
                 self.back_off.asked(host);
             }
             self.removal.written(written, now, self.budget.detection());
-        } else if kind == Kind::ClusterPackageVersion {
+        } else if matches!(kind, Kind::ClusterPackageVersion | Kind::MachineComponentSet) {
             self.budget.package_version_written(written, now);
+            self.budget.rollouts_written(written, now);
             self.harm.package_version_written(written);
+            self.harm.set_written(written);
             self.wishes.package_version_written(written, now);
+            self.wishes.set_written(written, now);
             if respecified(written) {
                 self.restraint.all_asked(now);
                 self.back_off.all_asked();

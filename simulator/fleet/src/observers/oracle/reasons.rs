@@ -11,7 +11,7 @@
 //! | `TooManyFailures` | at least `limit` hosts have a failed release, or a journal that has lost its beginning |
 //! | `GateInconclusive` | a host is unreachable or has a failed release, or a Node is not ready |
 //! | `GateFailed` | the record, which shows machines that went wrong |
-//! | `Paused` | the Machine or the fleet is paused |
+//! | `Paused` | the Machine, a set that decides about it, or the fleet is paused |
 //! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter`, `DependencyCycle` | the objects, read again |
 //! | `VersionSkew`, `ApiServerSkew` | the rule, read again, and the versions of the API servers |
 //! | `ApiServerUnknown` | no API server reports its version |
@@ -41,6 +41,7 @@ use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::requirement::{Party, Requirement, VersionNumber};
 
 use super::convergence::Stray;
+use super::desired::Desired;
 use super::mistaken::recorded_host;
 use crate::vocabulary::machine_name;
 use crate::world::World;
@@ -58,9 +59,13 @@ pub(super) fn unexplained(world: &World, strays: &[Stray]) -> Vec<String> {
     let doubts = strays.iter().filter_map(|stray| {
         let id = names.find_machine(&stray.machine.metadata.name)?;
         let own = engine.world().blocker(Subject::Machine(id));
-        let fleet = engine.world().blocker(Subject::PackageVersion);
-        // What a turn in a rollout waits for is the blocker of the fleet's defaults.
-        let said = own.filter(|own| *own != Blocker::AwaitingGrant).or(fleet).or(own);
+        let sets = engine.world().sets().map(|(id, _)| Subject::Set(id));
+        let owners = sets.chain([Subject::PackageVersion]);
+        let mut owners = owners.filter_map(|owner| engine.world().blocker(owner));
+        // What a turn in a rollout waits for is the blocker of the defaults, or of a set.
+        let said = own.filter(|own| *own != Blocker::AwaitingGrant);
+        let said = said.or_else(|| owners.find(|said| truth.confirms(*said, stray)));
+        let said = said.or_else(|| engine.world().blocker(Subject::PackageVersion)).or(own);
         let doubt = match said {
             None => "nobody says why".to_owned(),
             Some(blocker) if truth.confirms(blocker, stray) => return None,
@@ -137,7 +142,7 @@ impl<'a> Truth<'a> {
             Blocker::TooManyFailures { limit, .. } => self.failed > 0 && self.failed >= limit,
             Blocker::GateInconclusive => self.unavailable > 0 || self.broken > 0,
             Blocker::GateFailed { batch } => self.has_failed_gate(batch),
-            Blocker::Paused => machine.spec.paused || self.is_fleet_paused(),
+            Blocker::Paused => machine.spec.paused || self.is_fleet_paused() || self.is_set_paused(machine),
             Blocker::InvalidSpec => !self.is_acceptable(machine),
             Blocker::UnknownVersion(version) => self.version(version).is_none(),
             Blocker::NoArtefact(version) => {
@@ -240,11 +245,20 @@ impl<'a> Truth<'a> {
         fleet.and_then(|fleet| fleet.package_version()).is_some_and(|fleet| fleet.spec.paused)
     }
 
+    /// Whether a set is paused that names a component of a machine.
+    fn is_set_paused(&self, machine: &Machine) -> bool {
+        let desired = Desired::of(self.world.api_servers.home());
+        desired.sets.iter().filter(|set| set.spec.paused).any(|set| {
+            let decides = |component: &str| desired.set_of(&machine.metadata.labels, component);
+            let mut own = set.spec.components.iter();
+            own.any(|setting| decides(&setting.name).is_some_and(|other| std::ptr::eq(other, *set)))
+        })
+    }
+
     /// Whether the record shows that the gate after this batch has failed, for machines that went wrong.
     fn has_failed_gate(&self, batch: u32) -> bool {
-        let fleet = self.world.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON);
-        let status = fleet.and_then(|fleet| fleet.package_version()).and_then(|fleet| fleet.status.as_ref());
-        let courses = status.into_iter().flat_map(|status| &status.rollouts);
+        let desired = Desired::of(self.world.api_servers.home());
+        let courses = desired.records().flat_map(|status| &status.rollouts);
         courses.filter_map(|rollout| rollout.course.as_ref()).any(|course| {
             let gate = course.failed_gate.as_ref();
             course.batch == i64::from(batch) && gate.is_some_and(|gate| gate.failed + gate.unavailable > 0)
@@ -259,7 +273,12 @@ impl<'a> Truth<'a> {
         let is_fleet_well = fleet.is_none_or(|fleet| {
             parse::package_version(fleet, &mut names).is_ok_and(|object| object.spec.is_ok())
         });
-        is_fleet_well && parse::machine(machine, &mut names).is_ok_and(|(_, object)| object.spec.is_ok())
+        let sets = Desired::of(self.world.api_servers.home()).sets;
+        let mut sets = sets.into_iter().map(|set| parse::machine_component_set(set, &mut names));
+        let are_sets_well = sets.all(|set| set.is_ok_and(|(_, set)| set.spec.is_ok()));
+        is_fleet_well
+            && are_sets_well
+            && parse::machine(machine, &mut names).is_ok_and(|(_, object)| object.spec.is_ok())
     }
 
     /// Whether another component has a reason to wait for this one: it is missing, drifted or failed, or it has

@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use seaworthy_api::object::Resource;
 use seaworthy_api::v1alpha1::ComponentSetting;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
-use seaworthy_model::package_version::SINGLETON;
 
+use super::desired::Desired;
 use crate::world::api_server::{ApiServer, Stored, Written};
 
 /// Components whose removal was asked for until lately. The operator may not know yet that users changed that.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Removal {
-    /// By name of the Machine (empty for the fleet) and component: until when a removal is excused.
+    /// By name of the Machine (empty for the fleet and the sets) and component: until when a removal is excused.
     lately: BTreeMap<(String, String), Timestamp>,
 }
 
@@ -58,8 +59,10 @@ impl Removal {
         if let Some(pin) = settings(object).iter().find(wants) {
             return is_absent(pin);
         }
-        let fleet = api.get(Kind::ClusterPackageVersion, SINGLETON);
-        fleet.is_some_and(|fleet| settings(fleet).iter().find(wants).is_some_and(is_absent))
+        let desired = Desired::of(api);
+        let Resource::Machine(machine) = object.resource() else { return false };
+        let setting = desired.setting_of(&machine.metadata.labels, component);
+        setting.is_some_and(|setting| is_absent(&setting))
     }
 }
 
@@ -68,9 +71,9 @@ fn is_absent(setting: &ComponentSetting) -> bool {
 }
 
 fn settings(object: &Stored) -> &[ComponentSetting] {
-    let of_machine = object.machine_spec().map(|spec| &spec.components);
-    let of_fleet = || object.package_version().map(|version| &version.spec.components);
-    of_machine.or_else(of_fleet).map_or(&[], |list| list)
+    let of_machine = object.machine_spec().map(|spec| &spec.components[..]);
+    let of_owner = || object.charter().map(|(settings, _)| settings);
+    of_machine.or_else(of_owner).unwrap_or_default()
 }
 
 fn owner(object: &Stored) -> String {

@@ -60,16 +60,17 @@ impl Versions {
     }
 }
 
-/// The objects that may name a version: the Machines, and the fleet's defaults.
+/// The objects that may name a version: the Machines, the sets, and the fleet's defaults.
 fn candidates(api: &ApiServer) -> impl Iterator<Item = &Arc<Stored>> {
     let machines = api.collection(Kind::Machine).objects();
-    machines.into_iter().chain(api.get(Kind::ClusterPackageVersion, SINGLETON))
+    let sets = api.collection(Kind::MachineComponentSet).objects();
+    machines.into_iter().chain(sets).chain(api.get(Kind::ClusterPackageVersion, SINGLETON))
 }
 
 fn names(object: &Stored, version: &str) -> bool {
-    let of_machine = object.machine_spec().map(|spec| &spec.components);
-    let of_fleet = || object.package_version().map(|fleet| &fleet.spec.components);
-    let settings = of_machine.or_else(of_fleet).map_or(&[][..], |list| list);
+    let of_machine = object.machine_spec().map(|spec| &spec.components[..]);
+    let of_owner = || object.charter().map(|(settings, _)| settings);
+    let settings = of_machine.or_else(of_owner).unwrap_or_default();
     let is_it = |setting: &ComponentSetting| {
         let number = version.strip_prefix(&setting.name).and_then(|rest| rest.strip_prefix('-'));
         number.is_some() && number == setting.version.as_deref()

@@ -105,7 +105,7 @@ impl Oracle {
         let (now, object) = (world.now(), &*written.object);
         self.committed(written, &world.hosts, now);
         self.users_written(written, world.api_servers.home());
-        if by_operator && object.kind() == Kind::ClusterPackageVersion {
+        if by_operator && object.charter().is_some() {
             for detail in self.gates.objections(written, world, self.budget.detection()) {
                 self.breach("gate", now, detail);
             }

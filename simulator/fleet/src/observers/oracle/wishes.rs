@@ -6,16 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seaworthy_api::object::ClusterPackageVersion;
-use seaworthy_api::v1alpha1::{ComponentSetting, MachineSpec, RolloutStatus};
+use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, ComponentSetting, MachineSpec, RolloutStatus};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
-use seaworthy_model::package_version::SINGLETON;
 
-use super::convergence::reverted_to;
+use super::desired::Desired;
 use super::recount::{Miscounts, Truth};
-use crate::vocabulary::host_number;
-use crate::world::api_server::{ApiServer, Stored, Written};
+use crate::vocabulary::{host_number, host_of_address};
+use crate::world::api_server::{ApiServer, Written};
 
 /// The start of an installation that may go back to a lower version.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +29,15 @@ pub(super) struct Step<'a> {
 /// A version that the desired state named, and until when; `None` stands for no pin.
 type Dropped = (Option<String>, Timestamp);
 
+/// Another set, or the same one, says something else of a component from now on.
+#[derive(Clone, Debug)]
+struct Redecided {
+    /// On this Machine only, whose labels have changed.
+    machine: Option<String>,
+    component: String,
+    at: Timestamp,
+}
+
 /// The desired state, and how often it changed.
 #[derive(Clone, Debug)]
 pub(super) struct Wishes {
@@ -44,11 +51,14 @@ pub(super) struct Wishes {
     /// is removed with the Machine.
     mentioned: BTreeSet<String>,
     fleet_changes: u16,
+    redecided: Vec<Redecided>,
     /// By host: changes of its own Machine.
     changes: Vec<u16>,
     /// Whether the fleet's defaults ever changed. Then a new Machine first gets the earlier defaults, until the rollout
     /// reaches it.
     has_history: bool,
+    /// Whether there ever was a set.
+    has_sets: bool,
     /// Whether users changed the desired state before every machine had reached it.
     hasty: bool,
     /// Machines that a client tried to create again while their predecessors were still being deleted, so that their
@@ -65,8 +75,10 @@ impl Wishes {
             components: 0,
             mentioned: BTreeSet::new(),
             fleet_changes: 0,
+            redecided: Vec::new(),
             changes: vec![0; hosts as usize],
             has_history: false,
+            has_sets: false,
             hasty: false,
             turned_away: BTreeSet::new(),
         }
@@ -109,6 +121,7 @@ impl Wishes {
         let was_leaving = written.before.as_ref().is_some_and(|before| before.is_terminating());
         let leaves = written.object.is_terminating() || written.removed;
         let Some(after) = after else { return };
+        self.labels_written(written, now);
         let same = before.is_some_and(|before| std::sync::Arc::ptr_eq(before, after) || before == after);
         if same && was_leaving == leaves && !written.removed {
             return;
@@ -135,6 +148,32 @@ impl Wishes {
         if let Some(changes) = host {
             *changes = changes.saturating_add(worth);
         }
+    }
+
+    /// The labels of a Machine may have changed, so that other sets select it.
+    fn labels_written(&mut self, written: &Written, now: Timestamp) {
+        let Some(before) = &written.before else { return };
+        if !self.has_sets || before.labels() == written.object.labels() {
+            return;
+        }
+        self.hasty = true;
+        let name = written.object.name().to_string();
+        let components = self.mentioned.iter().cloned();
+        let redecided =
+            components.map(|component| Redecided { machine: Some(name.clone()), component, at: now });
+        self.redecided.extend(redecided);
+        let worth = u16::try_from(self.mentioned.len()).unwrap_or(u16::MAX);
+        let host = written.object.address().and_then(host_of_address);
+        if let Some(changes) = host.and_then(|host| self.changes.get_mut(host as usize)) {
+            *changes = changes.saturating_add(worth);
+        }
+    }
+
+    fn is_redecided(&self, step: &Step<'_>, known: Timestamp) -> bool {
+        self.redecided.iter().any(|one| {
+            let is_there = one.machine.as_deref().is_none_or(|name| step.machine.is_none_or(|it| it == name));
+            is_there && one.component == step.component && one.at >= known
+        })
     }
 
     /// A Machine was edited. Returns the number of operations that this may cause.
@@ -172,11 +211,44 @@ impl Wishes {
                 .as_ref()
                 .is_none_or(|status| status.observed_generation < before.metadata.generation)
         });
-        let newly_reverted = reverted(Some(object)).saturating_sub(reverted(before));
+        let newly_reverted = reverted(object.status.as_ref())
+            .saturating_sub(reverted(before.and_then(|it| it.status.as_ref())));
         self.fleet_changes = self.fleet_changes.saturating_add(newly_reverted);
         self.hasty |= newly_reverted > 0;
         self.has_history |= before.is_some() && is_edited;
         self.hasty |= before.is_some() && is_edited && (is_open || is_unseen);
+    }
+
+    /// A set was written: what its machines are to have changes, and so does what others are to have whom it selected.
+    pub(super) fn set_written(&mut self, written: &Written, now: Timestamp) {
+        let Some(object) = written.object.component_set() else { return };
+        let before = written.before.as_ref().and_then(|before| before.component_set());
+        let newly_reverted = reverted(object.status.as_ref())
+            .saturating_sub(reverted(before.and_then(|it| it.status.as_ref())));
+        self.fleet_changes = self.fleet_changes.saturating_add(newly_reverted);
+        self.hasty |= newly_reverted > 0;
+        let was_leaving = written.before.as_ref().is_some_and(|before| before.is_terminating());
+        let leaves = object.metadata.deletion_timestamp.is_some() || written.removed;
+        if before.is_some_and(|before| before.spec == object.spec)
+            && was_leaving == leaves
+            && !written.removed
+        {
+            return;
+        }
+        let of_both = before.map_or(&[][..], |before| &before.spec.components);
+        let of_both: Vec<ComponentSetting> = of_both.iter().chain(&object.spec.components).cloned().collect();
+        self.mentioned.extend(of_both.iter().map(|setting| setting.name.clone()));
+        self.fleet_changes = self.fleet_changes.saturating_add(count(&of_both));
+        let redecided = of_both.iter().map(|setting| Redecided {
+            machine: None,
+            component: setting.name.clone(),
+            at: now,
+        });
+        self.redecided.extend(redecided);
+        self.drop_wishes("", &of_both, &[], now);
+        self.has_history = true;
+        self.has_sets = true;
+        self.hasty |= before.is_some();
     }
 
     /// A `MachineComponent` is gone. A new one of the same name may have other contents.
@@ -235,31 +307,29 @@ impl Wishes {
         let machine = step.machine.and_then(|name| api.get(Kind::Machine, name));
         let pins =
             machine.and_then(|machine| machine.machine_spec()).map_or(&[][..], |spec| &spec.components);
-        let fleet = api.get(Kind::ClusterPackageVersion, SINGLETON);
-        let fleet = fleet.and_then(|fleet: &std::sync::Arc<Stored>| fleet.package_version());
-        let defaults = fleet.map_or(&[][..], |fleet| &fleet.spec.components);
+        let desired = Desired::of(api);
+        let none = BTreeMap::new();
+        let labels = machine.map_or(&none, |machine| machine.labels());
+        let wanted = desired.setting_of(labels, step.component);
+        let plain = desired.unreverted(labels, step.component);
         let dropped = |owner: &str, wanted: Option<&str>| {
             let dropped = self.dropped.get(&(owner.to_owned(), step.component.to_owned()));
             dropped.is_some_and(|list| {
                 list.iter().any(|(version, until)| version.as_deref() == wanted && *until >= known)
             })
         };
-        let reverted = || {
-            let setting = defaults.iter().find(|setting| setting.name == step.component)?;
-            reverted_to(fleet?, setting)?.version
-        };
         let is_pinned = pins.iter().any(|pin| pin.name == step.component)
             && step.machine.is_none_or(|name| !dropped(name, None));
         pins.iter().any(is_it)
-            || (!is_pinned && (defaults.iter().any(is_it) || reverted().as_deref() == to))
+            || (!is_pinned && wanted.as_deref().into_iter().chain(plain).any(is_it))
+            || self.is_redecided(step, known)
             || step.machine.is_none_or(|name| dropped(name, to))
             || dropped("", to)
     }
 }
 
 /// The number of rollouts that were reverted.
-fn reverted(object: Option<&ClusterPackageVersion>) -> u16 {
-    let status = object.and_then(|object| object.status.as_ref());
+fn reverted(status: Option<&ClusterPackageVersionStatus>) -> u16 {
     let rollouts = status.map_or(&[][..], |status| &status.rollouts);
     let courses = rollouts.iter().filter_map(|rollout: &RolloutStatus| rollout.course.as_ref());
     u16::try_from(courses.filter(|course| course.reverted_at.is_some()).count()).unwrap_or(u16::MAX)

@@ -6,9 +6,9 @@ mod version;
 
 use seaworthy_api::names::Names;
 use seaworthy_api::render;
-use seaworthy_engine::{Aim, Engine, Machine, Origin, Standing, targets};
+use seaworthy_engine::{Aim, Engine, Machine, Origin, Owner, Standing, targets};
 use seaworthy_kernel::Timestamp;
-use seaworthy_model::id::{StoreId, VersionId};
+use seaworthy_model::id::{NamedId, SetId, StoreId, VersionId};
 use seaworthy_model::machine::Want;
 use seaworthy_model::report::Subject;
 
@@ -89,15 +89,16 @@ impl Teller<'_> {
         let Some(rollout) = self.engine.world().fleet.rollouts.get(index) else { return String::new() };
         let (Some(uid), record) = (self.machine.uid(), &rollout.record) else { return String::new() };
         let rank = rollout.key.rank(uid);
+        let whose = match rollout.owner {
+            Owner::Fleet => "the fleet's default".to_owned(),
+            Owner::Set(id) => self.set(id),
+        };
         if rollout.superseded {
-            "the fleet's default was changed, and this rollout ends first".into()
+            format!("{whose} was changed, and this rollout ends first")
         } else if rollout.admits(rank) {
-            format!("the fleet's default; its rank {rank} is permitted, below {}", record.admitted_below)
+            format!("{whose}; its rank {rank} is permitted, below {}", record.admitted_below)
         } else {
-            format!(
-                "the fleet's default; its rank {rank} is not permitted yet: below {} is",
-                record.admitted_below
-            )
+            format!("{whose}; its rank {rank} is not permitted yet: below {} is", record.admitted_below)
         }
     }
 
@@ -149,16 +150,26 @@ impl Teller<'_> {
             let record = &rollout.record;
             let state = if rollout.is_active() { "under way" } else { "completed" };
             let component = world.component_name(record.component);
+            let whose = match rollout.owner {
+                Owner::Fleet => String::new(),
+                Owner::Set(id) => format!(" by {}", self.set(id)),
+            };
             let standing = standing_words(self.machine.standing(index));
-            format!("{component} to {}, {state}: {standing}", self.want(&record.to))
+            format!("{component} to {}{whose}, {state}: {standing}", self.want(&record.to))
         });
         lines.collect()
+    }
+
+    fn set(&self, id: SetId) -> String {
+        format!("set {}", self.names.name(NamedId::Set(id)).unwrap_or_default())
     }
 
     fn blockers(&self, subject: Subject) -> Vec<String> {
         let world = self.engine.world();
         let mut lines = Vec::new();
-        for (whose, subject) in [("machine", subject), ("fleet", Subject::PackageVersion)] {
+        let sets = world.sets().map(|(id, _)| (self.set(id), Subject::Set(id)));
+        let all = [("machine".to_owned(), subject), ("fleet".to_owned(), Subject::PackageVersion)];
+        for (whose, subject) in all.into_iter().chain(sets) {
             if let Some(blocker) = world.blocker(subject) {
                 let words = render::blocker(&blocker, self.names);
                 lines.push(format!("{whose}: {}: {}", words.reason, words.message));

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use seaworthy_api::object::{ClusterPackageVersion, Machine, Resource};
-use seaworthy_api::v1alpha1::ComponentSetting;
+use seaworthy_api::v1alpha1::{ComponentSetting, RolloutStatus};
 use seaworthy_model::id::Kind;
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::package_version::SINGLETON;
 
 use super::Difference;
 use crate::observers::Observers;
-use crate::observers::oracle::{stray_hosts, wanted};
+use crate::observers::oracle::{Desired, stray_hosts};
 use crate::vocabulary::{host_number, machine_name};
 use crate::world::World;
 
@@ -54,7 +54,7 @@ pub(super) fn differences(world: &World, twin: &World, exempt: &BTreeSet<u32>) -
         compare_machines((machine, other), host, &mut add);
         let is_stray = strays.contains(&host) || twin_strays.contains(&host);
         if !is_stray && machine.spec.components == other.spec.components {
-            for setting in wanted(machine, fleets[0]) {
+            for setting in Desired::of(world.api_servers.home()).wanted(machine) {
                 compare_component((world, twin), (host, &setting), machine, &mut add);
             }
         }
@@ -83,7 +83,9 @@ fn compare_names(
     held: &BTreeSet<u32>,
     add: &mut impl FnMut(Option<u32>, String),
 ) {
-    for kind in [Kind::Machine, Kind::MachineComponent, Kind::ClusterPackageVersion] {
+    for kind in
+        [Kind::Machine, Kind::MachineComponent, Kind::ClusterPackageVersion, Kind::MachineComponentSet]
+    {
         let names = |world: &World| -> Vec<Arc<str>> {
             world
                 .api_servers
@@ -137,12 +139,10 @@ fn is_kept(world: &World, other: &World, name: &str) -> bool {
     let Some(stored) = stored.filter(|stored| stored.is_terminating()) else { return false };
     let Resource::MachineComponent(version) = stored.resource() else { return false };
     let records = |world| {
-        let status = fleet_of(world).and_then(|fleet| fleet.status.as_ref());
-        let mut rollouts = status.into_iter().flat_map(|status| &status.rollouts);
+        let mut rollouts = rollouts_of(world, Some(&version.spec.component));
         rollouts.any(|rollout| {
             let mut wants = rollout.from.iter().chain([&rollout.to]);
-            *rollout.component == *version.spec.component
-                && wants.any(|want| want.version.as_deref() == Some(&*version.spec.version))
+            wants.any(|want| want.version.as_deref() == Some(&*version.spec.version))
         })
     };
     records(world) && !records(other)
@@ -164,11 +164,17 @@ fn compare_fleets(
     };
     let (here, there) = (told(fleet), told(twin));
     // A rollout that skips lost machines, or one whose pods do not leave, may end differently.
-    let is_decided_alike = !is_reverted(fleet, None) && !is_reverted(twin, None);
+    let is_decided_alike = !is_reverted(fleet) && !is_reverted(twin);
     let is_stopped = ends_in_failures(fleet) && ends_in_failures(twin);
     if is_whole && is_decided_alike && here != there && !is_stopped {
         add(None, format!("the ClusterPackageVersion says {here:?}, and without faults {there:?}"));
     }
+}
+
+/// Whether the rollout of a default was reverted.
+fn is_reverted(fleet: &ClusterPackageVersion) -> bool {
+    let rollouts = fleet.status.iter().flat_map(|status| &status.rollouts);
+    rollouts.filter_map(|rollout| rollout.course.as_ref()).any(|course| course.reverted_at.is_some())
 }
 
 /// Whether a rollout failed on machines, and does not go on. Whether machines are left that it could still try depends on
@@ -243,24 +249,19 @@ fn compare_component(
 }
 
 /// Whether the rollout of a component, or of any, was reverted. Faults may decide a gate.
-fn is_reverted(fleet: &ClusterPackageVersion, component: Option<&str>) -> bool {
-    fleet.status.iter().flat_map(|status| &status.rollouts).any(|rollout| {
-        component.is_none_or(|component| *rollout.component == *component)
-            && rollout.course.as_ref().is_some_and(|course| course.reverted_at.is_some())
-    })
+fn has_reverted_rollout(world: &World, component: Option<&str>) -> bool {
+    rollouts_of(world, component)
+        .any(|rollout| rollout.course.as_ref().is_some_and(|course| course.reverted_at.is_some()))
 }
 
-fn has_reverted_rollout(world: &World, component: Option<&str>) -> bool {
-    fleet_of(world).is_some_and(|fleet| is_reverted(fleet, component))
+/// The rollouts of a component, or all of them.
+fn rollouts_of<'a>(world: &'a World, component: Option<&'a str>) -> impl Iterator<Item = &'a RolloutStatus> {
+    let records: Vec<_> = Desired::of(world.api_servers.home()).records().collect();
+    let rollouts = records.into_iter().flat_map(|status| &status.rollouts);
+    rollouts.filter(move |rollout| component.is_none_or(|component| *rollout.component == *component))
 }
 
 /// Whether the rollout of a component, or of any, is not completed.
 pub(super) fn has_open_rollout(world: &World, component: Option<&str>) -> bool {
-    let status = fleet_of(world).and_then(|fleet| fleet.status.as_ref());
-    status.is_some_and(|status| {
-        status.rollouts.iter().any(|rollout| {
-            component.is_none_or(|component| *rollout.component == *component)
-                && rollout.completed_at.is_none()
-        })
-    })
+    rollouts_of(world, component).any(|rollout| rollout.completed_at.is_none())
 }

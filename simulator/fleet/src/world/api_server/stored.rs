@@ -5,15 +5,18 @@
 //! the status with the version before.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, OnceLock};
 
 use seaworthy_api::object::{
-    CertificateSigningRequest, ClusterPackageVersion, Lease, Machine, Metadata, Node, NodeCondition,
-    NodeSpec, NodeStatus, Resource,
+    CertificateSigningRequest, ClusterPackageVersion, Lease, Machine, MachineComponentSet, Metadata, Node,
+    NodeCondition, NodeSpec, NodeStatus, Resource,
 };
 use seaworthy_api::scalar::Time;
-use seaworthy_api::v1alpha1::{MachineComponentSpec, MachineSpec};
+use seaworthy_api::v1alpha1::{
+    ClusterPackageVersionStatus, ComponentSetting, MachineComponentSpec, MachineSpec,
+};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::meta::Parsed;
@@ -236,6 +239,15 @@ impl Stored {
         }
     }
 
+    /// Its labels.
+    #[must_use]
+    pub fn labels(&self) -> &BTreeMap<String, String> {
+        match &self.body {
+            Body::Machine { frame, .. } | Body::Node { frame, .. } => &frame.labels,
+            Body::Whole(object) => &object.metadata().labels,
+        }
+    }
+
     /// Whether another version of it has the same labels, annotations and taints, as far as it is easily seen.
     #[must_use]
     pub(in crate::world) fn is_marked_as(&self, other: &Self) -> bool {
@@ -381,6 +393,32 @@ impl Stored {
                 }
             }
             Body::Machine { .. } | Body::Node { .. } => None,
+        }
+    }
+
+    /// The object, if it is a `MachineComponentSet`.
+    #[must_use]
+    pub fn component_set(&self) -> Option<&MachineComponentSet> {
+        match &self.body {
+            Body::Whole(object) => {
+                if let Resource::MachineComponentSet(object) = &**object {
+                    Some(object)
+                } else {
+                    None
+                }
+            }
+            Body::Machine { .. } | Body::Node { .. } => None,
+        }
+    }
+
+    /// What it wants of components, and the record of the rollouts that bring that, if it is the `ClusterPackageVersion` or
+    /// a `MachineComponentSet`.
+    #[must_use]
+    pub fn charter(&self) -> Option<(&[ComponentSetting], Option<&ClusterPackageVersionStatus>)> {
+        match (self.package_version(), self.component_set()) {
+            (Some(fleet), _) => Some((&fleet.spec.components, fleet.status.as_ref())),
+            (_, Some(set)) => Some((&set.spec.components, set.status.as_ref())),
+            (None, None) => None,
         }
     }
 

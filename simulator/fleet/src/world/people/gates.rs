@@ -1,11 +1,11 @@
 //! Users who let rollouts go on in spite of a gate that has failed: they follow the advice in the operator's condition.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_api::v1alpha1::{Condition, RESUME_ANNOTATION};
 use seaworthy_kernel::Priority;
 use seaworthy_model::id::Kind;
-use seaworthy_model::package_version::SINGLETON;
 
 use crate::world::World;
 use crate::world::event::Event;
@@ -16,23 +16,27 @@ const LOOKS_AGAIN: Duration = Duration::from_secs(600);
 impl World {
     /// Users let every rollout go on whose gate has failed, now and from then on.
     pub(in crate::world) fn override_gates(&mut self) {
-        if let Some(gate) = self.failed_gate() {
+        for (kind, name, gate) in self.failed_gates() {
             let now = self.queue.now();
-            let key = (Kind::ClusterPackageVersion, SINGLETON);
+            let key = (kind, &*name);
             let written = self.api_servers.home_mut().update(key, Default::default(), now, |object| {
                 object.metadata_mut().annotations.insert(RESUME_ANNOTATION.to_owned(), gate);
             });
-            self.note(written, SINGLETON);
+            self.note(written, &name);
         }
         self.queue.after(LOOKS_AGAIN, Priority::WORLD, Event::Override);
     }
 
-    /// The gate that the operator says has failed.
-    fn failed_gate(&self) -> Option<String> {
-        let fleet = self.api_servers.home().get(Kind::ClusterPackageVersion, SINGLETON)?.package_version()?;
-        let conditions: &[Condition] = &fleet.status.as_ref()?.conditions;
-        let told = conditions.iter().find(|condition| condition.reason == "GateFailed")?;
-        gate_in(&told.message).map(str::to_owned)
+    /// The gates that the operator says have failed, each with its object.
+    fn failed_gates(&self) -> Vec<(Kind, Arc<str>, String)> {
+        let kinds = [Kind::ClusterPackageVersion, Kind::MachineComponentSet];
+        let owners = kinds.map(|kind| self.api_servers.home().collection(kind).objects());
+        let gates = owners.iter().flatten().filter_map(|owner| {
+            let conditions: &[Condition] = &owner.charter()?.1?.conditions;
+            let told = conditions.iter().find(|condition| condition.reason == "GateFailed")?;
+            Some((owner.kind(), Arc::clone(owner.name()), gate_in(&told.message)?.to_owned()))
+        });
+        gates.collect()
     }
 }
 

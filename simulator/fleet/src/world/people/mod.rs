@@ -144,6 +144,9 @@ impl World {
                 now,
                 |object| {
                     let Resource::Machine(machine) = object else { return };
+                    if let Some(pool) = &edit.pool {
+                        machine.metadata.labels.insert("pool".into(), pool.clone());
+                    }
                     let spec = Arc::make_mut(&mut machine.spec);
                     if let Some(components) = &edit.components {
                         spec.components.clone_from(components);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_api::object::Resource;
-use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineSpec};
+use seaworthy_api::v1alpha1::{ClusterPackageVersionSpec, MachineComponentSetSpec, MachineSpec};
 use seaworthy_kernel::{Draws, Priority, word};
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
@@ -149,6 +149,34 @@ impl Reach for World {
             if let Resource::ClusterPackageVersion(fleet) = object {
                 change(&mut fleet.spec);
             }
+        });
+        self.acted(written)
+    }
+
+    fn edit_set(&mut self, name: &str, change: &mut dyn FnMut(&mut MachineComponentSetSpec)) -> bool {
+        let object = (Kind::MachineComponentSet, name);
+        let now = self.now();
+        let written = self.api_servers.home_mut().update(object, Preconditions::default(), now, |object| {
+            if let Resource::MachineComponentSet(set) = object {
+                change(&mut set.spec);
+            }
+        });
+        self.acted(written)
+    }
+
+    fn move_to_pool(&mut self, number: u32, pool: Option<&str>) -> bool {
+        let before = self.machine(number).metadata().labels.clone();
+        let labels = match pool {
+            Some(pool) => [("pool".to_owned(), pool.to_owned())].into_iter().collect(),
+            None => before,
+        };
+        if self.machine_stored(number).is_none_or(|machine| *machine.labels() == labels) {
+            return false;
+        }
+        let (name, now) = (machine_name(number), self.now());
+        let object = (Kind::Machine, name.as_str());
+        let written = self.api_servers.home_mut().update(object, Preconditions::default(), now, |object| {
+            object.metadata_mut().labels.clone_from(&labels);
         });
         self.acted(written)
     }

@@ -69,10 +69,16 @@ const fn nobody() -> std::iter::Empty<u32> {
     std::iter::empty()
 }
 
+/// The budget takes over what was written.
+fn take(budget: &mut Budget, written: &Written, at: Timestamp) {
+    budget.package_version_written(written, at);
+    budget.rollouts_written(written, at);
+}
+
 #[test]
 fn starts_beyond_the_limit_are_found() {
     let mut budget = budget();
-    budget.package_version_written(&fleet(2, START, false), at(0));
+    take(&mut budget, &fleet(2, START, false), at(0));
     assert_eq!(budget.began((0, false), (at(1000), nobody()), at(1000)).overdrawn, None);
     assert!(budget.began((1, false), (at(1000), nobody()), at(1000)).exhausted);
     assert!(budget.began((2, false), (at(1000), nobody()), at(1000)).overdrawn.is_some());
@@ -85,7 +91,7 @@ fn starts_beyond_the_limit_are_found() {
 #[test]
 fn lost_hosts_count_once_they_could_be_known() {
     let mut budget = budget();
-    budget.package_version_written(&fleet(2, START, false), at(0));
+    take(&mut budget, &fleet(2, START, false), at(0));
     change(&mut budget, [5, 6], at(50));
     budget.lost(5, at(100));
     budget.lost(6, at(100));
@@ -102,7 +108,7 @@ fn lost_hosts_count_once_they_could_be_known() {
 #[test]
 fn who_was_lost_at_work_counts_again_once_it_is_reached() {
     let mut budget = budget();
-    budget.package_version_written(&fleet(1, START, false), at(0));
+    take(&mut budget, &fleet(1, START, false), at(0));
     budget.began((0, false), (at(100), nobody()), at(100));
     budget.gone(0);
     budget.back(0);
@@ -119,7 +125,7 @@ fn who_was_lost_at_work_counts_again_once_it_is_reached() {
 #[test]
 fn work_on_a_host_that_lies_takes_no_unit() {
     let mut budget = budget();
-    budget.package_version_written(&fleet(1, START, false), at(0));
+    take(&mut budget, &fleet(1, START, false), at(0));
     assert_eq!(budget.began((0, false), (at(1000), nobody()), at(1000)).overdrawn, None);
     budget.lies(0);
     assert_eq!(budget.began((1, false), (at(1000), nobody()), at(1000)).overdrawn, None);
@@ -135,7 +141,7 @@ fn work_on_a_host_that_lies_takes_no_unit() {
 fn what_was_removed_since_is_no_change_of_the_rollout() {
     for removed in [None, Some("webd-0")] {
         let mut budget = budget();
-        budget.package_version_written(&fleet(1, START, false), at(0));
+        take(&mut budget, &fleet(1, START, false), at(0));
         change(&mut budget, [5], at(50));
         budget.brought(5, ("webd", removed), at(60));
         budget.lost(5, at(100));
@@ -159,7 +165,7 @@ fn what_another_rollout_brought_counts_while_it_is_there() {
     ));
     for (removed, counts) in [(&["dnsd"][..], true), (&["webd"], true), (&["dnsd", "webd"], false)] {
         let mut budget = budget();
-        budget.package_version_written(&fleet, at(0));
+        take(&mut budget, &fleet, at(0));
         budget.brought(5, ("webd", Some("webd-1")), at(50));
         budget.brought(5, ("dnsd", Some("dnsd-1")), at(50));
         for component in removed {
@@ -178,7 +184,7 @@ fn what_another_rollout_brought_counts_while_it_is_there() {
 #[test]
 fn an_order_is_judged_by_what_could_be_known_when_it_was_sent() {
     let mut budget = budget();
-    budget.package_version_written(&fleet(1, START, false), at(0));
+    take(&mut budget, &fleet(1, START, false), at(0));
     change(&mut budget, [5], at(50));
     budget.lost(5, at(100));
     let known = 100 + budget.detection().as_secs();
@@ -192,7 +198,7 @@ fn an_order_is_judged_by_what_could_be_known_when_it_was_sent() {
 fn who_was_lost_before_the_rollout_or_without_one_does_not_count() {
     for (lost, completed, counts) in [(100, false, true), (40, false, false), (100, true, false)] {
         let mut budget = budget();
-        budget.package_version_written(&fleet(1, at(50), completed), at(50));
+        take(&mut budget, &fleet(1, at(50), completed), at(50));
         change(&mut budget, [5], at(60));
         budget.lost(5, at(lost));
         assert_eq!(
@@ -210,11 +216,11 @@ fn who_was_lost_before_the_rollout_was_recorded_was_lost_before_it() {
     for (recorded, overdrawn) in [(at(3600), false), (at(10), true)] {
         let mut budget = budget();
         if recorded < at(1800) {
-            budget.package_version_written(&fleet(1, START, false), recorded);
+            take(&mut budget, &fleet(1, START, false), recorded);
             change(&mut budget, [1], at(60));
         }
         budget.lost(1, at(1800));
-        budget.package_version_written(&fleet(1, START, false), recorded);
+        take(&mut budget, &fleet(1, START, false), recorded);
         let sent = at(3700);
         assert_eq!(
             budget.began((2, false), (sent, nobody()), sent).overdrawn.is_some(),
@@ -228,7 +234,7 @@ fn who_was_lost_before_the_rollout_was_recorded_was_lost_before_it() {
 fn who_is_worked_on_before_its_node_is_ready_was_lost_when_it_was_lost_first() {
     for (ready, counts) in [(false, false), (true, true)] {
         let mut budget = budget();
-        budget.package_version_written(&fleet(1, at(50), false), at(50));
+        take(&mut budget, &fleet(1, at(50), false), at(50));
         budget.lost(5, at(40));
         budget.began((5, false), (at(1000), nobody()), at(1000));
         if ready {
@@ -248,8 +254,8 @@ fn who_is_worked_on_before_its_node_is_ready_was_lost_when_it_was_lost_first() {
 #[test]
 fn a_limit_that_was_lowered_holds_after_a_while() {
     let mut budget = budget();
-    budget.package_version_written(&fleet(2, START, false), at(0));
-    budget.package_version_written(&fleet(1, START, false), at(100));
+    take(&mut budget, &fleet(2, START, false), at(0));
+    take(&mut budget, &fleet(1, START, false), at(100));
     budget.began((0, false), (at(101), nobody()), at(101));
     assert_eq!(
         budget.began((1, false), (at(101), nobody()), at(101)).overdrawn,
@@ -268,9 +274,9 @@ fn an_operator_may_know_a_new_percentage_and_not_yet_who_left() {
         written(&format!(r#"{{"metadata":{{"name":"default"}},"spec":{{"maxUnavailable":"{percent}"}}}}"#))
     };
     let mut budget = budget();
-    budget.package_version_written(&percentage("10%"), at(0));
+    take(&mut budget, &percentage("10%"), at(0));
     machines_leave(&mut budget, 8..=10, at(101));
-    budget.package_version_written(&percentage("30%"), at(102));
+    take(&mut budget, &percentage("30%"), at(102));
     budget.began((0, false), (at(103), nobody()), at(103));
     budget.began((1, false), (at(103), nobody()), at(103));
     assert_eq!(
@@ -287,7 +293,7 @@ fn an_operator_may_know_a_new_percentage_and_not_yet_who_left() {
 fn what_befalls_the_others_as_well_is_no_fault_of_the_rollout() {
     for (others, overdrawn) in [(0, true), (5, false)] {
         let mut budget = budget();
-        budget.package_version_written(&fleet(1, START, false), at(0));
+        take(&mut budget, &fleet(1, START, false), at(0));
         change(&mut budget, [4, 5], at(50));
         budget.lost(5, at(100));
         for host in [3, 6, 7, 8, 9].into_iter().take(others) {
@@ -305,7 +311,7 @@ fn what_befalls_the_others_as_well_is_no_fault_of_the_rollout() {
 #[test]
 fn work_on_what_is_not_ready_takes_no_part_of_the_limit() {
     let mut budget = budget();
-    budget.package_version_written(&fleet(1, START, false), at(0));
+    take(&mut budget, &fleet(1, START, false), at(0));
     assert_eq!(budget.began((0, true), (at(1000), nobody()), at(1000)).overdrawn, None);
     assert_eq!(budget.began((1, false), (at(1000), nobody()), at(1000)).overdrawn, None);
     assert!(budget.began((2, true), (at(1000), nobody()), at(1000)).overdrawn.is_some(), "twice the limit");
@@ -314,11 +320,11 @@ fn work_on_what_is_not_ready_takes_no_part_of_the_limit() {
 #[test]
 fn what_a_higher_limit_admitted_does_not_keep_a_machine_that_is_not_ready_from_its_repair() {
     let mut budget = budget();
-    budget.package_version_written(&fleet(5, START, false), at(0));
+    take(&mut budget, &fleet(5, START, false), at(0));
     for host in 0..5 {
         assert_eq!(budget.began((host, false), (at(100), nobody()), at(100)).overdrawn, None);
     }
-    budget.package_version_written(&fleet(1, START, false), at(200));
+    take(&mut budget, &fleet(1, START, false), at(200));
     assert_eq!(budget.began((5, true), (at(10_000), nobody()), at(10_000)).overdrawn, None);
     let found = budget.began((6, true), (at(10_000), nobody()), at(10_000)).overdrawn;
     assert_eq!(found.as_deref(), Some("3 hosts at work exceed maxUnavailable 1 twice over"));
@@ -328,7 +334,7 @@ fn what_a_higher_limit_admitted_does_not_keep_a_machine_that_is_not_ready_from_i
 #[test]
 fn work_on_what_was_not_ready_takes_no_part_of_the_limit_for_its_cordon_either() {
     let mut budget = budget();
-    budget.package_version_written(&fleet(1, START, false), at(0));
+    take(&mut budget, &fleet(1, START, false), at(0));
     budget.began((0, true), (at(1000), nobody()), at(1000));
     assert_eq!(budget.began((1, false), (at(1000), [0].into_iter()), at(1000)).overdrawn, None);
     budget.ended(1);
@@ -343,7 +349,7 @@ fn work_on_what_was_not_ready_takes_no_part_of_the_limit_for_its_cordon_either()
 #[test]
 fn a_host_that_was_lost_at_work_does_not_count_for_ever() {
     let mut budget = budget();
-    budget.package_version_written(&fleet(1, START, false), at(0));
+    take(&mut budget, &fleet(1, START, false), at(0));
     budget.began((0, false), (at(100), nobody()), at(100));
     budget.lost(0, at(110));
     assert!(budget.began((1, false), (at(200), nobody()), at(200)).overdrawn.is_some());

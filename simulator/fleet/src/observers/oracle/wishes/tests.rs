@@ -8,6 +8,7 @@ use seaworthy_kernel::{Draws, Seed};
 
 use super::*;
 use crate::vocabulary::START;
+use crate::world::api_server::Stored;
 
 fn at(seconds: u64) -> Timestamp {
     START + Duration::from_secs(seconds)
