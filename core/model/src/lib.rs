@@ -40,5 +40,6 @@ pub mod quantity;
 pub mod removal;
 pub mod report;
 pub mod requirement;
+pub mod selector;
 pub mod strategy;
 pub mod time;

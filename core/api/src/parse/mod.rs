@@ -11,6 +11,8 @@ mod component_setting;
 mod detail;
 mod faults;
 mod host_path;
+#[cfg_attr(not(test), expect(dead_code, reason = "the kinds that select objects follow"))]
+mod label_selector;
 mod lease;
 mod machine;
 mod machine_component;

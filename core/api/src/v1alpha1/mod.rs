@@ -10,6 +10,7 @@ mod condition;
 #[cfg(feature = "crd")]
 pub(crate) mod definition;
 mod int_or_string;
+mod label_selector;
 mod machine;
 mod machine_component;
 mod node_attributes;
@@ -27,6 +28,7 @@ pub use cluster_package_version::{
 pub use component_setting::{ComponentSetting, Parameters};
 pub use condition::Condition;
 pub use int_or_string::IntOrString;
+pub use label_selector::{LabelExpression, LabelSelector};
 pub use machine::{Address, ComponentStatus, FailedRelease, Identity, MachineSpec, MachineStatus, Ssh};
 pub use machine_component::{
     Artefact, ConfigFile, Confirm, ExecProbe, HttpProbe, Invocation, Link, MachineComponentSpec,

@@ -22,7 +22,7 @@ pub struct NodeTaint {
         schemars(
             length(min = 1, max = 317),
             extend("x-kubernetes-validations" = rules(&[
-                Rule { rule: QUALIFIED, field: "", message: schema::LABEL_KEY },
+                Rule { rule: schema::QUALIFIED, field: "", message: schema::LABEL_KEY },
                 Rule { rule: UNRESERVED, field: "", message: schema::RESERVED_KEY },
             ]))
         )
@@ -32,7 +32,7 @@ pub struct NodeTaint {
     #[serde(default, skip_serializing_if = "str::is_empty")]
     #[cfg_attr(
         feature = "crd",
-        schemars(length(max = 63), extend("pattern" = "^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$"))
+        schemars(length(max = 63), extend("pattern" = schema::ANY_LABEL_VALUE))
     )]
     pub value: Arc<str>,
     /// What it does to pods that do not tolerate it. `NoSchedule` and `PreferNoSchedule` keep new ones off; `NoExecute` also
@@ -43,10 +43,6 @@ pub struct NodeTaint {
     )]
     pub effect: Arc<str>,
 }
-
-/// A key of at most 253 characters of prefix and 63 of name.
-#[cfg(feature = "crd")]
-const QUALIFIED: &str = r"self.indexOf('/') <= 253 && self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$')";
 
 /// A key that is not reserved: see [`is_reserved`](seaworthy_model::attributes::is_reserved).
 #[cfg(feature = "crd")]
@@ -62,10 +58,10 @@ pub(super) fn labels_schema(_: &mut schemars::SchemaGenerator) -> schemars::Sche
         "additionalProperties": {
             "type": "string",
             "maxLength": 63,
-            "pattern": "^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$",
+            "pattern": schema::ANY_LABEL_VALUE,
         },
         "x-kubernetes-validations": [
-            { "rule": of_keys(QUALIFIED), "message": schema::LABEL_KEY },
+            { "rule": of_keys(schema::QUALIFIED), "message": schema::LABEL_KEY },
             { "rule": of_keys(UNRESERVED), "message": schema::RESERVED_KEY },
         ],
     })

@@ -26,12 +26,19 @@ pub(crate) const SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([
 pub(crate) const VERSION_NUMBER: &str = concat!("^", number!(), r"\.", number!(), r"\.", number!(), "$");
 /// A label value: data centres, racks.
 pub(crate) const LABEL_VALUE: &str = "^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$";
+/// A label value, or none.
+pub(crate) const ANY_LABEL_VALUE: &str = "^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$";
+/// The rule for the key of a label: at most 253 characters of prefix and 63 of name.
+pub(crate) const QUALIFIED: &str = r"self.indexOf('/') <= 253 && self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$')";
 /// The message for a text that cannot be the key of a label.
 pub(crate) const LABEL_KEY: &str = "keys must be a name of at most 63 letters, digits and -_. that starts and ends with a \
                                     letter or digit, after a DNS subdomain and '/' or alone";
 /// The message for a key that a Machine may not set.
 pub(crate) const RESERVED_KEY: &str = "keys in kubernetes.io, k8s.io and seaworthy.dev are reserved, but for \
                                        node-role.kubernetes.io/ and node-restriction.kubernetes.io/";
+/// The message for values that do not fit the operator of a label selector.
+pub(crate) const SELECTOR_VALUES: &str =
+    "must not be empty for In and NotIn, and must be left out for Exists and DoesNotExist";
 /// A SHA-256 digest.
 pub(crate) const SHA256: &str = "^[0-9a-f]{64}$";
 
@@ -62,6 +69,15 @@ pub(crate) fn atomic_list(most: u32) -> impl FnMut(&mut Schema) {
     move |schema| {
         schema.insert("maxItems".into(), most.into());
         schema.insert("x-kubernetes-list-type".into(), "atomic".into());
+    }
+}
+
+/// Makes a field a list of at most so many values of labels.
+pub(crate) fn label_values(most: u32) -> impl FnMut(&mut Schema) {
+    move |schema| {
+        atomic_list(most)(schema);
+        let item = json!({ "type": "string", "maxLength": 63, "pattern": ANY_LABEL_VALUE });
+        schema.insert("items".into(), item);
     }
 }
 
