@@ -231,6 +231,7 @@ mod tests {
             | Observation::Machine(..)
             | Observation::Version(..)
             | Observation::PackageVersion(_)
+            | Observation::Policy(..)
             | Observation::ApiServers(_)
             | Observation::Lease(_)
             | Observation::Stopping => format!("{observation:?}"),

@@ -214,6 +214,7 @@ fn a_turn_names_the_store_of_each_action() {
                 Target::Driver => action.store == AWAY,
                 Target::Lease
                 | Target::PackageVersion
+                | Target::Policy(_)
                 | Target::Node(_)
                 | Target::NewCertificateRequest(_)
                 | Target::CertificateRequest(_) => false,

@@ -11,13 +11,14 @@ use crate::certificate::CertificateRequestObject;
 use crate::component::VersionObject;
 use crate::effect::ActionId;
 use crate::host::HostFacts;
-use crate::id::{CertificateRequestId, Kind, MachineId, Named, StoreId, VersionId};
+use crate::id::{CertificateRequestId, Kind, MachineId, Named, PolicyId, StoreId, VersionId};
 use crate::lease::LeaseObject;
 use crate::machine::MachineObject;
 use crate::meta::SpecError;
 use crate::node::NodeObject;
 use crate::package_version::PackageVersionObject;
 use crate::pod::PodFacts;
+use crate::policy::PolicyObject;
 use crate::requirement::ApiServers;
 
 /// Everything that may enter.
@@ -51,6 +52,8 @@ pub enum Observation {
     Node(MachineId, Option<NodeObject>),
     /// A certificate request as it is now; `None` when it is gone.
     CertificateRequest(CertificateRequestId, Option<Box<CertificateRequestObject>>),
+    /// A `DisruptionPolicy` as it is now; `None` when it is gone.
+    Policy(PolicyId, Option<Box<PolicyObject>>),
     /// The versions of the cluster's API servers, from one round of asking.
     ApiServers(ApiServers),
     /// Our Lease, which is in the home store; `None` when it is gone.
@@ -74,6 +77,7 @@ impl Observation {
             Kind::Node => Self::Node(MachineId(number), None),
             Kind::Lease => Self::Lease(None),
             Kind::CertificateSigningRequest => Self::CertificateRequest(CertificateRequestId(number), None),
+            Kind::DisruptionPolicy => Self::Policy(PolicyId(number), None),
             Kind::Event => return None,
         })
     }
@@ -86,6 +90,7 @@ impl Observation {
             Self::Machine(id, _) | Self::Node(id, _) => id.index(),
             Self::Version(id, _) => id.index(),
             Self::CertificateRequest(id, _) => id.index(),
+            Self::Policy(id, _) => id.index(),
             Self::PackageVersion(_)
             | Self::Lease(_)
             | Self::Opened
@@ -102,6 +107,7 @@ impl Observation {
         match self {
             Self::PackageVersion(_)
             | Self::CertificateRequest(..)
+            | Self::Policy(..)
             | Self::ApiServers(_)
             | Self::Lease(_)
             | Self::Stopping => true,
@@ -121,6 +127,7 @@ impl Observation {
             Self::Machine(_, object) => object.and_then(|object| object.spec.err()),
             Self::Version(_, object) => object.and_then(|object| object.spec.err()),
             Self::PackageVersion(object) => object.and_then(|object| object.spec.err()),
+            Self::Policy(_, object) => object.and_then(|object| object.spec.err()),
             Self::Node(..)
             | Self::CertificateRequest(..)
             | Self::Lease(_)

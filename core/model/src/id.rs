@@ -87,6 +87,8 @@ interned! {
     Version(VersionId),
     /// A `CertificateSigningRequest` of a signer that is ours to approve for, by its name.
     CertificateRequest(CertificateRequestId),
+    /// A `DisruptionPolicy`, by its name.
+    Policy(PolicyId),
 }
 
 /// An API server that we work with: the store of its objects. Each id belongs to one store, so an object of the same
@@ -132,30 +134,34 @@ pub enum Kind {
     CertificateSigningRequest,
     /// Kubernetes' `Event`, of `events.k8s.io`: written, and never read.
     Event,
+    /// `DisruptionPolicy`.
+    DisruptionPolicy,
 }
 
 impl Kind {
     /// Every kind that is watched once the Lease was taken. The Lease itself is watched from the start.
-    pub const WATCHED: [Self; 5] = [
+    pub const WATCHED: [Self; 6] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
         Self::Node,
         Self::CertificateSigningRequest,
+        Self::DisruptionPolicy,
     ];
 
     /// Every kind that is read: [`WATCHED`](Self::WATCHED) and the Lease.
-    pub const READ: [Self; 6] = [
+    pub const READ: [Self; 7] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
         Self::Node,
         Self::Lease,
         Self::CertificateSigningRequest,
+        Self::DisruptionPolicy,
     ];
 
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
@@ -163,6 +169,7 @@ impl Kind {
         Self::Lease,
         Self::CertificateSigningRequest,
         Self::Event,
+        Self::DisruptionPolicy,
     ];
 
     /// Its number, as an index into a table of all kinds.
@@ -171,10 +178,13 @@ impl Kind {
         self as usize
     }
 
-    /// Whether we define it. Only objects of such kinds carry our finalizer.
+    /// Whether we define it. Only objects of such kinds may carry our finalizer.
     #[must_use]
     pub const fn is_ours(self) -> bool {
-        matches!(self, Self::Machine | Self::MachineComponent | Self::ClusterPackageVersion)
+        matches!(
+            self,
+            Self::Machine | Self::MachineComponent | Self::ClusterPackageVersion | Self::DisruptionPolicy
+        )
     }
 
     /// The kind's name in Kubernetes.
@@ -188,6 +198,7 @@ impl Kind {
             Self::Lease => "Lease",
             Self::CertificateSigningRequest => "CertificateSigningRequest",
             Self::Event => "Event",
+            Self::DisruptionPolicy => "DisruptionPolicy",
         }
     }
 }
@@ -205,11 +216,13 @@ pub enum Subject {
     Machine(MachineId),
     /// One certificate request.
     CertificateRequest(CertificateRequestId),
+    /// One disruption policy.
+    Policy(PolicyId),
 }
 
 impl Subject {
     /// How many tables hold values of all subjects, one for each variant.
-    pub const TABLES: usize = 5;
+    pub const TABLES: usize = 6;
 
     /// Its table, and the index in it. The order of places is the order of subjects.
     #[must_use]
@@ -220,6 +233,7 @@ impl Subject {
             Self::Version(id) => (2, id.index()),
             Self::Machine(id) => (3, id.index()),
             Self::CertificateRequest(id) => (4, id.index()),
+            Self::Policy(id) => (5, id.index()),
         }
     }
 
@@ -232,6 +246,7 @@ impl Subject {
             (2, id) => Some(Self::Version(VersionId(id))),
             (3, id) => Some(Self::Machine(MachineId(id))),
             (4, id) => Some(Self::CertificateRequest(CertificateRequestId(id))),
+            (5, id) => Some(Self::Policy(PolicyId(id))),
             (_, _) => None,
         }
     }
@@ -251,6 +266,7 @@ impl Subject {
             Self::Version(id) => Target::Version(id),
             Self::Machine(id) => Target::Machine(id),
             Self::CertificateRequest(id) => Target::CertificateRequest(id),
+            Self::Policy(id) => Target::Policy(id),
         }
     }
 }
@@ -276,11 +292,13 @@ pub enum Target {
     CertificateRequest(CertificateRequestId),
     /// The Node of a machine, or what runs there.
     Node(MachineId),
+    /// A `DisruptionPolicy` object.
+    Policy(PolicyId),
 }
 
 impl Target {
     /// How many tables hold values of all targets, one for each variant.
-    pub const TABLES: usize = 9;
+    pub const TABLES: usize = 10;
 
     /// Its table, and the index in it.
     #[must_use]
@@ -295,6 +313,7 @@ impl Target {
             Self::NewCertificateRequest(id) => (6, id.index()),
             Self::CertificateRequest(id) => (7, id.index()),
             Self::Node(id) => (8, id.index()),
+            Self::Policy(id) => (9, id.index()),
         }
     }
 
@@ -319,6 +338,7 @@ impl Target {
             Self::PackageVersion => Some(Kind::ClusterPackageVersion),
             Self::CertificateRequest(_) => Some(Kind::CertificateSigningRequest),
             Self::Node(_) => Some(Kind::Node),
+            Self::Policy(_) => Some(Kind::DisruptionPolicy),
         }
     }
 
@@ -332,6 +352,7 @@ impl Target {
             }
             Self::Version(id) => Some(NamedId::Version(id)),
             Self::CertificateRequest(id) => Some(NamedId::CertificateRequest(id)),
+            Self::Policy(id) => Some(NamedId::Policy(id)),
         }
     }
 }
@@ -409,7 +430,7 @@ mod tests {
         assert!(Kind::WATCHED.iter().all(|kind| Kind::READ.contains(kind)));
         assert_eq!(VersionId(7).named().place(), (VersionId::TABLE, 7));
         assert_eq!(VersionId::numbered(7).named(), NamedId::Version(VersionId(7)));
-        assert_eq!(NamedId::TABLES, 4);
+        assert_eq!(NamedId::TABLES, 5);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod component_setting;
 mod condition;
 #[cfg(feature = "crd")]
 pub(crate) mod definition;
+mod disruption_policy;
 mod int_or_string;
 mod label_selector;
 mod machine;
@@ -27,6 +28,9 @@ pub use cluster_package_version::{
 };
 pub use component_setting::{ComponentSetting, Parameters};
 pub use condition::Condition;
+pub use disruption_policy::{
+    DisruptionFreeze, DisruptionPolicySpec, DisruptionPolicyStatus, DisruptionWindow,
+};
 pub use int_or_string::IntOrString;
 pub use label_selector::{LabelExpression, LabelSelector};
 pub use machine::{Address, ComponentStatus, FailedRelease, Identity, MachineSpec, MachineStatus, Ssh};
@@ -69,6 +73,11 @@ pub const CAUSE_ANNOTATION: &str = "kubernetes.io/change-cause";
 
 /// The definitions of our kinds.
 #[cfg(feature = "crd")]
-pub(crate) fn definitions() -> [definition::Definition; 3] {
-    [machine::definition(), machine_component::definition(), cluster_package_version::definition()]
+pub(crate) fn definitions() -> [definition::Definition; 4] {
+    [
+        machine::definition(),
+        machine_component::definition(),
+        cluster_package_version::definition(),
+        disruption_policy::definition(),
+    ]
 }

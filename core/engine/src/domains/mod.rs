@@ -8,6 +8,7 @@ mod certificates;
 pub(crate) mod draft;
 mod leadership;
 mod machine;
+mod policy;
 mod rollout;
 mod version;
 
@@ -36,10 +37,11 @@ struct Domain {
 }
 
 /// Every domain.
-const DOMAINS: [Domain; 6] = [
+const DOMAINS: [Domain; 7] = [
     Domain { begin_epoch: leadership::begin_epoch, unsync: leadership::unsync },
     Domain { begin_epoch: rollout::begin_epoch, unsync: rollout::unsync },
     Domain { begin_epoch: nothing, unsync: version::unsync },
+    Domain { begin_epoch: nothing, unsync: policy::unsync },
     Domain { begin_epoch: certificates::begin_epoch, unsync: certificates::unsync },
     Domain { begin_epoch: machine::node::begin_epoch, unsync: nothing_to_list },
     Domain { begin_epoch: machine::begin_epoch, unsync: machine::unsync },
@@ -64,6 +66,7 @@ pub(crate) fn observe(world: &mut World, store: StoreId, observation: Observatio
         Observation::Version(id, object) => version::observe(world, id, object),
         Observation::PackageVersion(object) => rollout::observe(world, object),
         Observation::CertificateRequest(id, object) => certificates::observe(world, id, object),
+        Observation::Policy(id, object) => policy::observe(world, id, object),
         Observation::ApiServers(found) => api_servers::observe(world, found),
         Observation::Lease(lease) => {
             let follows = leadership::observe(world, lease);
@@ -77,6 +80,7 @@ pub(crate) fn observe(world: &mut World, store: StoreId, observation: Observatio
 /// Begins a turn: sets the time, forgets what is too old, and orders the lists that a decision asked for.
 pub(crate) fn begin_turn(world: &mut World, now: Timestamp, config: &Config) {
     leadership::begin_turn(world, now, config);
+    world.look_at_calendars(config);
     api_servers::forget(world, config.api_server_memory);
     leadership::take_up_lists(world);
 }
@@ -87,6 +91,7 @@ pub(crate) fn reconcile(world: &World, subject: Subject, draft: &mut Draft<'_>) 
         Subject::Leadership => leadership::reconcile(world, draft),
         Subject::PackageVersion => rollout::reconcile(world, draft),
         Subject::Version(id) => version::reconcile(world, id, draft),
+        Subject::Policy(id) => policy::reconcile(world, id, draft),
         Subject::Machine(id) => machine::reconcile(world, id, draft),
         Subject::CertificateRequest(id) => certificates::reconcile(world, id, draft),
     }
@@ -112,6 +117,7 @@ pub(crate) fn start(world: &mut World, subject: Subject, action: ActionId, order
         Subject::Leadership => leadership::start(world, action, &order.effect),
         Subject::PackageVersion => rollout::start(world, action),
         Subject::Version(id) => version::start(world, id, action, &order.effect),
+        Subject::Policy(id) => policy::start(world, id, action),
         Subject::Machine(id) => machine::start(world, id, action, order.ticket),
         Subject::CertificateRequest(id) => certificates::start(world, id, action),
     }
@@ -147,6 +153,7 @@ pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, term
         }
         Subject::PackageVersion => rollout::finish(world, &in_flight, &outcome, terms),
         Subject::Version(id) => version::finish(world, id, &in_flight, &outcome, terms),
+        Subject::Policy(id) => policy::finish(world, id, &in_flight, &outcome, terms),
         Subject::Machine(id) => machine::finish(world, id, &in_flight, outcome, terms),
         Subject::CertificateRequest(id) => certificates::finish(world, id, &in_flight, &outcome, terms),
     }
@@ -155,7 +162,7 @@ pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, term
 /// What a timer of a subject is for.
 pub(crate) const fn wakes_for(subject: Subject) -> WakeReason {
     match subject {
-        Subject::PackageVersion => WakeReason::Admission,
+        Subject::PackageVersion | Subject::Policy(_) => WakeReason::Admission,
         Subject::Leadership => WakeReason::Lease,
         Subject::Version(_) | Subject::CertificateRequest(_) => WakeReason::BackOff,
         Subject::Machine(_) => WakeReason::Audit,

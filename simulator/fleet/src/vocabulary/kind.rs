@@ -25,10 +25,11 @@ pub enum KindName {
     Node,
     Lease,
     CertificateSigningRequest,
+    DisruptionPolicy,
 }
 
 impl KindName {
-    /// The kinds that every fleet has: all but `CertificateSigningRequest`.
+    /// The kinds that every fleet has.
     pub const ALL: [Self; 5] =
         [Self::Machine, Self::MachineComponent, Self::ClusterPackageVersion, Self::Node, Self::Lease];
 
@@ -42,6 +43,7 @@ impl KindName {
             Kind::Node => Self::Node,
             Kind::Lease => Self::Lease,
             Kind::CertificateSigningRequest => Self::CertificateSigningRequest,
+            Kind::DisruptionPolicy => Self::DisruptionPolicy,
             Kind::Event => return None,
         })
     }
@@ -62,6 +64,7 @@ impl KindName {
             Self::Node => Kind::Node,
             Self::Lease => Kind::Lease,
             Self::CertificateSigningRequest => Kind::CertificateSigningRequest,
+            Self::DisruptionPolicy => Kind::DisruptionPolicy,
         }
     }
 }

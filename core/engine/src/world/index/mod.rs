@@ -2,8 +2,10 @@
 
 pub(crate) mod confirmation;
 pub(crate) mod disruption;
-mod hourly;
+mod limits;
 pub(crate) mod nodes;
+pub(crate) mod policies;
+mod recent;
 pub(crate) mod releases;
 pub(crate) mod resolution;
 pub(crate) mod rollouts;

@@ -19,6 +19,7 @@ mod identities;
 mod leadership;
 mod mistaken;
 mod order;
+mod policies;
 mod reasons;
 mod recount;
 mod removal;
@@ -52,6 +53,7 @@ use identities::Identities;
 use leadership::Leadership;
 use mistaken::Mistaken;
 use order::Precedence;
+use policies::Policies;
 use removal::Removal;
 use restraint::Restraint;
 use skew::Rules;
@@ -127,6 +129,7 @@ pub struct Oracle {
     mistaken: Mistaken,
     back_off: BackOff,
     gates: Gates,
+    policies: Policies,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -158,6 +161,7 @@ impl Oracle {
             mistaken: Mistaken::default(),
             back_off: BackOff::default(),
             gates: Gates::default(),
+            policies: Policies::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -278,6 +282,8 @@ impl Oracle {
             if let Some(detail) = self.leadership.written(written) {
                 self.breach("leadership", now, detail);
             }
+        } else if kind == Kind::DisruptionPolicy {
+            self.policies.written(written, now);
         } else if kind == Kind::MachineComponent {
             self.precedence.written(written);
             self.rules.written(written);
