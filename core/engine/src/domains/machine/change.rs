@@ -321,9 +321,9 @@ impl<'w> Step<'w> {
         } else {
             self.world.occupied() - u32::from(self.machine.claims())
         };
-        let lack = if self.machine.claims() { None } else { self.world.domain_lack(self.machine, &[]) };
-        if let Some(lack) = lack.filter(|_| occupied < limit) {
-            self.note(draft, Note::WaitForDomain);
+        // Others may have begun since this machine was granted its turn.
+        if let Some(lack) = self.world.domain_lack(self.machine, &[]).filter(|_| occupied < limit) {
+            self.note(draft, if self.machine.is_granted() { Note::Yield(None) } else { Note::WaitForDomain });
             if let Blocker::RateLimit { until, .. } = lack {
                 draft.wake_at(until, WakeReason::Admission);
             }

@@ -2,7 +2,6 @@
 //! lately.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -79,8 +78,8 @@ impl Limits {
                 spec,
                 is_unknown: policy.is_unknown(),
                 fleet: FLEET.into(),
-                hour: format!("{name}/hour").into(),
-                day: format!("{name}/day").into(),
+                hour: [&*name, "/hour"].concat().into(),
+                day: [&*name, "/day"].concat().into(),
                 usages,
             }
         });
@@ -213,7 +212,9 @@ impl Limits {
                 spec.per_hour.map(|most| (most, usage.hourly.count(now), usage.hourly.falls_at(now)));
             let daily = spec.per_day.map(|most| (most, usage.daily.count(now), usage.daily.falls_at(now)));
             for (most, begun, falls_at) in hourly.into_iter().chain(daily) {
-                if planned.saturating_add(begun) >= most.of(usage.live) {
+                // Who has begun is one of them.
+                let others = begun.saturating_sub(u32::from(row.begins));
+                if planned.saturating_add(others) >= most.of(usage.live) {
                     let until = falls_at.unwrap_or(now);
                     let full = (until, Blocker::RateLimit { policy, until });
                     lack = Some(lack.map_or(full, |other| other.max(full)));

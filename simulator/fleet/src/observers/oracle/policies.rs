@@ -6,7 +6,7 @@
 //! gave the order: a breach is what all of them forbid. Work on machines that are out of service anyway is only forbidden by
 //! a pause.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +25,10 @@ use crate::world::api_server::{ApiServer, Stored, Written};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
+/// So long after its grant a machine may begin.
+const LATE: Duration = Duration::from_secs(1_200);
+/// The operator tries again after so long at the latest: three times its longest back-off.
+const PATIENCE: Duration = Duration::from_secs(5_400);
 
 /// The specs of one policy, each with the time from which it was the stored one, oldest first. `None`: there was none, or one
 /// that is not acceptable.
@@ -33,12 +37,22 @@ type Specs = Vec<(Timestamp, Option<Arc<PolicySpec>>)>;
 /// The failure domain of one policy.
 type Place = (Arc<str>, Arc<str>);
 
+/// The work on one host.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    host: u32,
+    /// When it began.
+    first: Timestamp,
+    /// When it last began anew.
+    last: Timestamp,
+}
+
 /// The policies, and when work began in their failure domains.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Policies {
     specs: BTreeMap<Arc<str>, Specs>,
-    /// By failure domain: the hosts on which work began within the last day, each with the last time.
-    begun: BTreeMap<Place, VecDeque<(Timestamp, u32)>>,
+    /// By failure domain: the hosts on which work began within the last day.
+    begun: BTreeMap<Place, Vec<Begun>>,
     /// By process: how many milliseconds its clock is ahead, as of its last turn. A window opens by the clock of the operator.
     ahead: BTreeMap<u32, i64>,
 }
@@ -125,13 +139,19 @@ impl Policies {
                 continue;
             }
             let begun = self.begun.entry((Arc::clone(name), Arc::clone(&domain))).or_default();
-            begun.retain(|(at, host)| *at + DAY > now && *host != start.host);
-            begun.push_back((now, start.host));
+            begun.retain(|work| work.last + DAY > now);
+            // What failed is tried again under the same grant: that is no new beginning.
+            match begun.iter_mut().find(|work| work.host == start.host) {
+                Some(work) if work.last + PATIENCE > now => work.last = now,
+                Some(work) => (work.first, work.last) = (now, now),
+                None => begun.push(Begun { host: start.host, first: now, last: now }),
+            }
             for (span, limit) in [(HOUR, per_hour as Limit), (DAY, per_day as Limit)] {
-                // An hour of an operator whose clock is ahead of its predecessor's ends sooner.
-                let span = span.saturating_sub(spread);
+                // An hour of an operator whose clock is ahead of its predecessor's ends sooner. And a host that answers late
+                // begins after the grant that was counted.
+                let span = span.saturating_sub(spread + LATE);
                 let of_span = specs_since(specs, now - span);
-                let count = begun.iter().filter(|(at, _)| *at + span > now).count();
+                let count = begun.iter().filter(|work| work.first + span > now).count();
                 let most = most(of_span, limit, (api, &domain));
                 if most.is_some_and(|most| count > most as usize) {
                     objections.push(format!(
@@ -157,8 +177,8 @@ impl Policies {
             let known = known(specs, start.known);
             let domain = known.iter().flatten().find_map(|spec| domain_of(spec, &machine, &labels))?;
             let begun = self.begun.get(&(Arc::clone(name), Arc::clone(&domain)))?;
-            let others = begun.iter().filter(|(_, host)| *host != start.host && is_at_work(*host)).count();
-            let is_counted = begun.iter().any(|(_, host)| *host == start.host);
+            let others = begun.iter().filter(|work| work.host != start.host && is_at_work(work.host)).count();
+            let is_counted = begun.iter().any(|work| work.host == start.host);
             let count = others + usize::from(is_counted);
             let most = most(known.iter(), |spec| spec.in_flight, (api, &domain))?;
             (is_counted && count > most as usize).then(|| {
