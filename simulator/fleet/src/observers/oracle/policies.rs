@@ -25,8 +25,8 @@ use crate::world::api_server::{ApiServer, Stored, Written};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
-/// So long after its grant a machine may begin.
-const LATE: Duration = Duration::from_secs(1_200);
+/// So long after its grant a machine may begin, while its operator is replaced again and again.
+const LATE: Duration = Duration::from_secs(2_700);
 /// The operator tries again after so long at the latest: three times its longest back-off.
 const PATIENCE: Duration = Duration::from_secs(5_400);
 
