@@ -29,7 +29,8 @@ impl Source {
             | Kind::MachineComponentSet
             | Kind::Node
             | Kind::Lease
-            | Kind::Event => vec![None],
+            | Kind::Event
+            | Kind::DisruptionPolicy => vec![None],
         };
         signers.into_iter().map(move |signer| Self { kind, signer })
     }

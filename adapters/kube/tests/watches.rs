@@ -76,6 +76,7 @@ fn say(observation: &Observation) -> Option<String> {
         Observation::Machine(id, machine) => format!("{} {}", id.0, machine.is_some()),
         Observation::CertificateRequest(id, request) => format!("{} {}", id.0, request.is_some()),
         Observation::Version(..)
+        | Observation::Policy(..)
         | Observation::PackageVersion(_)
         | Observation::Set(..)
         | Observation::ApiServers(_)

@@ -11,7 +11,7 @@ use seaworthy_api::names::{Names, UnknownId};
 use seaworthy_api::object::Event;
 use seaworthy_api::render::{self, News};
 use seaworthy_api::request::Request;
-use seaworthy_engine::{Set, Version, World};
+use seaworthy_engine::{Policy, Set, Version, World};
 use seaworthy_kube::{Api, write};
 use seaworthy_model::effect::{Action, ActionId, Effect, Target};
 use seaworthy_model::event::Outcome;
@@ -102,6 +102,10 @@ fn pending(action: &Action, world: &World, names: &Names) -> Result<Option<Pendi
         (Target::Version(id), Effect::WriteVersionStatus(status)) => {
             let Some(object) = world.version(id).and_then(Version::object) else { return Ok(None) };
             (Kind::MachineComponent, &object.meta, render::version_news(&object.status, status))
+        }
+        (Target::Policy(id), Effect::WritePolicyStatus(status)) => {
+            let Some(object) = world.policies.get(id).and_then(Policy::object) else { return Ok(None) };
+            (Kind::DisruptionPolicy, &object.meta, render::policy_news(&object.status, status))
         }
         _ => return Ok(None),
     };

@@ -99,6 +99,8 @@ pub type ClusterPackageVersion =
 /// The versions of the machines of a set.
 pub type MachineComponentSet =
     Object<v1alpha1::MachineComponentSetSpec, v1alpha1::ClusterPackageVersionStatus>;
+/// Limits, windows and freezes for machines.
+pub type DisruptionPolicy = Object<v1alpha1::DisruptionPolicySpec, v1alpha1::DisruptionPolicyStatus>;
 /// `coordination.k8s.io/v1` Lease, as far as it is used here.
 pub type Lease = Object<LeaseSpec, NoStatus>;
 /// `v1` Node, as far as it is used here.
@@ -252,6 +254,8 @@ kinds! {
     CertificateSigningRequest: "certificates.k8s.io/v1", "certificatesigningrequests", None;
     /// An Event. Its namespace is where the Events of objects without a namespace belong.
     Event: "events.k8s.io/v1", "events", Some("default");
+    /// A `DisruptionPolicy`.
+    DisruptionPolicy: v1alpha1::API_VERSION, "disruptionpolicies", None;
 }
 
 /// The kinds that have a status: [`Status`], and what is the same for all of them.
@@ -322,6 +326,8 @@ statuses! {
     Node(NodeStatus),
     /// Of a `CertificateSigningRequest`.
     CertificateSigningRequest(CertificateRequestStatus),
+    /// Of a `DisruptionPolicy`.
+    DisruptionPolicy(v1alpha1::DisruptionPolicyStatus),
 }
 
 /// The parts of an object that are written apart from each other.

@@ -297,6 +297,10 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
             let metadata = unchanged(names.version_object_name(id)?)?;
             Ok(status_update(metadata, Status::MachineComponent(render::version_status(status))))
         }
+        (Effect::WritePolicyStatus(status), Target::Policy(id)) => {
+            let metadata = unchanged(names.name(id.named())?)?;
+            Ok(status_update(metadata, Status::DisruptionPolicy(render::policy_status(status))))
+        }
         (Effect::WriteFinalizers(finalizers), target) => {
             let (kind, name) = finalized(target, names)?.ok_or_else(unfit)?;
             let (precondition, finalizers) = (unchanged(name)?, finalizers.clone());

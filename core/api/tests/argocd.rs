@@ -82,10 +82,12 @@ fn only_a_ready_machine_is_healthy() {
 fn the_fleet_is_as_healthy_as_its_rollouts() {
     let expected = |reason| match reason {
         FleetReason::AllUpdated | FleetReason::MachinesLeftOut => "Healthy",
-        FleetReason::Paused => "Suspended",
+        FleetReason::Paused | FleetReason::PolicyPaused => "Suspended",
         FleetReason::RollingOut
         | FleetReason::Baking
         | FleetReason::GateInconclusive
+        | FleetReason::Frozen
+        | FleetReason::OutsideWindow
         | FleetReason::Superseding
         | FleetReason::Terminating => "Progressing",
         FleetReason::GateFailed
@@ -93,6 +95,7 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
         | FleetReason::TooManyFailures
         | FleetReason::TooManyUnavailable
         | FleetReason::InvalidSpec
+        | FleetReason::PolicyInvalid
         | FleetReason::UnknownVersion
         | FleetReason::VersionSkew
         | FleetReason::StoreRegressed => "Degraded",

@@ -10,12 +10,15 @@ use seaworthy_model::certificate::RequestContent;
 use seaworthy_model::component::{Architecture, ArtefactFormat, Disruption, Fact, ProbeCheck};
 use seaworthy_model::event::Observation;
 use seaworthy_model::machine::{HostKeyPolicy, Want};
+use seaworthy_model::policy::Domain;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::requirement::Party;
 
 const MACHINE: &str = include_str!("../../../deploy/examples/machine.yaml");
 const MACHINE_COMPONENT: &str = include_str!("../../../deploy/examples/machine-component.yaml");
 const CLUSTER_PACKAGE_VERSION: &str = include_str!("../../../deploy/examples/cluster-package-version.yaml");
+
+const DISRUPTION_POLICY: &str = include_str!("../../../deploy/examples/disruption-policy.yaml");
 
 /// Every object of a file, as the API server would store it.
 fn stored(text: &str) -> Vec<Resource> {
@@ -28,6 +31,24 @@ fn stored(text: &str) -> Vec<Resource> {
         metadata.generation = 1;
     }
     resources
+}
+
+#[test]
+fn disruption_policies() {
+    let mut names = Names::new();
+    let policies: Vec<_> = stored(DISRUPTION_POLICY)
+        .iter()
+        .map(|object| {
+            let observed = parse::observed(object, &mut names, unread);
+            let Ok(Some(Observation::Policy(_, Some(read)))) = observed else { panic!("{observed:?}") };
+            read.spec.unwrap()
+        })
+        .collect();
+    let [batch, stop] = policies.as_slice() else { panic!("two policies") };
+    assert_eq!((&batch.per, batch.in_flight), (&Domain::Rack, Some(CountOrPercent::Count(1))));
+    assert_eq!(batch.windows[0].start, 22 * 3600);
+    assert_eq!(&*batch.freezes[0].reason, "end of the year");
+    assert!(stop.selector.is_everything() && !stop.paused);
 }
 
 #[test]

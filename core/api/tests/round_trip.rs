@@ -498,6 +498,9 @@ fn the_default_of_a_status_is_read_as_none() {
                 let read = parse::package_version_status(&stored(&status), &mut Names::new());
                 assert_eq!(read, PackageVersionStatus::default());
             }
+            Status::DisruptionPolicy(status) => {
+                assert_eq!(parse::policy_status(&stored(&status)), Default::default());
+            }
             Status::Node(_) | Status::CertificateSigningRequest(_) => panic!("{kind:?} is not ours"),
         }
     }

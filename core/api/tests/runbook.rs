@@ -17,6 +17,7 @@ use seaworthy_model::package_version::{
     DeferralReason, Deferred, FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus,
     Progress, Rollout,
 };
+use seaworthy_model::policy::{PolicyCondition, PolicyConditionKind, PolicyReason, PolicyStatus};
 use seaworthy_model::time::Timestamp;
 
 /// Words of an Event that are no reason: its action, and its types.
@@ -92,6 +93,21 @@ fn of_versions() -> impl Iterator<Item = String> {
     conditions.into_iter().map(|condition| condition.reason.into_owned())
 }
 
+/// The reasons of conditions of `DisruptionPolicies`.
+fn of_policies() -> impl Iterator<Item = String> {
+    let conditions = PolicyReason::ALL.map(|reason| PolicyCondition {
+        kind: PolicyConditionKind::Permitting,
+        truth: Truth::False,
+        reason,
+        detail: None,
+        since: Timestamp(0),
+        observed_generation: 1,
+    });
+    let status = PolicyStatus { observed_generation: 1, conditions: conditions.into() };
+    let conditions = render::policy_status(&status).conditions;
+    conditions.into_iter().map(|condition| condition.reason.into_owned())
+}
+
 /// The words of what has no list of all its values: what a file of this workspace says in one capitalized word.
 fn in_source(path: &str) -> impl Iterator<Item = String> {
     let source = read(&repository().join("core").join(path));
@@ -109,7 +125,7 @@ fn in_source(path: &str) -> impl Iterator<Item = String> {
 fn reasons() -> BTreeSet<String> {
     let sources = ["model/src/report.rs", "api/src/render/blocker.rs", "api/src/render/news.rs"];
     let refusals = Refusal::ALL.into_iter().map(|refusal| refusal.name().to_owned());
-    let found = of_machines().chain(of_the_fleet()).chain(of_versions()).chain(refusals);
+    let found = of_machines().chain(of_the_fleet()).chain(of_versions()).chain(of_policies()).chain(refusals);
     found.chain(sources.into_iter().flat_map(in_source)).collect()
 }
 

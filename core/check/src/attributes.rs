@@ -43,7 +43,7 @@ fn judge_change(
     if change.record.as_ref() != record || has != (node.has_labels, node.has_annotations, node.has_taints) {
         findings.against(action, "the Node looks different by now".into());
     }
-    if !machine.is_live() || world.fleet.is_paused() || machine.spec().is_none_or(|spec| spec.paused) {
+    if !machine.is_live() || world.halt(machine).is_some() || machine.spec().is_none_or(|spec| spec.paused) {
         findings.against(action, "the Machine is paused or being deleted".into());
     }
     for label in &change.labels {

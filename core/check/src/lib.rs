@@ -27,6 +27,7 @@ mod invariant;
 mod order;
 mod patience;
 mod pause;
+mod policy;
 mod record;
 mod recount;
 mod removal;
@@ -58,6 +59,7 @@ pub const CHECKS: &[Invariant] = &[
     skew::INVARIANT,
     identity::INVARIANT,
     pause::INVARIANT,
+    policy::INVARIANT,
     patience::INVARIANT,
     drain::INVARIANT,
     attributes::INVARIANT,

@@ -14,7 +14,7 @@ use crate::invariant::{Findings, Invariant, recorded};
 pub(crate) const INVARIANT: Invariant = Invariant { name: "pause", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
-    let is_fleet_paused = world.fleet.is_paused();
+    let is_fleet_paused = world.fleet.is_paused() || world.policy_halt().is_some();
     for action in &turn.actions {
         if let Some((owner, status)) = recorded(action)
             && (is_fleet_paused || world.is_owner_paused(owner))
@@ -26,7 +26,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         }
         let Target::Host(id) = action.target else { continue };
         let is_paused = world.machine(id).spec().is_some_and(|spec| spec.paused);
-        if !is_paused && !is_fleet_paused {
+        if !is_paused && world.halt(world.machine(id)).is_none() {
             continue;
         }
         let ticket = world.in_flight().get(&action.id).map(|in_flight| in_flight.ticket);
@@ -34,7 +34,7 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         let claim = ticket.and_then(Ticket::host_command).map(HostCommandKind::claim);
         let begins_nothing = matches!(claim, Some(Claim::Reads | Claim::Needs | Claim::Keeps));
         if ticket.is_some() && !begins_nothing {
-            let who = if is_paused { "the machine" } else { "the fleet" };
+            let who = if is_paused { "the machine" } else { "the fleet, or its policy," };
             findings.against(action, format!("{ticket:?} although {who} is paused"));
         }
     }

@@ -30,6 +30,7 @@ pub use rows::machine::{Contact, Failure, Host, Machine, Progress};
 pub use rows::node_use::NodeUse;
 pub use rows::node_write::NodeWrite;
 use rows::note::Note;
+pub use rows::policy::{Policies, Policy};
 pub use rows::rank::RankKey;
 pub use rows::set::{Charter, Owner, Set};
 pub use rows::standing::Standing;
@@ -44,6 +45,7 @@ use runtime::retry::Terms;
 pub use runtime::tracked::{Object, Tracked, Writes};
 pub use runtime::under_way::{InFlight, UnderWay};
 pub use world::World;
+pub use world::index::policies::Work;
 pub use world::index::resolution::{Aim, Origin, Target, targets};
 pub use world::index::users::User;
 pub use world::index::witnesses::Witnesses;
@@ -72,7 +74,6 @@ impl Engine {
     pub fn new(config: Config, seed: Seed) -> Self {
         let mut world = World::default();
         world.leadership.holder.clone_from(&config.holder);
-        world.ledger.configure(&config);
         world.leadership.renew_deadline = config.renew_deadline;
         world.touch(Subject::Leadership, queue::Priority::Urgent);
         let (queue, notes, spare) = (WorkQueue::default(), Vec::new(), Turn::default());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fixture::Fixture;
-use seaworthy_model::config::{DisruptionLimit, Domain};
+use seaworthy_model::policy::Domain;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::time::Timestamp;
 
@@ -37,9 +37,13 @@ fn batches_follow_each_other() {
     assert_eq!(sizes, BTreeSet::from([0, 1, 3, 36]), "one, up to a tenth, everybody");
 }
 
-fn limit(domain: Domain, in_flight: u32, per_hour: Option<u32>) -> DisruptionLimit {
-    let (in_flight, per_hour) = (CountOrPercent::Count(in_flight), per_hour.map(CountOrPercent::Count));
-    DisruptionLimit { domain, in_flight, per_hour }
+/// A policy for all machines.
+fn limit(fixture: &mut Fixture, domain: Domain, in_flight: u32, per_hour: Option<u32>) {
+    fixture.store.edit_policy(0, |spec| {
+        spec.per = domain;
+        spec.in_flight = Some(CountOrPercent::Count(in_flight));
+        spec.per_hour = per_hour.map(CountOrPercent::Count);
+    });
 }
 
 /// Work begins on no more machines within an hour than may be, whoever leads: the record says how many there were.
@@ -47,7 +51,7 @@ fn limit(domain: Domain, in_flight: u32, per_hour: Option<u32>) -> DisruptionLim
 fn no_hour_has_more_than_its_limit() {
     for restarts in [false, true] {
         let mut fixture = Fixture::on_web_1(12, 12);
-        fixture.config.disruption_limits = vec![limit(Domain::Fleet, 12, Some(5))];
+        limit(&mut fixture, Domain::Fleet, 12, Some(5));
         fixture.restart();
         fixture.pass(2 * HOUR);
         fixture.upgrade();
@@ -73,7 +77,7 @@ fn no_hour_has_more_than_its_limit() {
 #[test]
 fn an_hour_that_is_full_delays_only_its_domain() {
     let mut fixture = Fixture::on_web_1(12, 12);
-    fixture.config.disruption_limits = vec![limit(Domain::Label("pool".into()), 12, Some(1))];
+    limit(&mut fixture, Domain::Label("pool".into()), 12, Some(1));
     for id in 0..4 {
         fixture.store.label_machine(id, ("pool", "blue"));
     }
@@ -84,7 +88,7 @@ fn an_hour_that_is_full_delays_only_its_domain() {
     let done = fixture.web().iter().filter(|version| **version == Some(2)).count();
     assert_eq!(done, 9, "eight, and one of the pool");
     let begun = &fixture.store.fleet.as_ref().unwrap().status.begun;
-    assert!(begun.iter().all(|begun| &*begun.domain == "label/pool" && &*begun.value == "blue"), "{begun:?}");
+    assert!(begun.iter().all(|begun| &*begun.domain == "p0/hour" && &*begun.value == "blue"), "{begun:?}");
     fixture.pass(5 * HOUR);
     assert!(fixture.web().iter().all(|version| *version == Some(2)), "{:?}", fixture.web());
 }
@@ -93,7 +97,7 @@ fn an_hour_that_is_full_delays_only_its_domain() {
 #[test]
 fn a_full_rack_delays_nobody_else() {
     let mut fixture = Fixture::on_web_1(24, 6);
-    fixture.config.disruption_limits = vec![limit(Domain::Rack, 1, None)];
+    limit(&mut fixture, Domain::Rack, 1, None);
     for id in 0..24 {
         let rack = if id < 12 { "full".to_owned() } else { format!("rack-{}", id % 6) };
         fixture.store.edit_machine(id, |spec| {
@@ -114,7 +118,7 @@ fn a_full_rack_delays_nobody_else() {
 #[test]
 fn a_label_makes_a_pool() {
     let mut fixture = Fixture::on_web_1(24, 8);
-    fixture.config.disruption_limits = vec![limit(Domain::Label("pool".into()), 1, None)];
+    limit(&mut fixture, Domain::Label("pool".into()), 1, None);
     for id in 0..12 {
         let pool = if id < 6 { "blue" } else { "green" };
         fixture.store.label_machine(id, ("pool", pool));

@@ -1,8 +1,6 @@
 //! The configuration of an engine. It is fixed: another configuration needs a new engine.
 
-use alloc::format;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -54,45 +52,6 @@ pub struct Config {
     /// The batches of a rollout: up to each of these, machines are permitted once those before are done. Everybody is
     /// permitted after the last one.
     pub batches: Vec<CountOrPercent>,
-    /// Limits in failure domains, besides `maxUnavailable` for the fleet.
-    pub disruption_limits: Vec<DisruptionLimit>,
-}
-
-/// How many machines of one failure domain may be worked on. Machines without a value are in no domain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DisruptionLimit {
-    /// What makes a domain: machines with the same value are in one.
-    pub domain: Domain,
-    /// How many of a domain's machines at once.
-    pub in_flight: CountOrPercent,
-    /// On how many of them work may begin within any hour; `None` for any number.
-    pub per_hour: Option<CountOrPercent>,
-}
-
-/// What makes a failure domain, or a pool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Domain {
-    /// All machines.
-    Fleet,
-    /// The data centre of the Machine's address.
-    Idc,
-    /// The rack of the Machine's address.
-    Rack,
-    /// The label of the Machine with this key.
-    Label(Arc<str>),
-}
-
-impl Domain {
-    /// Its name in a record.
-    #[must_use]
-    pub fn name(&self) -> Arc<str> {
-        match self {
-            Self::Fleet => "fleet".into(),
-            Self::Idc => "idc".into(),
-            Self::Rack => "rack".into(),
-            Self::Label(key) => format!("label/{key}").into(),
-        }
-    }
 }
 
 impl Config {
@@ -125,7 +84,6 @@ impl Default for Config {
             api_server_memory: Duration::from_secs(600),
             admission_wait: Duration::from_secs(10),
             batches: Vec::new(),
-            disruption_limits: Vec::new(),
         }
     }
 }

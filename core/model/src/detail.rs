@@ -38,6 +38,13 @@ pub enum Detail {
     PodsNotListed,
     /// A machine that is being deleted waits until fewer machines are unavailable.
     AwaitsSlot,
+    /// The `DisruptionPolicy` that keeps the machine as it is, and until when if that is known.
+    Policy {
+        /// Its name.
+        policy: Arc<str>,
+        /// When it lets the machine go on.
+        until: Option<Timestamp>,
+    },
     /// The `MachineComponent` that the reason is about.
     Version(Arc<str>),
     /// A version needs parameters or facts that the machine does not have.

@@ -17,6 +17,7 @@ use crate::machine::MachineStatus;
 use crate::node::{NodeCordon, NodeUncordon};
 use crate::package_version::PackageVersionStatus;
 use crate::pod::PodName;
+use crate::policy::PolicyStatus;
 use crate::time::Timestamp;
 
 pub use crate::id::Target;
@@ -80,6 +81,8 @@ pub enum Effect {
     WriteSetStatus(Box<PackageVersionStatus>),
     /// Replace the status of a `MachineComponent`.
     WriteVersionStatus(Box<VersionStatus>),
+    /// Replace the status of a `DisruptionPolicy`.
+    WritePolicyStatus(Box<PolicyStatus>),
     /// Work on a host.
     Host(HostOrder),
     /// Create a `CertificateSigningRequest`.
@@ -117,6 +120,7 @@ impl Effect {
             Self::WritePackageVersionStatus(_) => "write_package_version_status",
             Self::WriteSetStatus(_) => "write_set_status",
             Self::WriteVersionStatus(_) => "write_version_status",
+            Self::WritePolicyStatus(_) => "write_policy_status",
             Self::Host(order) => order.command.kind().name(),
             Self::CreateCertificateRequest(_) => "create_certificate_request",
             Self::ApproveCertificateRequest => "approve_certificate_request",

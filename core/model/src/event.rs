@@ -12,13 +12,14 @@ use crate::component::VersionObject;
 use crate::component_set::SetObject;
 use crate::effect::ActionId;
 use crate::host::HostFacts;
-use crate::id::{CertificateRequestId, Kind, MachineId, Named, SetId, StoreId, VersionId};
+use crate::id::{CertificateRequestId, Kind, MachineId, Named, PolicyId, SetId, StoreId, VersionId};
 use crate::lease::LeaseObject;
 use crate::machine::MachineObject;
 use crate::meta::SpecError;
 use crate::node::NodeObject;
 use crate::package_version::PackageVersionObject;
 use crate::pod::PodFacts;
+use crate::policy::PolicyObject;
 use crate::requirement::ApiServers;
 
 /// Everything that may enter.
@@ -54,6 +55,8 @@ pub enum Observation {
     Node(MachineId, Option<NodeObject>),
     /// A certificate request as it is now; `None` when it is gone.
     CertificateRequest(CertificateRequestId, Option<Box<CertificateRequestObject>>),
+    /// A `DisruptionPolicy` as it is now; `None` when it is gone.
+    Policy(PolicyId, Option<Box<PolicyObject>>),
     /// The versions of the cluster's API servers, from one round of asking.
     ApiServers(ApiServers),
     /// Our Lease, which is in the home store; `None` when it is gone.
@@ -78,6 +81,7 @@ impl Observation {
             Kind::Node => Self::Node(MachineId(number), None),
             Kind::Lease => Self::Lease(None),
             Kind::CertificateSigningRequest => Self::CertificateRequest(CertificateRequestId(number), None),
+            Kind::DisruptionPolicy => Self::Policy(PolicyId(number), None),
             Kind::Event => return None,
         })
     }
@@ -91,6 +95,7 @@ impl Observation {
             Self::Version(id, _) => id.index(),
             Self::CertificateRequest(id, _) => id.index(),
             Self::Set(id, _) => id.index(),
+            Self::Policy(id, _) => id.index(),
             Self::PackageVersion(_)
             | Self::Lease(_)
             | Self::Opened
@@ -108,6 +113,7 @@ impl Observation {
             Self::PackageVersion(_)
             | Self::Set(..)
             | Self::CertificateRequest(..)
+            | Self::Policy(..)
             | Self::ApiServers(_)
             | Self::Lease(_)
             | Self::Stopping => true,
@@ -128,6 +134,7 @@ impl Observation {
             Self::Version(_, object) => object.and_then(|object| object.spec.err()),
             Self::PackageVersion(object) => object.and_then(|object| object.spec.err()),
             Self::Set(_, object) => object.and_then(|object| object.spec.err()),
+            Self::Policy(_, object) => object.and_then(|object| object.spec.err()),
             Self::Node(..)
             | Self::CertificateRequest(..)
             | Self::Lease(_)

@@ -89,6 +89,8 @@ interned! {
     CertificateRequest(CertificateRequestId),
     /// A `MachineComponentSet`, by its name.
     Set(SetId),
+    /// A `DisruptionPolicy`, by its name.
+    Policy(PolicyId),
 }
 
 /// An API server that we work with: the store of its objects. Each id belongs to one store, so an object of the same
@@ -136,21 +138,24 @@ pub enum Kind {
     Event,
     /// `MachineComponentSet`.
     MachineComponentSet,
+    /// `DisruptionPolicy`.
+    DisruptionPolicy,
 }
 
 impl Kind {
     /// Every kind that is watched once the Lease was taken. The Lease itself is watched from the start.
-    pub const WATCHED: [Self; 6] = [
+    pub const WATCHED: [Self; 7] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
         Self::Node,
         Self::CertificateSigningRequest,
         Self::MachineComponentSet,
+        Self::DisruptionPolicy,
     ];
 
     /// Every kind that is read: [`WATCHED`](Self::WATCHED) and the Lease.
-    pub const READ: [Self; 7] = [
+    pub const READ: [Self; 8] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
@@ -158,10 +163,11 @@ impl Kind {
         Self::Lease,
         Self::CertificateSigningRequest,
         Self::MachineComponentSet,
+        Self::DisruptionPolicy,
     ];
 
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
@@ -170,6 +176,7 @@ impl Kind {
         Self::CertificateSigningRequest,
         Self::Event,
         Self::MachineComponentSet,
+        Self::DisruptionPolicy,
     ];
 
     /// Its number, as an index into a table of all kinds.
@@ -178,12 +185,16 @@ impl Kind {
         self as usize
     }
 
-    /// Whether we define it. Only objects of such kinds carry our finalizer.
+    /// Whether we define it. Only objects of such kinds may carry our finalizer.
     #[must_use]
     pub const fn is_ours(self) -> bool {
         matches!(
             self,
-            Self::Machine | Self::MachineComponent | Self::ClusterPackageVersion | Self::MachineComponentSet
+            Self::Machine
+                | Self::MachineComponent
+                | Self::ClusterPackageVersion
+                | Self::MachineComponentSet
+                | Self::DisruptionPolicy
         )
     }
 
@@ -199,6 +210,7 @@ impl Kind {
             Self::Lease => "Lease",
             Self::CertificateSigningRequest => "CertificateSigningRequest",
             Self::Event => "Event",
+            Self::DisruptionPolicy => "DisruptionPolicy",
         }
     }
 }
@@ -218,11 +230,13 @@ pub enum Subject {
     Machine(MachineId),
     /// One certificate request.
     CertificateRequest(CertificateRequestId),
+    /// One disruption policy.
+    Policy(PolicyId),
 }
 
 impl Subject {
     /// How many tables hold values of all subjects, one for each variant.
-    pub const TABLES: usize = 6;
+    pub const TABLES: usize = 7;
 
     /// Its table, and the index in it. The order of places is the order of subjects.
     #[must_use]
@@ -234,6 +248,7 @@ impl Subject {
             Self::Version(id) => (3, id.index()),
             Self::Machine(id) => (4, id.index()),
             Self::CertificateRequest(id) => (5, id.index()),
+            Self::Policy(id) => (6, id.index()),
         }
     }
 
@@ -247,6 +262,7 @@ impl Subject {
             (3, id) => Some(Self::Version(VersionId(id))),
             (4, id) => Some(Self::Machine(MachineId(id))),
             (5, id) => Some(Self::CertificateRequest(CertificateRequestId(id))),
+            (6, id) => Some(Self::Policy(PolicyId(id))),
             (_, _) => None,
         }
     }
@@ -267,6 +283,7 @@ impl Subject {
             Self::Version(id) => Target::Version(id),
             Self::Machine(id) => Target::Machine(id),
             Self::CertificateRequest(id) => Target::CertificateRequest(id),
+            Self::Policy(id) => Target::Policy(id),
         }
     }
 }
@@ -294,11 +311,13 @@ pub enum Target {
     Node(MachineId),
     /// A `MachineComponentSet` object.
     Set(SetId),
+    /// A `DisruptionPolicy` object.
+    Policy(PolicyId),
 }
 
 impl Target {
     /// How many tables hold values of all targets, one for each variant.
-    pub const TABLES: usize = 10;
+    pub const TABLES: usize = 11;
 
     /// Its table, and the index in it.
     #[must_use]
@@ -314,6 +333,7 @@ impl Target {
             Self::CertificateRequest(id) => (7, id.index()),
             Self::Node(id) => (8, id.index()),
             Self::Set(id) => (9, id.index()),
+            Self::Policy(id) => (10, id.index()),
         }
     }
 
@@ -339,6 +359,7 @@ impl Target {
             Self::CertificateRequest(_) => Some(Kind::CertificateSigningRequest),
             Self::Node(_) => Some(Kind::Node),
             Self::Set(_) => Some(Kind::MachineComponentSet),
+            Self::Policy(_) => Some(Kind::DisruptionPolicy),
         }
     }
 
@@ -353,6 +374,7 @@ impl Target {
             Self::Version(id) => Some(NamedId::Version(id)),
             Self::CertificateRequest(id) => Some(NamedId::CertificateRequest(id)),
             Self::Set(id) => Some(NamedId::Set(id)),
+            Self::Policy(id) => Some(NamedId::Policy(id)),
         }
     }
 }
@@ -430,7 +452,7 @@ mod tests {
         assert!(Kind::WATCHED.iter().all(|kind| Kind::READ.contains(kind)));
         assert_eq!(VersionId(7).named().place(), (VersionId::TABLE, 7));
         assert_eq!(VersionId::numbered(7).named(), NamedId::Version(VersionId(7)));
-        assert_eq!(NamedId::TABLES, 5);
+        assert_eq!(NamedId::TABLES, 6);
     }
 
     #[test]

@@ -14,6 +14,7 @@ extern crate alloc;
 
 pub mod attributes;
 pub mod bounded;
+pub mod calendar;
 pub mod cause;
 pub mod certificate;
 pub mod component;
@@ -37,6 +38,7 @@ pub mod meta;
 pub mod node;
 pub mod package_version;
 pub mod pod;
+pub mod policy;
 pub mod quantity;
 pub mod removal;
 pub mod report;

@@ -247,6 +247,14 @@ pub enum Reason {
     DuplicateHost,
     /// Paused by a person.
     Paused,
+    /// Paused by a `DisruptionPolicy`.
+    PolicyPaused,
+    /// The spec of a `DisruptionPolicy` is invalid, and no valid one is known.
+    PolicyInvalid,
+    /// A freeze of a `DisruptionPolicy`.
+    Frozen,
+    /// No window of a `DisruptionPolicy` is open for long enough.
+    OutsideWindow,
     /// The spec is invalid.
     InvalidSpec,
     /// A version is wanted for which there is no usable `MachineComponent`.
@@ -293,7 +301,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason that is not a cause.
-    pub const OWN: [Self; 29] = [
+    pub const OWN: [Self; 33] = [
         Self::AsDesired,
         Self::Connected,
         Self::NotYetKnown,
@@ -303,6 +311,10 @@ impl Reason {
         Self::IdentityMismatch,
         Self::DuplicateHost,
         Self::Paused,
+        Self::PolicyPaused,
+        Self::PolicyInvalid,
+        Self::Frozen,
+        Self::OutsideWindow,
         Self::InvalidSpec,
         Self::UnknownVersion,
         Self::NoArtefact,

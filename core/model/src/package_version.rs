@@ -157,14 +157,14 @@ impl End {
     }
 }
 
-/// On how many machines of a failure domain work began within some minutes.
+/// On how many machines of a failure domain work began within some time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Begun {
-    /// What makes the domain: `fleet`, `idc`, `rack`, or `label/` with the key of the label.
+    /// The `DisruptionPolicy` whose limit it is, with `/hour` or `/day`.
     pub domain: Arc<str>,
-    /// Its value.
+    /// The value of its failure domain.
     pub value: Arc<str>,
-    /// When these minutes began.
+    /// When that time began.
     pub since: Timestamp,
     /// The number of machines.
     pub machines: u32,
@@ -356,6 +356,14 @@ pub enum FleetReason {
     Superseding,
     /// Paused by a person.
     Paused,
+    /// Paused by a `DisruptionPolicy`.
+    PolicyPaused,
+    /// The spec of a `DisruptionPolicy` is invalid, and no valid one is known.
+    PolicyInvalid,
+    /// A freeze of a `DisruptionPolicy` keeps back every machine that could be changed.
+    Frozen,
+    /// The windows of a `DisruptionPolicy` keep back every machine that could be changed.
+    OutsideWindow,
     /// The spec is invalid.
     InvalidSpec,
     /// A version is wanted for which there is no usable `MachineComponent`.
@@ -370,7 +378,7 @@ pub enum FleetReason {
 
 impl FleetReason {
     /// Every reason.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 20] = [
         Self::AllUpdated,
         Self::MachinesLeftOut,
         Self::RollingOut,
@@ -382,6 +390,10 @@ impl FleetReason {
         Self::TooManyUnavailable,
         Self::Superseding,
         Self::Paused,
+        Self::PolicyPaused,
+        Self::PolicyInvalid,
+        Self::Frozen,
+        Self::OutsideWindow,
         Self::InvalidSpec,
         Self::UnknownVersion,
         Self::VersionSkew,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cause::CauseKind;
 use crate::certificate::Refusal;
 use crate::effect::Action;
-use crate::id::{ComponentId, Kind, VersionId};
+use crate::id::{ComponentId, Kind, PolicyId, VersionId};
 use crate::lease::Epoch;
 use crate::requirement::VersionNumber;
 use crate::time::Timestamp;
@@ -143,6 +143,42 @@ pub enum Blocker {
     Superseding,
     /// Paused by a person: on the machine, or on the fleet.
     Paused,
+    /// A `DisruptionPolicy` is paused: nothing is started on the machines that it selects.
+    PolicyPaused {
+        /// The policy.
+        policy: PolicyId,
+    },
+    /// The spec of a `DisruptionPolicy` is invalid and no valid one is known: nothing is disrupted.
+    PolicyInvalid {
+        /// The policy.
+        policy: PolicyId,
+    },
+    /// A freeze of a `DisruptionPolicy`.
+    Frozen {
+        /// The policy.
+        policy: PolicyId,
+        /// When it ends.
+        until: Timestamp,
+    },
+    /// No window of a `DisruptionPolicy` is open for long enough.
+    OutsideWindow {
+        /// The policy.
+        policy: PolicyId,
+        /// When the next one opens.
+        until: Timestamp,
+    },
+    /// A `DisruptionPolicy` allows no more machines of this failure domain to be at work at once.
+    InFlightLimit {
+        /// The policy.
+        policy: PolicyId,
+    },
+    /// A `DisruptionPolicy` allows no more machines of this failure domain to begin work within an hour or a day.
+    RateLimit {
+        /// The policy.
+        policy: PolicyId,
+        /// When the next one may.
+        until: Timestamp,
+    },
     /// The spec is invalid.
     InvalidSpec,
     /// There is no usable `MachineComponent` for this version.
@@ -280,6 +316,22 @@ impl Blocker {
         !matches!(self, Self::AwaitingCertificate | Self::LastSchedulableNode { .. } | Self::Paused)
     }
 
+    /// The `DisruptionPolicy` that is the cause, if one is.
+    #[must_use]
+    pub const fn policy(self) -> Option<PolicyId> {
+        if let Self::PolicyPaused { policy }
+        | Self::PolicyInvalid { policy }
+        | Self::Frozen { policy, .. }
+        | Self::OutsideWindow { policy, .. }
+        | Self::InFlightLimit { policy }
+        | Self::RateLimit { policy, .. } = self
+        {
+            Some(policy)
+        } else {
+            None
+        }
+    }
+
     /// Whether the drain of a Node cannot go on, or may not begin.
     #[must_use]
     pub const fn is_of_drain(self) -> bool {
@@ -317,6 +369,12 @@ impl Blocker {
             Self::GateFailed { .. } => "GateFailed",
             Self::Superseding => "Superseding",
             Self::Paused => "Paused",
+            Self::PolicyPaused { .. } => "PolicyPaused",
+            Self::PolicyInvalid { .. } => "PolicyInvalid",
+            Self::Frozen { .. } => "Frozen",
+            Self::OutsideWindow { .. } => "OutsideWindow",
+            Self::InFlightLimit { .. } => "InFlightLimit",
+            Self::RateLimit { .. } => "RateLimit",
             Self::InvalidSpec => "InvalidSpec",
             Self::UnknownVersion(_) => "UnknownVersion",
             Self::NoArtefact(_) => "NoArtefact",

@@ -88,6 +88,43 @@ fn a_bad_field_is_refused_with_a_message_that_names_it() -> Result<()> {
 }
 
 #[test]
+fn a_policy_with_a_fault_is_refused() -> Result<()> {
+    scenario(0, |world| {
+        apply_crds(world)?;
+        let policy = json!({
+            "apiVersion": "seaworthy.dev/v1alpha1",
+            "kind": "DisruptionPolicy",
+            "metadata": {"name": "night"},
+            "spec": {
+                "selector": {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["batch"]}]},
+                "inFlight": "10%",
+                "windows": [{"days": ["Monday"], "start": "22:00", "duration": "6h"}],
+                "freezes": [{"from": "2026-12-20T00:00:00Z", "until": "2027-01-07T00:00:00Z"}],
+            },
+        });
+        let faults = [
+            ("/spec/per", json!("Row"), "spec.per"),
+            ("/spec/per", json!("Label"), "spec.labelKey"),
+            ("/spec/labelKey", json!("pool"), "spec.labelKey"),
+            ("/spec/inFlight", json!("101%"), "spec.inFlight"),
+            ("/spec/perDay", json!(-1), "spec.perDay"),
+            ("/spec/windows/0/days", json!(["Mon"]), "spec.windows[0].days[0]"),
+            ("/spec/windows/0/start", json!("24:00"), "spec.windows[0].start"),
+            ("/spec/windows/0/duration", json!("169h"), "spec.windows[0].duration"),
+            ("/spec/freezes/0/until", json!("2026-12-20T00:00:00Z"), "spec.freezes[0].until"),
+            ("/spec/selector/matchExpressions/0/operator", json!("Is"), "matchExpressions[0].operator"),
+            ("/spec/selector/matchExpressions/0/values", json!([]), "matchExpressions[0].values"),
+            ("/spec/selector/matchExpressions/0/key", json!("a b"), "matchExpressions[0].key"),
+            ("/spec/selector/matchLabels", json!({"a b": "c"}), "spec.selector.matchLabels"),
+        ];
+        for (pointer, value, words) in faults {
+            refused(world, &changed(&policy, pointer, value)?, words)?;
+        }
+        world.control_plane().apply(&policy.to_string()).map(drop)
+    })
+}
+
+#[test]
 fn a_version_cannot_be_changed() -> Result<()> {
     scenario(0, |world| {
         apply_crds(world)?;
@@ -197,9 +234,12 @@ fn kubectl_explains_every_field() -> Result<()> {
         }
         let nested = world.kubectl(["explain", "machine.spec.ssh.hostKeyPolicy"])?;
         ensure!(nested.contains("TrustOnFirstUse") && nested.contains("DESCRIPTION"), "{nested}");
-        for (short, kind) in
-            [("mc", "machines"), ("mcomp", "machinecomponents"), ("cpv", "clusterpackageversions")]
-        {
+        for (short, kind) in [
+            ("mc", "machines"),
+            ("mcomp", "machinecomponents"),
+            ("cpv", "clusterpackageversions"),
+            ("dp", "disruptionpolicies"),
+        ] {
             let listed = world.kubectl(["get", short, "-o", "name"])?;
             ensure!(listed.is_empty(), "{short} ({kind}): {listed}");
         }

@@ -21,8 +21,8 @@ use seaworthy_model::requirement::{API_SERVER, VersionNumber};
 use seaworthy_model::strategy::Evidence;
 
 use crate::render::detail::{
-    FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, RELEASE, UNTIL, detail,
-    fixed, fleet_detail, of_loss, of_state, suffix, version_detail as version_words,
+    FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, POLICY, RELEASE, UNTIL,
+    detail, fixed, fleet_detail, of_loss, of_state, suffix, version_detail as version_words,
 };
 use crate::rfc3339;
 
@@ -42,6 +42,9 @@ fn typed(reason: Reason, words: &str) -> Option<Detail> {
     match reason {
         Reason::UnknownVersion | Reason::NoArtefact => {
             (!words.contains(' ')).then(|| Detail::Version(words.into()))
+        }
+        Reason::PolicyPaused | Reason::PolicyInvalid | Reason::Frozen | Reason::OutsideWindow => {
+            policy(words)
         }
         Reason::MissingParameter => missing(words),
         Reason::Dependency => dependency(words).map(Detail::Dependency),
@@ -92,6 +95,10 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         FleetReason::AllUpdated
         | FleetReason::Superseding
         | FleetReason::Paused
+        | FleetReason::PolicyPaused
+        | FleetReason::PolicyInvalid
+        | FleetReason::Frozen
+        | FleetReason::OutsideWindow
         | FleetReason::InvalidSpec
         | FleetReason::UnknownVersion
         | FleetReason::Terminating => None,
@@ -112,6 +119,15 @@ pub(super) fn version_detail(reason: VersionReason, words: &str) -> Option<Versi
     };
     let read = read.filter(|read| version_words(read) == words);
     Some(read.unwrap_or_else(|| VersionDetail::Other(words.into())))
+}
+
+fn policy(words: &str) -> Option<Detail> {
+    let rest = words.strip_prefix(POLICY)?;
+    let (policy, until) = match rest.split_once(UNTIL) {
+        Some((policy, until)) => (policy, Some(rfc3339::parse(until)?)),
+        None => (rest, None),
+    };
+    Some(Detail::Policy { policy: policy.into(), until })
 }
 
 fn bake(words: &str) -> Option<FleetDetail> {

@@ -9,6 +9,7 @@
 mod certificate_request;
 mod component_setting;
 mod detail;
+mod disruption_policy;
 mod faults;
 mod host_path;
 mod label_selector;
@@ -26,16 +27,18 @@ mod requirement;
 mod status;
 mod strategy;
 mod text;
+mod zone;
 
 use seaworthy_model::certificate::RequestContent;
 use seaworthy_model::event::Observation;
-use seaworthy_model::id::{CertificateRequestId, Kind, SetId};
+use seaworthy_model::id::{CertificateRequestId, Kind, PolicyId, SetId};
 use seaworthy_model::package_version::SINGLETON;
 
 use crate::names::Names;
 use crate::object::{CertificateSigningRequest, Resource};
 
 pub use certificate_request::{ReadRequest, is_of_interest, request_content};
+pub use disruption_policy::{disruption_policy, policy_status};
 pub use lease::lease;
 pub use machine::{machine, machine_again};
 pub use machine_component::version;
@@ -79,6 +82,10 @@ pub fn observed(
         Resource::CertificateSigningRequest(object) => {
             return requested(object, |request| request_content(request, read), names);
         }
+        Resource::DisruptionPolicy(object) => {
+            let (id, read) = disruption_policy(object, names)?;
+            Observation::Policy(id, Some(Box::new(read)))
+        }
         Resource::Event(_) => return Ok(None),
     }))
 }
@@ -116,6 +123,7 @@ pub fn number(kind: Kind, name: &str, names: &mut Names) -> Option<u32> {
         // Those of other signers have no id.
         Kind::CertificateSigningRequest => names.find::<CertificateRequestId>(name)?.0,
         Kind::MachineComponentSet => names.id::<SetId>(name).0,
+        Kind::DisruptionPolicy => names.id::<PolicyId>(name).0,
         Kind::ClusterPackageVersion if name != SINGLETON => return None,
         Kind::ClusterPackageVersion | Kind::Lease => 0,
         Kind::Event => return None,

@@ -89,7 +89,7 @@ fn component_status(status: &v1alpha1::ComponentStatus, names: &mut Names) -> Co
     ComponentStatus { component, installed, failed }
 }
 
-fn truth(status: &str) -> Option<Truth> {
+pub(super) fn truth(status: &str) -> Option<Truth> {
     [Truth::True, Truth::False, Truth::Unknown].into_iter().find(|&truth| words::truth(truth) == status)
 }
 

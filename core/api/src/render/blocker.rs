@@ -1,7 +1,7 @@
 //! Blockers in words: for logs, metrics and `explain`.
 
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::id::{ComponentId, Kind};
+use seaworthy_model::id::{ComponentId, Interned as _, Kind, PolicyId, VersionId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::Reason;
 use seaworthy_model::package_version::SINGLETON;
@@ -44,11 +44,9 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::HostAhead { seen } => own(Reason::HostAhead, &format!("it reports epoch {}", seen.0)),
         Blocker::AwaitingOwnWrite => ("AwaitingOwnWrite", "our own last write was not seen back yet".into()),
         Blocker::InFlight => ("InFlight", "an action on it is under way".into()),
-        Blocker::BackOff { until } => {
-            ("BackOff", format!("it failed and is tried again at {}", rfc3339::format(until)))
-        }
-        Blocker::SessionLimit => ("SessionLimit", "as many sessions to hosts are open as may be".into()),
-        Blocker::MaxUnavailable { .. }
+        Blocker::BackOff { until } => ("BackOff", again(until)),
+        Blocker::SessionLimit
+        | Blocker::MaxUnavailable { .. }
         | Blocker::MaxFailures { .. }
         | Blocker::TooManyFailures { .. }
         | Blocker::AwaitingGrant
@@ -56,6 +54,12 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::Baking { .. } | Blocker::GateInconclusive | Blocker::GateFailed { .. } => gate(*blocker),
         Blocker::Superseding => ("Superseding", SUPERSEDING.into()),
         Blocker::Paused => own(Reason::Paused, ""),
+        Blocker::PolicyPaused { policy: id }
+        | Blocker::PolicyInvalid { policy: id }
+        | Blocker::Frozen { policy: id, .. }
+        | Blocker::OutsideWindow { policy: id, .. }
+        | Blocker::InFlightLimit { policy: id }
+        | Blocker::RateLimit { policy: id, .. } => (blocker.name(), policy(*blocker, id, names)),
         Blocker::InvalidSpec => own(Reason::InvalidSpec, ""),
         Blocker::UnknownVersion(id) => own(Reason::UnknownVersion, &version(id)),
         Blocker::NoArtefact(id) => own(Reason::NoArtefact, &version(id)),
@@ -64,14 +68,9 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::DependencyCycle { component } => {
             own(Reason::DependencyCycle, &component_name(component, names))
         }
-        Blocker::VersionSkew { version: id, other, .. } => {
-            own(Reason::VersionSkew, &format!("{} and {}", version(id), version(other)))
+        Blocker::VersionSkew { .. } | Blocker::ApiServerSkew { .. } | Blocker::ApiServerUnknown { .. } => {
+            skew(*blocker, &version)
         }
-        Blocker::ApiServerSkew { version: id, found, .. } => {
-            let (_, message) = own(Reason::VersionSkew, &format!("{} and {API_SERVER} {found}", version(id)));
-            ("ApiServerSkew", message)
-        }
-        Blocker::ApiServerUnknown { version: id } => own(Reason::ApiServerUnknown, &version(id)),
         Blocker::Unreachable { until } => ("Unreachable", unreachable(until)),
         Blocker::IdentityMismatch => own(Reason::IdentityMismatch, ""),
         Blocker::DuplicateHost => own(Reason::DuplicateHost, ""),
@@ -100,6 +99,50 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::NodeConflict { .. } => own(Reason::NodeConflict, ""),
     };
     Explanation { reason, message }
+}
+
+/// The blockers that a rule about versions makes.
+fn skew(blocker: Blocker, version: &impl Fn(VersionId) -> String) -> (&'static str, String) {
+    if let Blocker::VersionSkew { version: id, other, .. } = blocker {
+        own(Reason::VersionSkew, &format!("{} and {}", version(id), version(other)))
+    } else if let Blocker::ApiServerSkew { version: id, found, .. } = blocker {
+        let (_, message) = own(Reason::VersionSkew, &format!("{} and {API_SERVER} {found}", version(id)));
+        (blocker.name(), message)
+    } else if let Blocker::ApiServerUnknown { version: id } = blocker {
+        own(Reason::ApiServerUnknown, &version(id))
+    } else {
+        own(Reason::VersionSkew, "")
+    }
+}
+
+/// The blockers that a `DisruptionPolicy` makes.
+fn policy(blocker: Blocker, id: PolicyId, names: &Names) -> String {
+    let name = names.name(id.named()).map_or_else(|_| format!("{id:?}"), String::from);
+    let until = |until| rfc3339::format(until);
+    if let Blocker::Frozen { until: end, .. } = blocker {
+        format!("a freeze of the DisruptionPolicy {name} counts until {}", until(end))
+    } else if let Blocker::OutsideWindow { until: opens, .. } = blocker {
+        format!("no window of the DisruptionPolicy {name} is open for long enough before {}", until(opens))
+    } else if let Blocker::RateLimit { until: free, .. } = blocker {
+        format!(
+            "as many began as the DisruptionPolicy {name} allows in that time; the next may at {}",
+            until(free)
+        )
+    } else if matches!(blocker, Blocker::InFlightLimit { .. }) {
+        format!(
+            "as many of its failure domain are at work, or unavailable, as the DisruptionPolicy {name} allows at once"
+        )
+    } else if matches!(blocker, Blocker::PolicyPaused { .. }) {
+        format!("the DisruptionPolicy {name} is paused; nothing is started until its spec.paused is unset")
+    } else {
+        format!(
+            "the spec of the DisruptionPolicy {name} is not acceptable: nothing is disrupted until it is corrected"
+        )
+    }
+}
+
+fn again(until: Timestamp) -> String {
+    format!("it failed and is tried again at {}", rfc3339::format(until))
 }
 
 fn component_name(id: ComponentId, names: &Names) -> String {
@@ -166,6 +209,8 @@ fn limit_words(blocker: Blocker) -> String {
         too_many(failed, limit)
     } else if let Blocker::TooManyUnavailable { unavailable, limit } = blocker {
         too_many_unavailable(unavailable, limit)
+    } else if blocker == Blocker::SessionLimit {
+        "as many sessions to hosts are open as may be".into()
     } else {
         AWAITING_GRANT.into()
     }
@@ -253,7 +298,7 @@ pub fn subject(subject: Subject, names: &Names) -> String {
 #[cfg(test)]
 mod tests {
     use seaworthy_model::cause::CauseKind;
-    use seaworthy_model::id::{MachineId, VersionId};
+    use seaworthy_model::id::MachineId;
     use seaworthy_model::requirement::VersionNumber;
 
     use super::*;

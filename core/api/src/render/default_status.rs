@@ -7,12 +7,15 @@ use seaworthy_model::component::VersionConditionKind;
 use seaworthy_model::id::Kind;
 use seaworthy_model::machine::{ConditionKind, Reason, Truth};
 use seaworthy_model::package_version::FleetConditionKind;
+use seaworthy_model::policy::PolicyConditionKind;
 use seaworthy_model::time::Timestamp;
 
 use super::kstatus::state_of_machine;
-use super::{fleet_words, version_words, words};
+use super::{fleet_words, policy_words, version_words, words};
 use crate::object::Status;
-use crate::v1alpha1::{ClusterPackageVersionStatus, Condition, MachineComponentStatus, MachineStatus};
+use crate::v1alpha1::{
+    ClusterPackageVersionStatus, Condition, DisruptionPolicyStatus, MachineComponentStatus, MachineStatus,
+};
 
 /// No operator writes this time.
 const SINCE: Timestamp = Timestamp::ZERO;
@@ -41,6 +44,11 @@ pub fn default_status(kind: Kind) -> Option<Status> {
             } else {
                 Status::ClusterPackageVersion(status)
             }
+        }
+        Kind::DisruptionPolicy => {
+            let conditions = conditions(PolicyConditionKind::ALL.map(policy_words::kind));
+            let status = DisruptionPolicyStatus { conditions, ..DisruptionPolicyStatus::default() };
+            Status::DisruptionPolicy(status)
         }
         Kind::Node | Kind::Lease | Kind::CertificateSigningRequest | Kind::Event => return None,
     })

@@ -21,6 +21,10 @@ pub fn detail(detail: &Detail) -> Cow<'_, str> {
     match detail {
         Detail::Reported(words) => (**words).into(),
         Detail::Version(version) => (**version).into(),
+        Detail::Policy { policy, until: None } => format!("{POLICY}{policy}").into(),
+        Detail::Policy { policy, until: Some(until) } => {
+            format!("{POLICY}{policy}{UNTIL}{}", rfc3339::format(*until)).into()
+        }
         Detail::Failed(version, words) if words.is_empty() => format!("{RELEASE}{version}").into(),
         Detail::Failed(version, words) => format!("{RELEASE}{version}: {words}").into(),
         Detail::SessionLost
@@ -116,6 +120,9 @@ pub(crate) const ONE_OF_THEM: &str = ", one of them Machine ";
 /// The repaired part, if it is not a component.
 pub(crate) const ON_NODE: &str = "what is set on its Node";
 
+/// The text before the name of a policy.
+pub(crate) const POLICY: &str = "DisruptionPolicy ";
+
 /// The text before a version that failed.
 pub(crate) const RELEASE: &str = "release ";
 
@@ -140,6 +147,7 @@ pub(crate) const fn fixed(detail: &Detail) -> Option<&'static str> {
         Detail::AwaitsSlot => "it waits until fewer machines are unavailable",
         Detail::Reported(_)
         | Detail::Version(_)
+        | Detail::Policy { .. }
         | Detail::Failed(..)
         | Detail::Missing { .. }
         | Detail::Dependency(_)

@@ -38,6 +38,10 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::TooManyUnavailable => "TooManyUnavailable",
         FleetReason::Superseding => "Superseding",
         FleetReason::Paused => "Paused",
+        FleetReason::PolicyPaused => "PolicyPaused",
+        FleetReason::PolicyInvalid => "PolicyInvalid",
+        FleetReason::Frozen => "Frozen",
+        FleetReason::OutsideWindow => "OutsideWindow",
         FleetReason::InvalidSpec => "InvalidSpec",
         FleetReason::UnknownVersion => "UnknownVersion",
         FleetReason::VersionSkew => "VersionSkew",
@@ -83,6 +87,18 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
             "the defaults were changed; what is under way for the previous ones ends first"
         }
         FleetReason::Paused => "paused; nothing new is started until spec.paused is unset",
+        FleetReason::PolicyPaused => {
+            "a DisruptionPolicy without a selector is paused; nothing new is started until its spec.paused is unset"
+        }
+        FleetReason::PolicyInvalid => {
+            "the spec of a DisruptionPolicy is not acceptable, so no machine is disrupted until it is corrected"
+        }
+        FleetReason::Frozen => {
+            "a freeze of a DisruptionPolicy keeps back every machine that could be changed"
+        }
+        FleetReason::OutsideWindow => {
+            "the windows of a DisruptionPolicy keep back every machine that could be changed"
+        }
         FleetReason::InvalidSpec => {
             "the spec is not acceptable and nothing is rolled out until it is corrected"
         }

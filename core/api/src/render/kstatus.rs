@@ -34,7 +34,7 @@ impl State {
     }
 
     /// The condition that says so, with the reason and the message of the condition that it follows from.
-    fn condition(self, from: &v1alpha1::Condition) -> Option<v1alpha1::Condition> {
+    pub(super) fn condition(self, from: &v1alpha1::Condition) -> Option<v1alpha1::Condition> {
         self.kind().map(|kind| v1alpha1::Condition {
             r#type: kind.into(),
             status: "True".into(),
@@ -56,7 +56,7 @@ pub(super) fn of_machine(conditions: &Conditions) -> Option<v1alpha1::Condition>
 pub(super) fn of_fleet(conditions: &[FleetCondition]) -> Option<v1alpha1::Condition> {
     let progressing = conditions.iter().find(|told| told.kind == FleetConditionKind::Progressing)?;
     let from = super::status::fleet_condition(progressing);
-    if progressing.reason == FleetReason::Paused {
+    if matches!(progressing.reason, FleetReason::Paused | FleetReason::PolicyPaused) {
         return Some(v1alpha1::Condition { r#type: "Paused".into(), status: "True".into(), ..from });
     }
     // Machines that are lost or wait for people have conditions of their own. Those that failed wait for another version.
@@ -79,9 +79,13 @@ pub(super) const fn state_of_machine(truth: Truth, reason: Reason) -> State {
     }
     match reason {
         // A paused machine has a condition that says so. It is neither on its way nor stuck.
-        Reason::AsDesired | Reason::Connected | Reason::Contested | Reason::Paused => State::Current,
+        Reason::AsDesired | Reason::Connected | Reason::Contested | Reason::Paused | Reason::PolicyPaused => {
+            State::Current
+        }
         Reason::NotYetKnown
         | Reason::Drifted
+        | Reason::Frozen
+        | Reason::OutsideWindow
         | Reason::OperationLost
         | Reason::Dependency
         | Reason::Terminating
@@ -93,6 +97,7 @@ pub(super) const fn state_of_machine(truth: Truth, reason: Reason) -> State {
         Reason::IdentityMismatch
         | Reason::DuplicateHost
         | Reason::InvalidSpec
+        | Reason::PolicyInvalid
         | Reason::UnknownVersion
         | Reason::NoArtefact
         | Reason::MissingParameter
@@ -145,8 +150,13 @@ const fn of_cause(cause: CauseKind) -> State {
 /// The state of the fleet whose conditions have this reason.
 pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
     match reason {
-        FleetReason::AllUpdated | FleetReason::MachinesLeftOut | FleetReason::Paused => State::Current,
+        FleetReason::AllUpdated
+        | FleetReason::MachinesLeftOut
+        | FleetReason::Paused
+        | FleetReason::PolicyPaused => State::Current,
         FleetReason::RollingOut
+        | FleetReason::Frozen
+        | FleetReason::OutsideWindow
         | FleetReason::Baking
         | FleetReason::GateInconclusive
         | FleetReason::Superseding
@@ -156,6 +166,7 @@ pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
         | FleetReason::TooManyFailures
         | FleetReason::TooManyUnavailable
         | FleetReason::InvalidSpec
+        | FleetReason::PolicyInvalid
         | FleetReason::UnknownVersion
         | FleetReason::VersionSkew
         | FleetReason::StoreRegressed => State::Stalled,

@@ -40,7 +40,7 @@ pub struct News {
 }
 
 impl News {
-    fn new(is_warning: bool, reason: &'static str, note: impl Into<String>) -> Self {
+    pub(super) fn new(is_warning: bool, reason: &'static str, note: impl Into<String>) -> Self {
         Self { is_warning, reason: reason.into(), note: note.into(), topic: String::new() }
     }
 

@@ -48,6 +48,10 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::IdentityMismatch => "IdentityMismatch",
         Reason::DuplicateHost => "DuplicateHost",
         Reason::Paused => "Paused",
+        Reason::PolicyPaused => "PolicyPaused",
+        Reason::PolicyInvalid => "PolicyInvalid",
+        Reason::Frozen => "Frozen",
+        Reason::OutsideWindow => "OutsideWindow",
         Reason::InvalidSpec => "InvalidSpec",
         Reason::UnknownVersion => "UnknownVersion",
         Reason::NoArtefact => "NoArtefact",
@@ -78,6 +82,25 @@ pub(crate) fn reason_from(name: &str) -> Option<Reason> {
     own.or_else(|| CauseKind::from_name(name).map(Reason::Cause))
 }
 
+/// The explanation of a host that was lost at work.
+const OPERATION_LOST: &str = "the host was lost in the middle of an operation, or may have been: what came of that is \
+                              seen when it answers again; until then a rollout counts it like a machine at work";
+
+/// The explanation of a reason for which people have nothing changed, here or by a `DisruptionPolicy`.
+const fn pause(reason: Reason) -> &'static str {
+    if matches!(reason, Reason::Paused) {
+        "paused; nothing new is started until spec.paused is unset on the Machine and the fleet"
+    } else if matches!(reason, Reason::PolicyPaused) {
+        "a DisruptionPolicy that selects it is paused; nothing new is started until its spec.paused is unset"
+    } else if matches!(reason, Reason::PolicyInvalid) {
+        "the spec of a DisruptionPolicy is not acceptable, so no machine is disrupted until it is corrected"
+    } else if matches!(reason, Reason::Frozen) {
+        "a freeze of a DisruptionPolicy that selects it counts; it is changed when that is over"
+    } else {
+        "a DisruptionPolicy that selects it lets it be disrupted in windows only; it is changed in the next one"
+    }
+}
+
 /// The explanation of a reason: what is wrong, and what to do about it.
 pub(crate) const fn explanation(reason: Reason) -> &'static str {
     match reason {
@@ -86,10 +109,7 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
         Reason::NotYetKnown => "not looked at yet",
         Reason::Drifted => "the host differs from what is wanted there and is being brought back",
         Reason::Contested => CONTESTED,
-        Reason::OperationLost => {
-            "the host was lost in the middle of an operation, or may have been: what came of that is seen when it \
-             answers again; until then a rollout counts it like a machine at work"
-        }
+        Reason::OperationLost => OPERATION_LOST,
         Reason::IdentityMismatch => {
             "the host has another machine-id than status.identity.machineID: if the address is wrong, correct \
              spec.address.ip; if the host was installed anew, delete the Machine, release its host with the annotation \
@@ -99,9 +119,11 @@ pub(crate) const fn explanation(reason: Reason) -> &'static str {
             "the host belongs to another Machine, which is left undisturbed: correct spec.address.ip, or delete one \
              of the two Machines"
         }
-        Reason::Paused => {
-            "paused; nothing new is started until spec.paused is unset on the Machine and the fleet"
-        }
+        Reason::Paused
+        | Reason::PolicyPaused
+        | Reason::PolicyInvalid
+        | Reason::Frozen
+        | Reason::OutsideWindow => pause(reason),
         Reason::InvalidSpec => "the spec is not acceptable and nothing is done until it is corrected",
         Reason::UnknownVersion => {
             "there is no usable MachineComponent for a version that is wanted: create it, or correct the version"

@@ -160,18 +160,18 @@ pub struct PastStatus {
     pub replaced_at: Time,
 }
 
-/// On how many machines of a failure domain work began within ten minutes.
+/// On how many machines of a failure domain work began within ten minutes, or two hours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BegunStatus {
-    /// What makes the domain: `fleet`, `idc`, `rack`, or `label/` with the key of the label.
+    /// The DisruptionPolicy whose limit it is, and `/hour` or `/day`.
     #[cfg_attr(feature = "crd", schemars(length(max = 512)))]
     pub domain: String,
-    /// Its value.
+    /// The value of its failure domain.
     #[cfg_attr(feature = "crd", schemars(length(max = 253)))]
     pub value: String,
-    /// When these minutes began.
+    /// When that time began.
     #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
     pub since: Time,
     /// The number of machines.

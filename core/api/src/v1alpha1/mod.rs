@@ -9,6 +9,7 @@ mod component_setting;
 mod condition;
 #[cfg(feature = "crd")]
 pub(crate) mod definition;
+mod disruption_policy;
 mod int_or_string;
 mod label_selector;
 mod machine;
@@ -28,6 +29,9 @@ pub use cluster_package_version::{
 };
 pub use component_setting::{ComponentSetting, Parameters};
 pub use condition::Condition;
+pub use disruption_policy::{
+    DisruptionFreeze, DisruptionPolicySpec, DisruptionPolicyStatus, DisruptionWindow,
+};
 pub use int_or_string::IntOrString;
 pub use label_selector::{LabelExpression, LabelSelector};
 pub use machine::{Address, ComponentStatus, FailedRelease, Identity, MachineSpec, MachineStatus, Ssh};
@@ -71,11 +75,12 @@ pub const CAUSE_ANNOTATION: &str = "kubernetes.io/change-cause";
 
 /// The definitions of our kinds.
 #[cfg(feature = "crd")]
-pub(crate) fn definitions() -> [definition::Definition; 4] {
+pub(crate) fn definitions() -> [definition::Definition; 5] {
     [
         machine::definition(),
         machine_component::definition(),
         cluster_package_version::definition(),
         machine_component_set::definition(),
+        disruption_policy::definition(),
     ]
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use schemars::Schema;
+use seaworthy_model::calendar::Days;
 use seaworthy_model::host_path::{HOMES, IDENTITY_HOMES, SYSTEM, UNITS, UNLINKED};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::strategy::Strategy;
@@ -72,6 +73,15 @@ pub(crate) fn atomic_list(most: u32) -> impl FnMut(&mut Schema) {
     move |schema| {
         schema.insert("maxItems".into(), most.into());
         schema.insert("x-kubernetes-list-type".into(), "atomic".into());
+    }
+}
+
+/// Makes a field a list of days of the week.
+pub(crate) fn days() -> impl FnMut(&mut Schema) {
+    |schema| {
+        schema.insert("maxItems".into(), Days::NAMES.len().into());
+        schema.insert("items".into(), json!({ "type": "string", "enum": Days::NAMES }));
+        schema.insert("x-kubernetes-list-type".into(), "set".into());
     }
 }
 
@@ -203,6 +213,15 @@ pub(crate) fn duration() -> Value {
         "self.matches('^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$') && duration(self) >= duration('1s') \
          && duration(self) <= duration('8760h')",
         "must be a duration from 1s to 8760h, such as 24h or 1h30m",
+    )
+}
+
+/// The rules for a duration of at most a week.
+pub(crate) fn week() -> Value {
+    rule(
+        "self.matches('^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$') && duration(self) >= duration('1s') \
+         && duration(self) <= duration('168h')",
+        "must be a duration from 1s to 168h, such as 6h or 1h30m",
     )
 }
 

@@ -6,6 +6,7 @@ mod drain;
 #[path = "../../../engine/tests/fixture/mod.rs"]
 mod fixture;
 mod gate;
+mod policy;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -416,6 +417,7 @@ fn every_invariant_has_a_name_of_its_own() {
         "order",
         "patience",
         "pause",
+        "policy",
         "record",
         "removal",
         "skew",

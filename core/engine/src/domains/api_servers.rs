@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-use seaworthy_model::report::Subject;
 use seaworthy_model::requirement::ApiServers;
 
 use crate::runtime::queue::Priority;
@@ -25,7 +24,7 @@ pub(super) fn forget(world: &mut World, memory: Duration) {
 /// The known versions of the API servers have changed: requeues what may wait because of them.
 fn weigh_rules_anew(world: &mut World) {
     if world.is_ruled() && !world.stores.home.is_listing() {
-        world.touch(Subject::PackageVersion, Priority::Urgent);
+        world.touch_owners(Priority::Urgent);
         world.touch_blocked();
     }
 }

@@ -8,6 +8,7 @@ mod certificates;
 pub(crate) mod draft;
 mod leadership;
 mod machine;
+mod policy;
 mod rollout;
 mod version;
 
@@ -37,10 +38,11 @@ struct Domain {
 }
 
 /// Every domain.
-const DOMAINS: [Domain; 6] = [
+const DOMAINS: [Domain; 7] = [
     Domain { begin_epoch: leadership::begin_epoch, unsync: leadership::unsync },
     Domain { begin_epoch: rollout::begin_epoch, unsync: rollout::unsync },
     Domain { begin_epoch: nothing, unsync: version::unsync },
+    Domain { begin_epoch: nothing, unsync: policy::unsync },
     Domain { begin_epoch: certificates::begin_epoch, unsync: certificates::unsync },
     Domain { begin_epoch: machine::node::begin_epoch, unsync: nothing_to_list },
     Domain { begin_epoch: machine::begin_epoch, unsync: machine::unsync },
@@ -66,6 +68,7 @@ pub(crate) fn observe(world: &mut World, store: StoreId, observation: Observatio
         Observation::PackageVersion(object) => rollout::observe(world, object),
         Observation::Set(id, object) => rollout::observe_set(world, id, object),
         Observation::CertificateRequest(id, object) => certificates::observe(world, id, object),
+        Observation::Policy(id, object) => policy::observe(world, id, object),
         Observation::ApiServers(found) => api_servers::observe(world, found),
         Observation::Lease(lease) => {
             let follows = leadership::observe(world, lease);
@@ -79,6 +82,7 @@ pub(crate) fn observe(world: &mut World, store: StoreId, observation: Observatio
 /// Begins a turn: sets the time, forgets what is too old, and orders the lists that a decision asked for.
 pub(crate) fn begin_turn(world: &mut World, now: Timestamp, config: &Config) {
     leadership::begin_turn(world, now, config);
+    world.look_at_calendars(config);
     api_servers::forget(world, config.api_server_memory);
     leadership::take_up_lists(world);
 }
@@ -90,6 +94,7 @@ pub(crate) fn reconcile(world: &World, subject: Subject, draft: &mut Draft<'_>) 
         Subject::PackageVersion => rollout::reconcile(world, Owner::Fleet, draft),
         Subject::Set(id) => rollout::reconcile(world, Owner::Set(id), draft),
         Subject::Version(id) => version::reconcile(world, id, draft),
+        Subject::Policy(id) => policy::reconcile(world, id, draft),
         Subject::Machine(id) => machine::reconcile(world, id, draft),
         Subject::CertificateRequest(id) => certificates::reconcile(world, id, draft),
     }
@@ -116,6 +121,7 @@ pub(crate) fn start(world: &mut World, subject: Subject, action: ActionId, order
         Subject::PackageVersion => rollout::start(world, Owner::Fleet, action),
         Subject::Set(id) => rollout::start(world, Owner::Set(id), action),
         Subject::Version(id) => version::start(world, id, action, &order.effect),
+        Subject::Policy(id) => policy::start(world, id, action),
         Subject::Machine(id) => machine::start(world, id, action, order.ticket),
         Subject::CertificateRequest(id) => certificates::start(world, id, action),
     }
@@ -152,6 +158,7 @@ pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, term
         Subject::PackageVersion => rollout::finish(world, Owner::Fleet, &in_flight, &outcome, terms),
         Subject::Set(id) => rollout::finish(world, Owner::Set(id), &in_flight, &outcome, terms),
         Subject::Version(id) => version::finish(world, id, &in_flight, &outcome, terms),
+        Subject::Policy(id) => policy::finish(world, id, &in_flight, &outcome, terms),
         Subject::Machine(id) => machine::finish(world, id, &in_flight, outcome, terms),
         Subject::CertificateRequest(id) => certificates::finish(world, id, &in_flight, &outcome, terms),
     }
@@ -160,7 +167,7 @@ pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, term
 /// What a timer of a subject is for.
 pub(crate) const fn wakes_for(subject: Subject) -> WakeReason {
     match subject {
-        Subject::PackageVersion | Subject::Set(_) => WakeReason::Admission,
+        Subject::PackageVersion | Subject::Set(_) | Subject::Policy(_) => WakeReason::Admission,
         Subject::Leadership => WakeReason::Lease,
         Subject::Version(_) | Subject::CertificateRequest(_) => WakeReason::BackOff,
         Subject::Machine(_) => WakeReason::Audit,

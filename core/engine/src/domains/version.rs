@@ -152,7 +152,7 @@ pub(super) fn observe(world: &mut World, id: VersionId, object: Option<Box<Versi
     }
     if world.is_wanted_by_fleet(id) {
         world.rebuild_rollouts(Reach::Everybody);
-        world.touch(Subject::PackageVersion, Priority::Urgent);
+        world.touch_owners(Priority::Urgent);
     }
     // Before everything is listed no machine waits for a version.
     if world.stores.unsynced(store).is_none() {

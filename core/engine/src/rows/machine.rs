@@ -1,5 +1,6 @@
 //! One row of the world: what is known of a machine, first hand and from the API server.
 
+use crate::rows::policy::Places;
 use crate::rows::trouble::Trouble;
 use crate::runtime::retry::Retry;
 use crate::runtime::tracked::Writes;
@@ -503,9 +504,9 @@ impl Machine {
         self.derived.out_of_service
     }
 
-    /// Its failure domains, one for each configured limit.
-    pub(crate) fn domains(&self) -> Option<Arc<[Arc<str>]>> {
-        self.derived.domains.clone()
+    /// What each disruption policy is to it.
+    pub(crate) fn places(&self) -> Option<Places> {
+        self.derived.places.clone()
     }
 
     /// Whether it was set up once: its first spec was carried out or failed, and something is recorded as installed.

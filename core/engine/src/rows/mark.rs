@@ -15,6 +15,12 @@ impl Machine {
         self.node.as_ref().is_some_and(|node| node.is_ours())
     }
 
+    /// Whether its Node takes no pods, and not because of us.
+    pub(crate) fn is_cordoned_by_others(&self) -> bool {
+        let cordon = self.node.as_ref().and_then(|node| node.cordon.as_ref());
+        self.is_live() && cordon.is_some_and(|cordon| cordon.unschedulable && cordon.mark.is_none())
+    }
+
     /// Whether its Node carries a mark of this Machine, set by any operator.
     #[must_use]
     pub fn is_marked(&self) -> bool {

@@ -10,6 +10,7 @@ pub(crate) mod mark;
 pub(crate) mod node_use;
 pub(crate) mod node_write;
 pub(crate) mod note;
+pub(crate) mod policy;
 pub(crate) mod rank;
 pub(crate) mod release;
 pub(crate) mod repairs;

@@ -62,8 +62,10 @@ pub(crate) enum MachineNote {
     WaitForUnit,
     /// It waits for nothing but a session.
     WaitForSession,
-    /// It waits until the fleet's rollouts or its pause change.
+    /// It waits until the fleet's rollouts, its pause or what the disruption policies allow change.
     WaitForFleet,
+    /// It waits for nothing but room in a failure domain.
+    WaitForDomain,
     /// Its drain waits until another Node takes pods, or no other is being drained any more.
     WaitForNode,
     /// When its next audit is due.

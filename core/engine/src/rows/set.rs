@@ -49,7 +49,8 @@ impl Owner {
             | Target::Host(_)
             | Target::NewCertificateRequest(_)
             | Target::CertificateRequest(_)
-            | Target::Node(_) => None,
+            | Target::Node(_)
+            | Target::Policy(_) => None,
         }
     }
 

@@ -1,10 +1,11 @@
 //! The state of a machine in each rollout of the fleet.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::id::Uid;
 use seaworthy_model::package_version::DeferralReason;
+
+use crate::rows::policy::Places;
 
 /// What follows from a row. It is cached, because the counters are built from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,8 +40,15 @@ pub(crate) struct Derived {
     pub(crate) lost: bool,
     /// Why it cannot be worked on, if a rollout has permitted it and nothing is or may be under way there.
     pub(crate) deferral: Option<DeferralReason>,
-    /// Its failure domains, one for each configured limit.
-    pub(crate) domains: Option<Arc<[Arc<str>]>>,
+    /// It claims a unit, and was set up before: it takes room in its failure domains. A first setup disrupts nobody.
+    pub(crate) disrupts: bool,
+    /// The same, and that not just because a predecessor may have begun something there: its record has counted that.
+    pub(crate) begins: bool,
+    /// It is out of service, and not because of our work: it leaves less room in its failure domains. Looked at only where a
+    /// disruption policy exists.
+    pub(crate) foreign: bool,
+    /// What each disruption policy is to it; `None` if there is no policy.
+    pub(crate) places: Option<Places>,
     /// One per rollout, in the order of the fleet's rollouts.
     pub(crate) standings: Standings,
 }
@@ -63,7 +71,10 @@ impl Derived {
         unresolved: false,
         lost: false,
         deferral: None,
-        domains: None,
+        disrupts: false,
+        begins: false,
+        foreign: false,
+        places: None,
         standings: Standings::NONE,
     };
 }

@@ -42,6 +42,7 @@ use crate::rows::fleet::Fleet;
 use crate::rows::leadership::Leadership;
 use crate::rows::machine::{Machine, Progress};
 use crate::rows::node_write::NodeWrite;
+use crate::rows::policy::Policies;
 use crate::rows::repairs::{Contested, Part, Repairs};
 use crate::rows::set::Set;
 use crate::rows::store::Stores;
@@ -63,6 +64,8 @@ pub struct World {
     pub fleet: Fleet,
     pub(crate) sets: Vec<Set>,
     pub(crate) set_names: Vec<Arc<str>>,
+    /// The disruption policies.
+    pub policies: Policies,
     machines: Rows,
     pub(crate) versions: Vec<Version>,
     /// Certificate requests.
@@ -92,6 +95,8 @@ pub struct World {
     waiting_for_lane: Line,
     /// Machines that wait until the fleet's rollouts or its pause change.
     stopped: BTreeSet<MachineId>,
+    /// Machines that wait for nothing but room in a failure domain.
+    crowded: BTreeSet<MachineId>,
     /// Counts of the Nodes that take pods or do not.
     nodes: Nodes,
     /// Machines that wait for nothing but a session.
@@ -264,7 +269,7 @@ impl World {
         if self.machine(id).is_spared() {
             self.waiting_for_lane.join(id);
         } else if self.waiting.join(id) {
-            self.touch(Subject::PackageVersion, Priority::Urgent);
+            self.touch_owners(Priority::Urgent);
         }
     }
 
@@ -284,6 +289,18 @@ impl World {
             return;
         }
         for id in core::mem::take(&mut self.stopped) {
+            self.touch(Subject::Machine(id), Priority::Normal);
+        }
+    }
+
+    /// Adds a machine to those that wait for nothing but room in a failure domain.
+    pub(crate) fn wait_for_domain(&mut self, id: MachineId) {
+        self.crowded.insert(id);
+    }
+
+    /// Requeues the machines that wait for room in a failure domain.
+    pub(crate) fn release_from_domains(&mut self) {
+        for id in core::mem::take(&mut self.crowded) {
             self.touch(Subject::Machine(id), Priority::Normal);
         }
     }
@@ -345,6 +362,7 @@ impl World {
             Target::Version(id) => self.version(id)?.tracked.meta(),
             Target::PackageVersion => self.fleet.tracked.meta(),
             Target::Set(id) => self.set(id)?.tracked.meta(),
+            Target::Policy(id) => self.policies.get(id)?.tracked.meta(),
             Target::CertificateRequest(id) => self.certificates.request(id)?.tracked.meta(),
             Target::Driver | Target::Host(_) | Target::Node(_) | Target::NewCertificateRequest(_) => None,
         }
@@ -364,6 +382,7 @@ impl World {
             Target::Version(id) => Some(self.version(id)?.tracked.writes.retry),
             Target::PackageVersion => Some(self.fleet.tracked.writes.retry),
             Target::Set(id) => Some(self.set(id)?.tracked.writes.retry),
+            Target::Policy(id) => Some(self.policies.get(id)?.tracked.writes.retry),
             Target::CertificateRequest(id) => Some(self.certificates.request(id)?.tracked.writes.retry),
         }
     }
@@ -371,7 +390,8 @@ impl World {
     /// The subjects of which there are few: all but the machines, the fleet's defaults and sets, and the leadership.
     fn few(&self) -> Vec<Subject> {
         let versions = (0..).take(self.versions.len()).map(|id| Subject::Version(VersionId(id)));
-        versions.chain(self.certificates.ids().map(Subject::CertificateRequest)).collect()
+        let policies = self.policies.iter().map(|(id, _)| Subject::Policy(id));
+        versions.chain(self.certificates.ids().map(Subject::CertificateRequest)).chain(policies).collect()
     }
 
     pub(crate) fn ensure_machine(&mut self, id: MachineId) {
@@ -422,6 +442,7 @@ impl World {
                 (&mut self.machine_names, id.index())
             }
             NamedId::CertificateRequest(id) => return self.certificates.note_name(id, name),
+            NamedId::Policy(id) => return self.policies.note_name(id, name),
             NamedId::Component(id) => (&mut self.component_names, id.index()),
             NamedId::Set(id) => (&mut self.set_names, id.index()),
             NamedId::Version(id) => {

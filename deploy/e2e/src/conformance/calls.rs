@@ -119,10 +119,11 @@ fn shape(method: &str, uri: &str, patch: &str) -> String {
 
 /// A path with `NAME` in place of the name of an object of ours; other paths as they are.
 fn without_name(path: &str) -> String {
-    const RESOURCES: [&str; 7] = [
+    const RESOURCES: [&str; 8] = [
         "machines",
         "machinecomponents",
         "clusterpackageversions",
+        "disruptionpolicies",
         "nodes",
         "leases",
         "certificatesigningrequests",

@@ -117,6 +117,7 @@ pub(super) fn http(call: &str) -> Result<(String, String)> {
         "machines" => Endpoint::of(Kind::Machine).collection(),
         "machinecomponents" => Endpoint::of(Kind::MachineComponent).collection(),
         "clusterpackageversions" => Endpoint::of(Kind::ClusterPackageVersion).collection(),
+        "disruptionpolicies" => Endpoint::of(Kind::DisruptionPolicy).collection(),
         "nodes" => Endpoint::of(Kind::Node).collection(),
         "certificatesigningrequests" => Endpoint::of(Kind::CertificateSigningRequest).collection(),
         "events" => Endpoint::of(Kind::Event).collection(),

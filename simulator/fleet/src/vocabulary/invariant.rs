@@ -4,7 +4,7 @@ use seaworthy_check::CHECKS;
 use serde::Deserialize;
 
 /// The invariants that the oracle judges, in addition to those that are checked after every turn.
-const OWN_INVARIANTS: [&str; 34] = [
+const OWN_INVARIANTS: [&str; 35] = [
     "budget",
     "backOff",
     "precondition",
@@ -39,6 +39,7 @@ const OWN_INVARIANTS: [&str; 34] = [
     "foreignHost",
     "confirmed",
     "gate",
+    "disruptionPolicy",
 ];
 
 /// The names of all invariants.

@@ -26,17 +26,19 @@ pub enum KindName {
     Node,
     Lease,
     CertificateSigningRequest,
+    DisruptionPolicy,
 }
 
 impl KindName {
     /// The kinds whose watches faults strike unless they name some: all but `CertificateSigningRequest`.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
         Self::Node,
         Self::Lease,
         Self::MachineComponentSet,
+        Self::DisruptionPolicy,
     ];
 
     /// The name of a kind that is watched. `None` for a kind that nobody watches.
@@ -50,6 +52,7 @@ impl KindName {
             Kind::Node => Self::Node,
             Kind::Lease => Self::Lease,
             Kind::CertificateSigningRequest => Self::CertificateSigningRequest,
+            Kind::DisruptionPolicy => Self::DisruptionPolicy,
             Kind::Event => return None,
         })
     }
@@ -71,6 +74,7 @@ impl KindName {
             Self::Node => Kind::Node,
             Self::Lease => Kind::Lease,
             Self::CertificateSigningRequest => Kind::CertificateSigningRequest,
+            Self::DisruptionPolicy => Kind::DisruptionPolicy,
         }
     }
 }

@@ -97,7 +97,7 @@ pub(crate) fn synced(world: &mut World, id: StoreId, kind: Kind) {
     }
     world.touch(Subject::Leadership, Priority::Urgent);
     if world.stores.unsynced(id).is_none() {
-        world.touch(Subject::PackageVersion, Priority::Urgent);
+        world.touch_owners(Priority::Urgent);
         // If everything was listed before, a repeated list has requeued each difference when it was observed.
         if was_unsynced {
             world.stores.open(id).listed = newest_machine(world, id);

@@ -20,6 +20,7 @@ use crate::rows::machine::Failure;
 use crate::rows::note::MachineNote as Note;
 use crate::rows::standing::Standing;
 
+use crate::world::index::policies::Work;
 use crate::world::index::resolution::{Aim, Origin, Target, targets};
 
 /// What keeps the changes of a machine from being made, as far as a step has looked.
@@ -165,15 +166,17 @@ impl<'w> Step<'w> {
 
     /// Whether a machine that yielded because of a blocker is still blocked. It goes on with what needs no grant.
     fn stays_blocked(self, draft: &mut Draft<'_>, change: &Change) -> bool {
-        if self.is_paused() || self.is_fleet_paused() {
+        let halt = self.world.halt(self.machine);
+        if self.is_paused() || halt.is_some() {
             self.note(draft, Note::WaitForFleet);
             if self.remove_mark(draft) {
                 return true;
             }
-            if self.is_paused() {
-                self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
-            } else {
-                draft.wait(Blocker::Paused);
+            match halt {
+                Some(blocker) if !self.is_paused() => draft.wait(blocker),
+                Some(_) | None => {
+                    self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
+                }
             }
             return true;
         }
@@ -214,7 +217,7 @@ impl<'w> Step<'w> {
             if self.remove_mark(draft) {
                 return;
             }
-            return draft.wait(blocker);
+            return self.wait_or_tell(draft, blocker);
         }
         if let Some(blocker) = self.overcommitted(target) {
             self.note(draft, Note::Yield(Some(target.component)));
@@ -294,9 +297,19 @@ impl<'w> Step<'w> {
         self.machine.spec().is_some_and(|spec| spec.paused)
     }
 
-    /// Whether a person has paused the fleet.
+    /// Whether a person has paused the fleet, or the machine by a disruption policy.
     pub(super) fn is_fleet_paused(self) -> bool {
-        self.world.fleet.is_paused()
+        self.world.halt(self.machine).is_some()
+    }
+
+    /// Waits for something of the fleet. If people wait for a change of this very machine, it says why.
+    fn wait_or_tell(self, draft: &mut Draft<'_>, blocker: Blocker) {
+        match self.policy_verdict(blocker) {
+            Some(verdict) if self.object.meta.generation != self.object.status.observed_generation => {
+                self.tell(draft, &verdict, blocker);
+            }
+            Some(_) | None => draft.wait(blocker),
+        }
     }
 
     /// True if the budget has a unit for the machine, or the repair lane a place if it is unavailable anyway. If not, a
@@ -308,6 +321,15 @@ impl<'w> Step<'w> {
         } else {
             self.world.occupied() - u32::from(self.machine.claims())
         };
+        // Others may have begun since this machine was granted its turn.
+        if let Some(lack) = self.world.domain_lack(self.machine, &[]).filter(|_| occupied < limit) {
+            self.note(draft, if self.machine.is_granted() { Note::Yield(None) } else { Note::WaitForDomain });
+            if let Blocker::RateLimit { until, .. } = lack {
+                draft.wake_at(until, WakeReason::Admission);
+            }
+            draft.wait(lack);
+            return false;
+        }
         if occupied < limit {
             return true;
         }
@@ -318,8 +340,11 @@ impl<'w> Step<'w> {
 
     /// Why the fleet as a whole does not allow a change to start.
     fn fleet_stop(self, target: &Target<'_>, is_repair: bool) -> Option<Blocker> {
-        if self.is_fleet_paused() {
-            return Some(Blocker::Paused);
+        let rolls_back = matches!(target.origin, Origin::Rollout(index)
+            if self.world.fleet.rollouts[index].record.is_reverted());
+        let stop = || self.world.policy_stop(self.machine, Work::on(self.machine, rolls_back));
+        if let Some(blocker) = self.world.halt(self.machine).or_else(stop) {
+            return Some(blocker);
         }
         let disrupts = !is_repair && !self.machine.is_spared() && self.machine.was_set_up();
         if disrupts && let Some(blocker) = self.world.breaker() {

@@ -91,6 +91,7 @@ pub(super) fn remember(world: &mut World, id: MachineId, note: Note) {
         Note::WaitForUnit => world.wait_for_unit(id),
         Note::WaitForSession => world.wait_for_session(id),
         Note::WaitForFleet => world.wait_for_fleet(id),
+        Note::WaitForDomain => world.wait_for_domain(id),
         Note::WaitForNode => world.wait_for_node(id),
         Note::Audit(at) => world.note(id, |progress| progress.contact.audit_at = Some(at)),
         Note::Inspect => {

@@ -118,6 +118,28 @@ impl Verdict {
 }
 
 impl Step<'_> {
+    /// What is told of a machine whose change a disruption policy keeps back.
+    pub(super) fn policy_verdict(self, blocker: Blocker) -> Option<Verdict> {
+        let reason = if matches!(blocker, Blocker::PolicyPaused { .. }) {
+            Reason::PolicyPaused
+        } else if matches!(blocker, Blocker::PolicyInvalid { .. }) {
+            Reason::PolicyInvalid
+        } else if matches!(blocker, Blocker::Frozen { .. }) {
+            Reason::Frozen
+        } else if matches!(blocker, Blocker::OutsideWindow { .. }) {
+            Reason::OutsideWindow
+        } else {
+            return None;
+        };
+        let policy = self.world.policies.name(blocker.policy()?);
+        let until = if let Blocker::Frozen { until, .. } | Blocker::OutsideWindow { until, .. } = blocker {
+            Some(until.whole_seconds())
+        } else {
+            None
+        };
+        Some(Verdict::out_of_sync(reason).because(Detail::Policy { policy, until }).unfinished())
+    }
+
     /// Writes a verdict if it is not recorded already; otherwise waits.
     pub(in crate::domains::machine) fn tell(
         self,

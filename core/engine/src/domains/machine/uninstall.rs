@@ -12,6 +12,7 @@ use super::status::Verdict;
 use super::step::Step;
 use crate::domains::draft::{Draft, write_finalizers};
 use crate::rows::note::MachineNote as Note;
+use crate::world::index::policies::Work;
 
 impl Step<'_> {
     /// One step towards an empty host: components that no other needs are removed first.
@@ -25,12 +26,15 @@ impl Step<'_> {
             }
             return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
         }
-        if self.is_fleet_paused() {
+        let stop = || self.world.policy_stop(self.machine, Work::on(self.machine, false));
+        if let Some(blocker) = self.world.halt(self.machine).or_else(stop) {
             self.note(draft, Note::WaitForFleet);
             if self.remove_mark(draft) {
                 return;
             }
-            return self.tell(draft, &Verdict::out_of_sync(Reason::Paused), Blocker::Paused);
+            let verdict = self.policy_verdict(blocker);
+            let verdict = verdict.unwrap_or_else(|| Verdict::out_of_sync(Reason::Paused));
+            return self.tell(draft, &verdict, blocker);
         }
         if self.machine.is_recorded_unreachable() {
             // A successor counts it as idle as long as that is recorded.

@@ -6,7 +6,7 @@ use core::time::Duration;
 use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::report::{Blocker, WakeReason};
 
-use super::standstill::Standstill;
+use super::standstill::{self, Standstill};
 use super::wave::{self, Pace, Wave};
 use super::{Plan, Step, gate, permission};
 use crate::domains::draft::Draft;
@@ -158,7 +158,13 @@ impl Step<'_> {
                 let occupied = if occupied < limit { laned } else { occupied };
                 draft.wait(Blocker::MaxUnavailable { occupied, limit });
             }
-            Wave::Nobody => {}
+            Wave::Nobody => {
+                let Some(blocker) = plan.room.take_kept_back() else { return };
+                if let Some(reason) = standstill::reason_of(blocker) {
+                    plan.standstill = Standstill::Stopped(reason);
+                }
+                draft.wait(blocker);
+            }
         }
     }
 }

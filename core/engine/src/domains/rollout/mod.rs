@@ -163,6 +163,11 @@ impl<'w> Step<'w> {
             draft.wait(Blocker::Paused);
             return self.write(draft, self.recorded(), Standstill::Stopped(FleetReason::Paused));
         }
+        if let Some(blocker) = self.world.policy_halt() {
+            let reason = standstill::reason_of(blocker).unwrap_or(FleetReason::PolicyPaused);
+            draft.wait(blocker);
+            return self.write(draft, self.recorded(), Standstill::Stopped(reason));
+        }
         let order = match self.order() {
             Ok(order) => order,
             Err(conflict) => return self.tell_skew(draft, conflict),
@@ -171,7 +176,7 @@ impl<'w> Step<'w> {
         let mut rollouts: Vec<Cow<'_, Rollout>> = Vec::with_capacity(settings.len());
         rollouts.extend(settings.iter().filter_map(|setting| self.next(draft, setting, &mut plan)));
         self.keep_unmentioned(draft, settings, &mut rollouts);
-        self.write_with(draft, rollouts, plan.standstill, plan.room.granted_domains());
+        self.write_with(draft, rollouts, plan.standstill, plan.room.picked());
     }
 
     /// The record of one component's rollout, one step on.

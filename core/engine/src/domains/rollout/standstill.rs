@@ -2,6 +2,7 @@
 
 use seaworthy_model::machine::Truth;
 use seaworthy_model::package_version::{FleetConditionKind, FleetReason};
+use seaworthy_model::report::Blocker;
 
 /// What a rollout may do, as far as its gates are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,21 @@ pub(super) enum Gate {
     Passed,
     /// Nothing is granted.
     Closed,
+}
+
+/// The reason of a rollout that stands still because a disruption policy keeps back every machine. Limits only slow it down.
+pub(super) const fn reason_of(blocker: Blocker) -> Option<FleetReason> {
+    if matches!(blocker, Blocker::PolicyPaused { .. }) {
+        Some(FleetReason::PolicyPaused)
+    } else if matches!(blocker, Blocker::PolicyInvalid { .. }) {
+        Some(FleetReason::PolicyInvalid)
+    } else if matches!(blocker, Blocker::Frozen { .. }) {
+        Some(FleetReason::Frozen)
+    } else if matches!(blocker, Blocker::OutsideWindow { .. }) {
+        Some(FleetReason::OutsideWindow)
+    } else {
+        None
+    }
 }
 
 /// Whether rollouts go on.

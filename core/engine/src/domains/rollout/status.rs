@@ -2,7 +2,6 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::FleetDetail;
@@ -12,6 +11,7 @@ use seaworthy_model::package_version::{FleetCondition, FleetReason, PackageVersi
 use super::Step;
 use super::standstill::Standstill;
 use crate::domains::draft::{Draft, write};
+use crate::rows::policy::Places;
 use crate::rows::set::Owner;
 
 impl<'w> Step<'w> {
@@ -25,14 +25,14 @@ impl<'w> Step<'w> {
         self.write_with(draft, rollouts, standstill, &[]);
     }
 
-    /// Writes the status if it differs from the recorded one. `granted` are the failure domains of the machines that are
+    /// Writes the status if it differs from the recorded one. `picked` is what the disruption policies are to the machines that are
     /// granted their turn.
     pub(super) fn write_with(
         self,
         draft: &mut Draft<'_>,
         mut rollouts: Vec<Cow<'w, Rollout>>,
         standstill: Standstill,
-        granted: &[Arc<[Arc<str>]>],
+        picked: &[Places],
     ) {
         // The spec has an order of its own; records are kept in the order of the ids.
         if !rollouts.is_sorted_by_key(|rollout| rollout.component) {
@@ -64,7 +64,7 @@ impl<'w> Step<'w> {
                 rollouts.map(|rollout| if is_regressed { rollout } else { self.as_it_is(rollout) });
             let epoch = if is_regressed { recorded.epoch } else { epoch };
             let rollouts: Vec<Rollout> = rollouts.collect();
-            let begun = self.world.ledger.begun(granted, draft.now);
+            let begun = self.world.ledger.limits.begun(picked, draft.now);
             let history = self.history(&rollouts, draft.now);
             let status =
                 PackageVersionStatus { observed_generation, epoch, conditions, rollouts, begun, history };
@@ -134,6 +134,10 @@ impl<'w> Step<'w> {
             FleetReason::AllUpdated
             | FleetReason::Superseding
             | FleetReason::Paused
+            | FleetReason::PolicyPaused
+            | FleetReason::PolicyInvalid
+            | FleetReason::Frozen
+            | FleetReason::OutsideWindow
             | FleetReason::InvalidSpec
             | FleetReason::UnknownVersion
             | FleetReason::Terminating => None,

@@ -1,17 +1,18 @@
 //! Who is granted a turn next, and when a wave of grants is worth a write.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::id::MachineId;
 use seaworthy_model::package_version::Rollout;
+use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
 use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
+use crate::rows::policy::Places;
 use crate::rows::standing::Standing;
 use crate::world::World;
-use crate::world::index::disruption::DomainRoom;
+use crate::world::index::policies::Work;
 
 /// A wave is written when it is at least one part in this many of the whole budget, so that a rollout of a large fleet
 /// costs a few dozen writes and not one per machine.
@@ -55,10 +56,12 @@ pub(super) struct Pick {
 pub(super) struct Room {
     units: u32,
     lane: u32,
-    /// The failure domains of the machines that were picked.
-    domains: Vec<Arc<[Arc<str>]>>,
-    /// When there is room again for the first of those for whom too much work began within the last hour.
+    /// What the disruption policies are to the machines that were picked.
+    picked: Vec<Places>,
+    /// When there is room again for the first of those for whom too much work began lately.
     until: Option<Timestamp>,
+    /// Why a policy has kept back a machine that there is a unit for.
+    kept_back: Option<Blocker>,
 }
 
 impl Room {
@@ -69,14 +72,20 @@ impl Room {
         Self {
             units: slots.saturating_sub(taken),
             lane: slots.saturating_sub(world.laned()),
-            domains: Vec::new(),
+            picked: Vec::new(),
             until: None,
+            kept_back: None,
         }
     }
 
-    /// The failure domains of the machines that were picked.
-    pub(super) fn granted_domains(&self) -> &[Arc<[Arc<str>]>] {
-        &self.domains
+    /// What the disruption policies are to the machines that were picked.
+    pub(super) fn picked(&self) -> &[Places] {
+        &self.picked
+    }
+
+    /// Why a policy has kept back a machine that there is a unit for, since this was last asked.
+    pub(super) const fn take_kept_back(&mut self) -> Option<Blocker> {
+        self.kept_back.take()
     }
 
     /// When there may be more room, without anything ending.
@@ -94,30 +103,29 @@ impl Room {
         self.units.saturating_add(self.lane.min(idle))
     }
 
-    /// Takes what a machine costs; false if that is not left. A machine that has its place already costs nothing; one that
-    /// is out of service needs a place in the repair lane, also if it keeps a unit because a release failed there. The second of two machines with equal ranks is taken in any
-    /// case: a grant cannot tell them apart.
+    /// Takes what a machine costs; false if that is not left. A machine that has its place already costs no unit; one that
+    /// is out of service needs a place in the repair lane, also if it keeps a unit because a release failed there. What a
+    /// predecessor may have begun is a place, and no leave to begin more in the same failure domain. The second of two
+    /// machines with equal ranks is taken in any case: a grant cannot tell them apart.
     fn take(&mut self, world: &World, machine: &Machine, is_forced: bool) -> bool {
         let has_place = if machine.is_spared() { machine.is_laned() } else { machine.claims() };
-        if has_place {
-            return true;
-        }
         let left = if machine.is_spared() { &mut self.lane } else { &mut self.units };
         if !is_forced {
-            if *left == 0 {
+            if *left == 0 && !has_place {
                 return false;
             }
-            match world.room_in_domains(machine, &self.domains) {
-                DomainRoom::Free => {}
-                DomainRoom::Full => return false,
-                DomainRoom::FullUntil(until) => {
+            if let Some(lack) = world.domain_lack(machine, &self.picked) {
+                if let Blocker::RateLimit { until, .. } = lack {
                     self.until = Some(self.until.map_or(until, |other| other.min(until)));
-                    return false;
                 }
+                self.kept_back.get_or_insert(lack);
+                return false;
             }
         }
-        *left = left.saturating_sub(1);
-        self.domains.extend(machine.domains());
+        *left = left.saturating_sub(u32::from(!has_place));
+        if Work::on(machine, false) != Work::Serves {
+            self.picked.extend(machine.places());
+        }
         true
     }
 }
@@ -185,6 +193,10 @@ fn pick(
         // The breaker stops what disrupts. Nothing can be disrupted on a machine that is out of service, or was never set up.
         let disrupts = || machine.was_set_up() && !machine.is_spared();
         if !is_candidate || (world.breaker().is_some() && disrupts()) {
+            continue;
+        }
+        if let Some(stop) = world.policy_stop(machine, Work::on(machine, record.is_reverted())) {
+            room.kept_back.get_or_insert(stop);
             continue;
         }
         let is_equal = picks.last().is_some_and(|last| last.rank == rank);

@@ -10,23 +10,18 @@
 //! fault. All machines that are unavailable, and not because of our work, count for the *breaker*
 //! (`pauseWhenUnavailable`), which stops what disrupts.
 
-use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use seaworthy_model::config::{Config, DisruptionLimit, Domain};
+use seaworthy_model::config::Config;
+use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::quantity::CountOrPercent;
-
-use seaworthy_model::package_version::{Begun, FleetReason};
 use seaworthy_model::report::Blocker;
-use seaworthy_model::time::Timestamp;
 
-use crate::rows::machine::Machine;
 use crate::rows::standing::Derived;
 use crate::runtime::queue::Priority;
 use crate::world::World;
-use crate::world::index::hourly::Hourly;
+use crate::world::index::limits::Limits;
 
 /// This share of all machines may be given up: their hosts were lost at work, and their units go to others. Those that
 /// are lost beyond it keep their units.
@@ -51,84 +46,11 @@ pub(crate) struct Ledger {
     sick_untouched: u32,
     /// Whether the breaker is open.
     is_open: bool,
-    limits: Vec<Limit>,
-}
-
-/// A limit besides `maxUnavailable`.
-#[derive(Clone, Debug)]
-struct Limit {
-    terms: DisruptionLimit,
-    /// What its domain is called in a record.
-    name: Arc<str>,
-    /// The machines, by the value of the domain.
-    usages: BTreeMap<Arc<str>, Usage>,
-}
-
-/// The machines of one failure domain.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Usage {
-    live: u32,
-    claims: u32,
-    /// On how many of them work began lately.
-    begun: Hourly,
-}
-
-/// Whether work may begin on one more machine, as far as its failure domains are concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DomainRoom {
-    /// It may.
-    Free,
-    /// Not before one of those at work has ended.
-    Full,
-    /// Not before this time: it began on so many within the last hour.
-    FullUntil(Timestamp),
-}
-
-impl Limit {
-    const fn is_hourly(&self) -> bool {
-        self.terms.per_hour.is_some()
-    }
-}
-
-/// How many of these machines have this value of the domain of a limit.
-fn count_in(machines: &[Arc<[Arc<str>]>], limit: usize, value: &Arc<str>) -> u32 {
-    let those = machines.iter().filter(|domains| domains.get(limit) == Some(value));
-    u32::try_from(those.count()).unwrap_or(u32::MAX)
-}
-
-impl DomainRoom {
-    const fn until(self) -> Option<Timestamp> {
-        if let Self::FullUntil(until) = self { Some(until) } else { None }
-    }
+    /// The limits of the disruption policies.
+    pub(crate) limits: Limits,
 }
 
 impl Ledger {
-    /// Takes over the limits of the configuration.
-    pub(crate) fn configure(&mut self, config: &Config) {
-        let limits = config.disruption_limits.iter().cloned();
-        let limits = limits.map(|terms| Limit { name: terms.domain.name(), terms, usages: BTreeMap::new() });
-        self.limits = limits.collect();
-    }
-
-    /// The failure domains of a machine, one for each limit; empty where it is in none.
-    pub(crate) fn domains_of(&self, machine: &Machine) -> Option<Arc<[Arc<str>]>> {
-        if self.limits.is_empty() {
-            return None;
-        }
-        let address = machine.spec().map(|spec| &spec.connection.address);
-        let labels = machine.object.as_ref().map(|object| &object.labels);
-        let domains = self.limits.iter().map(|limit| {
-            let value = match &limit.terms.domain {
-                Domain::Fleet => Some(&limit.name),
-                Domain::Idc => address.map(|address| &address.idc),
-                Domain::Rack => address.map(|address| &address.rack),
-                Domain::Label(key) => labels.and_then(|labels| labels.get(key)),
-            };
-            value.cloned().unwrap_or_default()
-        });
-        Some(domains.collect())
-    }
-
     /// Counts a row.
     pub(crate) fn count(&mut self, row: &Derived) {
         self.apply(row, |counter, is| *counter += u32::from(is));
@@ -153,54 +75,12 @@ impl Ledger {
         let untouched = !row.touched && !row.lost;
         add(&mut self.untouched, row.live && untouched);
         add(&mut self.sick_untouched, row.sick && untouched);
-        let domains = row.domains.iter().flat_map(|domains| domains.iter());
-        for (limit, domain) in self.limits.iter_mut().zip(domains).filter(|(_, domain)| !domain.is_empty()) {
-            let usage = limit.usages.entry(Arc::clone(domain)).or_default();
-            add(&mut usage.live, row.live);
-            add(&mut usage.claims, row.claims);
-        }
+        self.limits.apply(row, add);
     }
 
-    /// Work begins on a machine with these domains.
-    pub(crate) fn begin(&mut self, row: &Derived, now: Timestamp) {
-        let domains = row.domains.iter().flat_map(|domains| domains.iter());
-        let limits = self.limits.iter_mut().zip(domains);
-        for (limit, domain) in limits.filter(|(limit, domain)| limit.is_hourly() && !domain.is_empty()) {
-            limit.usages.entry(Arc::clone(domain)).or_default().begun.add(1, now);
-        }
-    }
-
-    /// Takes over what a record says of the last hour.
-    pub(crate) fn recall(&mut self, record: &[Begun], now: Timestamp) {
-        for limit in self.limits.iter_mut().filter(|limit| limit.is_hourly()) {
-            for begun in record.iter().filter(|begun| begun.domain == limit.name) {
-                let usage = limit.usages.entry(Arc::clone(&begun.value)).or_default();
-                usage.begun.recall(begun.since, begun.machines, now);
-            }
-        }
-    }
-
-    /// What a record has to say of the last hour, if work begins now on machines with these domains as well.
-    pub(crate) fn begun(&self, granted: &[Arc<[Arc<str>]>], now: Timestamp) -> Vec<Begun> {
-        let mut all = Vec::new();
-        for (index, limit) in self.limits.iter().enumerate().filter(|(_, limit)| limit.is_hourly()) {
-            for (value, usage) in &limit.usages {
-                let mut hourly = usage.begun.clone();
-                match count_in(granted, index, value) {
-                    0 => {}
-                    machines => hourly.add(machines, now),
-                }
-                all.extend(hourly.recent(now).map(|(since, machines)| Begun {
-                    domain: Arc::clone(&limit.name),
-                    value: Arc::clone(value),
-                    since,
-                    machines,
-                }));
-            }
-        }
-        all.sort_unstable();
-        all.truncate(Begun::MAX);
-        all
+    /// Takes a row out of its failure domains: the policies are other ones.
+    pub(crate) fn leave_domains(&mut self, row: &Derived) {
+        self.limits.apply(row, |counter, is| *counter -= u32::from(is));
     }
 
     /// How many of the machines that fell are charged to the rollouts: those beyond the share of the untouched machines
@@ -295,26 +175,6 @@ impl World {
         (config.apply_deadline + longest.max().unwrap_or_default()) * 2
     }
 
-    /// Whether there is room in every failure domain of a machine, besides what `planned` takes there.
-    pub(crate) fn room_in_domains(&self, machine: &Machine, planned: &[Arc<[Arc<str>]>]) -> DomainRoom {
-        let Some(domains) = &machine.derived.domains else { return DomainRoom::Free };
-        let mut room = DomainRoom::Free;
-        for (index, (limit, domain)) in self.ledger.limits.iter().zip(domains.iter()).enumerate() {
-            let Some(usage) = limit.usages.get(domain) else { continue };
-            let planned = count_in(planned, index, domain);
-            let taken = usage.claims - u32::from(machine.claims());
-            if planned.saturating_add(taken) >= limit.terms.in_flight.of(usage.live) {
-                return DomainRoom::Full;
-            }
-            let hourly = limit.terms.per_hour.map_or(u32::MAX, |most| most.of(usage.live));
-            if planned.saturating_add(usage.begun.count(self.now)) >= hourly {
-                let until = usage.begun.falls_at(self.now).unwrap_or(self.now);
-                room = DomainRoom::FullUntil(room.until().map_or(until, |other| other.max(until)));
-            }
-        }
-        room
-    }
-
     /// Opens or closes the breaker. It closes below four fifths of the limit, so that it does not flap. While all rows
     /// are recounted it stays as it is.
     pub(crate) fn weigh_breaker(&mut self) {
@@ -331,11 +191,11 @@ impl World {
         }
     }
 
-    /// Remembers on how many machines work began within the last hour.
+    /// Remembers on how many machines work began within the last hour and the last day.
     pub(crate) fn recall_begun(&mut self) {
         for owner in self.owners().collect::<Vec<_>>() {
             let begun = self.charter(owner).map(|charter| charter.status.begun.clone()).unwrap_or_default();
-            self.ledger.recall(&begun, self.now);
+            self.ledger.limits.recall(&begun, self.now);
         }
     }
 

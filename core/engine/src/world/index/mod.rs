@@ -2,9 +2,11 @@
 
 pub(crate) mod confirmation;
 pub(crate) mod disruption;
-mod hourly;
+mod limits;
 pub(crate) mod nodes;
 pub(crate) mod owners;
+pub(crate) mod policies;
+mod recent;
 pub(crate) mod releases;
 pub(crate) mod resolution;
 pub(crate) mod rollouts;

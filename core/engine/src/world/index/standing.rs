@@ -46,10 +46,14 @@ impl World {
         }
         self.ledger.uncount(&before);
         self.ledger.count(derived);
-        if derived.claims && !before.claims && !self.fleet.recalls {
-            self.ledger.begin(derived, self.now);
+        if derived.begins && !before.begins && !self.fleet.recalls {
+            self.ledger.limits.begin(derived, self.now);
         }
+        let is_freed = (before.disrupts || before.foreign) && !derived.disrupts && !derived.foreign;
         self.refresh_rollouts(id, &before, failures_before);
+        if is_freed {
+            self.release_from_domains();
+        }
         self.weigh_breaker();
         self.touch_owners(Priority::Urgent);
     }
@@ -122,6 +126,7 @@ impl World {
         };
         let failed = stands(Standing::Failed);
         let claims = failed || (takes_place && spared != Some(true));
+        let disrupts = claims && machine.was_set_up();
         let unavailable_since = machine.unavailable_since().filter(|_| live);
         let touching = rollouts.iter().zip(standings.iter());
         // What a release took down does not keep its rollback from taking it away.
@@ -132,6 +137,8 @@ impl World {
         let fell = touched_since.zip(unavailable_since).is_some_and(|(start, since)| since > start)
             && !(self.makes_nodes && self.is_to_become_node(machine, &standings));
         let known = live && machine.was_set_up();
+        let is_sick =
+            known && unavailable_since.is_some() && !failed && (!unresolved || machine.unavailable_before);
         Derived {
             uid,
             live,
@@ -144,14 +151,16 @@ impl World {
             spared: spared == Some(true),
             fell: fell && !claims,
             touched: touched_since.is_some(),
-            sick: known
-                && unavailable_since.is_some()
-                && !failed
-                && (!unresolved || machine.unavailable_before),
+            sick: is_sick,
             unresolved,
             lost,
             deferral: is_deferred.then(|| machine.deferral_reason()),
-            domains: self.ledger.domains_of(machine),
+            disrupts,
+            begins: disrupts && (machine.is_busy() || machine.holds_node() || stands(Standing::Granted)),
+            foreign: !self.ledger.limits.is_empty()
+                && !claims
+                && (is_sick || machine.is_cordoned_by_others()),
+            places: self.ledger.limits.places_of(machine),
             standings,
         }
     }

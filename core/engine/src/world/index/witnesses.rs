@@ -123,7 +123,7 @@ impl World {
         if self.leadership.ahead < Some(seen) {
             self.leadership.ahead = Some(seen);
             self.touch(Subject::Leadership, Priority::Urgent);
-            self.touch(Subject::PackageVersion, Priority::Urgent);
+            self.touch_owners(Priority::Urgent);
         }
     }
 }

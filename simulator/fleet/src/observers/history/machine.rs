@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 24] = [
+    pub const NAMES: [&'static str; 25] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -92,6 +92,7 @@ impl WaitsFor {
         "AwaitingGrant",
         "HostAhead",
         "Gate",
+        "DisruptionPolicy",
     ];
 
     /// Its number.
@@ -134,6 +135,12 @@ impl WaitsFor {
             Blocker::TooManyUnavailable { .. } => 20,
             Blocker::AwaitingGrant => 21,
             Blocker::Baking { .. } | Blocker::GateInconclusive | Blocker::GateFailed { .. } => 23,
+            Blocker::PolicyPaused { .. }
+            | Blocker::PolicyInvalid { .. }
+            | Blocker::Frozen { .. }
+            | Blocker::OutsideWindow { .. }
+            | Blocker::InFlightLimit { .. }
+            | Blocker::RateLimit { .. } => 24,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }

@@ -15,9 +15,11 @@ use seaworthy_model::component_set::SetSpec;
 use seaworthy_model::config::Config;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::{PackageVersionSpec, SINGLETON};
+use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::strategy::Strategy;
 
 use super::desired::Desired;
+use super::policies::spec_of;
 use crate::world::{GRACE, World};
 
 /// The work to do.
@@ -35,6 +37,7 @@ struct Work {
     gates: Duration,
 }
 
+const HOUR: Duration = Duration::from_secs(3600);
 /// The default of `auditInterval`.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// The time around an operation: connecting, watching, deciding, writing the result.
@@ -105,7 +108,25 @@ fn probe(world: &World) -> Duration {
 
 /// The time without faults after which everything must have converged.
 pub(crate) fn convergence_bound(world: &World) -> Duration {
-    Work::of(world).bound()
+    Work::of(world).bound() + waits(world)
+}
+
+/// How long the disruption policies may keep all machines waiting: until the freezes are over, two nights for windows, and an
+/// hour or a day, with the longest part of it that counts twice, for each lot of machines.
+fn waits(world: &World) -> Duration {
+    let home = world.api_servers.home();
+    let machines = u32::try_from(home.collection(Kind::Machine).len()).unwrap_or(u32::MAX);
+    let specs = home.collection(Kind::DisruptionPolicy).objects().into_iter().filter_map(|it| spec_of(it));
+    let waits = specs.map(|spec| {
+        let thaws = spec.freezes.iter().map(|freeze| freeze.until.since(world.now()));
+        let lots = |limit: Option<CountOrPercent>, each: Duration| {
+            limit.map_or(Duration::ZERO, |limit| each * machines.div_ceil(limit.of(1)))
+        };
+        let night = if spec.windows.is_empty() { Duration::ZERO } else { HOUR * 48 };
+        let rates = lots(spec.per_hour, HOUR + HOUR / 6) + lots(spec.per_day, HOUR * 26);
+        thaws.max().unwrap_or_default() + night + rates
+    });
+    waits.sum()
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod identities;
 mod leadership;
 mod mistaken;
 mod order;
+mod policies;
 mod reasons;
 mod recount;
 mod removal;
@@ -54,6 +55,7 @@ use identities::Identities;
 use leadership::Leadership;
 use mistaken::Mistaken;
 use order::Precedence;
+use policies::Policies;
 use removal::Removal;
 use restraint::Restraint;
 use skew::Rules;
@@ -130,6 +132,7 @@ pub struct Oracle {
     mistaken: Mistaken,
     back_off: BackOff,
     gates: Gates,
+    policies: Policies,
     /// Machines that exist, by uid.
     machines: BTreeMap<Uid, Arc<str>>,
 }
@@ -161,6 +164,7 @@ impl Oracle {
             mistaken: Mistaken::default(),
             back_off: BackOff::default(),
             gates: Gates::default(),
+            policies: Policies::default(),
             machines: BTreeMap::new(),
         }
     }
@@ -284,6 +288,8 @@ impl Oracle {
             if let Some(detail) = self.leadership.written(written) {
                 self.breach("leadership", now, detail);
             }
+        } else if kind == Kind::DisruptionPolicy {
+            self.policies.written(written, now);
         } else if kind == Kind::MachineComponent {
             self.precedence.written(written);
             self.rules.written(written);

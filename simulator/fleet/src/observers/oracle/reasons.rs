@@ -34,15 +34,18 @@ use seaworthy_api::parse;
 use seaworthy_api::v1alpha1::LEASE;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::VersionSpec;
-use seaworthy_model::id::{ComponentId, Kind, VersionId};
+use seaworthy_model::config::Config;
+use seaworthy_model::id::{ComponentId, Interned as _, Kind, PolicyId, VersionId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::package_version::SINGLETON;
+use seaworthy_model::policy::Stop;
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::requirement::{Party, Requirement, VersionNumber};
 
 use super::convergence::Stray;
 use super::desired::Desired;
 use super::mistaken::recorded_host;
+use super::policies::spec_of;
 use crate::vocabulary::machine_name;
 use crate::world::World;
 use crate::world::host::{Ended, Host, Operation};
@@ -143,6 +146,12 @@ impl<'a> Truth<'a> {
             Blocker::GateInconclusive => self.unavailable > 0 || self.broken > 0,
             Blocker::GateFailed { batch } => self.has_failed_gate(batch),
             Blocker::Paused => machine.spec.paused || self.is_fleet_paused() || self.is_set_paused(machine),
+            Blocker::PolicyPaused { policy }
+            | Blocker::PolicyInvalid { policy }
+            | Blocker::Frozen { policy, .. }
+            | Blocker::OutsideWindow { policy, .. }
+            | Blocker::InFlightLimit { policy }
+            | Blocker::RateLimit { policy, .. } => self.is_kept_back(said, policy),
             Blocker::InvalidSpec => !self.is_acceptable(machine),
             Blocker::UnknownVersion(version) => self.version(version).is_none(),
             Blocker::NoArtefact(version) => {
@@ -154,18 +163,9 @@ impl<'a> Truth<'a> {
             | Blocker::ApiServerSkew { .. }
             | Blocker::ApiServerUnknown { .. } => self.is_skewed(said),
             Blocker::DependencyCycle { component } => self.is_in_circle(component),
-            Blocker::DuplicateHost => {
-                let uid = machine.metadata.uid.get();
-                of_host(&|host| host.owner().is_some() && host.owner() != uid)
+            Blocker::DuplicateHost | Blocker::IdentityMismatch | Blocker::ForeignIdentity => {
+                of_host(&|host| self.is_strange(host, said, machine))
             }
-            Blocker::IdentityMismatch => {
-                let recorded = recorded_host(machine);
-                of_host(&|host| recorded.is_some_and(|recorded| recorded != host.identity))
-            }
-            Blocker::ForeignIdentity => of_host(&|host| {
-                let known = host.node().and_then(|node| node.certificate());
-                known.is_some_and(|known| self.world.is_of_others(known, &machine.metadata.name))
-            }),
             Blocker::HostAhead { seen } => of_host(&|host| self.is_ahead(host, seen)),
             Blocker::StoreRegressed { .. } => self.world.hosts.iter().any(|host| host.epoch().0 > self.epoch),
             Blocker::NotLeading
@@ -193,6 +193,39 @@ impl<'a> Truth<'a> {
             Blocker::DrainForbidden { .. } => self.has_pods(stray, true),
             Blocker::NodeConflict { .. } => self.is_conflicted(stray),
             Blocker::LastSchedulableNode { .. } => self.is_last_node(stray),
+        }
+    }
+
+    /// Whether a host is not what its Machine takes it for.
+    fn is_strange(&self, host: &Host, said: Blocker, machine: &Machine) -> bool {
+        if said == Blocker::DuplicateHost {
+            return host.owner().is_some() && host.owner() != machine.metadata.uid.get();
+        }
+        if said == Blocker::IdentityMismatch {
+            return recorded_host(machine).is_some_and(|recorded| recorded != host.identity);
+        }
+        let known = host.node().and_then(|node| node.certificate());
+        known.is_some_and(|known| self.world.is_of_others(known, &machine.metadata.name))
+    }
+
+    /// Whether a disruption policy says what keeps a machine back.
+    fn is_kept_back(&self, said: Blocker, policy: PolicyId) -> bool {
+        let name = self.names.name(policy.named()).unwrap_or_default();
+        let object = self.world.api_servers.home().get(Kind::DisruptionPolicy, name);
+        let Some(spec) = object.map(|object| spec_of(object)) else { return false };
+        let Some(spec) = spec else { return matches!(said, Blocker::PolicyInvalid { .. }) };
+        let stop = spec.stop(self.world.now(), Config::default().apply_deadline * 3).0;
+        match stop {
+            Some(Stop::Paused) => matches!(said, Blocker::PolicyPaused { .. }),
+            Some(Stop::Frozen(_)) => matches!(said, Blocker::Frozen { .. }),
+            Some(Stop::OutsideWindow(_)) => matches!(said, Blocker::OutsideWindow { .. }),
+            Some(Stop::Invalid) | None if matches!(said, Blocker::InFlightLimit { .. }) => {
+                spec.in_flight.is_some()
+            }
+            Some(Stop::Invalid) | None => {
+                let is_rate = matches!(said, Blocker::RateLimit { .. });
+                is_rate && (spec.per_hour.is_some() || spec.per_day.is_some())
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 
 use super::Oracle;
+use super::policies::Start;
 use super::wishes::{self, Step};
 use crate::vocabulary::{START, machine_name, since_start};
 use crate::world::api_server::ApiServer;
@@ -78,6 +79,7 @@ impl Oracle {
             }
         }
         self.judge_wishes(began, api, now);
+        self.judge_policies(began, api, now);
         self.deeds.began(began.host, began.touches);
         self.harm.began(began.host, began.component, began.sent - self.budget.knowledge());
         if matches!(work.change, Change::Install(_)) {
@@ -92,6 +94,23 @@ impl Oracle {
             self.breach("budget", now, format!("host {} began {}: {detail}", began.host, work.id));
         }
         judged.exhausted
+    }
+
+    /// Judges the operation against the disruption policies. Nobody can tell when work ends on a host that lies.
+    fn judge_policies(&mut self, began: &Began<'_>, api: &ApiServer, now: Timestamp) {
+        if self.policies.is_empty() || self.has_lied(began.host) {
+            return;
+        }
+        let Some(machine) = self.machines.get(&began.order.fence.machine).cloned() else { return };
+        let known = began.sent - self.budget.knowledge();
+        let start = Start { host: began.host, machine: &machine, known, is_spared: began.is_spared };
+        for detail in self.policies.began(&start, api, now) {
+            self.breach("disruptionPolicy", now, format!("host {} began although {detail}", began.host));
+        }
+        let crowd = self.policies.crowd(&start, api, |host| self.budget.is_at_work(host));
+        if let Some(detail) = crowd {
+            self.breach("disruptionPolicy", now, format!("host {} began although {detail}", began.host));
+        }
     }
 
     /// Judges the operation against the desired state: a version may go back, and a paused machine may be worked on,

@@ -95,6 +95,7 @@ impl Oracle {
         let Turned { process, engine, subjects, turn, .. } = *turned;
         let now = world.now();
         self.turned(process, (engine, subjects), turn, now);
+        self.policies.turned(process, engine.world().now(), now);
         for breach in check(engine.world(), turn) {
             self.breach(breach.invariant, now, format!("process {process}: {}", breach.detail));
         }

@@ -1,50 +1,51 @@
-//! On how many machines of a failure domain work began within the last hour.
+//! On how many machines of a failure domain work began within the last hour, or the last day.
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use seaworthy_model::time::Timestamp;
 
-/// What began within so long is one number. So a record has at most seven of them for each domain.
-const BUCKET: Duration = Duration::from_secs(600);
+/// Within the last hour. A record has at most seven numbers of it for each domain.
+pub(crate) type Hourly = Recent<3_600, 600>;
 
-const HOUR: Duration = Duration::from_secs(3600);
+/// Within the last day. A record has at most thirteen numbers of it for each domain.
+pub(crate) type Daily = Recent<86_400, 7_200>;
 
-/// Numbers of machines by the ten minutes in which work began on them, the latest last. What began in them counts until an
-/// hour after their end: so no hour, whenever it begins, has more than the limit.
+/// Numbers of machines by the `BUCKET` seconds in which work began on them, the latest last. What began in them counts until
+/// `SPAN` seconds after their end: so no span of that length, whenever it begins, has more than the limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hourly(Vec<(Timestamp, u32)>);
+pub(crate) struct Recent<const SPAN: u64, const BUCKET: u64>(Vec<(Timestamp, u32)>);
 
-impl Hourly {
+impl<const SPAN: u64, const BUCKET: u64> Recent<SPAN, BUCKET> {
     /// Work begins on so many machines.
     pub(crate) fn add(&mut self, machines: u32, now: Timestamp) {
         self.forget(now);
-        *self.bucket(start_of(now)) += machines;
+        *self.bucket(Self::start_of(now)) += machines;
     }
 
     /// A record has this number. What its writer's clock has put into the future counts as begun now.
     pub(crate) fn recall(&mut self, since: Timestamp, machines: u32, now: Timestamp) {
         self.forget(now);
-        let since = start_of(since.min(now));
-        if counts_until(since) > now {
+        let since = Self::start_of(since.min(now));
+        if Self::counts_until(since) > now {
             let known = self.bucket(since);
             *known = machines.max(*known);
         }
     }
 
-    /// How many began within the last hour.
+    /// How many began within the last span.
     pub(crate) fn count(&self, now: Timestamp) -> u32 {
         self.recent(now).map(|(_, machines)| machines).sum()
     }
 
     /// When the oldest of them do not count any more.
     pub(crate) fn falls_at(&self, now: Timestamp) -> Option<Timestamp> {
-        self.recent(now).next().map(|(since, _)| counts_until(since))
+        self.recent(now).next().map(|(since, _)| Self::counts_until(since))
     }
 
     /// Those that count.
     pub(crate) fn recent(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, u32)> + '_ {
-        self.0.iter().copied().filter(move |(since, _)| counts_until(*since) > now)
+        self.0.iter().copied().filter(move |(since, _)| Self::counts_until(*since) > now)
     }
 
     fn bucket(&mut self, since: Timestamp) -> &mut u32 {
@@ -56,17 +57,16 @@ impl Hourly {
     }
 
     fn forget(&mut self, now: Timestamp) {
-        self.0.retain(|(since, _)| counts_until(*since) > now);
+        self.0.retain(|(since, _)| Self::counts_until(*since) > now);
     }
-}
 
-fn counts_until(since: Timestamp) -> Timestamp {
-    since + BUCKET + HOUR
-}
+    fn counts_until(since: Timestamp) -> Timestamp {
+        since + Duration::from_secs(BUCKET + SPAN)
+    }
 
-fn start_of(at: Timestamp) -> Timestamp {
-    let bucket = u64::try_from(BUCKET.as_millis()).unwrap_or(u64::MAX);
-    Timestamp(at.0 - at.0 % bucket)
+    const fn start_of(at: Timestamp) -> Timestamp {
+        Timestamp(at.0 - at.0 % (BUCKET * 1000))
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +74,8 @@ mod tests {
     use super::*;
 
     const NOON: Timestamp = Timestamp(12 * 3_600_000);
+    const HOUR: Duration = Duration::from_secs(3_600);
+    const BUCKET: Duration = Duration::from_secs(600);
 
     #[test]
     fn what_began_counts_for_an_hour_at_least() {
@@ -86,6 +88,15 @@ mod tests {
         assert_eq!(hourly.count(NOON + BUCKET * 2 + HOUR), 0);
         hourly.add(1, NOON + HOUR * 3);
         assert_eq!(hourly.recent(NOON + HOUR * 3).count(), 1);
+    }
+
+    #[test]
+    fn what_began_counts_for_a_day_at_least() {
+        let mut daily = Daily::default();
+        daily.add(2, NOON + HOUR);
+        assert_eq!(daily.count(NOON + HOUR * 25), 2);
+        assert_eq!(daily.falls_at(NOON + HOUR * 25), Some(NOON + HOUR * 26));
+        assert_eq!(daily.count(NOON + HOUR * 26), 0);
     }
 
     #[test]

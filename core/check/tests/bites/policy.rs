@@ -1,0 +1,44 @@
+//! What `policy` sees.
+
+use seaworthy_model::policy::Freeze;
+use seaworthy_model::time::Timestamp;
+
+use super::fixture::{Fixture, WEB, want, web};
+use super::{broken, is_admission, is_install, turn_with};
+
+/// A freeze arrives behind the back of the engine: the turn was decided without it.
+fn freeze(fixture: &mut Fixture) {
+    let until = Timestamp(fixture.now.0 + 3_600_000);
+    fixture.store.edit_policy(0, |spec| {
+        spec.freezes = vec![Freeze { from: Timestamp(0), until, reason: "sale".into() }];
+    });
+    fixture.deliver();
+}
+
+#[test]
+fn policy_sees_a_change_during_a_freeze() {
+    let mut fixture = Fixture::on_web_1(2, 1);
+    fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(2))]);
+    fixture.deliver();
+    let turn = turn_with(&mut fixture, is_install);
+    assert!(broken(&fixture, turn.clone(), is_install, |_| {}).is_empty());
+    freeze(&mut fixture);
+    assert_eq!(broken(&fixture, turn, is_install, |_| {}), ["policy"]);
+}
+
+#[test]
+fn policy_sees_a_grant_during_a_freeze() {
+    let mut fixture = Fixture::on_web_1(4, 2);
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+    let grants = |action: &seaworthy_model::effect::Action| {
+        let seaworthy_model::effect::Effect::WritePackageVersionStatus(status) = &action.effect else {
+            return false;
+        };
+        status.rollouts.iter().any(|rollout| rollout.granted.as_ref().is_some_and(|ranks| !ranks.is_empty()))
+    };
+    let turn = turn_with(&mut fixture, grants);
+    assert!(broken(&fixture, turn.clone(), is_admission, |_| {}).is_empty());
+    freeze(&mut fixture);
+    assert_eq!(broken(&fixture, turn, is_admission, |_| {}), ["policy"]);
+}
