@@ -13,11 +13,13 @@ use seaworthy_model::machine::{HostKeyPolicy, Want};
 use seaworthy_model::policy::Domain;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::requirement::Party;
+use seaworthy_model::strategy::OnFailure;
 
 const MACHINE: &str = include_str!("../../../deploy/examples/machine.yaml");
 const MACHINE_COMPONENT: &str = include_str!("../../../deploy/examples/machine-component.yaml");
 const CLUSTER_PACKAGE_VERSION: &str = include_str!("../../../deploy/examples/cluster-package-version.yaml");
 
+const MACHINE_COMPONENT_SET: &str = include_str!("../../../deploy/examples/machine-component-set.yaml");
 const DISRUPTION_POLICY: &str = include_str!("../../../deploy/examples/disruption-policy.yaml");
 
 /// Every object of a file, as the API server would store it.
@@ -31,6 +33,19 @@ fn stored(text: &str) -> Vec<Resource> {
         metadata.generation = 1;
     }
     resources
+}
+
+#[test]
+fn machine_component_sets() {
+    let mut names = Names::new();
+    let [object] = stored(MACHINE_COMPONENT_SET).try_into().unwrap();
+    let observed = parse::observed(&object, &mut names, unread);
+    let Ok(Some(Observation::Set(_, Some(read)))) = observed else { panic!("{observed:?}") };
+    let spec = read.spec.unwrap();
+    assert!(spec.selector.matches(&[("pool".into(), "gpu".into())].into_iter().collect()));
+    assert!(!spec.selector.matches(&Default::default()));
+    assert_eq!(spec.strategy.on_failure, OnFailure::RollBack);
+    assert_eq!(spec.components.len(), 1);
 }
 
 #[test]

@@ -35,7 +35,13 @@ const PLACES: [&str; 26] = [
     "var/lib/webd",
 ];
 
-const KINDS: [&str; 3] = ["machine", "machinecomponent", "clusterpackageversion"];
+const KINDS: [(&str, &str); 5] = [
+    ("machine", "machines"),
+    ("machinecomponent", "machinecomponents"),
+    ("clusterpackageversion", "clusterpackageversions"),
+    ("machinecomponentset", "machinecomponentsets"),
+    ("disruptionpolicy", "disruptionpolicies"),
+];
 
 #[test]
 fn a_bad_field_is_refused_with_a_message_that_names_it() -> Result<()> {
@@ -84,6 +90,41 @@ fn a_bad_field_is_refused_with_a_message_that_names_it() -> Result<()> {
         refused(world, &changed(&defaults, "/spec/maxUnavailable", json!("110%"))?, "spec.maxUnavailable")?;
         refused(world, &changed(&defaults, "/spec/auditInterval", json!("soon"))?, "spec.auditInterval")?;
         world.control_plane().apply(&defaults.to_string()).map(drop)
+    })
+}
+
+#[test]
+fn a_set_with_a_fault_is_refused() -> Result<()> {
+    scenario(0, |world| {
+        apply_crds(world)?;
+        let set = json!({
+            "apiVersion": "seaworthy.dev/v1alpha1",
+            "kind": "MachineComponentSet",
+            "metadata": {"name": "blue"},
+            "spec": {
+                "selector": {"matchLabels": {"pool": "blue"}},
+                "components": [{"name": "webd", "version": "1.0.0"}],
+            },
+        });
+        for (pointer, value, words) in [
+            ("/spec/selector", json!({}), "spec.selector"),
+            ("/spec/selector", json!({"matchLabels": {}, "matchExpressions": []}), "spec.selector"),
+            ("/spec/selector/matchLabels", json!({"pool": "not ok"}), "spec.selector.matchLabels"),
+            ("/spec/priority", json!(1001), "spec.priority"),
+            ("/spec/components/0/state", json!("Gone"), "spec.components[0].state"),
+            ("/spec/strategy", json!({"bakeTime": "soon"}), "spec.strategy.bakeTime"),
+            ("/spec/strategy", json!({"batches": ["x"]}), "spec.strategy.batches"),
+            ("/spec/selektor", json!({}), "spec.selektor"),
+        ] {
+            refused(world, &changed(&set, pointer, value)?, words)?;
+        }
+        accepted(world, &set)?;
+        world.control_plane().apply(&set.to_string())?;
+        let stored = world.kubectl(["get", "mcs", "blue", "-o", "json"])?;
+        let stored: Value = serde_json::from_str(&stored)?;
+        ensure!(stored["spec"]["strategy"]["firstBakeTime"] == "30m", "{stored:#}");
+        ensure!(stored["status"]["conditions"][0]["status"] == "Unknown", "{stored:#}");
+        Ok(())
     })
 }
 
@@ -215,9 +256,9 @@ fn what_people_apply_is_accepted_as_it_is() -> Result<()> {
 fn kubectl_explains_every_field() -> Result<()> {
     scenario(0, |world| {
         apply_crds(world)?;
-        for kind in KINDS {
+        for (kind, plural) in KINDS {
             let definition =
-                world.kubectl(["get", "crd", &format!("{kind}s.seaworthy.dev"), "-o", "json"])?;
+                world.kubectl(["get", "crd", &format!("{plural}.seaworthy.dev"), "-o", "json"])?;
             let definition: Value = serde_json::from_str(&definition)?;
             let schema =
                 &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
@@ -238,6 +279,7 @@ fn kubectl_explains_every_field() -> Result<()> {
             ("mc", "machines"),
             ("mcomp", "machinecomponents"),
             ("cpv", "clusterpackageversions"),
+            ("mcs", "machinecomponentsets"),
             ("dp", "disruptionpolicies"),
         ] {
             let listed = world.kubectl(["get", short, "-o", "name"])?;

@@ -34,11 +34,14 @@ pub(crate) fn start(world: &mut World, id: MachineId, action: ActionId, ticket: 
     let now = world.now;
     world.note(id, |progress| progress.writes.action = Some(action));
     match ticket {
-        Ticket::Host(HostTicket::Change(operation, _, installs)) => world.change(id, |machine| {
-            machine.uncertain = Some(operation);
-            machine.ordered_at = now;
-            machine.installs = installs.map(|installed| installed.version);
-        }),
+        Ticket::Host(HostTicket::Change(operation, _, installs)) => {
+            world.change(id, |machine| {
+                machine.uncertain = Some(operation);
+                machine.ordered_at = now;
+                machine.installs = installs.map(|installed| installed.version);
+            });
+            world.begins(id);
+        }
         Ticket::Node(ticket) => node::start(world, id, ticket),
         Ticket::Host(_) | Ticket::Write | Ticket::Watch(_) | Ticket::Ask | Ticket::Tell(_) => {}
     }

@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use seaworthy_model::id::PolicyId;
+use seaworthy_model::id::{MachineId, PolicyId};
 use seaworthy_model::package_version::Begun;
 use seaworthy_model::policy::{Domain, PolicySpec};
 use seaworthy_model::report::Blocker;
@@ -21,7 +21,11 @@ const FLEET: &str = "fleet";
 
 /// The limits, by policy. Empty when no policy exists.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Limits(Vec<Limit>);
+pub(crate) struct Limits {
+    all: Vec<Limit>,
+    /// When each machine was last counted, as long as it works or is granted its turn, while a policy limits how many begin.
+    counted: BTreeMap<MachineId, Timestamp>,
+}
 
 /// The limits of one policy.
 #[derive(Clone, Debug, Default)]
@@ -57,16 +61,17 @@ fn count_in(machines: &[Places], policy: usize, domain: &Arc<str>) -> u32 {
 impl Limits {
     /// Whether there are none.
     pub(crate) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     /// Takes over the policies. No machine may be counted. What began lately stays known while its failure domains are
     /// the same.
     pub(crate) fn configure(&mut self, policies: &Policies) {
         if policies.iter().all(|(_, policy)| policy.tracked.object.is_none()) {
-            return self.0.clear();
+            self.counted.clear();
+            return self.all.clear();
         }
-        let mut former = core::mem::take(&mut self.0).into_iter();
+        let mut former = core::mem::take(&mut self.all).into_iter();
         let limits = policies.iter().map(|(id, policy)| {
             let former = former.next().unwrap_or_default();
             let spec = policy.in_force.clone().filter(|_| policy.tracked.object.is_some());
@@ -83,17 +88,17 @@ impl Limits {
                 usages,
             }
         });
-        self.0 = limits.collect();
+        self.all = limits.collect();
     }
 
     /// What each policy is to a machine.
     pub(crate) fn places_of(&self, machine: &Machine) -> Option<Places> {
-        if self.0.is_empty() {
+        if self.all.is_empty() {
             return None;
         }
         let address = machine.spec().map(|spec| &spec.connection.address);
         let labels = machine.object.as_ref().map(|object| &object.labels);
-        let places = self.0.iter().map(|limit| {
+        let places = self.all.iter().map(|limit| {
             let (Some(spec), Some(labels)) = (&limit.spec, labels) else {
                 return if limit.is_unknown { Place::Selected } else { Place::Outside };
             };
@@ -114,7 +119,7 @@ impl Limits {
     /// Counts or uncounts a row.
     pub(crate) fn apply(&mut self, row: &Derived, add: impl Fn(&mut u32, bool)) {
         let places = row.places.iter().flat_map(|places| places.iter());
-        for (limit, place) in self.0.iter_mut().zip(places) {
+        for (limit, place) in self.all.iter_mut().zip(places) {
             let Some(domain) = place.domain() else { continue };
             let usage = limit.usages.entry(Arc::clone(domain)).or_default();
             add(&mut usage.live, row.live);
@@ -123,10 +128,17 @@ impl Limits {
         }
     }
 
-    /// Work begins on a machine.
-    pub(crate) fn begin(&mut self, row: &Derived, now: Timestamp) {
+    /// A machine is granted its turn, or begins without one.
+    pub(crate) fn begin(&mut self, id: MachineId, row: &Derived, now: Timestamp) {
+        let is_limited = |limit: &Limit| {
+            limit.spec.as_ref().is_some_and(|spec| spec.per_hour.is_some() || spec.per_day.is_some())
+        };
+        if !self.all.iter().any(is_limited) {
+            return;
+        }
+        self.counted.insert(id, now);
         let places = row.places.iter().flat_map(|places| places.iter());
-        for (limit, place) in self.0.iter_mut().zip(places) {
+        for (limit, place) in self.all.iter_mut().zip(places) {
             let (Some(spec), Some(domain)) = (&limit.spec, place.domain()) else { continue };
             if spec.per_hour.is_none() && spec.per_day.is_none() {
                 continue;
@@ -141,9 +153,21 @@ impl Limits {
         }
     }
 
+    /// A machine begins that may have been granted its turn long ago: what was counted then may not count any more.
+    pub(crate) fn begin_late(&mut self, id: MachineId, row: &Derived, now: Timestamp) {
+        if self.counted.get(&id).is_none_or(|at| !Hourly::is_same_bucket(*at, now)) {
+            self.begin(id, row, now);
+        }
+    }
+
+    /// Nothing goes on at a machine any more.
+    pub(crate) fn end(&mut self, id: MachineId) {
+        self.counted.remove(&id);
+    }
+
     /// Takes over what a record says of the last hour and the last day.
     pub(crate) fn recall(&mut self, record: &[Begun], now: Timestamp) {
-        for limit in &mut self.0 {
+        for limit in &mut self.all {
             for begun in record {
                 let (is_hour, is_day) = (begun.domain == limit.hour, begun.domain == limit.day);
                 if !is_hour && !is_day {
@@ -162,7 +186,7 @@ impl Limits {
     /// What a record has to say of the last hour and the last day, if work begins now on these machines as well.
     pub(crate) fn begun(&self, granted: &[Places], now: Timestamp) -> Vec<Begun> {
         let mut all = Vec::new();
-        for (index, limit) in self.0.iter().enumerate() {
+        for (index, limit) in self.all.iter().enumerate() {
             let Some(spec) = &limit.spec else { continue };
             for (value, usage) in &limit.usages {
                 let more = count_in(granted, index, value);
@@ -192,10 +216,16 @@ impl Limits {
 
     /// Why no work may begin on one more machine, besides what `planned` takes, as far as its failure domains are
     /// concerned.
-    pub(crate) fn lack(&self, row: &Derived, planned: &[Places], now: Timestamp) -> Option<Blocker> {
+    pub(crate) fn lack(
+        &self,
+        (id, row): (MachineId, &Derived),
+        planned: &[Places],
+        now: Timestamp,
+    ) -> Option<Blocker> {
         let places = row.places.as_ref()?;
+        let counted = self.counted.get(&id).copied().filter(|_| row.begins);
         let mut lack: Option<(Timestamp, Blocker)> = None;
-        for (index, (limit, place)) in self.0.iter().zip(places.iter()).enumerate() {
+        for (index, (limit, place)) in self.all.iter().zip(places.iter()).enumerate() {
             let (Some(spec), Some(domain)) = (&limit.spec, place.domain()) else { continue };
             let Some(usage) = limit.usages.get(domain) else { continue };
             let policy = PolicyId(u32::try_from(index).unwrap_or(u32::MAX));
@@ -208,12 +238,9 @@ impl Limits {
             if planned.saturating_add(taken) >= most {
                 return Some(Blocker::InFlightLimit { policy });
             }
-            let hourly =
-                spec.per_hour.map(|most| (most, usage.hourly.count(now), usage.hourly.falls_at(now)));
-            let daily = spec.per_day.map(|most| (most, usage.daily.count(now), usage.daily.falls_at(now)));
-            for (most, begun, falls_at) in hourly.into_iter().chain(daily) {
-                // Who has begun is one of them.
-                let others = begun.saturating_sub(u32::from(row.begins));
+            let hourly = spec.per_hour.map(|most| (most, usage.hourly.full(now, counted)));
+            let daily = spec.per_day.map(|most| (most, usage.daily.full(now, counted)));
+            for (most, (others, falls_at)) in hourly.into_iter().chain(daily) {
                 if planned.saturating_add(others) >= most.of(usage.live) {
                     let until = falls_at.unwrap_or(now);
                     let full = (until, Blocker::RateLimit { policy, until });

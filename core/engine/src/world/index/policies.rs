@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use seaworthy_model::config::Config;
-use seaworthy_model::id::PolicyId;
+use seaworthy_model::id::{MachineId, PolicyId};
 use seaworthy_model::policy::Stop;
 use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
@@ -103,7 +103,13 @@ impl World {
         if Work::on(machine, false) == Work::Serves {
             return None;
         }
-        self.ledger.limits.lack(&machine.derived, planned, self.now)
+        self.ledger.limits.lack((machine.id, &machine.derived), planned, self.now)
+    }
+
+    /// A change is ordered on a machine.
+    pub(crate) fn begins(&mut self, id: MachineId) {
+        let row = &self.machines[id];
+        self.ledger.limits.begin_late(id, &row.derived, self.now);
     }
 
     /// A policy is another one now: what each is to the machines is found out anew.

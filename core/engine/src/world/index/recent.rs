@@ -33,6 +33,17 @@ impl<const SPAN: u64, const BUCKET: u64> Recent<SPAN, BUCKET> {
         }
     }
 
+    /// How many began within the last span, besides one that was counted at that time, and when the oldest of all fall out.
+    pub(crate) fn full(&self, now: Timestamp, counted: Option<Timestamp>) -> (u32, Option<Timestamp>) {
+        let is_in = counted.is_some_and(|at| Self::counts_until(Self::start_of(at)) > now);
+        (self.count(now).saturating_sub(u32::from(is_in)), self.falls_at(now))
+    }
+
+    /// Whether what begins at both times is one number.
+    pub(crate) fn is_same_bucket(one: Timestamp, other: Timestamp) -> bool {
+        Self::start_of(one) == Self::start_of(other)
+    }
+
     /// How many began within the last span.
     pub(crate) fn count(&self, now: Timestamp) -> u32 {
         self.recent(now).map(|(_, machines)| machines).sum()

@@ -47,7 +47,9 @@ impl World {
         self.ledger.uncount(&before);
         self.ledger.count(derived);
         if derived.begins && !before.begins && !self.fleet.recalls {
-            self.ledger.limits.begin(derived, self.now);
+            self.ledger.limits.begin(id, derived, self.now);
+        } else if before.begins && !derived.begins {
+            self.ledger.limits.end(id);
         }
         let is_freed = (before.disrupts || before.foreign) && !derived.disrupts && !derived.foreign;
         self.refresh_rollouts(id, &before, failures_before);

@@ -16,6 +16,7 @@ use seaworthy_api::parse;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 use seaworthy_model::labels::Labels;
+use seaworthy_model::lease::Epoch;
 use seaworthy_model::package_version::SINGLETON;
 use seaworthy_model::policy::{Domain, PolicySpec, Stop};
 use seaworthy_model::quantity::CountOrPercent;
@@ -25,8 +26,8 @@ use crate::world::api_server::{ApiServer, Stored, Written};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
-/// So long after its grant a machine may begin, while its operator is replaced again and again.
-const LATE: Duration = Duration::from_secs(2_700);
+/// So long after it was counted a machine may begin.
+const LATE: Duration = Duration::from_secs(600);
 /// The operator tries again after so long at the latest: three times its longest back-off.
 const PATIENCE: Duration = Duration::from_secs(5_400);
 
@@ -41,6 +42,8 @@ type Place = (Arc<str>, Arc<str>);
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     host: u32,
+    /// The operator that began it.
+    epoch: Epoch,
     /// When it began.
     first: Timestamp,
     /// When it last began anew.
@@ -64,6 +67,8 @@ pub(super) struct Start<'a> {
     pub(super) host: u32,
     /// The name of its Machine.
     pub(super) machine: &'a str,
+    /// The operator.
+    pub(super) epoch: Epoch,
     /// Up to when the operator knew everything that was written.
     pub(super) known: Timestamp,
     /// Nothing could be disrupted there.
@@ -143,15 +148,20 @@ impl Policies {
             // What failed is tried again under the same grant: that is no new beginning.
             match begun.iter_mut().find(|work| work.host == start.host) {
                 Some(work) if work.last + PATIENCE > now => work.last = now,
-                Some(work) => (work.first, work.last) = (now, now),
-                None => begun.push(Begun { host: start.host, first: now, last: now }),
+                Some(work) => (work.first, work.last, work.epoch) = (now, now, start.epoch),
+                None => {
+                    let (host, epoch) = (start.host, start.epoch);
+                    begun.push(Begun { host, epoch, first: now, last: now });
+                }
             }
             for (span, limit) in [(HOUR, per_hour as Limit), (DAY, per_day as Limit)] {
                 // An hour of an operator whose clock is ahead of its predecessor's ends sooner. And a host that answers late
                 // begins after the grant that was counted.
                 let span = span.saturating_sub(spread + LATE);
                 let of_span = specs_since(specs, now - span);
-                let count = begun.iter().filter(|work| work.first + span > now).count();
+                // What a predecessor began is in no record, but for the grants, and a machine may begin long after its grant.
+                let own = begun.iter().filter(|work| work.epoch == start.epoch);
+                let count = own.filter(|work| work.first + span > now).count();
                 let most = most(of_span, limit, (api, &domain));
                 if most.is_some_and(|most| count > most as usize) {
                     objections.push(format!(

@@ -103,7 +103,8 @@ impl Oracle {
         }
         let Some(machine) = self.machines.get(&began.order.fence.machine).cloned() else { return };
         let known = began.sent - self.budget.knowledge();
-        let start = Start { host: began.host, machine: &machine, known, is_spared: began.is_spared };
+        let epoch = began.order.fence.epoch;
+        let start = Start { host: began.host, machine: &machine, epoch, known, is_spared: began.is_spared };
         for detail in self.policies.began(&start, api, now) {
             self.breach("disruptionPolicy", now, format!("host {} began although {detail}", began.host));
         }
