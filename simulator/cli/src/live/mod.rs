@@ -3,6 +3,7 @@
 mod explain;
 mod plan;
 mod rollout;
+mod subject;
 mod undo;
 mod words;
 
@@ -41,8 +42,8 @@ enum Rollout {
     Status(rollout::StatusArguments),
     /// Show what was rolled out before, how it ended, and why people wanted it.
     History(rollout::HistoryArguments),
-    /// Start nothing new on any machine, until `resume`.
-    Pause,
+    /// Start nothing new on any machine, or for a set, until `resume`.
+    Pause(subject::SetArguments),
     /// End a pause. If a gate has failed, let its rollout go on in spite of it.
     Resume(rollout::ResumeArguments),
     /// Set the default of a component back to what worked before.
@@ -87,7 +88,7 @@ pub(crate) fn rollout(arguments: &RolloutArguments) -> ExitCode {
     run(&arguments.cluster, async |terminal| match &arguments.command {
         Rollout::Status(status) => rollout::status(&terminal, status).await,
         Rollout::History(history) => rollout::history(&terminal, history).await,
-        Rollout::Pause => rollout::pause(&terminal).await,
+        Rollout::Pause(of) => rollout::pause(&terminal, of).await,
         Rollout::Resume(resume) => rollout::resume(&terminal, resume).await,
         Rollout::Undo(undo) => undo::undo(&terminal, undo).await,
     })

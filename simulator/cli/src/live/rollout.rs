@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use comfy_table::{Table, presets};
-use seaworthy_api::object::ClusterPackageVersion;
 use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, RESUME_ANNOTATION};
 use seaworthy_kube::Terminal;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 use serde_json::{Value, json};
 
+use super::Problem;
+use super::subject::{SetArguments, Subject};
 use super::words::{self, version};
-use super::{Problem, fleet};
 
 /// The audience of the output.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -28,6 +28,8 @@ pub(super) enum Output {
 /// Arguments of `rollout status`.
 #[derive(Args)]
 pub(super) struct StatusArguments {
+    #[command(flatten)]
+    of: SetArguments,
     /// Go on showing it until every rollout is complete, or one has stopped.
     #[arg(long)]
     watch: bool,
@@ -39,6 +41,8 @@ pub(super) struct StatusArguments {
 /// Arguments of `rollout history`.
 #[derive(Args)]
 pub(super) struct HistoryArguments {
+    #[command(flatten)]
+    of: SetArguments,
     /// Only this component.
     component: Option<String>,
     /// How to print it.
@@ -49,6 +53,8 @@ pub(super) struct HistoryArguments {
 /// Arguments of `rollout resume`.
 #[derive(Args)]
 pub(super) struct ResumeArguments {
+    #[command(flatten)]
+    of: SetArguments,
     /// The gate to go on in spite of: component, generation and batch, as `status` names it. By default the one that has
     /// failed now.
     #[arg(long, value_name = "COMPONENT/GENERATION/BATCH")]
@@ -67,10 +73,9 @@ enum State {
 }
 
 impl State {
-    fn of(fleet: &ClusterPackageVersion) -> Self {
-        let is_taken_up =
-            |status: &&ClusterPackageVersionStatus| status.observed_generation >= fleet.metadata.generation;
-        let Some(status) = fleet.status.as_ref().filter(is_taken_up) else { return Self::Moving };
+    fn of(subject: &Subject) -> Self {
+        let status = subject.status.as_ref().filter(|_| subject.is_taken_up());
+        let Some(status) = status else { return Self::Moving };
         let holds =
             |kind: &str| status.conditions.iter().any(|told| told.r#type == kind && told.status == "True");
         if holds("Stalled") || holds("Paused") {
@@ -87,10 +92,10 @@ impl State {
 pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> Result<ExitCode, Problem> {
     let mut shown = String::new();
     loop {
-        let fleet = fleet(terminal).await?;
+        let subject = arguments.of.subject(terminal).await?;
         let text = match arguments.output {
-            Output::Table => words::fleet(&fleet),
-            Output::Json => serde_json::to_string_pretty(&fleet.status)?,
+            Output::Table => words::progress(subject.status.as_ref(), subject.is_taken_up()),
+            Output::Json => serde_json::to_string_pretty(&subject.status)?,
         };
         if text != shown {
             let is_over_it = arguments.watch && !shown.is_empty() && stdout().is_terminal();
@@ -101,7 +106,7 @@ pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> 
             println!("{text}");
             shown = text;
         }
-        match State::of(&fleet) {
+        match State::of(&subject) {
             State::Stopped => return Ok(ExitCode::FAILURE),
             State::Complete => return Ok(ExitCode::SUCCESS),
             State::Moving if !arguments.watch => return Ok(ExitCode::SUCCESS),
@@ -112,8 +117,7 @@ pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> 
 
 /// `rollout history`.
 pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -> Result<ExitCode, Problem> {
-    let fleet = fleet(terminal).await?;
-    let status = fleet.status.unwrap_or_default();
+    let status = arguments.of.subject(terminal).await?.status.unwrap_or_default();
     let is_meant = |component: &str| arguments.component.as_deref().is_none_or(|it| it == component);
     let past: Vec<_> = status.history.iter().filter(|past| is_meant(&past.component)).collect();
     let now: Vec<_> = status.rollouts.iter().filter(|rollout| is_meant(&rollout.component)).collect();
@@ -150,21 +154,22 @@ pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -
 }
 
 /// `rollout pause`.
-pub(super) async fn pause(terminal: &Terminal) -> Result<ExitCode, Problem> {
-    change(terminal, &json!({ "spec": { "paused": true } })).await?;
-    println!("paused: nothing new is started on any machine");
+pub(super) async fn pause(terminal: &Terminal, of: &SetArguments) -> Result<ExitCode, Problem> {
+    let subject = of.subject(terminal).await?;
+    subject.change(terminal, &json!({ "spec": { "paused": true } })).await?;
+    println!("paused: nothing new is started {}", subject.whom());
     Ok(ExitCode::SUCCESS)
 }
 
 /// `rollout resume`.
 pub(super) async fn resume(terminal: &Terminal, arguments: &ResumeArguments) -> Result<ExitCode, Problem> {
-    let fleet = fleet(terminal).await?;
-    if fleet.spec.paused && arguments.gate.is_none() {
-        change(terminal, &json!({ "spec": { "paused": false } })).await?;
+    let subject = arguments.of.subject(terminal).await?;
+    if subject.is_paused && arguments.gate.is_none() {
+        subject.change(terminal, &json!({ "spec": { "paused": false } })).await?;
         println!("not paused any more");
         return Ok(ExitCode::SUCCESS);
     }
-    let failed: Vec<String> = fleet.status.iter().flat_map(failed_gates).collect();
+    let failed: Vec<String> = subject.status.iter().flat_map(failed_gates).collect();
     let Some(gate) = arguments.gate.as_ref().or(failed.first()) else {
         return Err(Problem("nothing is paused, and no gate has failed".to_owned()));
     };
@@ -173,7 +178,7 @@ pub(super) async fn resume(terminal: &Terminal, arguments: &ResumeArguments) -> 
         return Err(Problem(format!("the gate {gate} has not failed; those that have: {failed}")));
     }
     let annotation = json!({ "metadata": { "annotations": { RESUME_ANNOTATION: gate } } });
-    change(terminal, &annotation).await?;
+    subject.change(terminal, &annotation).await?;
     println!("the rollout goes on in spite of the gate {gate}");
     Ok(ExitCode::SUCCESS)
 }

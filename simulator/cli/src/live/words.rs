@@ -1,6 +1,5 @@
 //! Rollouts in words.
 
-use seaworthy_api::object::ClusterPackageVersion;
 use seaworthy_api::v1alpha1::{
     ClusterPackageVersionStatus, Condition, CourseStatus, IntOrString, RolloutStatus, WantStatus,
 };
@@ -67,14 +66,14 @@ pub(super) fn progressing(status: &ClusterPackageVersionStatus) -> Option<&Condi
     status.conditions.iter().find(|condition| condition.r#type == "Progressing")
 }
 
-/// The fleet's rollouts, and what goes on.
-pub(super) fn fleet(fleet: &ClusterPackageVersion) -> String {
-    let Some(status) = &fleet.status else { return "the operator has not looked at it yet".to_owned() };
+/// The rollouts of a record, and what goes on.
+pub(super) fn progress(status: Option<&ClusterPackageVersionStatus>, is_taken_up: bool) -> String {
+    let Some(status) = status else { return "the operator has not looked at it yet".to_owned() };
     let mut lines: Vec<String> = status.rollouts.iter().map(rollout).collect();
     if let Some(told) = progressing(status) {
         lines.push(format!("{}: {}", told.reason, told.message));
     }
-    if status.observed_generation < fleet.metadata.generation {
+    if !is_taken_up {
         lines.push("the spec was changed since: the operator has not taken that up yet".to_owned());
     }
     lines.join("\n")

@@ -1,0 +1,78 @@
+//! What a command about rollouts is about: the fleet's defaults, or a set.
+
+use clap::Args;
+use seaworthy_api::object::{MachineComponentSet, Metadata};
+use seaworthy_api::v1alpha1::ClusterPackageVersionStatus;
+use seaworthy_kube::Terminal;
+use seaworthy_model::id::Kind;
+use seaworthy_model::package_version::SINGLETON;
+use serde_json::Value;
+
+use super::{Problem, fleet};
+
+/// Names a set.
+#[derive(Args, Clone)]
+pub(super) struct SetArguments {
+    /// The rollouts of this MachineComponentSet, instead of those of the fleet's defaults.
+    #[arg(long, value_name = "NAME")]
+    set: Option<String>,
+}
+
+/// The object that owns rollouts.
+pub(super) struct Subject {
+    kind: Kind,
+    metadata: Metadata,
+    /// Whether people have paused it.
+    pub(super) is_paused: bool,
+    /// The record of its rollouts.
+    pub(super) status: Option<ClusterPackageVersionStatus>,
+}
+
+impl SetArguments {
+    /// Reads it.
+    pub(super) async fn subject(&self, terminal: &Terminal) -> Result<Subject, Problem> {
+        let Some(name) = &self.set else {
+            let fleet = fleet(terminal).await?;
+            let (metadata, status) = (fleet.metadata, fleet.status);
+            return Ok(Subject {
+                kind: Kind::ClusterPackageVersion,
+                metadata,
+                is_paused: fleet.spec.paused,
+                status,
+            });
+        };
+        let read: MachineComponentSet = match terminal.get(Kind::MachineComponentSet, name).await {
+            Err(failure) if failure.is_not_found() => {
+                return Err(Problem(format!(
+                    "there is no MachineComponentSet `{name}`, or the kind is not installed"
+                )));
+            }
+            read => read?,
+        };
+        let (metadata, status, is_paused) = (read.metadata, read.status, read.spec.paused);
+        Ok(Subject { kind: Kind::MachineComponentSet, metadata, is_paused, status })
+    }
+}
+
+impl Subject {
+    /// Whether the operator has taken up the spec as it is now.
+    pub(super) fn is_taken_up(&self) -> bool {
+        let observed = self.status.as_ref().map(|status| status.observed_generation);
+        observed.is_some_and(|observed| observed >= self.metadata.generation)
+    }
+
+    /// What a pause of it stops.
+    pub(super) fn whom(&self) -> String {
+        if self.kind == Kind::MachineComponentSet {
+            format!("for the set {}", self.metadata.name)
+        } else {
+            "on any machine".to_owned()
+        }
+    }
+
+    /// Changes it.
+    pub(super) async fn change(&self, terminal: &Terminal, patch: &Value) -> Result<(), Problem> {
+        let name = if self.kind == Kind::ClusterPackageVersion { SINGLETON } else { &*self.metadata.name };
+        Ok(terminal.patch(self.kind, name, patch).await?)
+    }
+}
