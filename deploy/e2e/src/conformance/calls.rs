@@ -119,9 +119,10 @@ fn shape(method: &str, uri: &str, patch: &str) -> String {
 
 /// A path with `NAME` in place of the name of an object of ours; other paths as they are.
 fn without_name(path: &str) -> String {
-    const RESOURCES: [&str; 8] = [
+    const RESOURCES: [&str; 9] = [
         "machines",
         "machinecomponents",
+        "machinecomponentsets",
         "clusterpackageversions",
         "disruptionpolicies",
         "nodes",

@@ -117,6 +117,7 @@ pub(super) fn http(call: &str) -> Result<(String, String)> {
         "machines" => Endpoint::of(Kind::Machine).collection(),
         "machinecomponents" => Endpoint::of(Kind::MachineComponent).collection(),
         "clusterpackageversions" => Endpoint::of(Kind::ClusterPackageVersion).collection(),
+        "machinecomponentsets" => Endpoint::of(Kind::MachineComponentSet).collection(),
         "disruptionpolicies" => Endpoint::of(Kind::DisruptionPolicy).collection(),
         "nodes" => Endpoint::of(Kind::Node).collection(),
         "certificatesigningrequests" => Endpoint::of(Kind::CertificateSigningRequest).collection(),

@@ -61,6 +61,9 @@ pub(super) struct ResumeArguments {
     gate: Option<String>,
 }
 
+/// How often `resume` asks whether the operator has taken it up, at most: for ten seconds.
+const TAKEN_UP_WITHIN: u32 = 20;
+
 /// How often a watch asks.
 const INTERVAL: Duration = Duration::from_secs(2);
 
@@ -179,8 +182,26 @@ pub(super) async fn resume(terminal: &Terminal, arguments: &ResumeArguments) -> 
     }
     let annotation = json!({ "metadata": { "annotations": { RESUME_ANNOTATION: gate } } });
     subject.change(terminal, &annotation).await?;
-    println!("the rollout goes on in spite of the gate {gate}");
+    if takes_up(terminal, arguments, gate).await? {
+        println!("the rollout goes on in spite of the gate {gate}");
+    } else {
+        println!(
+            "the rollout will go on in spite of the gate {gate}; the operator has not taken that up yet"
+        );
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the operator takes up soon that a gate is overridden: whoever asks next sees the rollout go on.
+async fn takes_up(terminal: &Terminal, arguments: &ResumeArguments, gate: &String) -> Result<bool, Problem> {
+    for _ in 0..TAKEN_UP_WITHIN {
+        tokio::time::sleep(INTERVAL / 4).await;
+        let status = arguments.of.subject(terminal).await?.status;
+        if !status.iter().flat_map(failed_gates).any(|failed| failed == *gate) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The gates that keep rollouts from going on, as the annotation names them.
