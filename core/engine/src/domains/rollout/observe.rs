@@ -5,7 +5,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use seaworthy_model::component_set::SetObject;
-use seaworthy_model::id::{MachineId, SetId, StoreId};
+use seaworthy_model::id::{MachineId, SetId, StoreId, Uid};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::{PackageVersionObject, Rollout};
 use seaworthy_model::report::Subject;
@@ -61,12 +61,12 @@ pub(crate) fn observe(world: &mut World, object: Option<Box<PackageVersionObject
 /// A `MachineComponentSet` as it is now.
 pub(crate) fn observe_set(world: &mut World, id: SetId, object: Option<Box<SetObject>>) {
     let meta = object.as_ref().map(|object| &object.meta);
-    let set = world.set_mut(id);
-    let seen = known(set.tracked.meta());
-    if is_old(world, world.set(id).and_then(|set| set.tracked.meta()), meta) {
+    world.set_mut(id);
+    let Some(set) = world.set(id) else { return };
+    if is_old(world, set.tracked.meta(), meta) {
         return;
     }
-    let Some(set) = world.set(id) else { return };
+    let seen = known(set.tracked.meta());
     let respecified = set.spec() != object.as_ref().and_then(|o| o.spec.as_ref().ok()).map(AsRef::as_ref);
     let resorted = !set.selects_as(object.as_deref());
     let was_paused = world.is_owner_paused(Owner::Set(id));
@@ -85,7 +85,7 @@ pub(crate) fn observe_set(world: &mut World, id: SetId, object: Option<Box<SetOb
 }
 
 /// An incarnation and its generation.
-type Known = (Option<seaworthy_model::id::Uid>, Option<u64>);
+type Known = (Option<Uid>, Option<u64>);
 
 fn known(meta: Option<&Meta>) -> Known {
     (meta.map(|meta| meta.uid), meta.map(|meta| meta.generation))

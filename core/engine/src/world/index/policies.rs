@@ -1,5 +1,6 @@
 //! What the disruption policies allow on a machine, now.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use seaworthy_model::config::Config;
@@ -9,7 +10,7 @@ use seaworthy_model::report::{Blocker, Subject};
 use seaworthy_model::time::Timestamp;
 
 use crate::rows::machine::Machine;
-use crate::rows::policy::Place;
+use crate::rows::policy::{Place, Places};
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
@@ -95,11 +96,7 @@ impl World {
 
     /// Why no work may begin on one more machine, besides what was `planned`, as far as its failure domains are concerned.
     /// Who is out of service anyway, or was never set up, takes no room there.
-    pub(crate) fn domain_lack(
-        &self,
-        machine: &Machine,
-        planned: &[crate::rows::policy::Places],
-    ) -> Option<Blocker> {
+    pub(crate) fn domain_lack(&self, machine: &Machine, planned: &[Places]) -> Option<Blocker> {
         if Work::on(machine, false) == Work::Serves {
             return None;
         }
@@ -141,7 +138,7 @@ impl World {
     fn judge_policies(&mut self, length: Duration) {
         let now = self.now;
         let mut next = Timestamp::MAX;
-        let mut changed = alloc::vec::Vec::new();
+        let mut changed = Vec::new();
         for (id, policy) in self.policies.iter_mut() {
             let (stop, until) = match &policy.in_force {
                 Some(spec) => spec.stop(now, length),
