@@ -202,3 +202,19 @@ fn the_mark_of_a_machine_that_is_gone_is_removed() {
         assert_eq!(fixture.engine.world().occupied(), 0);
     }
 }
+
+/// The next operator lists the Node before the last of its kinds, and waits. It must come back to it.
+#[test]
+fn the_mark_of_a_machine_that_is_gone_is_removed_by_the_next_operator() {
+    let mut fixture = Fixture::held_up();
+    assert!(fixture.cluster.is_marked(0));
+    fixture.store.machines.remove(&0);
+    fixture.restart();
+    until_ordered(&mut fixture, |action| matches!(action.effect, Effect::Watch));
+    for observation in fixture.cluster.everything() {
+        fixture.see(observation);
+    }
+    fixture.turn();
+    fixture.pass(10 * MINUTE);
+    assert!(!fixture.cluster.is_marked(0) && !fixture.cluster.is_unschedulable(0));
+}

@@ -59,6 +59,11 @@ impl Machine {
         }
     }
 
+    /// Whether there is something to decide about: a Machine, or the mark that a Machine left on its Node when it went.
+    pub(crate) fn is_decided(&self) -> bool {
+        self.object.is_some() || self.has_our_cordon()
+    }
+
     /// What takes our cordon off its Node.
     pub(crate) fn uncordon(&self, node: &NodeState) -> NodeUncordon {
         let stays_unschedulable = self.leaves_unschedulable(node);

@@ -121,7 +121,7 @@ impl World {
             self.touch_owners(Priority::Urgent);
         } else {
             for id in self.machine_ids() {
-                if self.stores.of(Subject::Machine(id)) == store && self.machine(id).object.is_some() {
+                if self.stores.of(Subject::Machine(id)) == store && self.machine(id).is_decided() {
                     self.touch(Subject::Machine(id), Priority::Low);
                 }
             }

@@ -119,7 +119,7 @@ impl World {
     /// Recomputes everything and requeues every machine.
     pub(crate) fn touch_machines(&mut self) {
         self.refresh_all(|world, id, _| {
-            if world.machine(id).object.is_some() {
+            if world.machine(id).is_decided() {
                 world.touch(Subject::Machine(id), Priority::Low);
             }
         });

@@ -174,6 +174,12 @@ impl Budget {
         self.places[host as usize].at_work
     }
 
+    /// Whether a host is at work that could disrupt something when it began.
+    pub(super) fn may_disrupt(&self, host: u32) -> bool {
+        let place = self.places[host as usize];
+        place.at_work && !place.works_for_nothing()
+    }
+
     fn change(&mut self, host: u32, change: impl FnOnce(&mut Place)) {
         let place = &mut self.places[host as usize];
         let before = *place;

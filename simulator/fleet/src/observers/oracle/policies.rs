@@ -179,7 +179,7 @@ impl Policies {
         &self,
         start: &Start<'_>,
         api: &ApiServer,
-        is_at_work: impl Fn(u32) -> bool,
+        may_disrupt: impl Fn(u32) -> bool,
     ) -> Option<String> {
         let machine = machine(api, start.machine)?;
         let labels = labels(&machine);
@@ -187,12 +187,16 @@ impl Policies {
             let known = known(specs, start.known);
             let domain = known.iter().flatten().find_map(|spec| domain_of(spec, &machine, &labels))?;
             let begun = self.begun.get(&(Arc::clone(name), Arc::clone(&domain)))?;
-            let others = begun.iter().filter(|work| work.host != start.host && is_at_work(work.host)).count();
+            let others =
+                begun.iter().map(|work| work.host).filter(|host| *host != start.host && may_disrupt(*host));
+            let others: Vec<u32> = others.collect();
             let is_counted = begun.iter().any(|work| work.host == start.host);
-            let count = others + usize::from(is_counted);
+            let count = others.len() + usize::from(is_counted);
             let most = most(known.iter(), |spec| spec.in_flight, (api, &domain))?;
             (is_counted && count > most as usize).then(|| {
-                format!("the policy {name} allows {most} at once, and {count} of {domain} are at work")
+                format!(
+                    "the policy {name} allows {most} at once, and in {domain} hosts {others:?} are at work"
+                )
             })
         })
     }

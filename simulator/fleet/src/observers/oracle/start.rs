@@ -108,7 +108,7 @@ impl Oracle {
         for detail in self.policies.began(&start, api, now) {
             self.breach("disruptionPolicy", now, format!("host {} began although {detail}", began.host));
         }
-        let crowd = self.policies.crowd(&start, api, |host| self.budget.is_at_work(host));
+        let crowd = self.policies.crowd(&start, api, |host| self.budget.may_disrupt(host));
         if let Some(detail) = crowd {
             self.breach("disruptionPolicy", now, format!("host {} began although {detail}", began.host));
         }
