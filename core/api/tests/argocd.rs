@@ -93,6 +93,7 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
         FleetReason::GateFailed
         | FleetReason::RolledBack
         | FleetReason::TooManyFailures
+        | FleetReason::TooManyLost
         | FleetReason::TooManyUnavailable
         | FleetReason::InvalidSpec
         | FleetReason::PolicyInvalid

@@ -10,11 +10,13 @@ use fixture::{DNS, Fixture, WEB, is_change, want, web};
 use proptest::prelude::*;
 use seaworthy_engine::{Aim, Origin, RankKey, targets};
 use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::event::Outcome;
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::{MachineId, Uid, VersionId};
 use seaworthy_model::machine::{ConditionKind, Reason, Want};
+use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::{Blocker, Subject};
 
@@ -218,6 +220,10 @@ fn a_host_that_is_lost_in_an_operation_counts_for_a_new_operator_as_well() {
         let object = &fixture.store.machines[&lost.0];
         let told = object.status.condition(ConditionKind::InSync).map(|in_sync| in_sync.reason);
         assert_eq!(told, Some(Reason::OperationLost));
+        let fleet = &fixture.store.fleet.as_ref().unwrap().status.conditions[0];
+        assert_eq!(fleet.reason, FleetReason::TooManyLost);
+        let detail = FleetDetail::Lost { lost: 1, failed: 0, limit: 1 };
+        assert_eq!(fleet.detail, Some(detail), "{is_told_before}");
         fixture.scripted.clear();
         fixture.pass(2 * HOUR);
         assert_eq!(fixture.web(), [Some(2); 4], "{is_told_before}");

@@ -248,6 +248,15 @@ pub enum FleetDetail {
         /// How many may.
         limit: u32,
     },
+    /// Machines that were lost at work and machines that failed, and how many may fail.
+    Lost {
+        /// How many were lost.
+        lost: u32,
+        /// How many failed.
+        failed: u32,
+        /// How many may fail.
+        limit: u32,
+    },
     /// Machines that are unavailable for reasons of their own, and how many may be.
     Unavailable {
         /// How many are unavailable.

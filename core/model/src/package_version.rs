@@ -350,6 +350,8 @@ pub enum FleetReason {
     RolledBack,
     /// The number of failed machines has reached its limit, or they hold every unit of `maxUnavailable`.
     TooManyFailures,
+    /// So many machines were lost at work, and may have failed, that no other may start.
+    TooManyLost,
     /// More machines are unavailable, for reasons of their own, than `pauseWhenUnavailable` allows.
     TooManyUnavailable,
     /// The default was changed; operations of the previous one have not finished yet.
@@ -378,7 +380,7 @@ pub enum FleetReason {
 
 impl FleetReason {
     /// Every reason.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::AllUpdated,
         Self::MachinesLeftOut,
         Self::RollingOut,
@@ -387,6 +389,7 @@ impl FleetReason {
         Self::GateFailed,
         Self::RolledBack,
         Self::TooManyFailures,
+        Self::TooManyLost,
         Self::TooManyUnavailable,
         Self::Superseding,
         Self::Paused,

@@ -87,6 +87,7 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         FleetReason::StoreRegressed => regress(words).map(FleetDetail::Regress),
         FleetReason::VersionSkew => skew(words).map(FleetDetail::Skew),
         FleetReason::TooManyFailures => failures(words),
+        FleetReason::TooManyLost => lost(words),
         FleetReason::TooManyUnavailable => unavailable(words),
         FleetReason::MachinesLeftOut => left_out(words),
         FleetReason::RollingOut => waits(words),
@@ -178,6 +179,16 @@ fn leaving(words: &str) -> Option<VersionDetail> {
 fn unavailable(words: &str) -> Option<FleetDetail> {
     let (unavailable, limit) = words.strip_suffix(" may be")?.split_once(" are unavailable, ")?;
     Some(FleetDetail::Unavailable { unavailable: unavailable.parse().ok()?, limit: limit.parse().ok()? })
+}
+
+fn lost(words: &str) -> Option<FleetDetail> {
+    let (lost, rest) = words.strip_suffix(" may fail")?.split_once(" were lost at work, ")?;
+    let (failed, limit) = rest.split_once(" failed, ")?;
+    Some(FleetDetail::Lost {
+        lost: lost.parse().ok()?,
+        failed: failed.parse().ok()?,
+        limit: limit.parse().ok()?,
+    })
 }
 
 fn left_out(words: &str) -> Option<FleetDetail> {

@@ -63,6 +63,9 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
         FleetDetail::Regress(found) => regress(*found),
         FleetDetail::Skew(found) => skew(found).into(),
         FleetDetail::Failures { failed, limit } => format!("{failed} failed, {limit} may").into(),
+        FleetDetail::Lost { lost, failed, limit } => {
+            format!("{lost} were lost at work, {failed} failed, {limit} may fail").into()
+        }
         FleetDetail::Unavailable { unavailable, limit } => {
             format!("{unavailable} are unavailable, {limit} may be").into()
         }

@@ -35,6 +35,7 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::GateFailed => "GateFailed",
         FleetReason::RolledBack => "RolledBack",
         FleetReason::TooManyFailures => "TooManyFailures",
+        FleetReason::TooManyLost => "TooManyLost",
         FleetReason::TooManyUnavailable => "TooManyUnavailable",
         FleetReason::Superseding => "Superseding",
         FleetReason::Paused => "Paused",
@@ -78,6 +79,10 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
             "as many machines failed as spec.maxFailures allows, or they hold every unit of spec.maxUnavailable, so no \
              more are admitted: kubectl get machines shows them; correct the version in spec.components, or raise these \
              limits"
+        }
+        FleetReason::TooManyLost => {
+            "so many machines were lost in the middle of an operation that no more are admitted: each of them may have \
+             failed; bring them back, delete their Machines, or raise spec.maxFailures"
         }
         FleetReason::TooManyUnavailable => {
             "more machines are unavailable, for reasons of their own, than spec.pauseWhenUnavailable allows, so nothing \

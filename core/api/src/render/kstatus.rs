@@ -164,6 +164,7 @@ pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
         FleetReason::GateFailed
         | FleetReason::RolledBack
         | FleetReason::TooManyFailures
+        | FleetReason::TooManyLost
         | FleetReason::TooManyUnavailable
         | FleetReason::InvalidSpec
         | FleetReason::PolicyInvalid

@@ -206,6 +206,11 @@ impl Counts {
         self.allowance(failures_max).saturating_sub(self.at_work())
     }
 
+    /// Whether every machine at work was lost there: only people can bring one back.
+    pub(crate) const fn are_all_at_work_lost(&self) -> bool {
+        self.lost > 0 && self.at_work() == self.lost
+    }
+
     /// The blocker of a rollout that has no room, for this `maxFailures`.
     pub(crate) const fn without_room(&self, failures_max: u32) -> Blocker {
         Blocker::MaxFailures { at_work: self.at_work(), limit: self.allowance(failures_max) }

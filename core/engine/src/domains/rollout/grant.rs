@@ -146,7 +146,12 @@ impl Step<'_> {
                 draft.note(RolloutNote::SmallWave(self.owner, record.component));
                 draft.wake_at(since + draft.config.admission_wait, WakeReason::Admission);
             }
-            Wave::NoFailureLeft => draft.wait(state.counts.without_room(self.world.failures_max())),
+            Wave::NoFailureLeft => {
+                if state.counts.are_all_at_work_lost() {
+                    plan.standstill = Standstill::Stopped(FleetReason::TooManyLost);
+                }
+                draft.wait(state.counts.without_room(self.world.failures_max()));
+            }
             Wave::NoUnit => {
                 let (failed, limit) = (self.world.failed(), self.world.slots());
                 if failed >= limit {

@@ -11,6 +11,7 @@ use seaworthy_model::package_version::{FleetCondition, FleetReason, PackageVersi
 use super::Step;
 use super::standstill::Standstill;
 use crate::domains::draft::{Draft, write};
+use crate::rows::fleet::Counts;
 use crate::rows::policy::Places;
 use crate::rows::set::Owner;
 
@@ -115,6 +116,12 @@ impl<'w> Step<'w> {
                     failed,
                     limit: self.world.failures_max().min(self.world.slots()),
                 })
+            }
+            FleetReason::TooManyLost => {
+                let sum =
+                    |count: fn(&Counts) -> u32| self.rollouts().map(|(_, state)| count(&state.counts)).sum();
+                let (lost, failed) = (sum(|counts| counts.lost), sum(|counts| counts.failed));
+                Some(FleetDetail::Lost { lost, failed, limit: self.world.failures_max() })
             }
             FleetReason::TooManyUnavailable => {
                 let (unavailable, limit) = (self.world.sick(), self.world.breaker_limit());
