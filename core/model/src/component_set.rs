@@ -1,30 +1,16 @@
 //! `MachineComponentSet`: the versions of some components on the machines that it selects, instead of the fleet's defaults.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
 use crate::machine::ComponentSetting;
-use crate::meta::{Meta, Parsed};
-use crate::package_version::{PackageVersionStatus, Resume};
+use crate::package_version::OwnerObject;
 use crate::selector::Selector;
 use crate::strategy::Strategy;
 
-/// A `MachineComponentSet` as the API server holds it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetObject {
-    /// Its metadata.
-    pub meta: Meta,
-    /// The desired state.
-    pub spec: Parsed<SetSpec>,
-    /// What we recorded: a set rolls out what it says as the fleet's defaults are.
-    pub status: PackageVersionStatus,
-    /// A gate that failed, and that a person overrides.
-    pub resume: Option<Resume>,
-    /// Why people made the last change, in their words.
-    pub cause: Option<Arc<str>>,
-}
+/// A `MachineComponentSet` as the API server holds it: it rolls out what it says as the fleet's defaults are.
+pub type SetObject = OwnerObject<SetSpec>;
 
 /// The desired state of the machines of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

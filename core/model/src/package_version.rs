@@ -19,13 +19,13 @@ use crate::time::Timestamp;
 /// The only name that a `ClusterPackageVersion` may have.
 pub const SINGLETON: &str = "default";
 
-/// The `ClusterPackageVersion` as the API server holds it.
+/// An object that owns rollouts, as the API server holds it: the `ClusterPackageVersion`, or a set. They differ in their spec.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PackageVersionObject {
+pub struct OwnerObject<S> {
     /// Its metadata.
     pub meta: Meta,
     /// The desired state.
-    pub spec: Parsed<PackageVersionSpec>,
+    pub spec: Parsed<S>,
     /// What we recorded.
     pub status: PackageVersionStatus,
     /// A gate that failed, and that a person overrides.
@@ -33,6 +33,9 @@ pub struct PackageVersionObject {
     /// Why people made the last change, in their words.
     pub cause: Option<Arc<str>>,
 }
+
+/// The `ClusterPackageVersion` as the API server holds it.
+pub type PackageVersionObject = OwnerObject<PackageVersionSpec>;
 
 /// The gate of one batch, named by a person who lets the rollout go on in spite of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,11 @@
 //! The fleet's default versions: the object, its rollouts with their indexes, and the counters.
 
-use crate::runtime::tracked::{Object, Tracked};
+use crate::runtime::tracked::Tracked;
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
-use seaworthy_model::meta::Meta;
 
 use seaworthy_model::component::ReleaseId;
 use seaworthy_model::config::Config;
@@ -338,12 +337,6 @@ impl RolloutState {
     pub(crate) fn of_rank(&self, rank: u32) -> impl Iterator<Item = MachineId> + '_ {
         let range = (rank, MachineId(0))..=(rank, MachineId(u32::MAX));
         self.waiting.range(range.clone()).chain(self.holders.range(range)).map(|(_, id)| *id)
-    }
-}
-
-impl Object for Box<PackageVersionObject> {
-    fn meta(&self) -> &Meta {
-        &self.meta
     }
 }
 

@@ -10,7 +10,7 @@ use seaworthy_model::id::{ComponentId, SetId};
 use seaworthy_model::labels::Labels;
 use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::meta::Meta;
-use seaworthy_model::package_version::{PackageVersionObject, PackageVersionStatus, Resume};
+use seaworthy_model::package_version::{OwnerObject, PackageVersionSpec, PackageVersionStatus, Resume};
 use seaworthy_model::report::Subject;
 use seaworthy_model::strategy::Strategy;
 use seaworthy_model::time::Timestamp;
@@ -119,7 +119,7 @@ impl Set {
     }
 }
 
-impl Object for Box<SetObject> {
+impl<S> Object for Box<OwnerObject<S>> {
     fn meta(&self) -> &Meta {
         &self.meta
     }
@@ -162,29 +162,52 @@ impl<'w> Charter<'w> {
     }
 }
 
-impl<'w> From<&'w PackageVersionObject> for Charter<'w> {
-    fn from(object: &'w PackageVersionObject) -> Self {
-        let spec = object.spec.as_ref().ok();
-        Self {
-            meta: &object.meta,
-            components: spec.map(|spec| &spec.components[..]),
-            strategy: spec.and_then(|spec| spec.strategy.as_ref()),
-            paused: spec.is_some_and(|spec| spec.paused),
-            status: &object.status,
-            resume: object.resume,
-            cause: object.cause.as_ref(),
-        }
+/// The spec of an object that owns rollouts.
+pub(crate) trait Spec {
+    /// What it wants of each component.
+    fn components(&self) -> &[ComponentSetting];
+    /// How its rollouts go through their batches; `None` if in no batches.
+    fn strategy(&self) -> Option<&Strategy>;
+    /// Whether a person has paused it.
+    fn is_paused(&self) -> bool;
+}
+
+impl Spec for PackageVersionSpec {
+    fn components(&self) -> &[ComponentSetting] {
+        &self.components
+    }
+
+    fn strategy(&self) -> Option<&Strategy> {
+        self.strategy.as_ref()
+    }
+
+    fn is_paused(&self) -> bool {
+        self.paused
     }
 }
 
-impl<'w> From<&'w SetObject> for Charter<'w> {
-    fn from(object: &'w SetObject) -> Self {
+impl Spec for SetSpec {
+    fn components(&self) -> &[ComponentSetting] {
+        &self.components
+    }
+
+    fn strategy(&self) -> Option<&Strategy> {
+        Some(&self.strategy)
+    }
+
+    fn is_paused(&self) -> bool {
+        self.paused
+    }
+}
+
+impl<'w, S: Spec> From<&'w OwnerObject<S>> for Charter<'w> {
+    fn from(object: &'w OwnerObject<S>) -> Self {
         let spec = object.spec.as_ref().ok();
         Self {
             meta: &object.meta,
-            components: spec.map(|spec| &spec.components[..]),
-            strategy: spec.map(|spec| &spec.strategy),
-            paused: spec.is_some_and(|spec| spec.paused),
+            components: spec.map(|spec| spec.components()),
+            strategy: spec.and_then(|spec| spec.strategy()),
+            paused: spec.is_some_and(|spec| spec.is_paused()),
             status: &object.status,
             resume: object.resume,
             cause: object.cause.as_ref(),
