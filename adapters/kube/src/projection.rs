@@ -232,6 +232,7 @@ mod tests {
             | Observation::Version(..)
             | Observation::PackageVersion(_)
             | Observation::Set(..)
+            | Observation::Canary(..)
             | Observation::Policy(..)
             | Observation::ApiServers(_)
             | Observation::Lease(_)

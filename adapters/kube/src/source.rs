@@ -30,7 +30,8 @@ impl Source {
             | Kind::Node
             | Kind::Lease
             | Kind::Event
-            | Kind::DisruptionPolicy => vec![None],
+            | Kind::DisruptionPolicy
+            | Kind::CanaryRelease => vec![None],
         };
         signers.into_iter().map(move |signer| Self { kind, signer })
     }

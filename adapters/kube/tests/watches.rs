@@ -79,6 +79,7 @@ fn say(observation: &Observation) -> Option<String> {
         | Observation::Policy(..)
         | Observation::PackageVersion(_)
         | Observation::Set(..)
+        | Observation::Canary(..)
         | Observation::ApiServers(_)
         | Observation::Opened
         | Observation::Stopping => return None,

@@ -11,7 +11,7 @@ use seaworthy_api::names::{Names, UnknownId};
 use seaworthy_api::object::Event;
 use seaworthy_api::render::{self, News};
 use seaworthy_api::request::Request;
-use seaworthy_engine::{Policy, Set, Version, World};
+use seaworthy_engine::{Owner, Policy, Set, Version, World};
 use seaworthy_kube::{Api, write};
 use seaworthy_model::effect::{Action, ActionId, Effect, Target};
 use seaworthy_model::event::Outcome;
@@ -96,8 +96,12 @@ fn pending(action: &Action, world: &World, names: &Names) -> Result<Option<Pendi
             (Kind::ClusterPackageVersion, &object.meta, render::fleet_news(&object.status, status, names)?)
         }
         (Target::Set(id), Effect::WriteSetStatus(status)) => {
-            let Some(object) = world.set(id).and_then(Set::object) else { return Ok(None) };
+            let Some(object) = world.set(Owner::Set(id)).and_then(Set::object) else { return Ok(None) };
             (Kind::MachineComponentSet, &object.meta, render::fleet_news(&object.status, status, names)?)
+        }
+        (Target::Canary(id), Effect::WriteSetStatus(status)) => {
+            let Some(object) = world.set(Owner::Canary(id)).and_then(Set::object) else { return Ok(None) };
+            (Kind::CanaryRelease, &object.meta, render::fleet_news(&object.status, status, names)?)
         }
         (Target::Version(id), Effect::WriteVersionStatus(status)) => {
             let Some(object) = world.version(id).and_then(Version::object) else { return Ok(None) };

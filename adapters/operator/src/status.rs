@@ -161,8 +161,11 @@ impl Status {
             };
             let component = world.component_name(state.record.component);
             let set = match state.owner {
-                Owner::Fleet => "",
-                Owner::Set(id) => names.name(NamedId::Set(id)).unwrap_or_default(),
+                Owner::Fleet => String::new(),
+                Owner::Set(id) => names.name(NamedId::Set(id)).unwrap_or_default().to_owned(),
+                Owner::Canary(id) => {
+                    format!("canary/{}", names.name(NamedId::Canary(id)).unwrap_or_default())
+                }
             };
             for (word, count) in [
                 ("waiting", counts.waiting + counts.eligible),
@@ -175,7 +178,7 @@ impl Status {
                 let labels = [
                     ("component", component.to_owned()),
                     ("version", version.to_owned()),
-                    ("set", set.to_owned()),
+                    ("set", set.clone()),
                     ("state", word.to_owned()),
                 ];
                 rollouts.insert(labels, i64::from(count));

@@ -99,6 +99,8 @@ pub type ClusterPackageVersion =
 /// The versions of the machines of a set.
 pub type MachineComponentSet =
     Object<v1alpha1::MachineComponentSetSpec, v1alpha1::ClusterPackageVersionStatus>;
+/// The versions that a few machines try before all others.
+pub type CanaryRelease = Object<v1alpha1::CanaryReleaseSpec, v1alpha1::CanaryReleaseStatus>;
 /// Limits, windows and freezes for machines.
 pub type DisruptionPolicy = Object<v1alpha1::DisruptionPolicySpec, v1alpha1::DisruptionPolicyStatus>;
 /// `coordination.k8s.io/v1` Lease, as far as it is used here.
@@ -256,6 +258,8 @@ kinds! {
     Event: "events.k8s.io/v1", "events", Some("default");
     /// A `DisruptionPolicy`.
     DisruptionPolicy: v1alpha1::API_VERSION, "disruptionpolicies", None;
+    /// A `CanaryRelease`.
+    CanaryRelease: v1alpha1::API_VERSION, "canaryreleases", None;
 }
 
 /// The kinds that have a status: [`Status`], and what is the same for all of them.
@@ -328,6 +332,8 @@ statuses! {
     CertificateSigningRequest(CertificateRequestStatus),
     /// Of a `DisruptionPolicy`.
     DisruptionPolicy(v1alpha1::DisruptionPolicyStatus),
+    /// Of a `CanaryRelease`.
+    CanaryRelease(v1alpha1::CanaryReleaseStatus),
 }
 
 /// The parts of an object that are written apart from each other.

@@ -293,6 +293,11 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
             let status = render::package_version_status(status, names)?;
             Ok(status_update(metadata, Status::MachineComponentSet(status)))
         }
+        (Effect::WriteSetStatus(status), Target::Canary(id)) => {
+            let metadata = unchanged(names.name(id.named())?)?;
+            let status = render::canary_status(status, names)?;
+            Ok(status_update(metadata, Status::CanaryRelease(status)))
+        }
         (Effect::WriteVersionStatus(status), Target::Version(id)) => {
             let metadata = unchanged(names.version_object_name(id)?)?;
             Ok(status_update(metadata, Status::MachineComponent(render::version_status(status))))

@@ -81,7 +81,10 @@ fn only_a_ready_machine_is_healthy() {
 #[test]
 fn the_fleet_is_as_healthy_as_its_rollouts() {
     let expected = |reason| match reason {
-        FleetReason::AllUpdated | FleetReason::MachinesLeftOut => "Healthy",
+        FleetReason::AllUpdated
+        | FleetReason::MachinesLeftOut
+        | FleetReason::Promoted
+        | FleetReason::Aborted => "Healthy",
         FleetReason::Paused | FleetReason::PolicyPaused => "Suspended",
         FleetReason::RollingOut
         | FleetReason::Baking
@@ -94,6 +97,7 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
         | FleetReason::RolledBack
         | FleetReason::TooManyFailures
         | FleetReason::TooManyLost
+        | FleetReason::NoMachines
         | FleetReason::TooManyUnavailable
         | FleetReason::InvalidSpec
         | FleetReason::PolicyInvalid
@@ -106,6 +110,8 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
             reason,
             FleetReason::AllUpdated
                 | FleetReason::MachinesLeftOut
+                | FleetReason::Promoted
+                | FleetReason::Aborted
                 | FleetReason::RollingOut
                 | FleetReason::Baking
         );

@@ -8,6 +8,7 @@ use seaworthy_api::object::{Metadata, Resource};
 use seaworthy_api::{manifest, parse};
 use seaworthy_model::certificate::RequestContent;
 use seaworthy_model::component::{Architecture, ArtefactFormat, Disruption, Fact, ProbeCheck};
+use seaworthy_model::component_set::{Canary, Pick};
 use seaworthy_model::event::Observation;
 use seaworthy_model::machine::{HostKeyPolicy, Want};
 use seaworthy_model::policy::Domain;
@@ -20,6 +21,7 @@ const MACHINE_COMPONENT: &str = include_str!("../../../deploy/examples/machine-c
 const CLUSTER_PACKAGE_VERSION: &str = include_str!("../../../deploy/examples/cluster-package-version.yaml");
 
 const MACHINE_COMPONENT_SET: &str = include_str!("../../../deploy/examples/machine-component-set.yaml");
+const CANARY_RELEASE: &str = include_str!("../../../deploy/examples/canary-release.yaml");
 const DISRUPTION_POLICY: &str = include_str!("../../../deploy/examples/disruption-policy.yaml");
 
 /// Every object of a file, as the API server would store it.
@@ -46,6 +48,20 @@ fn machine_component_sets() {
     assert!(!spec.selector.matches(&Default::default()));
     assert_eq!(spec.strategy.on_failure, OnFailure::RollBack);
     assert_eq!(spec.components.len(), 1);
+}
+
+#[test]
+fn canary_releases() {
+    let mut names = Names::new();
+    let [object] = stored(CANARY_RELEASE).try_into().unwrap();
+    let observed = parse::observed(&object, &mut names, unread);
+    let Ok(Some(Observation::Canary(_, Some(read)))) = observed else { panic!("{observed:?}") };
+    let spec = read.spec.unwrap();
+    let Some(Canary { pick: Pick::Count { count: 1, per }, aborted: false }) = &spec.canary else {
+        panic!("{spec:?}")
+    };
+    assert_eq!(per.len(), 1);
+    assert!(spec.selector.matches(&Default::default()));
 }
 
 #[test]

@@ -304,6 +304,7 @@ fn package_version_status() -> impl Strategy<Value = PackageVersionStatus> {
             rollouts,
             conditions,
             begun,
+            picked: Vec::new(),
         },
     )
 }
@@ -496,6 +497,10 @@ fn the_default_of_a_status_is_read_as_none() {
             }
             Status::ClusterPackageVersion(status) | Status::MachineComponentSet(status) => {
                 let read = parse::package_version_status(&stored(&status), &mut Names::new());
+                assert_eq!(read, PackageVersionStatus::default());
+            }
+            Status::CanaryRelease(status) => {
+                let read = parse::canary_status(&stored(&status), &mut Names::new());
                 assert_eq!(read, PackageVersionStatus::default());
             }
             Status::DisruptionPolicy(status) => {

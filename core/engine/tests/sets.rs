@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fixture::{Fixture, WEB, want, web};
+use seaworthy_engine::Owner;
 use seaworthy_model::component_set::{SetObject, SetSpec};
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Named, NamedId, SetId};
@@ -37,6 +38,7 @@ fn pool(name: &str, version: u32) -> SetSpec {
         components: vec![want(WEB, web(version))],
         paused: false,
         strategy: at_once(),
+        canary: None,
     }
 }
 
@@ -51,7 +53,7 @@ fn fleet() -> Fixture {
 }
 
 fn set(fixture: &Fixture, id: u32) -> &SetObject {
-    &fixture.store.sets[&id]
+    &fixture.store.sets[&Owner::Set(SetId(id))]
 }
 
 fn record(fixture: &Fixture, id: u32) -> &Rollout {
@@ -60,7 +62,7 @@ fn record(fixture: &Fixture, id: u32) -> &Rollout {
 
 fn apply(fixture: &mut Fixture, id: u32, name: &str, spec: SetSpec) {
     fixture.see(Observation::Named(Named { id: NamedId::Set(SetId(id)), name: name.into() }));
-    fixture.store.apply_set(id, spec);
+    fixture.store.apply_set(Owner::Set(SetId(id)), spec);
     fixture.deliver();
 }
 
@@ -107,7 +109,7 @@ fn the_machines_of_a_deleted_set_follow_the_defaults_again() {
     let mut fixture = fleet();
     apply(&mut fixture, 0, "blue", pool("blue", 2));
     fixture.pass(HOUR);
-    fixture.store.delete_set(0);
+    fixture.store.delete_set(Owner::Set(SetId(0)));
     fixture.deliver();
     fixture.pass(HOUR);
     assert!(fixture.store.sets.is_empty());

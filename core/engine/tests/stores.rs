@@ -215,6 +215,7 @@ fn a_turn_names_the_store_of_each_action() {
                 Target::Lease
                 | Target::PackageVersion
                 | Target::Set(_)
+                | Target::Canary(_)
                 | Target::Policy(_)
                 | Target::Node(_)
                 | Target::NewCertificateRequest(_)

@@ -12,7 +12,9 @@ use crate::component::VersionObject;
 use crate::component_set::SetObject;
 use crate::effect::ActionId;
 use crate::host::HostFacts;
-use crate::id::{CertificateRequestId, Kind, MachineId, Named, PolicyId, SetId, StoreId, VersionId};
+use crate::id::{
+    CanaryId, CertificateRequestId, Kind, MachineId, Named, PolicyId, SetId, StoreId, VersionId,
+};
 use crate::lease::LeaseObject;
 use crate::machine::MachineObject;
 use crate::meta::SpecError;
@@ -51,6 +53,8 @@ pub enum Observation {
     PackageVersion(Option<Box<PackageVersionObject>>),
     /// A `MachineComponentSet` as it is now; `None` when it is gone.
     Set(SetId, Option<Box<SetObject>>),
+    /// A `CanaryRelease` as it is now; `None` when it is gone.
+    Canary(CanaryId, Option<Box<SetObject>>),
     /// The Node of a machine; `None` when it is gone.
     Node(MachineId, Option<NodeObject>),
     /// A certificate request as it is now; `None` when it is gone.
@@ -78,6 +82,7 @@ impl Observation {
             Kind::MachineComponent => Self::Version(VersionId(number), None),
             Kind::ClusterPackageVersion => Self::PackageVersion(None),
             Kind::MachineComponentSet => Self::Set(SetId(number), None),
+            Kind::CanaryRelease => Self::Canary(CanaryId(number), None),
             Kind::Node => Self::Node(MachineId(number), None),
             Kind::Lease => Self::Lease(None),
             Kind::CertificateSigningRequest => Self::CertificateRequest(CertificateRequestId(number), None),
@@ -95,6 +100,7 @@ impl Observation {
             Self::Version(id, _) => id.index(),
             Self::CertificateRequest(id, _) => id.index(),
             Self::Set(id, _) => id.index(),
+            Self::Canary(id, _) => id.index(),
             Self::Policy(id, _) => id.index(),
             Self::PackageVersion(_)
             | Self::Lease(_)
@@ -112,6 +118,7 @@ impl Observation {
         match self {
             Self::PackageVersion(_)
             | Self::Set(..)
+            | Self::Canary(..)
             | Self::CertificateRequest(..)
             | Self::Policy(..)
             | Self::ApiServers(_)
@@ -133,7 +140,7 @@ impl Observation {
             Self::Machine(_, object) => object.and_then(|object| object.spec.err()),
             Self::Version(_, object) => object.and_then(|object| object.spec.err()),
             Self::PackageVersion(object) => object.and_then(|object| object.spec.err()),
-            Self::Set(_, object) => object.and_then(|object| object.spec.err()),
+            Self::Set(_, object) | Self::Canary(_, object) => object.and_then(|object| object.spec.err()),
             Self::Policy(_, object) => object.and_then(|object| object.spec.err()),
             Self::Node(..)
             | Self::CertificateRequest(..)

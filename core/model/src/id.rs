@@ -91,6 +91,8 @@ interned! {
     Set(SetId),
     /// A `DisruptionPolicy`, by its name.
     Policy(PolicyId),
+    /// A `CanaryRelease`, by its name.
+    Canary(CanaryId),
 }
 
 /// An API server that we work with: the store of its objects. Each id belongs to one store, so an object of the same
@@ -140,11 +142,13 @@ pub enum Kind {
     MachineComponentSet,
     /// `DisruptionPolicy`.
     DisruptionPolicy,
+    /// `CanaryRelease`.
+    CanaryRelease,
 }
 
 impl Kind {
     /// Every kind that is watched once the Lease was taken. The Lease itself is watched from the start.
-    pub const WATCHED: [Self; 7] = [
+    pub const WATCHED: [Self; 8] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
@@ -152,10 +156,11 @@ impl Kind {
         Self::CertificateSigningRequest,
         Self::MachineComponentSet,
         Self::DisruptionPolicy,
+        Self::CanaryRelease,
     ];
 
     /// Every kind that is read: [`WATCHED`](Self::WATCHED) and the Lease.
-    pub const READ: [Self; 8] = [
+    pub const READ: [Self; 9] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
@@ -164,10 +169,11 @@ impl Kind {
         Self::CertificateSigningRequest,
         Self::MachineComponentSet,
         Self::DisruptionPolicy,
+        Self::CanaryRelease,
     ];
 
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
@@ -177,6 +183,7 @@ impl Kind {
         Self::Event,
         Self::MachineComponentSet,
         Self::DisruptionPolicy,
+        Self::CanaryRelease,
     ];
 
     /// Its number, as an index into a table of all kinds.
@@ -195,6 +202,7 @@ impl Kind {
                 | Self::ClusterPackageVersion
                 | Self::MachineComponentSet
                 | Self::DisruptionPolicy
+                | Self::CanaryRelease
         )
     }
 
@@ -211,6 +219,7 @@ impl Kind {
             Self::CertificateSigningRequest => "CertificateSigningRequest",
             Self::Event => "Event",
             Self::DisruptionPolicy => "DisruptionPolicy",
+            Self::CanaryRelease => "CanaryRelease",
         }
     }
 }
@@ -232,11 +241,13 @@ pub enum Subject {
     CertificateRequest(CertificateRequestId),
     /// One disruption policy.
     Policy(PolicyId),
+    /// One canary release and its rollouts.
+    Canary(CanaryId),
 }
 
 impl Subject {
     /// How many tables hold values of all subjects, one for each variant.
-    pub const TABLES: usize = 7;
+    pub const TABLES: usize = 8;
 
     /// Its table, and the index in it. The order of places is the order of subjects.
     #[must_use]
@@ -249,6 +260,7 @@ impl Subject {
             Self::Machine(id) => (4, id.index()),
             Self::CertificateRequest(id) => (5, id.index()),
             Self::Policy(id) => (6, id.index()),
+            Self::Canary(id) => (7, id.index()),
         }
     }
 
@@ -263,6 +275,7 @@ impl Subject {
             (4, id) => Some(Self::Machine(MachineId(id))),
             (5, id) => Some(Self::CertificateRequest(CertificateRequestId(id))),
             (6, id) => Some(Self::Policy(PolicyId(id))),
+            (7, id) => Some(Self::Canary(CanaryId(id))),
             (_, _) => None,
         }
     }
@@ -284,6 +297,7 @@ impl Subject {
             Self::Machine(id) => Target::Machine(id),
             Self::CertificateRequest(id) => Target::CertificateRequest(id),
             Self::Policy(id) => Target::Policy(id),
+            Self::Canary(id) => Target::Canary(id),
         }
     }
 }
@@ -313,11 +327,13 @@ pub enum Target {
     Set(SetId),
     /// A `DisruptionPolicy` object.
     Policy(PolicyId),
+    /// A `CanaryRelease` object.
+    Canary(CanaryId),
 }
 
 impl Target {
     /// How many tables hold values of all targets, one for each variant.
-    pub const TABLES: usize = 11;
+    pub const TABLES: usize = 12;
 
     /// Its table, and the index in it.
     #[must_use]
@@ -334,6 +350,7 @@ impl Target {
             Self::Node(id) => (8, id.index()),
             Self::Set(id) => (9, id.index()),
             Self::Policy(id) => (10, id.index()),
+            Self::Canary(id) => (11, id.index()),
         }
     }
 
@@ -360,6 +377,7 @@ impl Target {
             Self::Node(_) => Some(Kind::Node),
             Self::Set(_) => Some(Kind::MachineComponentSet),
             Self::Policy(_) => Some(Kind::DisruptionPolicy),
+            Self::Canary(_) => Some(Kind::CanaryRelease),
         }
     }
 
@@ -375,6 +393,7 @@ impl Target {
             Self::CertificateRequest(id) => Some(NamedId::CertificateRequest(id)),
             Self::Set(id) => Some(NamedId::Set(id)),
             Self::Policy(id) => Some(NamedId::Policy(id)),
+            Self::Canary(id) => Some(NamedId::Canary(id)),
         }
     }
 }

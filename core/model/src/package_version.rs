@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::component_set::Picked;
 use crate::detail::FleetDetail;
 use crate::id::ComponentId;
 use crate::lease::Epoch;
@@ -87,6 +88,8 @@ pub struct PackageVersionStatus {
     pub begun: Vec<Begun>,
     /// The rollouts before those in `rollouts`, the last ones of each component, oldest first.
     pub history: Vec<Past>,
+    /// The machines that a `CanaryRelease` has picked, by their names. None of other objects.
+    pub picked: Vec<Picked>,
 }
 
 /// A rollout that another one has replaced.
@@ -379,11 +382,17 @@ pub enum FleetReason {
     StoreRegressed,
     /// The object is being deleted; nothing is removed from any host.
     Terminating,
+    /// No machine can be picked for a `CanaryRelease`.
+    NoMachines,
+    /// What a `CanaryRelease` has tried is what its machines get without it. It does nothing more.
+    Promoted,
+    /// A person has aborted a `CanaryRelease`. Its machines get what they get without it.
+    Aborted,
 }
 
 impl FleetReason {
     /// Every reason.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::AllUpdated,
         Self::MachinesLeftOut,
         Self::RollingOut,
@@ -405,5 +414,8 @@ impl FleetReason {
         Self::VersionSkew,
         Self::StoreRegressed,
         Self::Terminating,
+        Self::NoMachines,
+        Self::Promoted,
+        Self::Aborted,
     ];
 }

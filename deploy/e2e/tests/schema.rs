@@ -35,12 +35,13 @@ const PLACES: [&str; 26] = [
     "var/lib/webd",
 ];
 
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 6] = [
     ("machine", "machines"),
     ("machinecomponent", "machinecomponents"),
     ("clusterpackageversion", "clusterpackageversions"),
     ("machinecomponentset", "machinecomponentsets"),
     ("disruptionpolicy", "disruptionpolicies"),
+    ("canaryrelease", "canaryreleases"),
 ];
 
 #[test]
@@ -125,6 +126,38 @@ fn a_set_with_a_fault_is_refused() -> Result<()> {
         ensure!(stored["spec"]["strategy"]["firstBakeTime"] == "30m", "{stored:#}");
         ensure!(stored["status"]["conditions"][0]["status"] == "Unknown", "{stored:#}");
         Ok(())
+    })
+}
+
+#[test]
+fn a_canary_with_a_fault_is_refused_and_picks_once() -> Result<()> {
+    scenario(0, |world| {
+        apply_crds(world)?;
+        let canary = json!({
+            "apiVersion": "seaworthy.dev/v1alpha1",
+            "kind": "CanaryRelease",
+            "metadata": {"name": "first"},
+            "spec": {
+                "selector": {"matchLabels": {"pool": "blue"}},
+                "pick": {"count": 2, "per": ["kernel"]},
+                "components": [{"name": "webd", "version": "1.0.0"}],
+            },
+        });
+        for (pointer, value, words) in [
+            ("/spec/pick/count", json!(0), "spec.pick.count"),
+            ("/spec/pick/count", json!(101), "spec.pick.count"),
+            ("/spec/pick/per", json!(["a", "b", "c", "d", "e"]), "spec.pick.per"),
+            ("/spec/pick/machines", json!(["one"]), "spec.pick.machines"),
+            ("/spec/strategy", json!({"bakeTime": "soon"}), "spec.strategy.bakeTime"),
+            ("/spec/pik", json!({}), "spec.pik"),
+        ] {
+            refused(world, &changed(&canary, pointer, value)?, words)?;
+        }
+        world.control_plane().apply(&canary.to_string())?;
+        let words = "the machines are picked once";
+        refused(world, &changed(&canary, "/spec/pick/count", json!(3))?, words)?;
+        refused(world, &changed(&canary, "/spec/selector/matchLabels", json!({"pool": "green"}))?, words)?;
+        accepted(world, &changed(&canary, "/spec/aborted", json!(true))?)
     })
 }
 
@@ -281,6 +314,7 @@ fn kubectl_explains_every_field() -> Result<()> {
             ("cpv", "clusterpackageversions"),
             ("mcs", "machinecomponentsets"),
             ("dp", "disruptionpolicies"),
+            ("canary", "canaryreleases"),
         ] {
             let listed = world.kubectl(["get", short, "-o", "name"])?;
             ensure!(listed.is_empty(), "{short} ({kind}): {listed}");

@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(
             read(&Value::Null).unwrap_err().to_string(),
             "manifest: kind: must be one of Machine, MachineComponent, ClusterPackageVersion, Node, Lease, \
-             CertificateSigningRequest, MachineComponentSet, DisruptionPolicy"
+             CertificateSigningRequest, MachineComponentSet, DisruptionPolicy, CanaryRelease"
         );
         let name = wrong(|m| m["metadata"] = serde_json::json!({}));
         assert_eq!(name, "Machine: metadata.name: must not be empty");

@@ -102,7 +102,10 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         | FleetReason::OutsideWindow
         | FleetReason::InvalidSpec
         | FleetReason::UnknownVersion
-        | FleetReason::Terminating => None,
+        | FleetReason::Terminating
+        | FleetReason::NoMachines
+        | FleetReason::Promoted
+        | FleetReason::Aborted => None,
     };
     let read = read.filter(|read| fleet_detail(read) == words);
     Some(read.unwrap_or_else(|| FleetDetail::Other(words.into())))

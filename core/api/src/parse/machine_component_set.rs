@@ -46,5 +46,5 @@ fn spec(spec: &v1alpha1::MachineComponentSetSpec, names: &mut Names) -> Parsed<S
     let components = component_settings(root.name("components"), &spec.components, names, &mut faults);
     let strategy = strategy::strategy(root.name("strategy"), &spec.strategy, &mut faults);
     let (priority, paused) = (priority.unwrap_or_default(), spec.paused);
-    faults.result(Some(Arc::new(SetSpec { selector, priority, components, paused, strategy })))
+    faults.result(Some(Arc::new(SetSpec { selector, priority, components, paused, strategy, canary: None })))
 }

@@ -6,6 +6,7 @@
 //! A spec with faults is not an error of the function: the object exists and has a uid, so it is observed with its
 //! faults, and they become the condition `InvalidSpec`. Only an object with invalid metadata is refused.
 
+mod canary_release;
 mod certificate_request;
 mod component_setting;
 mod detail;
@@ -31,12 +32,13 @@ mod zone;
 
 use seaworthy_model::certificate::RequestContent;
 use seaworthy_model::event::Observation;
-use seaworthy_model::id::{CertificateRequestId, Kind, PolicyId, SetId};
+use seaworthy_model::id::{CanaryId, CertificateRequestId, Kind, PolicyId, SetId};
 use seaworthy_model::package_version::SINGLETON;
 
 use crate::names::Names;
 use crate::object::{CertificateSigningRequest, Resource};
 
+pub use canary_release::{canary_release, canary_status};
 pub use certificate_request::{ReadRequest, is_of_interest, request_content};
 pub use disruption_policy::{disruption_policy, policy_status};
 pub use lease::lease;
@@ -86,6 +88,10 @@ pub fn observed(
             let (id, read) = disruption_policy(object, names)?;
             Observation::Policy(id, Some(Box::new(read)))
         }
+        Resource::CanaryRelease(object) => {
+            let (id, read) = canary_release(object, names)?;
+            Observation::Canary(id, Some(Box::new(read)))
+        }
         Resource::Event(_) => return Ok(None),
     }))
 }
@@ -124,6 +130,7 @@ pub fn number(kind: Kind, name: &str, names: &mut Names) -> Option<u32> {
         Kind::CertificateSigningRequest => names.find::<CertificateRequestId>(name)?.0,
         Kind::MachineComponentSet => names.id::<SetId>(name).0,
         Kind::DisruptionPolicy => names.id::<PolicyId>(name).0,
+        Kind::CanaryRelease => names.id::<CanaryId>(name).0,
         Kind::ClusterPackageVersion if name != SINGLETON => return None,
         Kind::ClusterPackageVersion | Kind::Lease => 0,
         Kind::Event => return None,

@@ -133,6 +133,7 @@ pub fn package_version_status(
         conditions: conditions.into_values().collect(),
         begun: status.begun.iter().take(Begun::MAX).filter_map(begun).collect(),
         history: status.history.iter().filter_map(|read| past(read, names)).collect(),
+        picked: Vec::new(),
     }
 }
 

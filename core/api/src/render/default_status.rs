@@ -14,7 +14,8 @@ use super::kstatus::state_of_machine;
 use super::{fleet_words, policy_words, version_words, words};
 use crate::object::Status;
 use crate::v1alpha1::{
-    ClusterPackageVersionStatus, Condition, DisruptionPolicyStatus, MachineComponentStatus, MachineStatus,
+    CanaryReleaseStatus, ClusterPackageVersionStatus, Condition, DisruptionPolicyStatus,
+    MachineComponentStatus, MachineStatus,
 };
 
 /// No operator writes this time.
@@ -35,15 +36,10 @@ pub fn default_status(kind: Kind) -> Option<Status> {
             let status = MachineComponentStatus { conditions, ..MachineComponentStatus::default() };
             Status::MachineComponent(status)
         }
-        Kind::ClusterPackageVersion | Kind::MachineComponentSet => {
-            let kinds = [FleetConditionKind::Complete, FleetConditionKind::Progressing];
-            let conditions = conditions(kinds.map(fleet_words::kind));
-            let status = ClusterPackageVersionStatus { conditions, ..ClusterPackageVersionStatus::default() };
-            if kind == Kind::MachineComponentSet {
-                Status::MachineComponentSet(status)
-            } else {
-                Status::ClusterPackageVersion(status)
-            }
+        Kind::ClusterPackageVersion => Status::ClusterPackageVersion(of_owner()),
+        Kind::MachineComponentSet => Status::MachineComponentSet(of_owner()),
+        Kind::CanaryRelease => {
+            Status::CanaryRelease(CanaryReleaseStatus { record: of_owner(), machines: Vec::new() })
         }
         Kind::DisruptionPolicy => {
             let conditions = conditions(PolicyConditionKind::ALL.map(policy_words::kind));
@@ -52,6 +48,13 @@ pub fn default_status(kind: Kind) -> Option<Status> {
         }
         Kind::Node | Kind::Lease | Kind::CertificateSigningRequest | Kind::Event => return None,
     })
+}
+
+/// That of an object that owns rollouts.
+fn of_owner() -> ClusterPackageVersionStatus {
+    let kinds = [FleetConditionKind::Complete, FleetConditionKind::Progressing];
+    let conditions = conditions(kinds.map(fleet_words::kind));
+    ClusterPackageVersionStatus { conditions, ..ClusterPackageVersionStatus::default() }
 }
 
 /// Whether nobody has written a condition: it is to be read as if it were not there.

@@ -36,6 +36,9 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::RolledBack => "RolledBack",
         FleetReason::TooManyFailures => "TooManyFailures",
         FleetReason::TooManyLost => "TooManyLost",
+        FleetReason::NoMachines => "NoMachines",
+        FleetReason::Promoted => "Promoted",
+        FleetReason::Aborted => "Aborted",
         FleetReason::TooManyUnavailable => "TooManyUnavailable",
         FleetReason::Superseding => "Superseding",
         FleetReason::Paused => "Paused",
@@ -116,6 +119,16 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
         }
         FleetReason::StoreRegressed => STORE_REGRESSED,
         FleetReason::Terminating => "being deleted; nothing is removed from any host",
+        FleetReason::NoMachines => {
+            "no Machine that spec.selector selects can be picked: they are paused, not reachable, in another \
+             CanaryRelease, pin one of the components, or lack a label of spec.pick.per"
+        }
+        FleetReason::Promoted => {
+            "its machines get the same versions without it, so nothing is left to try: it can be deleted"
+        }
+        FleetReason::Aborted => {
+            "aborted; its machines get what their MachineComponentSet or the ClusterPackageVersion says"
+        }
     }
 }
 

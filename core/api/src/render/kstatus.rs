@@ -153,7 +153,9 @@ pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
         FleetReason::AllUpdated
         | FleetReason::MachinesLeftOut
         | FleetReason::Paused
-        | FleetReason::PolicyPaused => State::Current,
+        | FleetReason::PolicyPaused
+        | FleetReason::Promoted
+        | FleetReason::Aborted => State::Current,
         FleetReason::RollingOut
         | FleetReason::Frozen
         | FleetReason::OutsideWindow
@@ -165,6 +167,7 @@ pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
         | FleetReason::RolledBack
         | FleetReason::TooManyFailures
         | FleetReason::TooManyLost
+        | FleetReason::NoMachines
         | FleetReason::TooManyUnavailable
         | FleetReason::InvalidSpec
         | FleetReason::PolicyInvalid

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use seaworthy_model::component::{VersionCondition, VersionStatus};
+use seaworthy_model::component_set::PickResult;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{ComponentStatus, Condition, ConditionKind, MachineStatus, Want};
@@ -135,6 +136,33 @@ pub fn package_version_status(
         begun: status.begun.iter().map(begun).collect(),
         history: status.history.iter().map(|read| past(read, names)).collect::<Result<_, _>>()?,
     })
+}
+
+/// The status of a `CanaryRelease` as an API object.
+///
+/// # Errors
+/// When an id in it was never named.
+pub fn canary_status(
+    status: &PackageVersionStatus,
+    names: &Names,
+) -> Result<v1alpha1::CanaryReleaseStatus, UnknownId> {
+    let machines = status.picked.iter().map(|picked| {
+        let name = names.machine_name(picked.machine)?.to_owned();
+        Ok(v1alpha1::CanaryMachine { name, result: pick_result(picked.result).into() })
+    });
+    let machines = machines.collect::<Result<_, _>>()?;
+    Ok(v1alpha1::CanaryReleaseStatus { record: package_version_status(status, names)?, machines })
+}
+
+/// The word for what became of a machine.
+pub(crate) const fn pick_result(result: PickResult) -> &'static str {
+    match result {
+        PickResult::Waiting => "Waiting",
+        PickResult::Updating => "Updating",
+        PickResult::Updated => "Updated",
+        PickResult::Failed => "Failed",
+        PickResult::Unavailable => "Unavailable",
+    }
 }
 
 fn begun(begun: &Begun) -> v1alpha1::BegunStatus {

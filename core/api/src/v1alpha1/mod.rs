@@ -4,6 +4,7 @@
 //! here and is judged in [`parse`](crate::parse), which names every fault with its field. The schemas and the CEL
 //! rules beside the fields say the same to the API server, so that most faults never get past `kubectl apply`.
 
+mod canary_release;
 mod cluster_package_version;
 mod component_setting;
 mod condition;
@@ -23,6 +24,7 @@ mod strategy;
 #[cfg(feature = "crd")]
 mod structural;
 
+pub use canary_release::{CanaryMachine, CanaryPick, CanaryReleaseSpec, CanaryReleaseStatus};
 pub use cluster_package_version::{
     BegunStatus, ClusterPackageVersionSpec, ClusterPackageVersionStatus, DeferredStatus, DrainPolicy,
     PastStatus, RolloutStatus, SupersededStatus, WantStatus,
@@ -75,12 +77,13 @@ pub const CAUSE_ANNOTATION: &str = "kubernetes.io/change-cause";
 
 /// The definitions of our kinds.
 #[cfg(feature = "crd")]
-pub(crate) fn definitions() -> [definition::Definition; 5] {
+pub(crate) fn definitions() -> [definition::Definition; 6] {
     [
         machine::definition(),
         machine_component::definition(),
         cluster_package_version::definition(),
         machine_component_set::definition(),
         disruption_policy::definition(),
+        canary_release::definition(),
     ]
 }

@@ -94,6 +94,15 @@ pub(crate) fn label_values(most: u32) -> impl FnMut(&mut Schema) {
     }
 }
 
+/// Makes a field a list of at most so many texts of at most so many characters.
+pub(crate) fn texts(most: u32, longest: u32) -> impl FnMut(&mut Schema) {
+    move |schema| {
+        atomic_list(most)(schema);
+        let item = json!({ "type": "string", "minLength": 1, "maxLength": longest });
+        schema.insert("items".into(), item);
+    }
+}
+
 /// Makes a field a list of the ends of batches.
 pub(crate) fn batches() -> impl FnMut(&mut Schema) {
     atomic_list(u32::try_from(Strategy::BATCHES_MAX).unwrap_or(u32::MAX))

@@ -66,7 +66,8 @@ pub(crate) fn observe(world: &mut World, store: StoreId, observation: Observatio
         Observation::Node(id, node) => machine::node::observe(world, id, node),
         Observation::Version(id, object) => version::observe(world, id, object),
         Observation::PackageVersion(object) => rollout::observe(world, object),
-        Observation::Set(id, object) => rollout::observe_set(world, id, object),
+        Observation::Set(id, object) => rollout::observe_set(world, Owner::Set(id), object),
+        Observation::Canary(id, object) => rollout::observe_set(world, Owner::Canary(id), object),
         Observation::CertificateRequest(id, object) => certificates::observe(world, id, object),
         Observation::Policy(id, object) => policy::observe(world, id, object),
         Observation::ApiServers(found) => api_servers::observe(world, found),
@@ -93,6 +94,7 @@ pub(crate) fn reconcile(world: &World, subject: Subject, draft: &mut Draft<'_>) 
         Subject::Leadership => leadership::reconcile(world, draft),
         Subject::PackageVersion => rollout::reconcile(world, Owner::Fleet, draft),
         Subject::Set(id) => rollout::reconcile(world, Owner::Set(id), draft),
+        Subject::Canary(id) => rollout::reconcile(world, Owner::Canary(id), draft),
         Subject::Version(id) => version::reconcile(world, id, draft),
         Subject::Policy(id) => policy::reconcile(world, id, draft),
         Subject::Machine(id) => machine::reconcile(world, id, draft),
@@ -120,6 +122,7 @@ pub(crate) fn start(world: &mut World, subject: Subject, action: ActionId, order
         Subject::Leadership => leadership::start(world, action, &order.effect),
         Subject::PackageVersion => rollout::start(world, Owner::Fleet, action),
         Subject::Set(id) => rollout::start(world, Owner::Set(id), action),
+        Subject::Canary(id) => rollout::start(world, Owner::Canary(id), action),
         Subject::Version(id) => version::start(world, id, action, &order.effect),
         Subject::Policy(id) => policy::start(world, id, action),
         Subject::Machine(id) => machine::start(world, id, action, order.ticket),
@@ -157,6 +160,7 @@ pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, term
         }
         Subject::PackageVersion => rollout::finish(world, Owner::Fleet, &in_flight, &outcome, terms),
         Subject::Set(id) => rollout::finish(world, Owner::Set(id), &in_flight, &outcome, terms),
+        Subject::Canary(id) => rollout::finish(world, Owner::Canary(id), &in_flight, &outcome, terms),
         Subject::Version(id) => version::finish(world, id, &in_flight, &outcome, terms),
         Subject::Policy(id) => policy::finish(world, id, &in_flight, &outcome, terms),
         Subject::Machine(id) => machine::finish(world, id, &in_flight, outcome, terms),
@@ -167,7 +171,9 @@ pub(crate) fn finish(world: &mut World, action: ActionId, outcome: Outcome, term
 /// What a timer of a subject is for.
 pub(crate) const fn wakes_for(subject: Subject) -> WakeReason {
     match subject {
-        Subject::PackageVersion | Subject::Set(_) | Subject::Policy(_) => WakeReason::Admission,
+        Subject::PackageVersion | Subject::Set(_) | Subject::Canary(_) | Subject::Policy(_) => {
+            WakeReason::Admission
+        }
         Subject::Leadership => WakeReason::Lease,
         Subject::Version(_) | Subject::CertificateRequest(_) => WakeReason::BackOff,
         Subject::Machine(_) => WakeReason::Audit,
@@ -177,7 +183,7 @@ pub(crate) const fn wakes_for(subject: Subject) -> WakeReason {
 /// Whether an action about a subject ends its turn. An admission does, so that a check can compare it with the state
 /// that it was decided on.
 pub(crate) const fn ends_turn(subject: Subject) -> bool {
-    matches!(subject, Subject::PackageVersion | Subject::Set(_))
+    matches!(subject, Subject::PackageVersion | Subject::Set(_) | Subject::Canary(_))
 }
 
 /// Lets every domain forget what is outdated.

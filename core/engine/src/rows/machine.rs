@@ -1,6 +1,7 @@
 //! One row of the world: what is known of a machine, first hand and from the API server.
 
 use crate::rows::policy::Places;
+use crate::rows::set::Owner;
 use crate::rows::trouble::Trouble;
 use crate::runtime::retry::Retry;
 use crate::runtime::tracked::Writes;
@@ -12,7 +13,7 @@ use seaworthy_model::draw::mix;
 
 use seaworthy_model::component::{Architecture, CgroupVersion};
 use seaworthy_model::host::{HostFacts, InstalledComponent, OperationId, OperationReport, OperationState};
-use seaworthy_model::id::{ComponentId, MachineId, SetId, Uid, VersionId};
+use seaworthy_model::id::{ComponentId, MachineId, Uid, VersionId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
     ConditionKind, FailedRelease, HostId, Installed, MachineObject, MachineSpec, Reason, Truth,
@@ -44,7 +45,7 @@ pub struct Machine {
     /// The Machine object, as last observed.
     pub object: Option<MachineObject>,
     /// The sets that select it, those that decide before others first.
-    pub(crate) sets: Option<Arc<[SetId]>>,
+    pub(crate) sets: Option<Arc<[Owner]>>,
     /// Its Node, as last observed.
     pub node: Option<NodeState>,
     /// Since when its Node was seen not to be ready, without a break. `None` while it is ready, or there is no Node.

@@ -1,4 +1,4 @@
-//! `MachineComponentSet`s, and what a rollout belongs to.
+//! `MachineComponentSet`s and `CanaryRelease`s, and what a rollout belongs to.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -6,11 +6,13 @@ use alloc::vec::Vec;
 
 use seaworthy_model::component_set::{SetObject, SetSpec};
 use seaworthy_model::effect::Target;
-use seaworthy_model::id::{ComponentId, SetId};
+use seaworthy_model::id::{CanaryId, ComponentId, MachineId, SetId};
 use seaworthy_model::labels::Labels;
 use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::meta::Meta;
-use seaworthy_model::package_version::{OwnerObject, PackageVersionSpec, PackageVersionStatus, Resume};
+use seaworthy_model::package_version::{
+    FleetCondition, FleetReason, OwnerObject, PackageVersionSpec, PackageVersionStatus, Resume,
+};
 use seaworthy_model::report::Subject;
 use seaworthy_model::strategy::Strategy;
 use seaworthy_model::time::Timestamp;
@@ -24,6 +26,8 @@ pub enum Owner {
     Fleet,
     /// A `MachineComponentSet`.
     Set(SetId),
+    /// A `CanaryRelease`.
+    Canary(CanaryId),
 }
 
 impl Owner {
@@ -33,6 +37,7 @@ impl Owner {
         match self {
             Self::Fleet => Subject::PackageVersion,
             Self::Set(id) => Subject::Set(id),
+            Self::Canary(id) => Subject::Canary(id),
         }
     }
 
@@ -42,6 +47,7 @@ impl Owner {
         match target {
             Target::PackageVersion => Some(Self::Fleet),
             Target::Set(id) => Some(Self::Set(id)),
+            Target::Canary(id) => Some(Self::Canary(id)),
             Target::Driver
             | Target::Lease
             | Target::Machine(_)
@@ -61,7 +67,7 @@ impl Owner {
     }
 }
 
-/// A `MachineComponentSet`.
+/// A `MachineComponentSet`, or a `CanaryRelease`.
 #[derive(Clone, Debug, Default)]
 pub struct Set {
     /// The object, and our writes of it.
@@ -96,9 +102,18 @@ impl Set {
     pub fn mentions(&self, component: ComponentId) -> bool {
         let Some(object) = self.object() else { return false };
         match &object.spec {
+            Ok(_) if SetSpec::is_over(object) => false,
             Ok(spec) => spec.components.iter().any(|setting| setting.component == component),
             Err(_) => object.status.rollout(component).is_some(),
         }
+    }
+
+    /// Whether it is a canary that has picked a machine, and is not over.
+    #[must_use]
+    pub fn has_picked(&self, machine: MachineId) -> bool {
+        let object = self.object().filter(|object| !SetSpec::is_over(object));
+        let picked = object.map(|object| &object.status.picked[..]).unwrap_or_default();
+        picked.iter().any(|picked| picked.machine == machine)
     }
 
     /// Sets with a higher priority come first.
@@ -113,7 +128,9 @@ impl Set {
             let components = |spec: &SetSpec| -> Vec<ComponentId> {
                 spec.components.iter().map(|setting| setting.component).collect()
             };
-            spec.map(|spec| (spec.selector.clone(), spec.priority, components(spec)))
+            let picked: Vec<MachineId> = object.status.picked.iter().map(|picked| picked.machine).collect();
+            let terms = spec.map(|spec| (spec.selector.clone(), spec.priority, components(spec)));
+            (terms, SetSpec::is_over(object), picked)
         };
         self.object().map(terms) == other.map(terms)
     }
@@ -163,7 +180,12 @@ impl<'w> Charter<'w> {
 }
 
 /// The spec of an object that owns rollouts.
-pub(crate) trait Spec {
+pub(crate) trait Spec: Sized {
+    /// Whether an object with such a spec decides about no machine any more.
+    fn is_over(_object: &OwnerObject<Self>) -> bool {
+        false
+    }
+
     /// What it wants of each component.
     fn components(&self) -> &[ComponentSetting];
     /// How its rollouts go through their batches; `None` if in no batches.
@@ -187,6 +209,15 @@ impl Spec for PackageVersionSpec {
 }
 
 impl Spec for SetSpec {
+    /// A canary is over when a person has aborted it, or when it was promoted as it is: its machines go with all others
+    /// from then on.
+    fn is_over(object: &OwnerObject<Self>) -> bool {
+        let Ok(Some(canary)) = object.spec.as_ref().map(|spec| spec.canary.as_ref()) else { return false };
+        let is_promoted = |condition: &FleetCondition| condition.reason == FleetReason::Promoted;
+        let is_current = object.status.observed_generation == object.meta.generation;
+        canary.aborted || (is_current && object.status.conditions.iter().any(is_promoted))
+    }
+
     fn components(&self) -> &[ComponentSetting] {
         &self.components
     }
@@ -205,7 +236,7 @@ impl<'w, S: Spec> From<&'w OwnerObject<S>> for Charter<'w> {
         let spec = object.spec.as_ref().ok();
         Self {
             meta: &object.meta,
-            components: spec.map(|spec| spec.components()),
+            components: spec.map(|spec| if S::is_over(object) { &[] } else { spec.components() }),
             strategy: spec.and_then(|spec| spec.strategy()),
             paused: spec.is_some_and(|spec| spec.is_paused()),
             status: &object.status,

@@ -44,7 +44,7 @@ use crate::rows::machine::{Machine, Progress};
 use crate::rows::node_write::NodeWrite;
 use crate::rows::policy::Policies;
 use crate::rows::repairs::{Contested, Part, Repairs};
-use crate::rows::set::Set;
+use crate::rows::set::{Owner, Set};
 use crate::rows::store::Stores;
 use crate::rows::ticket::{InFlight, UnderWay};
 use crate::rows::version::Version;
@@ -64,6 +64,8 @@ pub struct World {
     pub fleet: Fleet,
     pub(crate) sets: Vec<Set>,
     pub(crate) set_names: Vec<Arc<str>>,
+    pub(crate) canaries: Vec<Set>,
+    pub(crate) canary_names: Vec<Arc<str>>,
     /// The disruption policies.
     pub policies: Policies,
     machines: Rows,
@@ -361,7 +363,8 @@ impl World {
             Target::Machine(id) => self.machine(id).object.as_ref().map(|object| &object.meta),
             Target::Version(id) => self.version(id)?.tracked.meta(),
             Target::PackageVersion => self.fleet.tracked.meta(),
-            Target::Set(id) => self.set(id)?.tracked.meta(),
+            Target::Set(id) => self.set(Owner::Set(id))?.tracked.meta(),
+            Target::Canary(id) => self.set(Owner::Canary(id))?.tracked.meta(),
             Target::Policy(id) => self.policies.get(id)?.tracked.meta(),
             Target::CertificateRequest(id) => self.certificates.request(id)?.tracked.meta(),
             Target::Driver | Target::Host(_) | Target::Node(_) | Target::NewCertificateRequest(_) => None,
@@ -381,7 +384,8 @@ impl World {
             }
             Target::Version(id) => Some(self.version(id)?.tracked.writes.retry),
             Target::PackageVersion => Some(self.fleet.tracked.writes.retry),
-            Target::Set(id) => Some(self.set(id)?.tracked.writes.retry),
+            Target::Set(id) => Some(self.set(Owner::Set(id))?.tracked.writes.retry),
+            Target::Canary(id) => Some(self.set(Owner::Canary(id))?.tracked.writes.retry),
             Target::Policy(id) => Some(self.policies.get(id)?.tracked.writes.retry),
             Target::CertificateRequest(id) => Some(self.certificates.request(id)?.tracked.writes.retry),
         }
@@ -445,6 +449,7 @@ impl World {
             NamedId::Policy(id) => return self.policies.note_name(id, name),
             NamedId::Component(id) => (&mut self.component_names, id.index()),
             NamedId::Set(id) => (&mut self.set_names, id.index()),
+            NamedId::Canary(id) => (&mut self.canary_names, id.index()),
             NamedId::Version(id) => {
                 self.stores.put(Subject::Version(id), store);
                 (&mut self.version_names, id.index())

@@ -119,12 +119,13 @@ fn shape(method: &str, uri: &str, patch: &str) -> String {
 
 /// A path with `NAME` in place of the name of an object of ours; other paths as they are.
 fn without_name(path: &str) -> String {
-    const RESOURCES: [&str; 9] = [
+    const RESOURCES: [&str; 10] = [
         "machines",
         "machinecomponents",
         "machinecomponentsets",
         "clusterpackageversions",
         "disruptionpolicies",
+        "canaryreleases",
         "nodes",
         "leases",
         "certificatesigningrequests",

@@ -118,6 +118,7 @@ pub(super) fn http(call: &str) -> Result<(String, String)> {
         "machinecomponents" => Endpoint::of(Kind::MachineComponent).collection(),
         "clusterpackageversions" => Endpoint::of(Kind::ClusterPackageVersion).collection(),
         "machinecomponentsets" => Endpoint::of(Kind::MachineComponentSet).collection(),
+        "canaryreleases" => Endpoint::of(Kind::CanaryRelease).collection(),
         "disruptionpolicies" => Endpoint::of(Kind::DisruptionPolicy).collection(),
         "nodes" => Endpoint::of(Kind::Node).collection(),
         "certificatesigningrequests" => Endpoint::of(Kind::CertificateSigningRequest).collection(),

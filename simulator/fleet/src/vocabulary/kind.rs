@@ -27,11 +27,12 @@ pub enum KindName {
     Lease,
     CertificateSigningRequest,
     DisruptionPolicy,
+    CanaryRelease,
 }
 
 impl KindName {
     /// The kinds whose watches faults strike unless they name some: all but `CertificateSigningRequest`.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Machine,
         Self::MachineComponent,
         Self::ClusterPackageVersion,
@@ -39,6 +40,7 @@ impl KindName {
         Self::Lease,
         Self::MachineComponentSet,
         Self::DisruptionPolicy,
+        Self::CanaryRelease,
     ];
 
     /// The name of a kind that is watched. `None` for a kind that nobody watches.
@@ -53,6 +55,7 @@ impl KindName {
             Kind::Lease => Self::Lease,
             Kind::CertificateSigningRequest => Self::CertificateSigningRequest,
             Kind::DisruptionPolicy => Self::DisruptionPolicy,
+            Kind::CanaryRelease => Self::CanaryRelease,
             Kind::Event => return None,
         })
     }
@@ -75,6 +78,7 @@ impl KindName {
             Self::Lease => Kind::Lease,
             Self::CertificateSigningRequest => Kind::CertificateSigningRequest,
             Self::DisruptionPolicy => Kind::DisruptionPolicy,
+            Self::CanaryRelease => Kind::CanaryRelease,
         }
     }
 }

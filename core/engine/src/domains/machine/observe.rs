@@ -3,13 +3,14 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use seaworthy_model::id::{MachineId, SetId, StoreId};
+use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::machine::MachineObject;
 use seaworthy_model::meta::Meta;
 use seaworthy_model::report::Subject;
 use seaworthy_model::time::Timestamp;
 
 use crate::rows::machine::Machine;
+use crate::rows::set::Owner;
 use crate::runtime::queue::Priority;
 use crate::runtime::retry::Retry;
 use crate::world::World;
@@ -90,13 +91,13 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
     }
 }
 
-/// The sets that select a machine, now that it is as it is.
-fn sets_of(world: &World, seen: &Machine, new: Option<&MachineObject>) -> Option<Arc<[SetId]>> {
+/// The sets and canaries of a machine, now that it is as it is.
+fn sets_of(world: &World, seen: &Machine, new: Option<&MachineObject>) -> Option<Arc<[Owner]>> {
     let labels = new.map(|object| &object.labels)?;
     if seen.object.as_ref().is_some_and(|object| object.labels == *labels) {
         return seen.sets.clone();
     }
-    world.sets_of(labels)
+    world.sets_of(seen.id, labels)
 }
 
 /// Whether a person has just asked that the host forget its fences.

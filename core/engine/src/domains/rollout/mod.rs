@@ -3,6 +3,7 @@
 //!
 //! One status write per wave, and none per machine: see [`Counts`](crate::Counts).
 
+mod canary;
 mod gate;
 mod grant;
 mod observe;
@@ -47,14 +48,18 @@ pub(super) use observe::{observe, observe_set};
 /// is one minute.
 const EXECUTED_WITHIN: Duration = Duration::from_secs(60);
 
-/// The keys of the jitter of back-offs have this bit, if they are those of sets.
+/// The keys of the jitter of back-offs have this bit, if they are those of sets and canaries.
 const SET_KEYS: u64 = 1 << 40;
 
 /// A write is ordered.
 pub(super) fn start(world: &mut World, owner: Owner, action: ActionId) {
     match owner {
         Owner::Fleet => world.fleet.tracked.writes.action = Some(action),
-        Owner::Set(id) => world.set_mut(id).tracked.writes.action = Some(action),
+        Owner::Set(_) | Owner::Canary(_) => {
+            if let Some(set) = world.set_mut(owner) {
+                set.tracked.writes.action = Some(action);
+            }
+        }
     }
 }
 
@@ -74,9 +79,10 @@ pub(super) fn finish(
             world.fleet.tracked.settle(outcome, against, |retry| terms.back_off(retry, now, 1));
             world.fleet.doubt = doubt;
         }
-        Owner::Set(id) => {
-            let key = SET_KEYS | u64::from(id.0);
-            let set = world.set_mut(id);
+        Owner::Set(_) | Owner::Canary(_) => {
+            let (table, index) = owner.subject().place();
+            let key = SET_KEYS | (table as u64) << 32 | index as u64;
+            let Some(set) = world.set_mut(owner) else { return };
             set.tracked.settle(outcome, against, |retry| terms.back_off(retry, now, key));
             set.doubt = doubt;
         }
@@ -107,7 +113,7 @@ pub(super) fn unsync(world: &mut World, store: StoreId) {
     if store == StoreId::HOME {
         world.fleet.tracked.writes.written = None;
         world.fleet.recalls = true;
-        for set in &mut world.sets {
+        for set in world.sets.iter_mut().chain(&mut world.canaries) {
             set.tracked.writes.written = None;
         }
     }
@@ -168,6 +174,10 @@ impl<'w> Step<'w> {
             draft.wait(blocker);
             return self.write(draft, self.recorded(), Standstill::Stopped(reason));
         }
+        if self.has_to_pick() {
+            let standstill = self.before_the_pick(draft);
+            return self.write(draft, self.recorded(), standstill);
+        }
         let order = match self.order() {
             Ok(order) => order,
             Err(conflict) => return self.tell_skew(draft, conflict),
@@ -176,6 +186,7 @@ impl<'w> Step<'w> {
         let mut rollouts: Vec<Cow<'_, Rollout>> = Vec::with_capacity(settings.len());
         rollouts.extend(settings.iter().filter_map(|setting| self.next(draft, setting, &mut plan)));
         self.keep_unmentioned(draft, settings, &mut rollouts);
+        plan.standstill = self.end().unwrap_or(plan.standstill);
         self.write_with(draft, rollouts, plan.standstill, plan.room.picked());
     }
 

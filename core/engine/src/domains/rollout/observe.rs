@@ -1,11 +1,11 @@
-//! Observes what owns rollouts: the fleet's default versions, and the sets.
+//! Observes what owns rollouts: the fleet's default versions, the sets and the canaries.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use seaworthy_model::component_set::SetObject;
-use seaworthy_model::id::{MachineId, SetId, StoreId, Uid};
+use seaworthy_model::id::{MachineId, StoreId, Uid};
 use seaworthy_model::meta::Meta;
 use seaworthy_model::package_version::{PackageVersionObject, Rollout};
 use seaworthy_model::report::Subject;
@@ -58,23 +58,23 @@ pub(crate) fn observe(world: &mut World, object: Option<Box<PackageVersionObject
     world.touch_owners(Priority::Urgent);
 }
 
-/// A `MachineComponentSet` as it is now.
-pub(crate) fn observe_set(world: &mut World, id: SetId, object: Option<Box<SetObject>>) {
+/// A set or a canary as it is now.
+pub(crate) fn observe_set(world: &mut World, owner: Owner, object: Option<Box<SetObject>>) {
     let meta = object.as_ref().map(|object| &object.meta);
-    world.set_mut(id);
-    let Some(set) = world.set(id) else { return };
+    world.set_mut(owner);
+    let Some(set) = world.set(owner) else { return };
     if is_old(world, set.tracked.meta(), meta) {
         return;
     }
     let seen = known(set.tracked.meta());
     let respecified = set.spec() != object.as_ref().and_then(|o| o.spec.as_ref().ok()).map(AsRef::as_ref);
     let resorted = !set.selects_as(object.as_deref());
-    let was_paused = world.is_owner_paused(Owner::Set(id));
+    let was_paused = world.is_owner_paused(owner);
     let new = object.as_deref().map(Charter::from);
     let is_paused = new.is_some_and(|new| new.paused);
     let reach = if resorted || was_paused != is_paused { Reach::Everybody } else { Reach::Concerned };
-    let change = change(world, Owner::Set(id), new, respecified || resorted, reach);
-    let set = world.set_mut(id);
+    let change = change(world, owner, new, respecified || resorted, reach);
+    let Some(set) = world.set_mut(owner) else { return };
     forget(&mut set.tracked.writes, seen, known(meta));
     set.tracked.see(object);
     if resorted {

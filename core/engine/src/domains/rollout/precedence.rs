@@ -106,10 +106,20 @@ impl<'w> Step<'w> {
     /// What the machines of the owner are to have: what it says itself, and what the fleet's defaults say besides.
     pub(super) fn settings(self) -> impl Iterator<Item = &'w ComponentSetting> {
         let own = self.object.components.unwrap_or_default();
-        let defaults = self.world.charter(Owner::Fleet).filter(|_| self.owner != Owner::Fleet);
-        let defaults = defaults.and_then(|defaults| defaults.components).unwrap_or_default();
-        let is_own = |component| own.iter().any(|setting| setting.component == component);
-        own.iter().chain(defaults.iter().filter(move |setting| !is_own(setting.component)))
+        let of = |owner: Option<Owner>| {
+            let charter =
+                owner.filter(|owner| *owner != self.owner).and_then(|owner| self.world.charter(owner));
+            charter.and_then(|charter| charter.components).unwrap_or_default()
+        };
+        let (base, defaults) = (of(self.base()), of(Some(Owner::Fleet)));
+        let is_in = |settings: &[ComponentSetting], component| {
+            settings.iter().any(|setting| setting.component == component)
+        };
+        let besides = base.iter().filter(move |setting| !is_in(own, setting.component));
+        let is_left = move |setting: &&ComponentSetting| {
+            !is_in(own, setting.component) && !is_in(base, setting.component)
+        };
+        own.iter().chain(besides).chain(defaults.iter().filter(is_left))
     }
 
     /// What they are to have of a component.
@@ -119,7 +129,11 @@ impl<'w> Step<'w> {
 
     /// The rollout that brings them a component.
     pub(super) fn rollout(self, component: ComponentId) -> Option<&'w RolloutState> {
-        let owner = if self.object.want(component).is_some() { self.owner } else { Owner::Fleet };
+        let mentions = |owner: &Owner| {
+            self.world.charter(*owner).is_some_and(|charter| charter.want(component).is_some())
+        };
+        let owners = [Some(self.owner), self.base()].into_iter().flatten();
+        let owner = owners.into_iter().find(mentions).unwrap_or(Owner::Fleet);
         self.world.rollout_of(owner, component).map(|index| &self.world.fleet.rollouts[index])
     }
 }

@@ -39,6 +39,10 @@ pub(super) enum Standstill {
     Complete,
     LeftOut,
     Stopped(FleetReason),
+    /// A canary has nothing left to try.
+    Promoted,
+    /// A person has aborted a canary.
+    Aborted,
 }
 
 impl Standstill {
@@ -70,6 +74,8 @@ impl Standstill {
             Self::LeftOut => (FleetReason::MachinesLeftOut, Truth::False, Truth::True),
             Self::Baking => (FleetReason::Baking, Truth::False, Truth::True),
             Self::Moving => (FleetReason::RollingOut, Truth::False, Truth::True),
+            Self::Promoted => (FleetReason::Promoted, Truth::True, Truth::True),
+            Self::Aborted => (FleetReason::Aborted, Truth::True, Truth::True),
             Self::Stopped(reason) => (reason, Truth::False, Truth::False),
         };
         let kinds =

@@ -26,14 +26,14 @@ impl<'w> Step<'w> {
         self.write_with(draft, rollouts, standstill, &[]);
     }
 
-    /// Writes the status if it differs from the recorded one. `picked` is what the disruption policies are to the machines that are
-    /// granted their turn.
+    /// Writes the status if it differs from the recorded one. `places` is what the disruption policies are to the machines
+    /// that are granted their turn.
     pub(super) fn write_with(
         self,
         draft: &mut Draft<'_>,
         mut rollouts: Vec<Cow<'w, Rollout>>,
         standstill: Standstill,
-        picked: &[Places],
+        places: &[Places],
     ) {
         // The spec has an order of its own; records are kept in the order of the ids.
         if !rollouts.is_sorted_by_key(|rollout| rollout.component) {
@@ -54,9 +54,11 @@ impl<'w> Step<'w> {
         // A late write of a predecessor must find another version before any owner grants.
         let is_only_owner = self.world.owners().count() == 1;
         let has_grants = || self.rollouts().any(|(_, state)| !is_only_owner || state.has_grants());
+        let picked = self.picked();
         let same = observed_generation == recorded.observed_generation
             && (is_regressed || epoch == recorded.epoch || !has_grants())
             && is_recorded(&rollouts, &recorded.rollouts)
+            && picked == recorded.picked
             && self.tells(standstill, &rollouts, &recorded.conditions);
         if !same {
             let conditions = self.conditions(draft, standstill, observed_generation, &rollouts).into();
@@ -65,14 +67,20 @@ impl<'w> Step<'w> {
                 rollouts.map(|rollout| if is_regressed { rollout } else { self.as_it_is(rollout) });
             let epoch = if is_regressed { recorded.epoch } else { epoch };
             let rollouts: Vec<Rollout> = rollouts.collect();
-            let begun = self.world.ledger.limits.begun(picked, draft.now);
+            let begun = self.world.ledger.limits.begun(places, draft.now);
             let history = self.history(&rollouts, draft.now);
-            let status =
-                PackageVersionStatus { observed_generation, epoch, conditions, rollouts, begun, history };
-            let status = Box::new(status);
+            let status = Box::new(PackageVersionStatus {
+                observed_generation,
+                epoch,
+                conditions,
+                rollouts,
+                begun,
+                history,
+                picked,
+            });
             let effect = match self.owner {
                 Owner::Fleet => Effect::WritePackageVersionStatus(status),
-                Owner::Set(_) => Effect::WriteSetStatus(status),
+                Owner::Set(_) | Owner::Canary(_) => Effect::WriteSetStatus(status),
             };
             write(draft, self.owner.target(), meta, effect);
         }
@@ -147,7 +155,10 @@ impl<'w> Step<'w> {
             | FleetReason::OutsideWindow
             | FleetReason::InvalidSpec
             | FleetReason::UnknownVersion
-            | FleetReason::Terminating => None,
+            | FleetReason::Terminating
+            | FleetReason::NoMachines
+            | FleetReason::Promoted
+            | FleetReason::Aborted => None,
         }
     }
 

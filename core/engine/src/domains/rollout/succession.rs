@@ -15,7 +15,6 @@ use super::standstill::Standstill;
 use super::{Step, wave};
 use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
-use crate::rows::set::Owner;
 
 impl<'w> Step<'w> {
     /// Starts the rollout of a new default. Machines that are at work on the former one stay in the record until they
@@ -39,7 +38,7 @@ impl<'w> Step<'w> {
         standstill.moves();
         let from = match before {
             Some(before) => self.proven(before),
-            None => self.of_defaults(setting.component),
+            None => self.of_those_below(setting.component),
         };
         // What is known to work needs no gates.
         let is_new = from.as_ref() != Some(&setting.want);
@@ -66,11 +65,12 @@ impl<'w> Step<'w> {
         if self.is_proven(before) { Some(record.to.clone()) } else { record.from.clone() }
     }
 
-    /// What the machines of a new set had of a component before: what the fleet's defaults say.
-    fn of_defaults(self, component: ComponentId) -> Option<Want> {
-        let index = self.world.rollout_of(Owner::Fleet, component)?;
-        let rollout = self.world.fleet.rollouts.get(index).filter(|_| self.owner != Owner::Fleet)?;
-        self.proven(rollout)
+    /// What the machines of a new set or canary had of a component before: what the fleet's defaults say, or the set that
+    /// decided until then.
+    fn of_those_below(self, component: ComponentId) -> Option<Want> {
+        let below = self.governor_below(component).filter(|below| *below != self.owner)?;
+        let rollout = self.world.rollout_of(below, component)?;
+        self.proven(&self.world.fleet.rollouts[rollout])
     }
 
     /// The history with those rollouts that are replaced by these.

@@ -1,9 +1,10 @@
-//! What owns rollouts: the fleet's defaults, and the sets. Each component of a machine belongs to one of them.
+//! What owns rollouts: the fleet's defaults, the sets and the canaries. Each component of a machine belongs to one of them.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
-use seaworthy_model::id::{ComponentId, SetId};
+use seaworthy_model::id::{CanaryId, ComponentId, MachineId, SetId};
 use seaworthy_model::labels::Labels;
 
 use crate::rows::machine::Machine;
@@ -13,29 +14,40 @@ use crate::runtime::tracked::Writes;
 use crate::world::World;
 
 impl World {
-    /// A set; `None` if it was never named.
+    /// A set or a canary; `None` if it was never named, and for the fleet's defaults.
     #[must_use]
-    pub fn set(&self, id: SetId) -> Option<&Set> {
-        self.sets.get(id.index())
-    }
-
-    /// A set, to be changed.
-    pub(crate) fn set_mut(&mut self, id: SetId) -> &mut Set {
-        if self.sets.len() <= id.index() {
-            self.sets.resize_with(id.index() + 1, Set::default);
+    pub fn set(&self, owner: Owner) -> Option<&Set> {
+        match owner {
+            Owner::Fleet => None,
+            Owner::Set(id) => self.sets.get(id.index()),
+            Owner::Canary(id) => self.canaries.get(id.index()),
         }
-        &mut self.sets[id.index()]
     }
 
-    /// The sets that exist, with their ids.
-    pub fn sets(&self) -> impl Iterator<Item = (SetId, &Set)> {
-        (0..).map(SetId).zip(&self.sets).filter(|(_, set)| set.object().is_some())
+    /// A set or a canary, to be changed; `None` for the fleet's defaults.
+    pub(crate) fn set_mut(&mut self, owner: Owner) -> Option<&mut Set> {
+        let (sets, index) = match owner {
+            Owner::Fleet => return None,
+            Owner::Set(id) => (&mut self.sets, id.index()),
+            Owner::Canary(id) => (&mut self.canaries, id.index()),
+        };
+        if sets.len() <= index {
+            sets.resize_with(index + 1, Set::default);
+        }
+        sets.get_mut(index)
+    }
+
+    /// The sets and canaries that exist.
+    pub fn sets(&self) -> impl Iterator<Item = (Owner, &Set)> {
+        let canaries = (0..).map(|id| Owner::Canary(CanaryId(id))).zip(&self.canaries);
+        let sets = (0..).map(|id| Owner::Set(SetId(id))).zip(&self.sets);
+        canaries.chain(sets).filter(|(_, set)| set.object().is_some())
     }
 
     /// Everything that owns rollouts and exists.
     pub(crate) fn owners(&self) -> impl Iterator<Item = Owner> {
         let fleet = self.fleet.object().map(|_| Owner::Fleet);
-        fleet.into_iter().chain(self.sets().map(|(id, _)| Owner::Set(id)))
+        fleet.into_iter().chain(self.sets().map(|(owner, _)| owner))
     }
 
     /// The object of an owner, if it exists.
@@ -43,7 +55,7 @@ impl World {
     pub fn charter(&self, owner: Owner) -> Option<Charter<'_>> {
         match owner {
             Owner::Fleet => self.fleet.object().map(Charter::from),
-            Owner::Set(id) => self.set(id)?.object().map(Charter::from),
+            Owner::Set(_) | Owner::Canary(_) => self.set(owner)?.object().map(Charter::from),
         }
     }
 
@@ -57,7 +69,7 @@ impl World {
     pub(crate) fn doubt_about(&self, owner: Owner) -> Option<Doubt> {
         let doubt = match owner {
             Owner::Fleet => self.fleet.doubt,
-            Owner::Set(id) => self.set(id)?.doubt,
+            Owner::Set(_) | Owner::Canary(_) => self.set(owner)?.doubt,
         };
         let seen = self.charter(owner).map(|charter| charter.meta.resource_version);
         doubt.filter(|doubt| doubt.until > self.now && doubt.against == seen)
@@ -67,7 +79,7 @@ impl World {
     pub(crate) fn writes_of(&self, owner: Owner) -> Option<&Writes> {
         match owner {
             Owner::Fleet => Some(&self.fleet.tracked.writes),
-            Owner::Set(id) => self.set(id).map(|set| &set.tracked.writes),
+            Owner::Set(_) | Owner::Canary(_) => self.set(owner).map(|set| &set.tracked.writes),
         }
     }
 
@@ -81,29 +93,54 @@ impl World {
     /// What decides about a component of a machine that has no pin for it.
     #[must_use]
     pub fn governor(&self, machine: &Machine, component: ComponentId) -> Owner {
-        let Some(sets) = &machine.sets else { return Owner::Fleet };
-        let mut sets = sets.iter().copied();
-        let first = sets.find(|id| self.set(*id).is_some_and(|set| set.mentions(component)));
-        first.map_or(Owner::Fleet, Owner::Set)
+        self.governor_without(None, machine, component)
     }
 
-    /// The sets that select a machine with these labels, those that decide before others first.
-    pub(crate) fn sets_of(&self, labels: &Labels) -> Option<Arc<[SetId]>> {
-        let mut selecting: Vec<SetId> =
-            self.sets().filter(|(_, set)| set.selects(labels)).map(|(id, _)| id).collect();
-        let name = |id: SetId| self.set_names.get(id.index()).map_or("", AsRef::as_ref);
-        selecting.sort_by(|one, other| {
-            let priority = |id: &SetId| self.set(*id).map_or(i32::MAX, Set::priority);
-            priority(other).cmp(&priority(one)).then_with(|| name(*one).cmp(name(*other)))
+    /// The same as if one of them did not exist.
+    pub(crate) fn governor_without(
+        &self,
+        absent: Option<Owner>,
+        machine: &Machine,
+        component: ComponentId,
+    ) -> Owner {
+        let Some(sets) = &machine.sets else { return Owner::Fleet };
+        let mut sets = sets.iter().copied().filter(|owner| Some(*owner) != absent);
+        let first = sets.find(|owner| self.set(*owner).is_some_and(|set| set.mentions(component)));
+        first.unwrap_or(Owner::Fleet)
+    }
+
+    /// The canaries that have picked a machine with these labels, and the sets that select it: those that decide before
+    /// others first.
+    pub(crate) fn sets_of(&self, id: MachineId, labels: &Labels) -> Option<Arc<[Owner]>> {
+        let is_its = |(owner, set): &(Owner, &Set)| match owner {
+            Owner::Canary(_) => set.has_picked(id),
+            Owner::Set(_) => set.selects(labels),
+            Owner::Fleet => false,
+        };
+        let mut selecting: Vec<Owner> = self.sets().filter(is_its).map(|(owner, _)| owner).collect();
+        selecting.sort_by_key(|owner| {
+            let is_set = matches!(owner, Owner::Set(_));
+            let priority = self.set(*owner).map_or(i32::MAX, Set::priority);
+            (is_set, Reverse(priority), self.name_of(*owner))
         });
         (!selecting.is_empty()).then(|| selecting.into())
+    }
+
+    /// The name of a set or a canary.
+    fn name_of(&self, owner: Owner) -> &str {
+        let name = match owner {
+            Owner::Fleet => None,
+            Owner::Set(id) => self.set_names.get(id.index()),
+            Owner::Canary(id) => self.canary_names.get(id.index()),
+        };
+        name.map_or("", AsRef::as_ref)
     }
 
     /// Finds the sets of every machine again. What follows from that is recomputed later.
     pub(crate) fn resort_all(&mut self) {
         for id in self.machine_ids() {
             let labels = self.machine(id).object.as_ref().map(|object| &object.labels);
-            let sets = labels.and_then(|labels| self.sets_of(labels));
+            let sets = labels.and_then(|labels| self.sets_of(id, labels));
             self.machines[id].sets = sets;
         }
     }
@@ -111,10 +148,8 @@ impl World {
     /// Requeues everything that owns rollouts: what one of them may grant depends on what the others have granted.
     pub(crate) fn touch_owners(&mut self, priority: Priority) {
         self.touch(Owner::Fleet.subject(), priority);
-        for index in 0..self.sets.len() {
-            if self.sets[index].object().is_some() {
-                self.touch(Owner::Set(SetId(index as u32)).subject(), priority);
-            }
+        for owner in self.sets().map(|(owner, _)| owner).collect::<Vec<_>>() {
+            self.touch(owner.subject(), priority);
         }
     }
 

@@ -51,9 +51,7 @@ impl Work {
         let spec: Option<&PackageVersionSpec> =
             parsed.as_ref().and_then(|object| object.spec.as_ref().ok()).map(AsRef::as_ref);
         let desired = Desired::of(world.api_servers.home());
-        let sets =
-            desired.sets.iter().filter_map(|set| parse::machine_component_set(set, &mut Names::new()).ok());
-        let sets: Vec<Arc<SetSpec>> = sets.filter_map(|(_, set)| set.spec.ok()).collect();
+        let sets: Vec<Arc<SetSpec>> = desired.groups.iter().filter_map(|group| group.spec()).collect();
         let machines =
             u32::try_from(world.api_servers.home().collection(Kind::Machine).len()).unwrap_or(u32::MAX);
         let of_sets = sets.iter().map(|set| set.components.len()).sum::<usize>();

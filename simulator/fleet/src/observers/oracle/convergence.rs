@@ -80,9 +80,9 @@ pub(super) fn findings(world: &World, mistaken: &Mistaken) -> Findings {
         let owner = ("the ClusterPackageVersion", &fleet.metadata);
         judge_owner(owner, fleet.status.as_ref(), is_over, &mut findings);
     }
-    for set in desired.sets {
-        let name = format!("the MachineComponentSet {}", set.metadata.name);
-        judge_owner((&name, &set.metadata), set.status.as_ref(), is_over, &mut findings);
+    for group in desired.groups {
+        let name = format!("the {} {}", group.kind.name(), group.metadata.name);
+        judge_owner((&name, group.metadata), group.status, is_over, &mut findings);
     }
     findings
 }

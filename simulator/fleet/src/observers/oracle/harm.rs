@@ -18,6 +18,7 @@ use seaworthy_model::quantity::CountOrPercent;
 
 use super::Over;
 use super::budget::count_or_percent;
+use super::desired::Group;
 use crate::vocabulary::{host_of_address, machine_name};
 use crate::world::api_server::{ApiServer, Stored, Written};
 use crate::world::host::{Change, Ended, ReleaseNumber};
@@ -31,7 +32,7 @@ pub(super) struct Harm {
     harmed: BTreeSet<u32>,
     generation: i64,
     /// The sets that there ever were.
-    sets: BTreeSet<Arc<str>>,
+    sets: BTreeSet<(Kind, Arc<str>)>,
     /// The highest limit so far: failures before the limit was lowered were allowed.
     max_failures: u32,
     /// The defaults of the fleet, each with the generation of the `ClusterPackageVersion` since which it holds.
@@ -97,12 +98,12 @@ impl Harm {
     /// A set was written. It rolls out by itself what others may roll out too, so each set lets as many machines fail; and
     /// whenever one changes, failures before that do not count.
     pub(super) fn set_written(&mut self, written: &Written) {
-        let Some(set) = written.object.component_set() else { return };
-        let before = written.before.as_ref().and_then(|before| before.component_set());
-        if before.is_some_and(|before| before.spec == set.spec) && !written.removed {
+        let Some(group) = Group::of(&written.object) else { return };
+        let before = written.before.as_ref().and_then(|before| Group::of(before));
+        if before.is_some_and(|before| before.has_terms_of(&group)) && !written.removed {
             return;
         }
-        self.sets.insert(Arc::clone(&set.metadata.name));
+        self.sets.insert((group.kind, Arc::clone(&group.metadata.name)));
         self.releases.values_mut().for_each(|record| record.failed.clear());
     }
 

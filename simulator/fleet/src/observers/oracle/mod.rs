@@ -272,7 +272,7 @@ impl Oracle {
                 self.back_off.asked(host);
             }
             self.removal.written(written, now, self.budget.detection());
-        } else if matches!(kind, Kind::ClusterPackageVersion | Kind::MachineComponentSet) {
+        } else if is_owner(kind) {
             self.budget.package_version_written(written, now);
             self.budget.rollouts_written(written, now);
             self.harm.package_version_written(written);
@@ -587,6 +587,11 @@ impl Oracle {
 fn respecified(written: &Written) -> bool {
     let before = written.before.as_ref().filter(|_| !written.removed);
     before.map(|before| before.generation()) != Some(written.object.generation())
+}
+
+/// Whether objects of a kind own rollouts.
+const fn is_owner(kind: Kind) -> bool {
+    matches!(kind, Kind::ClusterPackageVersion | Kind::MachineComponentSet | Kind::CanaryRelease)
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub(super) fn unexplained(world: &World, strays: &[Stray]) -> Vec<String> {
     let doubts = strays.iter().filter_map(|stray| {
         let id = names.find_machine(&stray.machine.metadata.name)?;
         let own = engine.world().blocker(Subject::Machine(id));
-        let sets = engine.world().sets().map(|(id, _)| Subject::Set(id));
+        let sets = engine.world().sets().map(|(owner, _)| owner.subject());
         let owners = sets.chain([Subject::PackageVersion]);
         let mut owners = owners.filter_map(|owner| engine.world().blocker(owner));
         // What a turn in a rollout waits for is the blocker of the defaults, or of a set.
@@ -281,10 +281,10 @@ impl<'a> Truth<'a> {
     /// Whether a set is paused that names a component of a machine.
     fn is_set_paused(&self, machine: &Machine) -> bool {
         let desired = Desired::of(self.world.api_servers.home());
-        desired.sets.iter().filter(|set| set.spec.paused).any(|set| {
-            let decides = |component: &str| desired.set_of(&machine.metadata.labels, component);
-            let mut own = set.spec.components.iter();
-            own.any(|setting| decides(&setting.name).is_some_and(|other| std::ptr::eq(other, *set)))
+        desired.groups.iter().filter(|group| group.paused).any(|group| {
+            let decides = |component: &str| desired.group_of(&machine.metadata, component);
+            let mut own = group.components.iter();
+            own.any(|setting| decides(&setting.name).is_some_and(|other| other.is(group)))
         })
     }
 
@@ -306,9 +306,8 @@ impl<'a> Truth<'a> {
         let is_fleet_well = fleet.is_none_or(|fleet| {
             parse::package_version(fleet, &mut names).is_ok_and(|object| object.spec.is_ok())
         });
-        let sets = Desired::of(self.world.api_servers.home()).sets;
-        let mut sets = sets.into_iter().map(|set| parse::machine_component_set(set, &mut names));
-        let are_sets_well = sets.all(|set| set.is_ok_and(|(_, set)| set.spec.is_ok()));
+        let groups = Desired::of(self.world.api_servers.home()).groups;
+        let are_sets_well = groups.iter().all(|group| group.spec().is_some());
         is_fleet_well
             && are_sets_well
             && parse::machine(machine, &mut names).is_ok_and(|(_, object)| object.spec.is_ok())

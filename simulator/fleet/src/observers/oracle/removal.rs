@@ -61,7 +61,7 @@ impl Removal {
         }
         let desired = Desired::of(api);
         let Resource::Machine(machine) = object.resource() else { return false };
-        let setting = desired.setting_of(&machine.metadata.labels, component);
+        let setting = desired.setting_of(&machine.metadata, component);
         setting.is_some_and(|setting| is_absent(&setting))
     }
 }

@@ -170,7 +170,7 @@ impl Restraint {
             return None;
         }
         let over = self.over.at(minute);
-        let worth = if matches!(target, Target::PackageVersion | Target::Set(_)) {
+        let worth = if matches!(target, Target::PackageVersion | Target::Set(_) | Target::Canary(_)) {
             over.now + over.before
         } else if is_eviction {
             // Each pod on the Node is evicted, and a refused eviction is retried a few times in the first minute.

@@ -7,14 +7,14 @@ use seaworthy_api::v1alpha1::RolloutStatus;
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::Kind;
 
-use super::desired::Desired;
+use super::desired::{Desired, Group};
 use crate::world::api_server::{Stored, Written};
 
 /// What a rollout under way brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Brought {
-    /// The set that it belongs to; `None` for the defaults.
-    set: Option<Arc<str>>,
+    /// The set or canary that it belongs to; `None` for the defaults.
+    set: Option<(Kind, Arc<str>)>,
     component: String,
     version: String,
 }
@@ -55,12 +55,15 @@ impl Touched {
         }
         let brings = self.active().filter_map(|(set, rollout)| {
             let version = rollout.to.version.clone()?;
-            Some(Brought { set: set.cloned(), component: rollout.component.clone(), version })
+            Some(Brought { set, component: rollout.component.clone(), version })
         });
         let brings: Vec<Brought> = brings.collect();
-        let terms = |object: &Stored| object.component_set().map(|set| set.spec.clone());
-        let before = written.before.as_ref().and_then(|before| terms(before));
-        let is_another = brings != self.brings || written.removed || before != terms(&written.object);
+        let has_same_terms =
+            || match (written.before.as_ref().map(|before| Group::of(before)), Group::of(&written.object)) {
+                (Some(Some(before)), Some(now)) => before.has_terms_of(&now),
+                (_, now) => now.is_none(),
+            };
+        let is_another = brings != self.brings || written.removed || !has_same_terms();
         self.brings = brings;
         is_another
     }
@@ -89,19 +92,19 @@ impl Touched {
 
     /// Whether what decides about a component of a host is what the rollout belongs to.
     fn is_governed(&self, host: u32, brought: &Brought) -> bool {
-        let sets = self.owners.values().filter_map(|owner| owner.component_set());
-        let desired = Desired::among(None, sets.collect());
-        if desired.sets.is_empty() {
+        let groups = self.owners.values().filter_map(|owner| Group::of(owner));
+        let desired = Desired::among(None, groups.collect());
+        if desired.groups.is_empty() {
             return true;
         }
         let Some(machine) = &self.machines[host as usize] else { return false };
-        let set = desired.set_of(machine.labels(), &brought.component);
-        set.map(|set| &set.metadata.name) == brought.set.as_ref()
+        let group = desired.group_of(&**machine, &brought.component);
+        group.map(|group| group.name()) == brought.set
     }
 
     /// The rollouts under way, each with the set that it belongs to. What a release took down does not keep its rollback from
     /// taking it away.
-    fn active(&self) -> impl Iterator<Item = (Option<&Arc<str>>, &RolloutStatus)> {
+    fn active(&self) -> impl Iterator<Item = (Option<(Kind, Arc<str>)>, &RolloutStatus)> {
         self.owners.iter().flat_map(|((kind, name), owner)| {
             let status = owner.charter().and_then(|(_, status)| status);
             let rollouts = status.into_iter().flat_map(|status| &status.rollouts);
@@ -109,8 +112,8 @@ impl Touched {
                 rollout.course.as_ref().is_some_and(|course| course.reverted_at.is_some())
             };
             let active = rollouts.filter(move |one| one.completed_at.is_none() && !is_reverted(one));
-            let set = (*kind == Kind::MachineComponentSet).then_some(name);
-            active.map(move |rollout| (set, rollout))
+            let set = (*kind != Kind::ClusterPackageVersion).then(|| (*kind, Arc::clone(name)));
+            active.map(move |rollout| (set.clone(), rollout))
         })
     }
 }

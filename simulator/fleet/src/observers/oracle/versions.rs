@@ -60,11 +60,12 @@ impl Versions {
     }
 }
 
-/// The objects that may name a version: the Machines, the sets, and the fleet's defaults.
+/// The objects that may name a version: the Machines, the sets, the canaries, and the fleet's defaults.
 fn candidates(api: &ApiServer) -> impl Iterator<Item = &Arc<Stored>> {
     let machines = api.collection(Kind::Machine).objects();
     let sets = api.collection(Kind::MachineComponentSet).objects();
-    machines.into_iter().chain(sets).chain(api.get(Kind::ClusterPackageVersion, SINGLETON))
+    let canaries = api.collection(Kind::CanaryRelease).objects();
+    machines.into_iter().chain(sets).chain(canaries).chain(api.get(Kind::ClusterPackageVersion, SINGLETON))
 }
 
 fn names(object: &Stored, version: &str) -> bool {

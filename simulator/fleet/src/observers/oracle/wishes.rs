@@ -6,11 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use seaworthy_api::object::Metadata;
 use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, ComponentSetting, MachineSpec, RolloutStatus};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
 
-use super::desired::Desired;
+use super::desired::{Desired, Group, Member};
 use super::recount::{Miscounts, Truth};
 use crate::vocabulary::{host_number, host_of_address};
 use crate::world::api_server::{ApiServer, Written};
@@ -221,22 +222,22 @@ impl Wishes {
 
     /// A set was written: what its machines are to have changes, and so does what others are to have whom it selected.
     pub(super) fn set_written(&mut self, written: &Written, now: Timestamp) {
-        let Some(object) = written.object.component_set() else { return };
-        let before = written.before.as_ref().and_then(|before| before.component_set());
-        let newly_reverted = reverted(object.status.as_ref())
-            .saturating_sub(reverted(before.and_then(|it| it.status.as_ref())));
+        let Some(object) = Group::of(&written.object) else { return };
+        let before = written.before.as_ref().and_then(|before| Group::of(before));
+        let newly_reverted =
+            reverted(object.status).saturating_sub(reverted(before.and_then(|it| it.status)));
         self.fleet_changes = self.fleet_changes.saturating_add(newly_reverted);
         self.hasty |= newly_reverted > 0;
         let was_leaving = written.before.as_ref().is_some_and(|before| before.is_terminating());
         let leaves = object.metadata.deletion_timestamp.is_some() || written.removed;
-        if before.is_some_and(|before| before.spec == object.spec)
+        if before.is_some_and(|before| before.has_terms_of(&object))
             && was_leaving == leaves
             && !written.removed
         {
             return;
         }
-        let of_both = before.map_or(&[][..], |before| &before.spec.components);
-        let of_both: Vec<ComponentSetting> = of_both.iter().chain(&object.spec.components).cloned().collect();
+        let of_both = before.map_or(&[][..], |before| before.components);
+        let of_both: Vec<ComponentSetting> = of_both.iter().chain(object.components).cloned().collect();
         self.mentioned.extend(of_both.iter().map(|setting| setting.name.clone()));
         self.fleet_changes = self.fleet_changes.saturating_add(count(&of_both));
         let redecided = of_both.iter().map(|setting| Redecided {
@@ -308,10 +309,10 @@ impl Wishes {
         let pins =
             machine.and_then(|machine| machine.machine_spec()).map_or(&[][..], |spec| &spec.components);
         let desired = Desired::of(api);
-        let none = BTreeMap::new();
-        let labels = machine.map_or(&none, |machine| machine.labels());
-        let wanted = desired.setting_of(labels, step.component);
-        let plain = desired.unreverted(labels, step.component);
+        let none = Metadata::default();
+        let member = machine.map_or(Member::from(&none), |machine| Member::from(&**machine));
+        let wanted = desired.setting_of(member, step.component);
+        let plain = desired.unreverted(member, step.component);
         let dropped = |owner: &str, wanted: Option<&str>| {
             let dropped = self.dropped.get(&(owner.to_owned(), step.component.to_owned()));
             dropped.is_some_and(|list| {

@@ -8,7 +8,7 @@ use seaworthy_api::names::Names;
 use seaworthy_api::render;
 use seaworthy_engine::{Aim, Engine, Machine, Origin, Owner, Standing, targets};
 use seaworthy_kernel::Timestamp;
-use seaworthy_model::id::{NamedId, SetId, StoreId, VersionId};
+use seaworthy_model::id::{StoreId, VersionId};
 use seaworthy_model::machine::Want;
 use seaworthy_model::report::Subject;
 
@@ -91,7 +91,7 @@ impl Teller<'_> {
         let rank = rollout.key.rank(uid);
         let whose = match rollout.owner {
             Owner::Fleet => "the fleet's default".to_owned(),
-            Owner::Set(id) => self.set(id),
+            Owner::Set(_) | Owner::Canary(_) => self.set(rollout.owner),
         };
         if rollout.superseded {
             format!("{whose} was changed, and this rollout ends first")
@@ -152,7 +152,7 @@ impl Teller<'_> {
             let component = world.component_name(record.component);
             let whose = match rollout.owner {
                 Owner::Fleet => String::new(),
-                Owner::Set(id) => format!(" by {}", self.set(id)),
+                Owner::Set(_) | Owner::Canary(_) => format!(" by {}", self.set(rollout.owner)),
             };
             let standing = standing_words(self.machine.standing(index));
             format!("{component} to {}{whose}, {state}: {standing}", self.want(&record.to))
@@ -160,14 +160,17 @@ impl Teller<'_> {
         lines.collect()
     }
 
-    fn set(&self, id: SetId) -> String {
-        format!("set {}", self.names.name(NamedId::Set(id)).unwrap_or_default())
+    /// A set or a canary, by its name.
+    fn set(&self, owner: Owner) -> String {
+        let what = if matches!(owner, Owner::Canary(_)) { "canary" } else { "set" };
+        let name = owner.target().named().and_then(|id| self.names.name(id).ok());
+        format!("{what} {}", name.unwrap_or_default())
     }
 
     fn blockers(&self, subject: Subject) -> Vec<String> {
         let world = self.engine.world();
         let mut lines = Vec::new();
-        let sets = world.sets().map(|(id, _)| (self.set(id), Subject::Set(id)));
+        let sets = world.sets().map(|(owner, _)| (self.set(owner), owner.subject()));
         let all = [("machine".to_owned(), subject), ("fleet".to_owned(), Subject::PackageVersion)];
         for (whose, subject) in all.into_iter().chain(sets) {
             if let Some(blocker) = world.blocker(subject) {

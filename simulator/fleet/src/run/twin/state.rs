@@ -83,9 +83,13 @@ fn compare_names(
     held: &BTreeSet<u32>,
     add: &mut impl FnMut(Option<u32>, String),
 ) {
-    for kind in
-        [Kind::Machine, Kind::MachineComponent, Kind::ClusterPackageVersion, Kind::MachineComponentSet]
-    {
+    for kind in [
+        Kind::Machine,
+        Kind::MachineComponent,
+        Kind::ClusterPackageVersion,
+        Kind::MachineComponentSet,
+        Kind::CanaryRelease,
+    ] {
         let names = |world: &World| -> Vec<Arc<str>> {
             world
                 .api_servers
@@ -230,6 +234,14 @@ fn compare_component(
     let component = Some(setting.name.as_str());
     let differs = |world| has_open_rollout(world, component) || has_reverted_rollout(world, component);
     if !is_pinned && (differs(world) || differs(twin)) {
+        return;
+    }
+    // Which machines a canary picks depends on who could be worked on just then.
+    let is_tried = |world: &World| {
+        let group = Desired::of(world.api_servers.home()).group_of(&machine.metadata, &setting.name);
+        group.is_some_and(|group| group.kind == Kind::CanaryRelease)
+    };
+    if is_tried(world) || is_tried(twin) {
         return;
     }
     let present = |world: &World| {

@@ -10,8 +10,8 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, OnceLock};
 
 use seaworthy_api::object::{
-    CertificateSigningRequest, ClusterPackageVersion, Lease, Machine, MachineComponentSet, Metadata, Node,
-    NodeCondition, NodeSpec, NodeStatus, Resource,
+    CanaryRelease, CertificateSigningRequest, ClusterPackageVersion, Lease, Machine, MachineComponentSet,
+    Metadata, Node, NodeCondition, NodeSpec, NodeStatus, Resource,
 };
 use seaworthy_api::scalar::Time;
 use seaworthy_api::v1alpha1::{
@@ -411,14 +411,32 @@ impl Stored {
         }
     }
 
-    /// What it wants of components, and the record of the rollouts that bring that, if it is the `ClusterPackageVersion` or
-    /// a `MachineComponentSet`.
+    /// The object, if it is a `CanaryRelease`.
+    #[must_use]
+    pub fn canary_release(&self) -> Option<&CanaryRelease> {
+        match &self.body {
+            Body::Whole(object) => {
+                if let Resource::CanaryRelease(object) = &**object {
+                    Some(object)
+                } else {
+                    None
+                }
+            }
+            Body::Machine { .. } | Body::Node { .. } => None,
+        }
+    }
+
+    /// What it wants of components, and the record of the rollouts that bring that, if it is the `ClusterPackageVersion`,
+    /// a `MachineComponentSet` or a `CanaryRelease`.
     #[must_use]
     pub fn charter(&self) -> Option<(&[ComponentSetting], Option<&ClusterPackageVersionStatus>)> {
-        match (self.package_version(), self.component_set()) {
-            (Some(fleet), _) => Some((&fleet.spec.components, fleet.status.as_ref())),
-            (_, Some(set)) => Some((&set.spec.components, set.status.as_ref())),
-            (None, None) => None,
+        if let Some(fleet) = self.package_version() {
+            Some((&fleet.spec.components, fleet.status.as_ref()))
+        } else if let Some(set) = self.component_set() {
+            Some((&set.spec.components, set.status.as_ref()))
+        } else {
+            let canary = self.canary_release()?;
+            Some((&canary.spec.components, canary.status.as_ref().map(|status| &status.record)))
         }
     }
 

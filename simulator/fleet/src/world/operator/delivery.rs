@@ -22,7 +22,8 @@ impl World {
         let occurrence = self.queue.now().0;
         let owner = u64::from(process.number);
         // There are as few sets and certificate requests as there are defaults, so their lists take no longer.
-        let is_few = matches!(kind, Kind::CertificateSigningRequest | Kind::MachineComponentSet);
+        let is_few =
+            matches!(kind, Kind::CertificateSigningRequest | Kind::MachineComponentSet | Kind::CanaryRelease);
         let like = if is_few { Kind::ClusterPackageVersion } else { kind };
         let delay = self.draws.within(word("list") ^ word(like.name()), owner, occurrence, LIST);
         self.queue.after(delay, Priority::NORMAL, Event::List { process: process.number, kind });

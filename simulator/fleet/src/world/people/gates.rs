@@ -29,7 +29,7 @@ impl World {
 
     /// The gates that the operator says have failed, each with its object.
     fn failed_gates(&self) -> Vec<(Kind, Arc<str>, String)> {
-        let kinds = [Kind::ClusterPackageVersion, Kind::MachineComponentSet];
+        let kinds = [Kind::ClusterPackageVersion, Kind::MachineComponentSet, Kind::CanaryRelease];
         let owners = kinds.map(|kind| self.api_servers.home().collection(kind).objects());
         let gates = owners.iter().flatten().filter_map(|owner| {
             let conditions: &[Condition] = &owner.charter()?.1?.conditions;
