@@ -31,7 +31,17 @@ const TO_METRICS: u16 = 1000;
 pub const METRICS_PORT: u16 = OPERATOR_PORT + TO_METRICS;
 
 /// What the project's CRDs define.
-const KINDS: [&str; 3] = ["Machine", "MachineComponent", "ClusterPackageVersion"];
+const KINDS: [&str; 6] = [
+    "Machine",
+    "MachineComponent",
+    "ClusterPackageVersion",
+    "MachineComponentSet",
+    "CanaryRelease",
+    "DisruptionPolicy",
+];
+
+/// How long an order may take here: the flag `--apply-deadline` in `PACE`.
+pub const APPLY_DEADLINE: Duration = Duration::from_secs(20);
 
 /// How fast the operator works here. What is minutes and hours in production is seconds.
 const PACE: [&str; 12] = [

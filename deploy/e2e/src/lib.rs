@@ -70,7 +70,9 @@ pub use clients::{Clients, Tally};
 pub use components::Component;
 pub use control_plane::ControlPlane;
 pub use deadline::{eventually, eventually_every};
-pub use fleet::{Fleet, METRICS_PORT, OPERATOR_PORT, PATIENCE, Webd, apply_crds, find_condition};
+pub use fleet::{
+    APPLY_DEADLINE, Fleet, METRICS_PORT, OPERATOR_PORT, PATIENCE, Webd, apply_crds, find_condition,
+};
 pub use host::{Host, Purpose};
 pub use image::ensure as ensure_image;
 pub use journal::{Journals, Line, Operation, journals, one_at_a_time, overlapping, since};

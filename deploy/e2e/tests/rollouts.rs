@@ -74,8 +74,52 @@ fn gates_stop_a_rollout_and_take_a_release_back() -> Result<()> {
             seaworthy(fleet, &["rollout", "resume"], 0)?;
             fleet.rollout_completes()
         })?;
+        fleet.scene("one node tries a version, and all get it", canary)?;
         fleet.stop_operator()
     })
+}
+
+/// A canary is paused at first: it picks its node, and changes nothing. Then its node tries the older kubelet, and people
+/// promote it.
+fn canary(fleet: &mut Fleet<'_>) -> Result<()> {
+    fleet.apply(&json!({
+        "apiVersion": "seaworthy.dev/v1alpha1",
+        "kind": "CanaryRelease",
+        "metadata": {"name": "first"},
+        "spec": {
+            "pick": {"count": 1},
+            "paused": true,
+            "components": [{"name": "kubelet", "version": OLD}],
+            "strategy": {"firstBakeTime": "10s", "bakeTime": "5s"},
+        },
+    }))?;
+    fleet.await_condition(("canaryrelease", "first"), ["Progressing", "False", "Paused"])?;
+    let picked = fleet.get("canaryrelease", "first")?["status"]["machines"].clone();
+    let name = picked[0]["name"].as_str().context("nobody was picked")?.to_owned();
+    ensure!(picked == json!([{"name": name, "result": "Waiting"}]), "{picked}");
+    ensure!(with(fleet, OLD)?.is_empty(), "it was changed although the canary is paused");
+    let told = seaworthy(fleet, &["rollout", "promote", "first"], 2)?;
+    ensure!(told.is_empty(), "a canary that has tried nothing was promoted: {told}");
+    seaworthy(fleet, &["rollout", "resume", "--canary", "first"], 0)?;
+    fleet.note(&fleet.world().kubectl([
+        "wait",
+        "canary/first",
+        "--for=condition=Complete",
+        "--timeout=300s",
+    ])?)?;
+    ensure!(with(fleet, OLD)? == [&*name], "{:?} have it", with(fleet, OLD)?);
+    let told = seaworthy(fleet, &["rollout", "status", "--canary", "first"], 0)?;
+    ensure!(told.contains(&format!("{name}  Updated")), "{told}");
+    let told = seaworthy(fleet, &["explain", &format!("machine/{name}")], 0)?;
+    ensure!(told.contains(&format!("canary first kubelet {OLD}: it has it")), "{told}");
+    seaworthy(fleet, &["rollout", "promote", "first"], 0)?;
+    fleet.eventually("the older kubelet everywhere", || {
+        ensure!(with(fleet, OLD)?.len() == 3, "{:?}", with(fleet, OLD)?);
+        Ok(())
+    })?;
+    fleet.await_condition(("canaryrelease", "first"), ["Progressing", "True", "Promoted"])?;
+    fleet.world().kubectl(["delete", "canary", "first", "--timeout=60s"])?;
+    fleet.rollout_completes()
 }
 
 /// One machine, then all; each batch is watched for a while.

@@ -1,7 +1,9 @@
 //! Sets of machines and disruption policies on real hosts: who gets which version, and the kill switch.
 
-use anyhow::{Result, ensure};
-use seaworthy_e2e::{Fleet, Health, scenario};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+use seaworthy_e2e::{Fleet, Health, manifests, scenario};
 use serde_json::json;
 
 const BOTH: [&str; 2] = ["host-1", "host-2"];
@@ -20,6 +22,7 @@ fn a_set_moves_its_machines_and_the_kill_switch_stops_everybody() -> Result<()> 
         fleet.scene("a set gives the machines of a pool a version of their own", set)?;
         fleet.scene("the kill switch: nothing starts, until it is released", kill_switch)?;
         fleet.scene("the set is deleted: its machine follows the defaults", delete)?;
+        fleet.scene("a window closes in the middle of a rollout, and the next one opens", window)?;
         fleet.stop_operator()
     })
 }
@@ -77,5 +80,44 @@ fn kill_switch(fleet: &mut Fleet<'_>) -> Result<()> {
 fn delete(fleet: &mut Fleet<'_>) -> Result<()> {
     fleet.world().kubectl(["delete", "mcs", "blue", "--timeout=60s"])?;
     fleet.settles(&BOTH, "1.2.0", "ahoy")?;
+    fleet.rollout_completes()
+}
+
+/// The window ends so late that the first machine may begin, and so soon that the second one would overrun it once the first
+/// one was watched.
+fn window(fleet: &mut Fleet<'_>) -> Result<()> {
+    // What an operation may take at most: the deadline of the order and that of the probe, and as long to restore the former
+    // release.
+    let version = fleet.get("machinecomponent", "webd-1.1.0")?;
+    let probe = version["spec"]["probe"]["deadlineSeconds"].as_u64().context("no deadline")?;
+    let longest = 2 * (seaworthy_e2e::APPLY_DEADLINE.as_secs() + probe);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let start = (now - 60) / 60 * 60;
+    let policy = |until: u64| {
+        json!({
+            "apiVersion": "seaworthy.dev/v1alpha1",
+            "kind": "DisruptionPolicy",
+            "metadata": {"name": "stop"},
+            "spec": {"windows": [{
+                "start": format!("{:02}:{:02}", start / 3600 % 24, start / 60 % 60),
+                "duration": format!("{}s", until - start),
+            }]},
+        })
+    };
+    fleet.apply(&policy(now + longest + 20))?;
+    let mut defaults = manifests::defaults(&[manifests::webd_setting("1.1.0", "ahoy")], 2);
+    defaults["spec"]["strategy"] = json!({"batches": [1], "firstBakeTime": "30s", "bakeTime": "1s"});
+    fleet.apply(&defaults)?;
+    let message = fleet
+        .await_condition(("clusterpackageversion", "default"), ["Progressing", "False", "OutsideWindow"])?;
+    fleet.note(&message)?;
+    let changed = || -> Result<usize> {
+        let versions = BOTH.map(|host| fleet.webd(host));
+        let versions = versions.into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(versions.iter().filter(|webd| webd.version == "1.1.0").count())
+    };
+    ensure!(changed()? == 1, "{} were changed in the window", changed()?);
+    fleet.apply(&policy(now + 8 * 3600))?;
+    fleet.settles(&BOTH, "1.1.0", "ahoy")?;
     fleet.rollout_completes()
 }

@@ -7,6 +7,7 @@ use seaworthy_kube::Terminal;
 use seaworthy_model::id::Kind;
 use serde_json::Value;
 
+use super::governors::{Decision, decisions, governors};
 use super::words::{progressing, version};
 use super::{Problem, fleet};
 
@@ -28,7 +29,8 @@ pub(super) async fn machine(terminal: &Terminal, object: &str) -> Result<ExitCod
         println!("  pinned    {} {}", pin.name, pin.version.as_deref().unwrap_or("nothing"));
     }
     let is_pinned = |component: &str| machine.spec.components.iter().any(|pin| pin.name == component);
-    for rollout in fleet.status.iter().flat_map(|status| &status.rollouts) {
+    let governors = governors(terminal, &machine, &fleet).await?;
+    for Decision { governor, rollout, passed_over } in decisions(&governors) {
         if is_pinned(&rollout.component) {
             continue;
         }
@@ -37,7 +39,10 @@ pub(super) async fn machine(terminal: &Terminal, object: &str) -> Result<ExitCod
         let (to, component) = (version(Some(&rollout.to)), &rollout.component);
         let state =
             if installed == to { "it has it" } else { "it waits for its turn, or cannot be worked on" };
-        println!("  default   {component} {to}: {state}");
+        println!("  {:<9} {component} {to}: {state}", governor.name);
+        if passed_over.len() > 1 {
+            println!("            it comes before {}", passed_over.join(", "));
+        }
     }
     for told in status.conditions.iter() {
         println!("  {:<12} {:<7} {}: {}", told.r#type, told.status, told.reason, told.message);

@@ -1,6 +1,8 @@
 //! Commands about a live cluster, with the rights of the person who calls them.
 
+mod canary;
 mod explain;
+mod governors;
 mod plan;
 mod rollout;
 mod subject;
@@ -42,12 +44,16 @@ enum Rollout {
     Status(rollout::StatusArguments),
     /// Show what was rolled out before, how it ended, and why people wanted it.
     History(rollout::HistoryArguments),
-    /// Start nothing new on any machine, or for a set, until `resume`.
-    Pause(subject::SetArguments),
+    /// Start nothing new on any machine, or for a set or a canary, until `resume`.
+    Pause(subject::OwnerArguments),
     /// End a pause. If a gate has failed, let its rollout go on in spite of it.
     Resume(rollout::ResumeArguments),
     /// Set the default of a component back to what worked before.
     Undo(undo::UndoArguments),
+    /// Write what a CanaryRelease has tried into the defaults, or into the set that it names.
+    Promote(canary::PromoteArguments),
+    /// End a CanaryRelease: its machines get back what they had before.
+    Abort(canary::AbortArguments),
 }
 
 /// Arguments of `explain`.
@@ -91,6 +97,8 @@ pub(crate) fn rollout(arguments: &RolloutArguments) -> ExitCode {
         Rollout::Pause(of) => rollout::pause(&terminal, of).await,
         Rollout::Resume(resume) => rollout::resume(&terminal, resume).await,
         Rollout::Undo(undo) => undo::undo(&terminal, undo).await,
+        Rollout::Promote(promote) => canary::promote(&terminal, promote).await,
+        Rollout::Abort(abort) => canary::abort(&terminal, abort).await,
     })
 }
 

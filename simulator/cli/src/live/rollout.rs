@@ -13,7 +13,7 @@ use seaworthy_model::package_version::SINGLETON;
 use serde_json::{Value, json};
 
 use super::Problem;
-use super::subject::{SetArguments, Subject};
+use super::subject::{OwnerArguments, Subject};
 use super::words::{self, version};
 
 /// The audience of the output.
@@ -29,7 +29,7 @@ pub(super) enum Output {
 #[derive(Args)]
 pub(super) struct StatusArguments {
     #[command(flatten)]
-    of: SetArguments,
+    of: OwnerArguments,
     /// Go on showing it until every rollout is complete, or one has stopped.
     #[arg(long)]
     watch: bool,
@@ -42,7 +42,7 @@ pub(super) struct StatusArguments {
 #[derive(Args)]
 pub(super) struct HistoryArguments {
     #[command(flatten)]
-    of: SetArguments,
+    of: OwnerArguments,
     /// Only this component.
     component: Option<String>,
     /// How to print it.
@@ -54,7 +54,7 @@ pub(super) struct HistoryArguments {
 #[derive(Args)]
 pub(super) struct ResumeArguments {
     #[command(flatten)]
-    of: SetArguments,
+    of: OwnerArguments,
     /// The gate to go on in spite of: component, generation and batch, as `status` names it. By default the one that has
     /// failed now.
     #[arg(long, value_name = "COMPONENT/GENERATION/BATCH")]
@@ -97,7 +97,10 @@ pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> 
     loop {
         let subject = arguments.of.subject(terminal).await?;
         let text = match arguments.output {
-            Output::Table => words::progress(subject.status.as_ref(), subject.is_taken_up()),
+            Output::Table => {
+                let progress = words::progress(subject.status.as_ref(), subject.is_taken_up());
+                [progress, words::machines(&subject.machines)].concat()
+            }
             Output::Json => serde_json::to_string_pretty(&subject.status)?,
         };
         if text != shown {
@@ -157,7 +160,7 @@ pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -
 }
 
 /// `rollout pause`.
-pub(super) async fn pause(terminal: &Terminal, of: &SetArguments) -> Result<ExitCode, Problem> {
+pub(super) async fn pause(terminal: &Terminal, of: &OwnerArguments) -> Result<ExitCode, Problem> {
     let subject = of.subject(terminal).await?;
     subject.change(terminal, &json!({ "spec": { "paused": true } })).await?;
     println!("paused: nothing new is started {}", subject.whom());

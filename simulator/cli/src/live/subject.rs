@@ -1,21 +1,25 @@
-//! What a command about rollouts is about: the fleet's defaults, or a set.
+//! What a command about rollouts is about: the fleet's defaults, a set, or a canary.
 
 use clap::Args;
 use seaworthy_api::object::{MachineComponentSet, Metadata};
-use seaworthy_api::v1alpha1::ClusterPackageVersionStatus;
+use seaworthy_api::v1alpha1::{CanaryMachine, ClusterPackageVersionStatus};
 use seaworthy_kube::Terminal;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
 use serde_json::Value;
 
+use super::canary::canary;
 use super::{Problem, fleet};
 
-/// Names a set.
+/// Names a set or a canary.
 #[derive(Args, Clone)]
-pub(super) struct SetArguments {
+pub(super) struct OwnerArguments {
     /// The rollouts of this MachineComponentSet, instead of those of the fleet's defaults.
     #[arg(long, value_name = "NAME")]
     set: Option<String>,
+    /// Those of this CanaryRelease.
+    #[arg(long, value_name = "NAME", conflicts_with = "set")]
+    canary: Option<String>,
 }
 
 /// The object that owns rollouts.
@@ -26,11 +30,24 @@ pub(super) struct Subject {
     pub(super) is_paused: bool,
     /// The record of its rollouts.
     pub(super) status: Option<ClusterPackageVersionStatus>,
+    /// The machines of a canary.
+    pub(super) machines: Vec<CanaryMachine>,
 }
 
-impl SetArguments {
+impl OwnerArguments {
     /// Reads it.
     pub(super) async fn subject(&self, terminal: &Terminal) -> Result<Subject, Problem> {
+        if let Some(name) = &self.canary {
+            let read = canary(terminal, name).await?;
+            let status = read.status.unwrap_or_default();
+            return Ok(Subject {
+                kind: Kind::CanaryRelease,
+                metadata: read.metadata,
+                is_paused: read.spec.paused,
+                status: Some(status.record),
+                machines: status.machines,
+            });
+        }
         let Some(name) = &self.set else {
             let fleet = fleet(terminal).await?;
             let (metadata, status) = (fleet.metadata, fleet.status);
@@ -39,6 +56,7 @@ impl SetArguments {
                 metadata,
                 is_paused: fleet.spec.paused,
                 status,
+                machines: Vec::new(),
             });
         };
         let read: MachineComponentSet = match terminal.get(Kind::MachineComponentSet, name).await {
@@ -50,7 +68,8 @@ impl SetArguments {
             read => read?,
         };
         let (metadata, status, is_paused) = (read.metadata, read.status, read.spec.paused);
-        Ok(Subject { kind: Kind::MachineComponentSet, metadata, is_paused, status })
+        let machines = Vec::new();
+        Ok(Subject { kind: Kind::MachineComponentSet, metadata, is_paused, status, machines })
     }
 }
 
@@ -63,8 +82,11 @@ impl Subject {
 
     /// What a pause of it stops.
     pub(super) fn whom(&self) -> String {
+        let name = &self.metadata.name;
         if self.kind == Kind::MachineComponentSet {
-            format!("for the set {}", self.metadata.name)
+            format!("for the set {name}")
+        } else if self.kind == Kind::CanaryRelease {
+            format!("for the canary {name}")
         } else {
             "on any machine".to_owned()
         }

@@ -1,7 +1,8 @@
 //! Rollouts in words.
 
 use seaworthy_api::v1alpha1::{
-    ClusterPackageVersionStatus, Condition, CourseStatus, IntOrString, RolloutStatus, WantStatus,
+    CanaryMachine, ClusterPackageVersionStatus, Condition, CourseStatus, IntOrString, RolloutStatus,
+    WantStatus,
 };
 
 /// The length of a progress bar, in characters.
@@ -77,6 +78,13 @@ pub(super) fn progress(status: Option<&ClusterPackageVersionStatus>, is_taken_up
         lines.push("the spec was changed since: the operator has not taken that up yet".to_owned());
     }
     lines.join("\n")
+}
+
+/// A line for each machine of a canary, each after a line break.
+pub(super) fn machines(machines: &[CanaryMachine]) -> String {
+    let longest = machines.iter().map(|machine| machine.name.len()).max().unwrap_or_default();
+    let line = |machine: &CanaryMachine| format!("\n  {:longest$}  {}", machine.name, machine.result);
+    machines.iter().map(line).collect()
 }
 
 #[cfg(test)]

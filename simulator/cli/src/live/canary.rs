@@ -1,0 +1,177 @@
+//! `seaworthy rollout promote` and `seaworthy rollout abort`: how a CanaryRelease ends.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use seaworthy_api::object::{CanaryRelease, MachineComponentSet, Metadata};
+use seaworthy_api::v1alpha1::{CAUSE_ANNOTATION, ComponentSetting};
+use seaworthy_kube::Terminal;
+use seaworthy_model::id::Kind;
+use serde_json::json;
+
+use super::{Problem, fleet};
+
+/// Arguments of `rollout promote`.
+#[derive(Args)]
+pub(super) struct PromoteArguments {
+    /// The CanaryRelease.
+    name: String,
+    /// Also when not all of its machines have its versions, or a gate has not passed.
+    #[arg(long)]
+    force: bool,
+    /// Only say what would be changed.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Arguments of `rollout abort`.
+#[derive(Args)]
+pub(super) struct AbortArguments {
+    /// The CanaryRelease.
+    name: String,
+}
+
+/// Reads a CanaryRelease.
+pub(super) async fn canary(terminal: &Terminal, name: &str) -> Result<CanaryRelease, Problem> {
+    match terminal.get(Kind::CanaryRelease, name).await {
+        Err(failure) if failure.is_not_found() => {
+            Err(Problem(format!("there is no CanaryRelease `{name}`, or the kind is not installed")))
+        }
+        read => Ok(read?),
+    }
+}
+
+/// `rollout promote`.
+pub(super) async fn promote(terminal: &Terminal, arguments: &PromoteArguments) -> Result<ExitCode, Problem> {
+    let canary = canary(terminal, &arguments.name).await?;
+    if let Some(objection) = objection(&canary).filter(|_| !arguments.force) {
+        return Err(Problem(format!("{objection}; --force promotes it nevertheless")));
+    }
+    let (kind, metadata, settings) = match &canary.spec.promote_into {
+        Some(set) => {
+            let set: MachineComponentSet = terminal.get(Kind::MachineComponentSet, set).await?;
+            (Kind::MachineComponentSet, set.metadata, set.spec.components)
+        }
+        None => {
+            let fleet = fleet(terminal).await?;
+            (Kind::ClusterPackageVersion, fleet.metadata, fleet.spec.components)
+        }
+    };
+    let versions = canary.spec.components.iter().map(words).collect::<Vec<_>>().join(", ");
+    let into = format!("the {} {}", kind.name(), metadata.name);
+    let promoted = promoted(&settings, &canary.spec.components);
+    if promoted == settings {
+        println!("{into} has {versions} already");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.dry_run {
+        println!("{into} would get {versions}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Metadata { name, resource_version, .. } = &metadata;
+    // The list is replaced as a whole: only that which was read may be.
+    let patch = json!({
+        "metadata": {
+            "resourceVersion": resource_version,
+            "annotations": { CAUSE_ANNOTATION: format!("promoted from canary {}: {versions}", arguments.name) },
+        },
+        "spec": { "components": promoted },
+    });
+    terminal.patch(kind, name, &patch).await?;
+    println!("{into} gets {versions}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `rollout abort`.
+pub(super) async fn abort(terminal: &Terminal, arguments: &AbortArguments) -> Result<ExitCode, Problem> {
+    let canary = canary(terminal, &arguments.name).await?;
+    terminal
+        .patch(Kind::CanaryRelease, &canary.metadata.name, &json!({ "spec": { "aborted": true } }))
+        .await?;
+    println!("the machines of {} get back what they had before", canary.metadata.name);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Why a canary is not ready to be promoted.
+fn objection(canary: &CanaryRelease) -> Option<String> {
+    let name = &canary.metadata.name;
+    if canary.spec.aborted {
+        return Some(format!("{name} was aborted"));
+    }
+    let record = canary.status.as_ref().map(|status| &status.record);
+    let record = record.filter(|record| record.observed_generation >= canary.metadata.generation);
+    let told = |kind: &str| record?.conditions.iter().find(|told| told.r#type == kind);
+    let Some(complete) = told("Complete") else {
+        return Some(format!("the operator has not looked at {name} as it is now"));
+    };
+    if complete.status == "True" {
+        return None;
+    }
+    let why = told("Progressing").unwrap_or(complete);
+    Some(format!("{name} is not complete: {}: {}", why.reason, why.message))
+}
+
+/// The settings with those that were tried in place of what there was for their components.
+fn promoted(settings: &[ComponentSetting], tried: &[ComponentSetting]) -> Vec<ComponentSetting> {
+    let trial = |name: &str| tried.iter().find(|setting| setting.name == name);
+    let replaced = settings.iter().map(|setting| trial(&setting.name).unwrap_or(setting));
+    let is_new = |trial: &&ComponentSetting| settings.iter().all(|setting| setting.name != trial.name);
+    replaced.chain(tried.iter().filter(is_new)).cloned().collect()
+}
+
+fn words(setting: &ComponentSetting) -> String {
+    match &setting.version {
+        Some(version) => format!("{} {version}", setting.name),
+        None => format!("no {}", setting.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::from_value;
+
+    use super::*;
+
+    fn read(value: serde_json::Value) -> CanaryRelease {
+        from_value(value).expect("it is a CanaryRelease")
+    }
+
+    fn settings(versions: &[(&str, &str)]) -> Vec<ComponentSetting> {
+        let settings = versions.iter().map(|(name, version)| json!({ "name": name, "version": version }));
+        settings.map(|setting| from_value(setting).expect("it is a setting")).collect()
+    }
+
+    #[test]
+    fn what_was_tried_replaces_what_there_was() {
+        let before = settings(&[("runc", "1.0.0"), ("kubelet", "1.36.2")]);
+        let tried = settings(&[("kubelet", "1.36.3"), ("webd", "1.0.0")]);
+        let after = settings(&[("runc", "1.0.0"), ("kubelet", "1.36.3"), ("webd", "1.0.0")]);
+        assert_eq!(promoted(&before, &tried), after);
+        assert_eq!(promoted(&after, &tried), after);
+    }
+
+    #[test]
+    fn a_canary_is_promoted_once_it_is_complete() {
+        let condition = |kind: &str, status: &str, reason: &str| {
+            json!({ "type": kind, "status": status, "reason": reason, "message": "words",
+                "lastTransitionTime": "2026-11-25T08:00:00Z", "observedGeneration": 2 })
+        };
+        let canary = |conditions: serde_json::Value, aborted: bool| {
+            read(json!({
+                "metadata": { "name": "first", "generation": 2 },
+                "spec": { "aborted": aborted },
+                "status": { "observedGeneration": 2, "conditions": conditions },
+            }))
+        };
+        let complete = json!([condition("Complete", "True", "AllUpdated")]);
+        assert_eq!(objection(&canary(complete.clone(), false)), None);
+        assert!(objection(&canary(complete, true)).is_some_and(|told| told.contains("aborted")));
+        let failed = json!([
+            condition("Complete", "False", "GateFailed"),
+            condition("Progressing", "False", "GateFailed")
+        ]);
+        let told = objection(&canary(failed, false));
+        assert_eq!(told.as_deref(), Some("first is not complete: GateFailed: words"));
+        assert!(objection(&canary(json!([]), false)).is_some());
+    }
+}
