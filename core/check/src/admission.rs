@@ -1,4 +1,4 @@
-//! Admission: a threshold never falls. A wave grants no more machines than there are free units, and no more than may
+//! Admission: a threshold falls only when a completed rollout begins anew. A wave grants no more machines than there are free units, and no more than may
 //! still fail; and it drops nobody who is or may be at work, or whose failure is not recorded. The record of a rollout stays as long as machines are being
 //! worked on for it. A change that a rollout brings starts only under a recorded grant.
 
@@ -55,7 +55,8 @@ fn judge_status(
             findings
                 .against(action, format!("the grant {lost} of {component:?} goes, its failure unrecorded"));
         }
-        if new.admitted_below < state.record.admitted_below {
+        let begins_anew = state.record.completed_at.is_some() && new.completed_at.is_none();
+        if new.admitted_below < state.record.admitted_below && !begins_anew {
             findings.against(action, format!("the threshold of {:?} falls", new.component));
         }
         let granted = newly_granted(world, (index, state), new);

@@ -174,3 +174,46 @@ fn a_successor_writes_its_epoch_everywhere_before_it_grants() {
     let epoch = fixture.store.fleet.as_ref().expect("there are defaults").status.epoch;
     assert_eq!(set(&fixture, 0).status.epoch, epoch, "though it had nothing to grant");
 }
+
+/// People change the labels of many machines by one command. They come to a set whose rollout is complete, and go through its
+/// batches all the same.
+#[test]
+fn many_machines_that_come_to_a_set_go_through_its_gates() {
+    let mut fixture = Fixture::on_web_1(12, 12);
+    fixture.limit(12);
+    fixture.store.label_machine(0, ("pool", "blue"));
+    fixture.deliver();
+    let strategy = Strategy { batches: vec![Percent(30)], first_bake: HOUR, ..at_once() };
+    apply(&mut fixture, 0, "blue", SetSpec { strategy, ..pool("blue", 2) });
+    fixture.pass(3 * HOUR);
+    assert!(record(&fixture, 0).completed_at.is_some());
+    for id in 1..12 {
+        fixture.store.label_machine(id, ("pool", "blue"));
+        fixture.host(id).broken = vec![web(2)];
+    }
+    fixture.deliver();
+    fixture.pass(HOUR / 2);
+    let record = record(&fixture, 0);
+    assert!(record.completed_at.is_none());
+    let failed = record.progress.failed;
+    assert!((1..=3).contains(&failed), "{failed} machines were harmed");
+    assert_eq!(set(&fixture, 0).status.conditions[0].reason, FleetReason::GateFailed);
+    assert_eq!(fixture.web()[0], Some(2), "what worked before stays");
+}
+
+/// One that comes is no new rollout.
+#[test]
+fn a_machine_that_comes_to_a_set_does_not_wait() {
+    let mut fixture = Fixture::on_web_1(12, 12);
+    for id in 0..11 {
+        fixture.store.label_machine(id, ("pool", "blue"));
+    }
+    fixture.deliver();
+    let strategy = Strategy { batches: vec![Percent(30)], first_bake: HOUR, ..at_once() };
+    apply(&mut fixture, 0, "blue", SetSpec { strategy, ..pool("blue", 2) });
+    fixture.pass(3 * HOUR);
+    fixture.store.label_machine(11, ("pool", "blue"));
+    fixture.deliver();
+    fixture.pass(HOUR / 2);
+    assert_eq!(fixture.web(), [Some(2); 12]);
+}

@@ -231,6 +231,10 @@ impl<'w> Step<'w> {
             record.completed_at = Some(draft.now.whole_seconds());
             // Who was lost at work may be at work still.
             record.granted = Some(wave::kept(self.world, (index, state)));
+        } else if self.has_many_more(state) {
+            self.reopen((index, state), &mut record, draft.now);
+            plan.standstill.moves();
+            return Some(record);
         } else if self.unusable(state.record.target()).is_none() {
             self.catch_up(draft, (index, state), &mut record, plan);
         }

@@ -16,6 +16,9 @@ use super::{Step, wave};
 use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
 
+/// A completed rollout begins anew when one in so many of its machines came since.
+const MANY_PART: u64 = 10;
+
 impl<'w> Step<'w> {
     /// Starts the rollout of a new default. Machines that are at work on the former one stay in the record until they
     /// have ended.
@@ -57,6 +60,36 @@ impl<'w> Step<'w> {
             started_at: draft.now.whole_seconds(),
             completed_at: None,
         }))
+    }
+
+    /// Whether so many machines came to a completed rollout that they go through its gates: by labels, by another selector, or
+    /// because they could not be reached before. Machines without anything that could be disrupted do not count.
+    pub(super) fn has_many_more(self, state: &RolloutState) -> bool {
+        let counts = &state.counts;
+        let came = counts.eligible.saturating_sub(counts.idle);
+        self.object.strategy.is_some()
+            && !state.record.is_reverted()
+            && came > 1
+            && u64::from(came) * MANY_PART > u64::from(counts.total())
+    }
+
+    /// Begins a completed rollout anew, at its first batch. When a gate fails, nobody falls back: the machines that had it before
+    /// came from something else than those that came since.
+    pub(super) fn reopen(
+        self,
+        (index, state): (usize, &RolloutState),
+        record: &mut Cow<'_, Rollout>,
+        now: Timestamp,
+    ) {
+        let strategy = self.object.strategy.cloned();
+        let granted = wave::kept(self.world, (index, state));
+        let record = record.to_mut();
+        record.course = strategy.map(Course::new);
+        record.from = None;
+        record.granted = Some(granted);
+        record.admitted_below = 0;
+        record.started_at = now.whole_seconds();
+        record.completed_at = None;
     }
 
     /// What machines may fall back on when a rollout is replaced.
