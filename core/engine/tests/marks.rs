@@ -214,7 +214,7 @@ fn the_mark_of_a_machine_that_is_gone_is_removed_by_the_next_operator() {
     for observation in fixture.cluster.everything() {
         fixture.see(observation);
     }
-    fixture.turn();
+    let _ = fixture.turn();
     fixture.pass(10 * MINUTE);
     assert!(!fixture.cluster.is_marked(0) && !fixture.cluster.is_unschedulable(0));
 }
