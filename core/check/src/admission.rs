@@ -2,6 +2,7 @@
 //! still fail; and it drops nobody who is or may be at work, or whose failure is not recorded. The record of a rollout stays as long as machines are being
 //! worked on for it. A change that a rollout brings starts only under a recorded grant.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -40,7 +41,8 @@ fn judge_status(
     findings: &mut Findings<'_>,
 ) {
     let free = world.slots().saturating_sub(world.occupied());
-    let mut taken = 0;
+    // Two rollouts on one machine pay once.
+    let mut taken: BTreeSet<MachineId> = BTreeSet::new();
     let rollouts = world.fleet.rollouts.iter().enumerate();
     for (index, state) in rollouts.filter(|(_, state)| state.owner == owner) {
         let is_same = |new: &&Rollout| new.component == state.record.component;
@@ -64,16 +66,17 @@ fn judge_status(
         if granted.len() > room as usize {
             findings.against(action, format!("{} are granted, and {room} may be at work", granted.len()));
         }
-        let takes = |id: &&MachineId| {
-            let machine = world.machine(**id);
+        let takes = |id: &MachineId| {
+            let machine = world.machine(*id);
             !machine.claims() && !machine.is_spared()
         };
-        taken += granted.iter().filter(takes).count();
+        taken.extend(granted.into_iter().filter(takes));
     }
     let mut others = world.in_flight().values().filter(|other| other.subject != owner.subject());
-    if taken > 0 && others.any(|other| is_record(world, other.subject)) {
+    if !taken.is_empty() && others.any(|other| is_record(world, other.subject)) {
         findings.against(action, "machines are granted while another record may be written".into());
     }
+    let taken = taken.len();
     if taken > free as usize {
         findings.against(action, format!("{taken} are granted {free} free units"));
     }

@@ -133,10 +133,8 @@ fn repairs_of_what_is_unavailable_do_not_wait_for_each_other() {
     }
     fixture.store.edit_fleet(|spec| spec.pause_when_unavailable = CountOrPercent::Percent(100));
     fixture.upgrade();
-    for _ in 0..200 {
-        let _ = fixture.turn();
-        fixture.execute();
-    }
+    // The rollout shares their drains: a repaired Node is held for its next wave, which follows within 2 s.
+    fixture.pass(Duration::from_secs(10));
     let is_drifted = |id: u32| fixture.hosts[&id].facts.components.iter().any(|it| !it.drift.is_none());
     assert!(!(0..3).any(is_drifted), "all of them are repaired");
 }

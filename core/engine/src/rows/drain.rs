@@ -38,6 +38,8 @@ pub struct Drain {
     pub write: NodeWrite,
     /// The drain does not begin before this time.
     pub rests_until: Timestamp,
+    /// Since when the Node stays drained without work, because another rollout is about to grant the machine.
+    pub held_since: Option<Timestamp>,
     /// Since when the engine looks for a Node of a machine that runs a kubelet, and the watch has shown none.
     pub no_node_since: Option<Timestamp>,
 }
@@ -58,6 +60,11 @@ pub struct Listed {
 }
 
 impl Drain {
+    /// Whether some pods could not be evicted when that was last tried.
+    pub(crate) const fn is_held_up(&self) -> bool {
+        self.refused.is_some() || self.rounds > 0
+    }
+
     /// When the pods are listed again while some have not left yet.
     #[must_use]
     pub fn next_look(&self) -> Timestamp {

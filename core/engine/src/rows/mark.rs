@@ -81,6 +81,11 @@ impl Machine {
         self.has_our_cordon() || self.drain.as_ref().is_some_and(|drain| drain.begins || drain.cordoning)
     }
 
+    /// Whether its Node is cordoned by us, and some pods could not be evicted when that was last tried.
+    pub(crate) fn is_drain_held_up(&self) -> bool {
+        self.holds_node() && self.drain.as_ref().is_some_and(|drain| drain.is_held_up())
+    }
+
     /// `now`, if its Node is not ready: then pods that are to end there do not end.
     #[must_use]
     pub fn unready_at(&self, now: Timestamp) -> Option<Timestamp> {

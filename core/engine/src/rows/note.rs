@@ -80,6 +80,8 @@ pub(crate) enum MachineNote {
     NoNode(Timestamp),
     /// The drain of its Node has passed this many of the pods.
     Passed(usize),
+    /// Since then its Node stays drained without work; `None` when work begins again.
+    Hold(Option<Timestamp>),
     /// The drain of its Node is over.
     DrainOver,
 }

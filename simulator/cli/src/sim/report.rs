@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use comfy_table::Table;
+use seaworthy_fleet::vocabulary::Occasion;
 use seaworthy_fleet::vocabulary::readable;
 use seaworthy_fleet::{Heartbeats, Summary};
 use serde::Serialize;
@@ -142,7 +143,17 @@ impl Report<'_> {
             ("events", events),
             ("trace hash", summary.trace_hash.clone()),
         ];
-        facts(rows.into_iter().chain(self.heartbeats()))
+        facts(rows.into_iter().chain(self.moves()).chain(self.heartbeats()))
+    }
+
+    /// How often a pod had to move, on average over those that were evicted at all. It may move again each time its new
+    /// Node is drained.
+    fn moves(&self) -> Option<(&'static str, String)> {
+        let count = |of: Occasion| self.summary.occasions.get(of.name()).copied().unwrap_or_default();
+        let (evicted, again) = (count(Occasion::PodEvicted), count(Occasion::PodEvictedAgain));
+        let moves = evicted as f64 / evicted.saturating_sub(again).max(1) as f64;
+        let text = format!("{moves:.2} ({} evictions)", number(evicted));
+        (evicted > 0).then_some(("moves per pod drained", text))
     }
 
     /// Only explicit heartbeats are counted.

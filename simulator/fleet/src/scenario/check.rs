@@ -47,6 +47,8 @@ pub enum Check {
     /// The largest number of writes of operator processes that the API server may have committed, without renewals of
     /// the Lease.
     MaxApiWrites(u64),
+    /// The largest number of times that operators may have cordoned a Node: each is the begin of a drain.
+    MaxCordons(u64),
 }
 
 impl Check {
@@ -59,7 +61,8 @@ impl Check {
             | Self::NothingRemoved
             | Self::MaxOperations(_)
             | Self::MaxOperationsPerMachine(_)
-            | Self::MaxApiWrites(_) => true,
+            | Self::MaxApiWrites(_)
+            | Self::MaxCordons(_) => true,
             Self::Converged
             | Self::Installed(_)
             | Self::InstalledOn(_)

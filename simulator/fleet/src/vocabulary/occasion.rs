@@ -164,6 +164,8 @@ occasions! {
     NodeDeleted,
     /// A pod was evicted.
     PodEvicted,
+    /// A pod was evicted that had taken the place of an evicted one.
+    PodEvictedAgain,
     /// Users or their tools evicted or deleted a pod.
     PodTakenByPeople,
     /// A user created a pod on a Node, past the scheduler.

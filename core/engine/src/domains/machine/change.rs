@@ -86,6 +86,10 @@ impl<'w> Step<'w> {
         } else if found.is_ungranted && self.machine.blocked.is_some() {
             self.note(draft, Note::Unblock);
         }
+        let is_next_only = found.is_ungranted && found.obstacle.is_none() && hindered.is_none();
+        if is_next_only && self.holds_drained(draft) {
+            return;
+        }
         if let Some(identity) = self.node_identity().filter(|_| !self.is_paused() && !self.is_fleet_paused())
             && (self.remove_mark(draft) || self.obtain_identity(draft, identity))
         {
@@ -264,6 +268,9 @@ impl<'w> Step<'w> {
             return self.tell(draft, &Verdict::contact(), Blocker::AwaitingOwnWrite);
         }
         if has_unit {
+            if self.machine.drain.as_ref().is_some_and(|drain| drain.held_since.is_some()) {
+                self.note(draft, Note::Hold(None));
+            }
             self.order_change(draft, target.component, change);
         }
     }

@@ -109,6 +109,11 @@ pub(super) fn remember(world: &mut World, id: MachineId, note: Note) {
         Note::Passed(pods) => {
             world.change(id, |machine| machine.drain.get_or_insert_default().passed = pods);
         }
+        Note::Hold(since) => world.change(id, |machine| {
+            if let Some(drain) = &mut machine.drain {
+                drain.held_since = since;
+            }
+        }),
         Note::DrainOver => world.change(id, |machine| machine.drain = None),
     }
 }

@@ -1,5 +1,6 @@
 //! Who is granted a turn next, and when a wave of grants is worth a write.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use seaworthy_model::id::MachineId;
@@ -58,6 +59,8 @@ pub(super) struct Room {
     lane: u32,
     /// What the disruption policies are to the machines that were picked.
     picked: Vec<Places>,
+    /// The machines that were picked for changes that need a drain: other changes may share it.
+    drained: BTreeSet<MachineId>,
     /// When there is room again for the first of those for whom too much work began lately.
     until: Option<Timestamp>,
     /// Why a policy has kept back a machine that there is a unit for.
@@ -73,6 +76,7 @@ impl Room {
             units: slots.saturating_sub(taken),
             lane: slots.saturating_sub(world.laned()),
             picked: Vec::new(),
+            drained: BTreeSet::new(),
             until: None,
             kept_back: None,
         }
@@ -108,6 +112,9 @@ impl Room {
     /// predecessor may have begun is a place, and no leave to begin more in the same failure domain. The second of two
     /// machines with equal ranks is taken in any case: a grant cannot tell them apart.
     fn take(&mut self, world: &World, machine: &Machine, is_forced: bool) -> bool {
+        if self.drained.contains(&machine.id) {
+            return true;
+        }
         let has_place = if machine.is_spared() { machine.is_laned() } else { machine.claims() };
         let left = if machine.is_spared() { &mut self.lane } else { &mut self.units };
         if !is_forced {
@@ -123,15 +130,16 @@ impl Room {
             }
         }
         *left = left.saturating_sub(u32::from(!has_place));
-        if Work::on(machine, false) != Work::Serves {
+        // Who has begun was counted then.
+        if Work::on(machine, false) != Work::Serves && !machine.derived.begins {
             self.picked.extend(machine.places());
         }
         true
     }
 }
 
-/// What a rollout may grant next, and to whom: permitted machines in the order of their ranks. A machine whose failure
-/// domain is full is passed over; it delays nobody.
+/// What a rollout may grant next, and to whom: permitted machines in the order of their ranks, those first whose Nodes are
+/// drained anyway. A machine whose failure domain is full is passed over; it delays nobody.
 pub(super) fn next_wave(
     world: &World,
     (index, state): (usize, &RolloutState),
@@ -151,16 +159,19 @@ pub(super) fn next_wave(
         return Wave::Nobody;
     } else if counts.room(world.failures_max()) == 0 {
         return Wave::NoFailureLeft;
-    } else if unlisted == 0 || room.is_exhausted(idle) {
+    }
+    let shared = world.shared_drains((index, state), record, &room.drained);
+    let free = room.free(idle).saturating_add(u32::try_from(shared.len()).unwrap_or(u32::MAX));
+    if unlisted == 0 || free == 0 {
         return Wave::NoUnit;
     }
     let full = (world.slots() / WAVE_PART).max(1);
     let worth = if pace == Pace::Follows { full } else { full.min(candidates) };
-    let is_small = most.min(room.free(idle)).min(candidates) < worth;
+    let is_small = most.min(free).min(candidates) < worth;
     if is_small && counts.at_work() > 0 && pace != Pace::Waited {
         return Wave::TooSmall;
     }
-    let picks = pick(world, (index, state), record, room, (most, idle));
+    let picks = pick(world, (index, state), (record, &shared), room, (most, idle));
     match picks.is_empty() {
         false => Wave::Grant(picks),
         true if room.units == 0 || (room.lane == 0 && idle > 0) => Wave::NoUnit,
@@ -171,13 +182,16 @@ pub(super) fn next_wave(
 fn pick(
     world: &World,
     (index, state): (usize, &RolloutState),
-    record: &Rollout,
+    (record, shared): (&Rollout, &[u32]),
     room: &mut Room,
     (most, idle): (u32, u32),
 ) -> Vec<Pick> {
     let mut picks: Vec<Pick> = Vec::new();
     let below = (record.admitted_below, MachineId(0));
-    for &(rank, id) in state.waiting.range(..below) {
+    let is_shared = |rank: &u32| shared.binary_search(rank).is_ok();
+    let of_rank = |rank: &u32| state.waiting.range((*rank, MachineId(0))..=(*rank, MachineId(u32::MAX)));
+    let rest = state.waiting.range(..below).filter(|(rank, _)| !is_shared(rank));
+    for &(rank, id) in shared.iter().flat_map(of_rank).chain(rest) {
         let machine = world.machine(id);
         let is_candidate = match machine.standing(index) {
             Standing::Eligible => true,
@@ -195,6 +209,9 @@ fn pick(
         if !is_candidate || (world.breaker().is_some() && disrupts()) {
             continue;
         }
+        if machine.is_drain_held_up() && world.is_drained_for(state, machine) {
+            continue;
+        }
         if let Some(stop) = world.policy_stop(machine, Work::on(machine, record.is_reverted())) {
             room.kept_back.get_or_insert(stop);
             continue;
@@ -205,7 +222,10 @@ fn pick(
         }
         if room.take(world, machine, is_equal) {
             picks.push(Pick { rank, id });
-        } else if room.is_exhausted(idle) {
+            if world.is_drained_for(state, machine) {
+                room.drained.insert(id);
+            }
+        } else if room.is_exhausted(idle) && !is_shared(&rank) {
             break;
         }
     }

@@ -10,6 +10,7 @@ mod recent;
 pub(crate) mod releases;
 pub(crate) mod resolution;
 pub(crate) mod rollouts;
+mod sharing;
 pub(crate) mod skew;
 mod standing;
 pub(crate) mod users;

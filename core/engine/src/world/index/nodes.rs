@@ -19,18 +19,15 @@ use crate::world::World;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nodes {
     open: u32,
-    kept: u32,
+    kept: BTreeSet<MachineId>,
     /// Machines whose drain waits until these counts change.
     waiting: BTreeSet<MachineId>,
 }
 
 impl Nodes {
-    const fn count(&mut self, node: NodeUse) -> Option<&mut u32> {
-        match node {
-            NodeUse::Closed => None,
-            NodeUse::Open => Some(&mut self.open),
-            NodeUse::Kept => Some(&mut self.kept),
-        }
+    /// Machines whose Nodes we keep pods off.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = MachineId> + '_ {
+        self.kept.iter().copied()
     }
 }
 
@@ -43,8 +40,8 @@ impl World {
 
     /// Nodes that we keep pods off.
     #[must_use]
-    pub const fn nodes_kept(&self) -> u32 {
-        self.nodes.kept
+    pub fn nodes_kept(&self) -> u32 {
+        u32::try_from(self.nodes.kept.len()).unwrap_or(u32::MAX)
     }
 
     /// How many other Nodes we keep pods off, if there are any and no other Node takes pods: their pods may be on this
@@ -53,7 +50,7 @@ impl World {
     pub fn last_node(&self, id: MachineId) -> Option<u32> {
         let own = self.machine(id).derived_node;
         let open = self.nodes.open - u32::from(own == NodeUse::Open);
-        let kept = self.nodes.kept - u32::from(own == NodeUse::Kept);
+        let kept = self.nodes_kept() - u32::from(own == NodeUse::Kept);
         (open == 0 && kept > 0).then_some(kept)
     }
 
@@ -69,11 +66,19 @@ impl World {
         if before == node {
             return;
         }
-        if let Some(count) = self.nodes.count(before) {
-            *count -= 1;
+        match before {
+            NodeUse::Closed => {}
+            NodeUse::Open => self.nodes.open -= 1,
+            NodeUse::Kept => {
+                self.nodes.kept.remove(&id);
+            }
         }
-        if let Some(count) = self.nodes.count(node) {
-            *count += 1;
+        match node {
+            NodeUse::Closed => {}
+            NodeUse::Open => self.nodes.open += 1,
+            NodeUse::Kept => {
+                self.nodes.kept.insert(id);
+            }
         }
         for waiting in core::mem::take(&mut self.nodes.waiting) {
             self.touch(Subject::Machine(waiting), Priority::Normal);

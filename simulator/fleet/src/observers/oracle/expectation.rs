@@ -62,6 +62,7 @@ pub(crate) fn judge(world: &World, (oracle, tally): (&Oracle, &Tally), check: &C
         Check::MaxApiWrites(most) => {
             at_most("writes to the API server", tally.api_writes - tally.lease_renewals, *most)
         }
+        Check::MaxCordons(most) => at_most("cordons", tally.count(Occasion::NodeCordoned), *most),
     }
 }
 

@@ -77,6 +77,8 @@ pub(in crate::world) struct Known {
     pub(in crate::world) bound: Timestamp,
     /// Whether it may be bound to a Node that is cordoned.
     pub(in crate::world) ignores_cordon: bool,
+    /// Whether it was evicted, or has taken the place of a pod that was.
+    pub(in crate::world) is_moved: bool,
 }
 
 impl Pods {

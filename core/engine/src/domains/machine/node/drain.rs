@@ -24,7 +24,7 @@ use core::time::Duration;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::detail::{Detail, Pod};
 use seaworthy_model::host::{Change, Drift};
-use seaworthy_model::id::{ComponentId, VersionId};
+use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::Reason;
 use seaworthy_model::node::{Mark, NodeCordon, NodeState};
 use seaworthy_model::pod::{PodFate, PodLoss, PodName};
@@ -58,10 +58,11 @@ impl Step<'_> {
             return false;
         }
         let goes = self.machine.installed(component).map(|installed| installed.version);
-        match change {
-            Change::Install(release) => goes.into_iter().chain([release.version]).any(|it| self.drains(it)),
-            Change::Remove => goes.is_some_and(|version| self.drains(version) || self.is_of_node(version)),
-        }
+        let comes = match change {
+            Change::Install(release) => Some(release.version),
+            Change::Remove => None,
+        };
+        self.world.needs_drain(goes, comes)
     }
 
     /// Whether a change starts a service that does not run, in the release that is there.
@@ -71,22 +72,13 @@ impl Step<'_> {
         reported.is_some_and(|there| there.release == release.id && there.drift.contains(Drift::NOT_RUNNING))
     }
 
-    fn drains(self, version: VersionId) -> bool {
-        self.world.version_spec(version).is_some_and(|spec| spec.disruption.drains())
-    }
-
-    /// Whether a version runs the pods of a Node.
-    fn is_of_node(self, version: VersionId) -> bool {
-        self.world.version_spec(version).is_some_and(|spec| spec.node_identity.is_some())
-    }
-
     /// Whether the Node has to be drained before the machine's software is removed: a component is installed or
     /// recorded that runs pods, or that requires a drain before its upgrades.
     fn carries_pods(self) -> bool {
         let reported = self.machine.host.facts.iter().flat_map(|facts| &facts.components);
         let recorded = self.object.status.components.iter().filter_map(|status| status.installed);
         let versions = reported.map(|installed| installed.version).chain(recorded.map(|it| it.version));
-        versions.into_iter().any(|version| self.drains(version) || self.is_of_node(version))
+        versions.into_iter().any(|version| self.world.needs_drain(Some(version), None))
     }
 
     /// Whether pods have to leave the Node before the software is removed from the host. A Node that no watch has shown

@@ -4,6 +4,7 @@ mod attributes;
 mod drain;
 mod finish;
 mod gone;
+mod hold;
 mod observe;
 mod order;
 mod plan;

@@ -71,6 +71,10 @@ impl World {
         let deletion = self.api_servers.home_mut().evict_pod(number, options, now)?;
         if deletion.has_begun {
             self.note_occasion(Occasion::PodEvicted);
+            let known = self.pods.as_mut().and_then(|pods| pods.known_mut(number));
+            if known.is_some_and(|known| core::mem::replace(&mut known.is_moved, true)) {
+                self.note_occasion(Occasion::PodEvictedAgain);
+            }
             self.trace.record(&[word("evict"), u64::from(number), now.0]);
             self.deletion_followed(number, &deletion);
             if let (Some(app), Some(was)) = (app, was) {

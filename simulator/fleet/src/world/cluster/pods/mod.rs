@@ -112,7 +112,7 @@ impl World {
             ..Pod::default()
         };
         let number = self.api_servers.home_mut().create_pod(pod, now).ok()?;
-        let known = Known { owner, is_up: false, bound: now, ignores_cordon };
+        let known = Known { owner, is_up: false, bound: now, ignores_cordon, is_moved: false };
         self.pods.as_mut()?.add(number, known);
         Some(number)
     }
@@ -179,6 +179,9 @@ impl World {
             if let Owner::App(_) = known.owner
                 && let Some(next) = self.create_pod(known.owner, None)
             {
+                if let Some(successor) = self.pods.as_mut().and_then(|pods| pods.known_mut(next)) {
+                    successor.is_moved = known.is_moved;
+                }
                 let wait = self.draws.within(word("pod placed"), u64::from(next), 0, PLACEMENT);
                 self.plan_pod(now + wait, next, PodStep::Place);
             }
