@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fixture::{DNS, Fixture, WEB, pod, want, web};
+use seaworthy_engine::Owner;
 use seaworthy_model::component_set::SetSpec;
 use seaworthy_model::effect::{Action, Target};
 use seaworthy_model::event::Observation;
@@ -75,12 +76,13 @@ fn set_of_dns(version: u32) -> SetSpec {
             tolerance: None,
             on_failure: OnFailure::Pause,
         },
+        canary: None,
     }
 }
 
 fn apply(fixture: &mut Fixture, spec: SetSpec) {
     fixture.see(Observation::Named(Named { id: NamedId::Set(SetId(0)), name: "dns".into() }));
-    fixture.store.apply_set(0, spec);
+    fixture.store.apply_set(Owner::Set(SetId(0)), spec);
     fixture.deliver();
 }
 
