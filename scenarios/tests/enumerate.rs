@@ -1,4 +1,4 @@
-//! Enumerates every crash point of a join, of an upgrade with drains, and of a scale-in, on a dozen machines in three zones:
+//! Enumerates every crash point of a join, of an upgrade with drains, of batches and their rollback, and of a scale-in, on a dozen machines in three zones:
 //! the operator crashes at each write once, and loses the Lease at each write once, which then arrives late. Also every stale
 //! read before a destructive write, and every hidden transition.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -59,6 +59,21 @@ fn waves_of_grants_survive_every_crash() {
 #[test]
 fn an_upgrade_that_drains_survives_every_crash() {
     hold("drain.yaml");
+}
+
+#[test]
+fn three_batches_and_a_rollback_survive_every_crash() {
+    hold("three_batches_and_a_rollback.yaml");
+}
+
+#[test]
+fn canaries_survive_every_crash() {
+    hold("canaries.yaml");
+}
+
+#[test]
+fn rollouts_that_share_a_drain_survive_every_crash() {
+    hold("two_rollouts_one_drain.yaml");
 }
 
 #[test]
