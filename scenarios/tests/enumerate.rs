@@ -1,7 +1,6 @@
-//! Enumerates every crash point of a join, of an upgrade with drains, of batches and their rollback, and of a scale-in, on a dozen machines in three
-//! zones:
-//! the operator crashes at each write once, and loses the Lease at each write once, which then arrives late. Also every stale
-//! read before a destructive write, and every hidden transition.
+//! Enumerates every crash point of a join, of an upgrade with drains, of batches and their rollback, and of a scale-in, on a
+//! dozen machines in three zones: the operator crashes at each write once, and loses the Lease at each write once, which then
+//! arrives late. Also every stale read before a destructive write, and every hidden transition.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
