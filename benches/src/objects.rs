@@ -128,6 +128,7 @@ pub(crate) fn package_version(version: VersionId, max_unavailable: CountOrPercen
         spec: Ok(Arc::new(spec)),
         status: PackageVersionStatus::default(),
         resume: None,
+        confirmed: None,
         cause: None,
     }
 }

@@ -98,6 +98,7 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
         | FleetReason::TooManyFailures
         | FleetReason::TooManyLost
         | FleetReason::NoMachines
+        | FleetReason::ConfirmationNeeded
         | FleetReason::TooManyUnavailable
         | FleetReason::InvalidSpec
         | FleetReason::PolicyInvalid

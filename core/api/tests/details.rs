@@ -293,6 +293,11 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
         ),
         (FleetReason::TooManyFailures, FleetDetail::Failures { failed: 3, limit: 2 }, "3 failed, 2 may"),
         (
+            FleetReason::ConfirmationNeeded,
+            FleetDetail::Reach { component: "webd".into(), machines: 900, limit: 100 },
+            "webd reaches 900 machines, 100 need no confirmation",
+        ),
+        (
             FleetReason::TooManyLost,
             FleetDetail::Lost { lost: 4, failed: 1, limit: 5 },
             "4 were lost at work, 1 failed, 5 may fail",
@@ -419,7 +424,7 @@ fn no_detail_is_missing_here() {
         .collect();
     assert_eq!(known.len(), 23, "{known:?}");
     let known: BTreeSet<_> = of_fleets().iter().map(|(_, detail, _)| name(format!("{detail:?}"))).collect();
-    assert_eq!(known.len(), 10, "{known:?}");
+    assert_eq!(known.len(), 11, "{known:?}");
 }
 
 /// What a build says in other words equals nothing that this one has to say, so it is worded anew once.

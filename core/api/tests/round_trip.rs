@@ -182,13 +182,15 @@ fn quantity() -> impl Strategy<Value = CountOrPercent> {
 
 fn strategy() -> impl Strategy<Value = strategy::Strategy> {
     let bake = || (1..=31_536_000_u64).prop_map(Duration::from_secs);
-    let parts = (vec(quantity(), 0..5), bake(), bake(), option::of(quantity()), 0..OnFailure::ALL.len());
-    parts.prop_map(|(batches, first_bake, bake, tolerance, on_failure)| strategy::Strategy {
+    let quantities = (vec(quantity(), 0..5), option::of(quantity()), option::of(quantity()));
+    let parts = (quantities, bake(), bake(), 0..OnFailure::ALL.len());
+    parts.prop_map(|((batches, tolerance, confirm_above), first_bake, bake, on_failure)| strategy::Strategy {
         batches,
         first_bake,
         bake,
         tolerance,
         on_failure: OnFailure::ALL[on_failure],
+        confirm_above,
     })
 }
 
@@ -358,6 +360,7 @@ fn any_course(numbers: &[i64], word: &dyn Fn(usize) -> String) -> v1alpha1::Cour
             bake_time: word(1),
             tolerance: None,
             on_failure: word(2),
+            confirm_above: None,
         },
         batch: numbers[0],
         done_at: None,

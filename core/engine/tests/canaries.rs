@@ -31,6 +31,7 @@ fn trial(pick: Pick, version: u32) -> SetSpec {
             bake: SECOND,
             tolerance: None,
             on_failure: OnFailure::RollBack,
+            confirm_above: None,
         },
         canary: Some(Canary { pick, aborted: false }),
     }

@@ -25,6 +25,7 @@ fn fleet(on_failure: OnFailure) -> Fixture {
             bake: MINUTE * 10,
             tolerance: None,
             on_failure,
+            confirm_above: None,
         });
     });
     fixture.upgrade();

@@ -257,6 +257,15 @@ pub enum FleetDetail {
         /// How many may fail.
         limit: u32,
     },
+    /// How many machines a change reaches, and up to how many need no confirmation.
+    Reach {
+        /// The component.
+        component: Arc<str>,
+        /// How many machines.
+        machines: u32,
+        /// Up to how many need no confirmation.
+        limit: u32,
+    },
     /// Machines that are unavailable for reasons of their own, and how many may be.
     Unavailable {
         /// How many are unavailable.

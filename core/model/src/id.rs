@@ -471,7 +471,7 @@ mod tests {
         assert!(Kind::WATCHED.iter().all(|kind| Kind::READ.contains(kind)));
         assert_eq!(VersionId(7).named().place(), (VersionId::TABLE, 7));
         assert_eq!(VersionId::numbered(7).named(), NamedId::Version(VersionId(7)));
-        assert_eq!(NamedId::TABLES, 6);
+        assert_eq!(NamedId::TABLES, 7);
     }
 
     #[test]

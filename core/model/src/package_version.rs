@@ -33,6 +33,8 @@ pub struct OwnerObject<S> {
     pub resume: Option<Resume>,
     /// Why people made the last change, in their words.
     pub cause: Option<Arc<str>>,
+    /// The generation whose changes a person has confirmed, however many machines they reach.
+    pub confirmed: Option<u64>,
 }
 
 /// The `ClusterPackageVersion` as the API server holds it.
@@ -382,6 +384,8 @@ pub enum FleetReason {
     StoreRegressed,
     /// The object is being deleted; nothing is removed from any host.
     Terminating,
+    /// A change reaches more machines than people allow without a confirmation.
+    ConfirmationNeeded,
     /// No machine can be picked for a `CanaryRelease`.
     NoMachines,
     /// What a `CanaryRelease` has tried is what its machines get without it. It does nothing more.
@@ -392,7 +396,7 @@ pub enum FleetReason {
 
 impl FleetReason {
     /// Every reason.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::AllUpdated,
         Self::MachinesLeftOut,
         Self::RollingOut,
@@ -414,6 +418,7 @@ impl FleetReason {
         Self::VersionSkew,
         Self::StoreRegressed,
         Self::Terminating,
+        Self::ConfirmationNeeded,
         Self::NoMachines,
         Self::Promoted,
         Self::Aborted,

@@ -23,6 +23,8 @@ pub struct Strategy {
     pub tolerance: Option<CountOrPercent>,
     /// What a gate that fails leads to.
     pub on_failure: OnFailure,
+    /// A change that reaches more machines than this waits for a person who confirms it. `None`: none does.
+    pub confirm_above: Option<CountOrPercent>,
 }
 
 impl Strategy {
@@ -47,6 +49,7 @@ impl Default for Strategy {
             bake: Duration::from_secs(10 * 60),
             tolerance: None,
             on_failure: OnFailure::Pause,
+            confirm_above: None,
         }
     }
 }

@@ -74,14 +74,18 @@ fn gates_stop_a_rollout_and_take_a_release_back() -> Result<()> {
             seaworthy(fleet, &["rollout", "resume"], 0)?;
             fleet.rollout_completes()
         })?;
-        fleet.scene("one node tries a version, and all get it", canary)?;
+        fleet.scene("one node tries a version, and all get it", |fleet| canary(fleet, &nodes))?;
         fleet.stop_operator()
     })
 }
 
 /// A canary is paused at first: it picks its node, and changes nothing. Then its node tries the older kubelet, and people
 /// promote it.
-fn canary(fleet: &mut Fleet<'_>) -> Result<()> {
+fn canary(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<()> {
+    let settings = nodes.defaults()["spec"]["components"].as_array().context("no components")?;
+    let kubelet = settings.iter().find(|setting| setting["name"] == "kubelet").cloned();
+    let mut kubelet = kubelet.context("no kubelet")?;
+    kubelet["version"] = json!(OLD);
     fleet.apply(&json!({
         "apiVersion": "seaworthy.dev/v1alpha1",
         "kind": "CanaryRelease",
@@ -89,7 +93,7 @@ fn canary(fleet: &mut Fleet<'_>) -> Result<()> {
         "spec": {
             "pick": {"count": 1},
             "paused": true,
-            "components": [{"name": "kubelet", "version": OLD}],
+            "components": [kubelet],
             "strategy": {"firstBakeTime": "10s", "bakeTime": "5s"},
         },
     }))?;

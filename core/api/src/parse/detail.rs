@@ -88,6 +88,7 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         FleetReason::VersionSkew => skew(words).map(FleetDetail::Skew),
         FleetReason::TooManyFailures => failures(words),
         FleetReason::TooManyLost => lost(words),
+        FleetReason::ConfirmationNeeded => reach(words),
         FleetReason::TooManyUnavailable => unavailable(words),
         FleetReason::MachinesLeftOut => left_out(words),
         FleetReason::RollingOut => waits(words),
@@ -182,6 +183,16 @@ fn leaving(words: &str) -> Option<VersionDetail> {
 fn unavailable(words: &str) -> Option<FleetDetail> {
     let (unavailable, limit) = words.strip_suffix(" may be")?.split_once(" are unavailable, ")?;
     Some(FleetDetail::Unavailable { unavailable: unavailable.parse().ok()?, limit: limit.parse().ok()? })
+}
+
+fn reach(words: &str) -> Option<FleetDetail> {
+    let (component, rest) = words.strip_suffix(" need no confirmation")?.split_once(" reaches ")?;
+    let (machines, limit) = rest.split_once(" machines, ")?;
+    Some(FleetDetail::Reach {
+        component: component.into(),
+        machines: machines.parse().ok()?,
+        limit: limit.parse().ok()?,
+    })
 }
 
 fn lost(words: &str) -> Option<FleetDetail> {

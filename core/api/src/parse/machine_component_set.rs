@@ -33,7 +33,8 @@ pub fn machine_component_set(
     let status = status.map(|status| status::package_version_status(status, names)).unwrap_or_default();
     let resume = package_version::resume(&object.metadata, names);
     let cause = package_version::cause(&object.metadata);
-    Ok((id, SetObject { meta, spec, status, resume, cause }))
+    let confirmed = package_version::confirmed(&object.metadata);
+    Ok((id, SetObject { meta, spec, status, resume, cause, confirmed }))
 }
 
 fn spec(spec: &v1alpha1::MachineComponentSetSpec, names: &mut Names) -> Parsed<SetSpec> {

@@ -37,7 +37,8 @@ pub fn package_version(
     let status = object.status.as_ref();
     let status = status.map(|status| status::package_version_status(status, names)).unwrap_or_default();
     let resume = resume(&object.metadata, names);
-    Ok(PackageVersionObject { meta, spec, status, resume, cause: cause(&object.metadata) })
+    let (cause, confirmed) = (cause(&object.metadata), confirmed(&object.metadata));
+    Ok(PackageVersionObject { meta, spec, status, resume, cause, confirmed })
 }
 
 /// The gate that a person overrides.
@@ -50,6 +51,11 @@ pub(super) fn resume(metadata: &Metadata, names: &mut Names) -> Option<Resume> {
 pub(super) fn cause(metadata: &Metadata) -> Option<Arc<str>> {
     let text = metadata.annotations.get(v1alpha1::CAUSE_ANNOTATION).filter(|text| !text.is_empty())?;
     Some(prefix(text, Past::CAUSE_MAX).into())
+}
+
+/// The generation whose changes a person has confirmed. Nonsense confirms none.
+pub(super) fn confirmed(metadata: &Metadata) -> Option<u64> {
+    metadata.annotations.get(v1alpha1::CONFIRM_ANNOTATION)?.trim().parse().ok()
 }
 
 fn spec(spec: &v1alpha1::ClusterPackageVersionSpec, names: &mut Names) -> Parsed<PackageVersionSpec> {

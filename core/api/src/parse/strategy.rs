@@ -30,9 +30,13 @@ pub(super) fn strategy(field: Field<'_>, read: &v1alpha1::Strategy, faults: &mut
     let batches = each.map(|(index, batch)| count_or_percent(batches.index(index), batch, faults)).collect();
     let tolerance = read.tolerance.as_ref();
     let tolerance = tolerance.map(|tolerance| count_or_percent(field.name("tolerance"), tolerance, faults));
+    let confirm_above = read.confirm_above.as_ref();
+    let confirm_above =
+        confirm_above.map(|above| count_or_percent(field.name("confirmAbove"), above, faults));
     let on_failure = OnFailure::ALL.into_iter().find(|known| known.name() == read.on_failure);
     faults.require(field.name("onFailure"), on_failure.is_some(), ON_FAILURE);
-    Strategy { batches, first_bake, bake, tolerance, on_failure: on_failure.unwrap_or_default() }
+    let on_failure = on_failure.unwrap_or_default();
+    Strategy { batches, first_bake, bake, tolerance, on_failure, confirm_above }
 }
 
 /// Reads the course of a rollout; `None` if a part is unreadable.

@@ -26,6 +26,7 @@ fn strategy(strategy: &Strategy) -> v1alpha1::Strategy {
         bake_time: duration(strategy.bake),
         tolerance: strategy.tolerance.map(quantity),
         on_failure: strategy.on_failure.name().into(),
+        confirm_above: strategy.confirm_above.map(quantity),
     }
 }
 

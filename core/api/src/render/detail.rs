@@ -66,6 +66,9 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
         FleetDetail::Lost { lost, failed, limit } => {
             format!("{lost} were lost at work, {failed} failed, {limit} may fail").into()
         }
+        FleetDetail::Reach { component, machines, limit } => {
+            format!("{component} reaches {machines} machines, {limit} need no confirmation").into()
+        }
         FleetDetail::Unavailable { unavailable, limit } => {
             format!("{unavailable} are unavailable, {limit} may be").into()
         }

@@ -36,6 +36,7 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::RolledBack => "RolledBack",
         FleetReason::TooManyFailures => "TooManyFailures",
         FleetReason::TooManyLost => "TooManyLost",
+        FleetReason::ConfirmationNeeded => "ConfirmationNeeded",
         FleetReason::NoMachines => "NoMachines",
         FleetReason::Promoted => "Promoted",
         FleetReason::Aborted => "Aborted",
@@ -58,6 +59,18 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
 pub(crate) fn reason_from(name: &str) -> Option<FleetReason> {
     FleetReason::ALL.into_iter().find(|&known| reason(known) == name)
 }
+
+/// The explanation of `ConfirmationNeeded`.
+const CONFIRMATION_NEEDED: &str = "a change reaches more machines than spec.strategy.confirmAbove allows without a confirmation: set the annotation \
+     seaworthy.dev/confirm-rollout to metadata.generation, or run seaworthy rollout confirm";
+
+/// The explanation of `NoMachines`.
+const NO_MACHINES: &str = "no Machine that spec.selector selects can be picked: they are paused, not reachable, in another \
+     CanaryRelease, pin one of the components, or lack a label of spec.pick.per";
+
+/// The explanation of `TooManyLost`.
+const TOO_MANY_LOST: &str = "so many machines were lost in the middle of an operation that no more are admitted: each of them may have \
+     failed; bring them back, delete their Machines, or raise spec.maxFailures";
 
 /// The explanation of a reason.
 pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
@@ -83,10 +96,7 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
              more are admitted: kubectl get machines shows them; correct the version in spec.components, or raise these \
              limits"
         }
-        FleetReason::TooManyLost => {
-            "so many machines were lost in the middle of an operation that no more are admitted: each of them may have \
-             failed; bring them back, delete their Machines, or raise spec.maxFailures"
-        }
+        FleetReason::TooManyLost => TOO_MANY_LOST,
         FleetReason::TooManyUnavailable => {
             "more machines are unavailable, for reasons of their own, than spec.pauseWhenUnavailable allows, so nothing \
              that disrupts is started until fewer than four fifths of it are; repairs go on"
@@ -119,10 +129,8 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
         }
         FleetReason::StoreRegressed => STORE_REGRESSED,
         FleetReason::Terminating => "being deleted; nothing is removed from any host",
-        FleetReason::NoMachines => {
-            "no Machine that spec.selector selects can be picked: they are paused, not reachable, in another \
-             CanaryRelease, pin one of the components, or lack a label of spec.pick.per"
-        }
+        FleetReason::ConfirmationNeeded => CONFIRMATION_NEEDED,
+        FleetReason::NoMachines => NO_MACHINES,
         FleetReason::Promoted => {
             "its machines get the same versions without it, so nothing is left to try: it can be deleted"
         }

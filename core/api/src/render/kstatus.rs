@@ -168,6 +168,7 @@ pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
         | FleetReason::TooManyFailures
         | FleetReason::TooManyLost
         | FleetReason::NoMachines
+        | FleetReason::ConfirmationNeeded
         | FleetReason::TooManyUnavailable
         | FleetReason::InvalidSpec
         | FleetReason::PolicyInvalid

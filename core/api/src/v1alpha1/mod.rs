@@ -72,6 +72,9 @@ pub const RESET_ANNOTATION: &str = "seaworthy.dev/reset-fences";
 /// component, generation and batch, as the condition names them.
 pub const RESUME_ANNOTATION: &str = "seaworthy.dev/resume-rollout";
 
+/// The annotation by which a person confirms a change that reaches many machines: the generation of the object.
+pub const CONFIRM_ANNOTATION: &str = "seaworthy.dev/confirm-rollout";
+
 /// The annotation by which people say why they change something, as `kubectl` reads it.
 pub const CAUSE_ANNOTATION: &str = "kubernetes.io/change-cause";
 

@@ -35,6 +35,10 @@ pub struct Strategy {
     #[serde(default = "on_failure_default")]
     #[cfg_attr(feature = "crd", schemars(extend("enum" = ["Pause", "RollBack"])))]
     pub on_failure: String,
+    /// A change that reaches more machines than this waits until somebody confirms it: a number, or a percentage of all machines,
+    /// rounded down, but at least 1. Nobody has to if omitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm_above: Option<IntOrString>,
 }
 
 impl Default for Strategy {
@@ -45,6 +49,7 @@ impl Default for Strategy {
             bake_time: bake_time_default(),
             tolerance: None,
             on_failure: on_failure_default(),
+            confirm_above: None,
         }
     }
 }

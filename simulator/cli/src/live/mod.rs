@@ -50,6 +50,8 @@ enum Rollout {
     Resume(rollout::ResumeArguments),
     /// Set the default of a component back to what worked before.
     Undo(undo::UndoArguments),
+    /// Let a change begin that reaches more machines than `confirmAbove` allows.
+    Confirm(subject::OwnerArguments),
     /// Write what a CanaryRelease has tried into the defaults, or into the set that it names.
     Promote(canary::PromoteArguments),
     /// End a CanaryRelease: its machines get back what they had before.
@@ -97,6 +99,7 @@ pub(crate) fn rollout(arguments: &RolloutArguments) -> ExitCode {
         Rollout::Pause(of) => rollout::pause(&terminal, of).await,
         Rollout::Resume(resume) => rollout::resume(&terminal, resume).await,
         Rollout::Undo(undo) => undo::undo(&terminal, undo).await,
+        Rollout::Confirm(of) => rollout::confirm(&terminal, of).await,
         Rollout::Promote(promote) => canary::promote(&terminal, promote).await,
         Rollout::Abort(abort) => canary::abort(&terminal, abort).await,
     })

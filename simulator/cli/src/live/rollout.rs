@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use comfy_table::{Table, presets};
-use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, RESUME_ANNOTATION};
+use seaworthy_api::v1alpha1::{CONFIRM_ANNOTATION, ClusterPackageVersionStatus, RESUME_ANNOTATION};
 use seaworthy_kube::Terminal;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
@@ -192,6 +192,21 @@ pub(super) async fn resume(terminal: &Terminal, arguments: &ResumeArguments) -> 
             "the rollout will go on in spite of the gate {gate}; the operator has not taken that up yet"
         );
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `rollout confirm`.
+pub(super) async fn confirm(terminal: &Terminal, of: &OwnerArguments) -> Result<ExitCode, Problem> {
+    let subject = of.subject(terminal).await?;
+    let told = subject.status.as_ref().and_then(words::progressing);
+    let Some(told) = told.filter(|told| subject.is_taken_up() && told.reason == "ConfirmationNeeded") else {
+        return Err(Problem("nothing waits for a confirmation".to_owned()));
+    };
+    let generation = subject.generation().to_string();
+    subject
+        .change(terminal, &json!({ "metadata": { "annotations": { CONFIRM_ANNOTATION: generation } } }))
+        .await?;
+    println!("confirmed: {}", told.message);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -80,6 +80,11 @@ impl Subject {
         observed.is_some_and(|observed| observed >= self.metadata.generation)
     }
 
+    /// The generation of its spec.
+    pub(super) const fn generation(&self) -> i64 {
+        self.metadata.generation
+    }
+
     /// What a pause of it stops.
     pub(super) fn whom(&self) -> String {
         let name = &self.metadata.name;

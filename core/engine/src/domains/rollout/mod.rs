@@ -4,6 +4,7 @@
 //! One status write per wave, and none per machine: see [`Counts`](crate::Counts).
 
 mod canary;
+mod confirmation;
 mod gate;
 mod grant;
 mod observe;
@@ -232,8 +233,13 @@ impl<'w> Step<'w> {
             // Who was lost at work may be at work still.
             record.granted = Some(wave::kept(self.world, (index, state)));
         } else if self.has_many_more(state) {
-            self.reopen((index, state), &mut record, draft.now);
-            plan.standstill.moves();
+            match self.unconfirmed(setting.component) {
+                Some(reason) => plan.standstill = Standstill::Stopped(reason),
+                None => {
+                    self.reopen((index, state), &mut record, draft.now);
+                    plan.standstill.moves();
+                }
+            }
             return Some(record);
         } else if self.unusable(state.record.target()).is_none() {
             self.catch_up(draft, (index, state), &mut record, plan);

@@ -125,6 +125,7 @@ impl<'w> Step<'w> {
                     limit: self.world.failures_max().min(self.world.slots()),
                 })
             }
+            FleetReason::ConfirmationNeeded => self.reach(),
             FleetReason::TooManyLost => {
                 let sum =
                     |count: fn(&Counts) -> u32| self.rollouts().map(|(_, state)| count(&state.counts)).sum();

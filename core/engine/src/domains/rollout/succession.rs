@@ -33,6 +33,10 @@ impl<'w> Step<'w> {
             *standstill = Standstill::Stopped(reason);
             return before.map(|before| self.record_of(before));
         }
+        if let Some(reason) = self.unconfirmed(setting.component) {
+            *standstill = Standstill::Stopped(reason);
+            return before.map(|before| self.record_of(before));
+        }
         let Some(superseded) = before.map_or(Some(Vec::new()), |before| self.superseded(before)) else {
             draft.wait(Blocker::Superseding);
             *standstill = Standstill::Stopped(FleetReason::Superseding);
