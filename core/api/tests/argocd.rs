@@ -32,6 +32,15 @@ fn health(kind: &str, object: &Value) -> (String, String) {
     (text("status"), text("message"))
 }
 
+/// Argo CD takes an object of a kind without a script for healthy.
+#[test]
+fn every_kind_of_ours_has_a_script() {
+    for kind in Kind::ALL.into_iter().filter(|kind| kind.is_ours()) {
+        let (told, _) = health(kind.name(), &json!({ "metadata": { "generation": 1 } }));
+        assert_eq!(told, "Progressing", "{}", kind.name());
+    }
+}
+
 fn condition(kind: ConditionKind, truth: Truth, reason: Reason) -> Condition {
     Condition { kind, truth, reason, detail: None, since: Timestamp(0), observed_generation: 2 }
 }
