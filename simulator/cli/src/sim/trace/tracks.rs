@@ -104,6 +104,7 @@ pub(super) fn world(trace: &mut Trace, history: &History) {
             What::Power(is_on) => off += if is_on { -1 } else { 1 },
             What::Network(is_connected) => cut += if is_connected { -1 } else { 1 },
             What::Phase(..)
+            | What::Unit(_)
             | What::Condition(..)
             | What::Began(..)
             | What::Step(_)
