@@ -101,6 +101,7 @@ function drawBatches(context, batches, { x, y, width }) {
       if (right < 0 || left > width) continue;
       context.fillStyle = colour(key);
       context.fillRect(left, y, Math.max(1.5, right - left - 0.5), high);
+      if (key === "failed") drawTag(context, "✗ gate failed", { left: Math.max(left, 0) + 5, y, high, right });
     }
     const left = x(batch.began), right = x(batch.end), sign = batch.verdict ? VERDICTS[batch.verdict.what] : "";
     context.fillStyle = colour("ink");

@@ -45,7 +45,7 @@ class Moment {
       blocks.push(make("section", { class: "owner" },
         make("h3", {}, ownerOf(run, index), told ? make("span", { class: told.stops ? "chip bad" : "chip" }, told.reason) : ""),
         told ? this.reason(told) : null,
-        waits && waits.reason !== told?.reason ? this.reason(waits, "waits: ") : null,
+        waits && (waits.reason !== told?.reason || waits.message.includes("DisruptionPolicy")) ? this.reason(waits, "waits: ") : null,
         rollouts.length ? this.table(rollouts, time) : null));
     }
     return blocks.length ? blocks : [make("p", { class: "quiet" }, "no rollout has begun")];

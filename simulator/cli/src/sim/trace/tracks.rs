@@ -51,7 +51,9 @@ pub(super) fn rollouts(trace: &mut Trace, history: &History) {
     trace.name_group(Group::Rollouts, "rollouts");
     for (number, rollout) in (1..).zip(&history.rollouts) {
         let to = if rollout.to.is_empty() { "absent" } else { &rollout.to };
-        let name = format!("{} to {to}", rollout.component);
+        let owner = history.charters.get(rollout.charter).map_or("", |charter| charter.name.as_str());
+        let owner = if owner.is_empty() { String::new() } else { format!("{owner}: ") };
+        let name = format!("{owner}{} to {to}", rollout.component);
         let track = (Group::Rollouts, number);
         trace.name_track(track, &name);
         trace.begin(track, rollout.since, name.clone());

@@ -10,7 +10,7 @@ use super::gates::{Known, Mark};
 use super::operator::Seen;
 use super::owners::progressing;
 use super::recording::Recording;
-use super::{Budget, Millis, Series};
+use super::{Budget, Millis, Sample, Series};
 
 /// A rollout, as the leading operator counts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,12 @@ pub struct Counts {
     pub failed: u32,
     /// The limit of failures.
     pub failures_max: u32,
+}
+
+impl Sample for Counts {
+    fn gravity(&self) -> i64 {
+        i64::from(self.at_work) + i64::from(self.failed)
+    }
 }
 
 impl Recording {

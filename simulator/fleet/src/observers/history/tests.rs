@@ -188,7 +188,7 @@ fn what_policies_count_is_recorded_by_failure_domain() {
     assert_eq!((racks.per.as_str(), racks.domains.len()), ("rack", 12));
     for (domain, uses) in &racks.domains {
         let uses = uses.points().iter().map(|(_, uses)| uses);
-        assert_eq!(uses.clone().last().map(|uses| uses.in_flight.0), Some(0), "{domain}");
+        assert_eq!(uses.clone().next_back().map(|uses| uses.in_flight.0), Some(0), "{domain}");
         assert!(uses.clone().all(|uses| (uses.in_flight.1, uses.hour.1) == (Some(1), Some(3))), "{domain}");
         assert!(uses.clone().any(|uses| uses.hour.0 == 3), "{domain} reaches its limit");
     }
