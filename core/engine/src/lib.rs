@@ -45,6 +45,7 @@ use runtime::retry::Terms;
 pub use runtime::tracked::{Object, Tracked, Writes};
 pub use runtime::under_way::{InFlight, UnderWay};
 pub use world::World;
+pub use world::index::limits::DomainUse;
 pub use world::index::policies::Work;
 pub use world::index::resolution::{Aim, Origin, Target, targets};
 pub use world::index::users::User;

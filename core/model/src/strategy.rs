@@ -102,6 +102,12 @@ impl Course {
     pub const fn new(strategy: Strategy) -> Self {
         Self { strategy, batch: 0, done_at: None, failure: None, excused: 0, reverted_at: None }
     }
+
+    /// How long the machines of the present batch are watched.
+    #[must_use]
+    pub const fn bake_time(&self) -> Duration {
+        if self.batch <= 1 { self.strategy.first_bake } else { self.strategy.bake }
+    }
 }
 
 /// Why the gate after a batch has failed.

@@ -1,8 +1,8 @@
 // The unpacked events of the run, and the state of the fleet at any moment.
 
-const Kind = { PHASE: 0, CONDITION: 1, BEGAN: 2, STEP: 3, RESUMED: 4, ENDED: 5, INSTALLED: 6, SPOILED: 7, POWER: 8, NETWORK: 9, NODE: 10 };
+const Kind = { PHASE: 0, CONDITION: 1, BEGAN: 2, STEP: 3, RESUMED: 4, ENDED: 5, INSTALLED: 6, SPOILED: 7, POWER: 8, NETWORK: 9, NODE: 10, UNIT: 11 };
 const Phase = { UNSEEN: 0, DONE: 1, WAITING: 2, PARKED: 3, RESERVED: 4, WORK: 5, BLOCKED: 6, FAILED: 7, GONE: 8 };
-const NO_POWER = 1, CUT_OFF = 2, RUNNING = 4, NODE_LOST = 8, SPOILED = 16;
+const NO_POWER = 1, CUT_OFF = 2, RUNNING = 4, NODE_LOST = 8, SPOILED = 16, UNIT_TAKEN = 32;
 
 async function unpack(text) {
   const packed = atob(text.trim());
@@ -156,6 +156,7 @@ class Fleet {
       case Kind.POWER: flag(NO_POWER, !v); if (!v) flag(RUNNING, false); break;
       case Kind.NETWORK: flag(CUT_OFF, !v); break;
       case Kind.NODE: flag(NODE_LOST, v !== 0); break;
+      case Kind.UNIT: flag(UNIT_TAKEN, v); break;
       default:
     }
   }

@@ -7,11 +7,10 @@ class Lanes {
   constructor(history, marks, { seek, choose }) {
     Object.assign(this, { history, marks, seek, element: $("lanes"), lanes: [], from: 0, until: this.busy(history, marks) });
     const { run } = history;
-    run.rollouts.forEach((rollout, index) => {
-      const next = run.rollouts.slice(index + 1).find(({ component }) => component === rollout.component);
-      this.addRollout(rollout, next?.since ?? history.end);
-    });
+    const byOwner = [...run.rollouts].sort((a, b) => a.charter - b.charter);
+    for (const rollout of byOwner) this.addRollout(rollout, rollout.ended ?? history.end);
     if (run.budget.at.length) this.addBudget(run.budget);
+    this.ledger = new Ledger(this, history);
     this.addOperators(run.processes);
     this.faults = new Faults(this, run, { seek, choose });
     this.addConsequences(run);
@@ -165,34 +164,36 @@ class Lanes {
     context.setLineDash([]);
   }
 
-  // A rollout, until the next one of the same component replaces it.
-  addRollout({ component, from, to, since, completed, counts, waves }, end) {
-    const bare = (name) => name.startsWith(component + "-") ? name.slice(component.length + 1) : name;
-    const names = ["done", "at work", "granted", "waiting for its turn", "blocked", "failed", "not permitted"];
-    const keys = ["done", "work", "admitted", "parked", "blocked", "failed", "waiting"];
-    const { at, rows } = counts;
+  // A rollout until its owner replaces it, and below it its batches and their gates.
+  addRollout(rollout, end) {
+    const { component, from, to, since, completed, counts, waves, charter } = rollout, { run } = this.history;
+    const { at, rows } = counts, batches = batchesOf(rollout, end);
     const sums = [at.map(() => 0)];
     for (let row = 0; row < 7; row++) sums.push(sums[row].map((sum, i) => sum + rows[row][i]));
     const total = Math.max(1, ...[0, at.length - 1].map((i) => sums[7][i] ?? 1), sums[7].reduce((a, b) => Math.max(a, b), 0));
-    const move = to ? `${from ? bare(from) + " → " : ""}${bare(to)}` : "remove";
-    const took = completed !== null ? `complete after ${length(completed - since)}`
-      : end < this.history.end ? `replaced after ${length(end - since)}` : "not complete";
+    const move = moveOf(rollout), owner = ownerOf(run, charter), took = outcomeOf(rollout, batches, end, this.history);
+    const isEmpty = sums[7].every((sum) => !sum), high = run.rollouts.length > ROLLOUTS_HIGH ? 36 : 58;
+    const area = isEmpty ? 4 : high, gates = isEmpty ? [] : batches;
     this.add({
-      name: `${component} ${move}`, note: took, height: 58,
-      describe: `Rollout of ${component} ${move}, ${took}, ${several(waves.length, "wave")}`,
-      draw: (context, width, height) => {
-        const y = (value) => height - value / total * height;
+      name: `${component} ${move}`, note: run.charters.length > 1 ? `${owner}: ${isEmpty ? "no machine" : took}` : took,
+      height: area + (gates.length ? GATES_HEIGHT : 0),
+      describe: `Rollout of ${component} ${move} by ${owner}, ${took}, ${several(waves.length, "wave")}, ${several(batches.length, "batch", "batches")}`,
+      draw: (context, width) => {
+        const y = (value) => area - value / total * area;
         const picked = this.sample(at, width).filter((_, x) => x <= this.x(end, width));
         for (let row = 6; row >= 0; row--) {
-          this.area(context, { tops: sums[row + 1], bases: sums[row], picked }, y, colour(keys[row]));
+          this.area(context, { tops: sums[row + 1], bases: sums[row], picked }, y, colour(COUNTS[row].key));
         }
+        drawBatches(context, gates, { x: (time) => this.x(time, width), y: area + 2, width });
       },
       tip: (time) => {
         const i = before(at, time);
         if (i < 0) return "not started";
-        if (time > end) return "over: another one has taken its place";
-        const lines = names.map((name, row) => rows[row][i] ? `${name}: ${count(rows[row][i])}` : "").filter(Boolean);
+        if (time > end) return `over: another one has taken its place`;
+        const lines = COUNTS.map(({ name }, row) => rows[row][i] ? `${name}: ${count(rows[row][i])}` : "").filter(Boolean);
         lines.push(`failed: ${rows[5][i]} of ${count(rows[7][i])} that may`);
+        const batch = batchAt(batches, time);
+        if (batch) lines.unshift(batchText(batch, time));
         return [...new Set(lines)].join("\n");
       },
     });

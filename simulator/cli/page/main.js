@@ -28,6 +28,7 @@ class Page {
     this.map = new FleetMap(history, this.fleet, wires.choose);
     this.lanes = new Lanes(history, this.marks, wires);
     this.panel = new MachinePanel(history, this.fleet, wires);
+    this.moment = new Moment(history, this.fleet);
     this.wire();
     this.open();
   }
@@ -105,6 +106,7 @@ class Page {
     this.map.draw();
     this.lanes.cursor(this.time);
     this.panel.update(!this.playing);
+    this.moment.draw(this.time);
     const text = clock(this.time, this.history.end < 600_000);
     $("time").value = this.time;
     $("time").setAttribute("aria-valuetext", text);

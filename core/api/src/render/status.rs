@@ -242,7 +242,9 @@ fn deferred(deferred: &Deferred) -> v1alpha1::DeferredStatus {
     }
 }
 
-pub(super) fn fleet_condition(condition: &FleetCondition) -> v1alpha1::Condition {
+/// A condition of an owner of rollouts as an API object.
+#[must_use]
+pub fn fleet_condition(condition: &FleetCondition) -> v1alpha1::Condition {
     let detail = condition.detail.as_ref().map(fleet_detail).unwrap_or_default();
     v1alpha1::Condition {
         r#type: fleet_words::kind(condition.kind).into(),

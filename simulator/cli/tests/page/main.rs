@@ -2,6 +2,7 @@
 
 mod browser;
 mod faults;
+mod gates;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -51,7 +51,7 @@ impl Step<'_> {
         if course.failure.is_some() {
             return self.stay_failed(draft, (state, course), record, plan);
         }
-        let bakes_until = course.done_at.map(|at| at + bake_time(course));
+        let bakes_until = course.done_at.map(|at| at + course.bake_time());
         let is_baked = is_done(state) && bakes_until.is_some_and(|until| until <= draft.now);
         // The counters show cheaply whether there is anything to find.
         let may_differ = state.counts.failed > 0 || self.world.fallen() > 0 || !self.world.repairs.is_empty();
@@ -69,7 +69,7 @@ impl Step<'_> {
             Verdict::Fail => self.fail(draft, evidence, record, plan),
             Verdict::Pass if is_baked => Gate::Passed,
             Verdict::Inconclusive if is_baked => {
-                let until = bakes_until.unwrap_or(draft.now) + bake_time(course);
+                let until = bakes_until.unwrap_or(draft.now) + course.bake_time();
                 if !is_silent(&evidence) && until <= draft.now {
                     return Gate::Passed;
                 }
@@ -104,7 +104,7 @@ impl Step<'_> {
         if course.done_at.is_none() {
             on_course(record, |course| course.done_at = Some(done_at));
         }
-        let until = done_at + bake_time(course);
+        let until = done_at + course.bake_time();
         plan.standstill.bakes();
         draft.wake_at(until, WakeReason::Gate);
         draft.wait(Blocker::Baking { until });
@@ -255,7 +255,7 @@ impl Step<'_> {
                 Some(FleetDetail::Gate(name(), failure.evidence))
             }
             (None, Some(done_at)) if reason == FleetReason::Baking => {
-                Some(FleetDetail::Bake(name(), done_at + bake_time(course)))
+                Some(FleetDetail::Bake(name(), done_at + course.bake_time()))
             }
             _ => None,
         }
@@ -299,11 +299,6 @@ pub(super) fn begin_batch(record: &mut Rollout, state: &RolloutState) {
         course.batch = course.batch.saturating_add(1);
     }
     course.done_at = None;
-}
-
-/// How long the machines of the present batch are watched.
-pub(super) const fn bake_time(course: &Course) -> Duration {
-    if course.batch <= 1 { course.strategy.first_bake } else { course.strategy.bake }
 }
 
 /// Whether the host of a machine that could be read was not read since then.

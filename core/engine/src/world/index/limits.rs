@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use seaworthy_model::id::{MachineId, PolicyId};
 use seaworthy_model::package_version::Begun;
 use seaworthy_model::policy::{Domain, PolicySpec};
+use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
@@ -52,6 +53,29 @@ struct Usage {
     daily: Daily,
 }
 
+impl Usage {
+    /// How many machines count against the number that a policy allows at once. What befalls the whole fleet is for
+    /// `pauseWhenUnavailable`.
+    fn taken(&self, spec: &PolicySpec) -> u32 {
+        self.at_work + if spec.per == Domain::Fleet { 0 } else { self.foreign }
+    }
+}
+
+/// What the limits of a policy count in one of its failure domains, now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainUse<'w> {
+    /// The policy.
+    pub policy: PolicyId,
+    /// The value of the failure domain.
+    pub domain: &'w str,
+    /// Machines that are at work, or unavailable, and how many may be at once.
+    pub in_flight: (u32, Option<u32>),
+    /// Machines on which work began within the last hour, and on how many it may.
+    pub hour: (u32, Option<u32>),
+    /// The same of the last day.
+    pub day: (u32, Option<u32>),
+}
+
 /// How many of these machines are in a domain of a policy.
 fn count_in(machines: &[Places], policy: usize, domain: &Arc<str>) -> u32 {
     let those = machines.iter().filter(|places| places.get(policy).and_then(Place::domain) == Some(domain));
@@ -89,6 +113,25 @@ impl Limits {
             }
         });
         self.all = limits.collect();
+    }
+
+    /// What the limits count in each failure domain with machines.
+    pub(crate) fn uses(&self, now: Timestamp) -> impl Iterator<Item = DomainUse<'_>> {
+        let limits = (0..).map(PolicyId).zip(&self.all);
+        let limits = limits.filter_map(|(id, limit)| Some((id, limit.spec.as_deref()?, &limit.usages)));
+        limits.flat_map(move |(policy, spec, usages)| {
+            let usages = usages.iter().filter(|(_, usage)| usage.live > 0);
+            usages.map(move |(domain, usage)| {
+                let most = |most: Option<CountOrPercent>| most.map(|most| most.of(usage.live));
+                DomainUse {
+                    policy,
+                    domain,
+                    in_flight: (usage.taken(spec), most(spec.in_flight)),
+                    hour: (usage.hourly.count(now), most(spec.per_hour)),
+                    day: (usage.daily.count(now), most(spec.per_day)),
+                }
+            })
+        })
     }
 
     /// What each policy is to a machine.
@@ -230,10 +273,8 @@ impl Limits {
             let Some(usage) = limit.usages.get(domain) else { continue };
             let policy = PolicyId(u32::try_from(index).unwrap_or(u32::MAX));
             let planned = count_in(planned, index, domain);
-            // What befalls the whole fleet is for `pauseWhenUnavailable`.
-            let is_whole = spec.per == Domain::Fleet;
-            let foreign = if is_whole { 0 } else { usage.foreign - u32::from(row.foreign) };
-            let taken = usage.at_work - u32::from(row.disrupts) + foreign;
+            let is_foreign = row.foreign && spec.per != Domain::Fleet;
+            let taken = usage.taken(spec) - u32::from(row.disrupts) - u32::from(is_foreign);
             let most = spec.in_flight.map_or(u32::MAX, |most| most.of(usage.live));
             if planned.saturating_add(taken) >= most {
                 return Some(Blocker::InFlightLimit { policy });

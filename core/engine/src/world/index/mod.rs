@@ -2,7 +2,7 @@
 
 pub(crate) mod confirmation;
 pub(crate) mod disruption;
-mod limits;
+pub(crate) mod limits;
 pub(crate) mod nodes;
 pub(crate) mod owners;
 pub(crate) mod policies;

@@ -126,8 +126,9 @@ impl World {
         (!selecting.is_empty()).then(|| selecting.into())
     }
 
-    /// The name of a set or a canary.
-    fn name_of(&self, owner: Owner) -> &str {
+    /// The name of a set or a canary; empty for the fleet's defaults.
+    #[must_use]
+    pub fn name_of(&self, owner: Owner) -> &str {
         let name = match owner {
             Owner::Fleet => None,
             Owner::Set(id) => self.set_names.get(id.index()),

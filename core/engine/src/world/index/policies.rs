@@ -13,6 +13,7 @@ use crate::rows::machine::Machine;
 use crate::rows::policy::{Place, Places};
 use crate::runtime::queue::Priority;
 use crate::world::World;
+use crate::world::index::limits::DomainUse;
 
 /// What work means to those who use a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +93,11 @@ impl World {
             Stop::Frozen(_) | Stop::OutsideWindow(_) => None,
         });
         stops.max_by_key(weight)
+    }
+
+    /// What the disruption policies count in each of their failure domains, policy by policy.
+    pub fn domain_uses(&self) -> impl Iterator<Item = DomainUse<'_>> {
+        self.ledger.limits.uses(self.now)
     }
 
     /// Why no work may begin on one more machine, besides what was `planned`, as far as its failure domains are concerned.

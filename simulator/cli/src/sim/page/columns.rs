@@ -71,6 +71,7 @@ fn encode(what: What, history: &History, causes: &mut Vec<&'static str>) -> (u8,
         What::Power(is_on) => (8, u32::from(is_on)),
         What::Network(is_connected) => (9, u32::from(is_connected)),
         What::Node(health) => (10, health as u32),
+        What::Unit(is_taken) => (11, u32::from(is_taken)),
     }
 }
 

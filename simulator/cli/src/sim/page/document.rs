@@ -1,13 +1,12 @@
 //! The content of a page, except the events of machines.
 
 use seaworthy_fleet::Summary;
-use seaworthy_fleet::history::{
-    self, Band, Budget, Counts, End, History, Phase, Rollout, Sample, Series, WaitsFor,
-};
-use seaworthy_fleet::vocabulary::{Step, machine_name};
+use seaworthy_fleet::history::{self, Band, Budget, End, History, Phase, Sample, Series, WaitsFor};
+use seaworthy_fleet::vocabulary::{START, Step, machine_name};
 use serde::Serialize;
 
 use super::columns::Columns;
+use super::rollouts::{self, Charter, Lane, Policy};
 use super::run::Run;
 
 /// The content of a page, except the events of machines. Times are in milliseconds since the start.
@@ -33,6 +32,11 @@ pub(super) struct Document<'a> {
     steps: Vec<String>,
     faults: Vec<&'static str>,
     rollouts: Vec<Lane<'a>>,
+    charters: Vec<Charter<'a>>,
+    words: Vec<(&'a str, &'a str, bool)>,
+    policies: Vec<Policy<'a>>,
+    /// The start of the run, as texts of objects give times.
+    start: u64,
     budget: Table,
     processes: Vec<Process>,
     fault_lanes: Vec<FaultLane<'a>>,
@@ -43,22 +47,23 @@ pub(super) struct Document<'a> {
     columns: [usize; 4],
 }
 
-#[derive(Serialize)]
-struct Lane<'a> {
-    component: &'a str,
-    from: &'a str,
-    to: &'a str,
-    since: u32,
-    completed: Option<u32>,
-    counts: Table,
-    waves: &'a [(u32, u32)],
-}
-
 /// The values of a series: the times, and one row of numbers for each counter.
 #[derive(Serialize)]
-struct Table {
+pub(super) struct Table {
     at: Vec<u32>,
     rows: Vec<Vec<u32>>,
+}
+
+impl Table {
+    /// A row that has the same value throughout is left with one.
+    pub(super) fn without_repeats(mut self) -> Self {
+        for row in &mut self.rows {
+            if row.iter().all(|value| *value == row[0]) {
+                row.truncate(1);
+            }
+        }
+        self
+    }
 }
 
 /// The strikes of one kind of fault.
@@ -105,7 +110,11 @@ impl<'a> Document<'a> {
             waits: &WaitsFor::NAMES,
             steps: Step::ALL.iter().map(|step| format!("{step:?}").to_lowercase()).collect(),
             faults: scenario.faults.iter().map(|rule| rule.fault.name()).collect(),
-            rollouts: lanes(history),
+            rollouts: rollouts::lanes(history),
+            charters: rollouts::charters(history),
+            words: rollouts::words(history),
+            policies: rollouts::policies(history),
+            start: START.0,
             budget: table(&history.budget, |Budget { occupied, limit, at_work, used }| {
                 [occupied, limit, at_work, used]
             }),
@@ -128,20 +137,7 @@ impl<'a> Document<'a> {
     }
 }
 
-fn lanes(history: &History) -> Vec<Lane<'_>> {
-    history.rollouts.iter().map(lane).collect()
-}
-
-fn lane(rollout: &Rollout) -> Lane<'_> {
-    let counts = table(&rollout.counts, |counts| {
-        let Counts { done, at_work, reserved, parked, blocked, failed, waiting, failures_max } = counts;
-        [done, at_work, reserved, parked, blocked, failed, waiting, failures_max]
-    });
-    let Rollout { component, from, to, since, completed, waves, .. } = rollout;
-    Lane { component, from, to, since: *since, completed: *completed, counts, waves }
-}
-
-fn table<T: Sample, const N: usize>(series: &Series<T>, row: impl Fn(T) -> [u32; N]) -> Table {
+pub(super) fn table<T: Sample, const N: usize>(series: &Series<T>, row: impl Fn(T) -> [u32; N]) -> Table {
     let points = series.points();
     let values: Vec<[u32; N]> = points.iter().map(|(_, value)| row(*value)).collect();
     Table {

@@ -6,6 +6,7 @@
 mod columns;
 mod document;
 mod pack;
+mod rollouts;
 mod run;
 
 use document::Document;
@@ -15,14 +16,17 @@ pub(super) use run::Run;
 const FRAME: &str = include_str!("../../../page/page.html");
 const STYLE: &str = include_str!("../../../page/page.css");
 /// The order matters: each script may use those before it.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("../../../page/history.js"),
     include_str!("../../../page/words.js"),
     include_str!("../../../page/map.js"),
+    include_str!("../../../page/gates.js"),
+    include_str!("../../../page/ledger.js"),
     include_str!("../../../page/lanes.js"),
     include_str!("../../../page/faults.js"),
     include_str!("../../../page/head.js"),
     include_str!("../../../page/machine.js"),
+    include_str!("../../../page/moment.js"),
     include_str!("../../../page/main.js"),
 ];
 

@@ -34,6 +34,7 @@ const fn is_unusual(what: What) -> bool {
         | What::Network(_) => true,
         What::Ended(Ended::Succeeded)
         | What::Phase(..)
+        | What::Unit(_)
         | What::Condition(..)
         | What::Began(..)
         | What::Step(_)
@@ -118,7 +119,7 @@ fn add(trace: &mut Trace, history: &History, event: &Event) {
             let name = seaworthy_fleet::history::WaitsFor::NAMES[waits.number() as usize];
             trace.instant(track, at, format!("the operator waits: {name}"));
         }
-        What::Phase(..) | What::Condition(..) | What::Installed(..) | What::Node(_) => {}
+        What::Phase(..) | What::Unit(_) | What::Condition(..) | What::Installed(..) | What::Node(_) => {}
     }
 }
 

@@ -51,7 +51,9 @@ pub(super) fn rollouts(trace: &mut Trace, history: &History) {
     trace.name_group(Group::Rollouts, "rollouts");
     for (number, rollout) in (1..).zip(&history.rollouts) {
         let to = if rollout.to.is_empty() { "absent" } else { &rollout.to };
-        let name = format!("{} to {to}", rollout.component);
+        let owner = history.charters.get(rollout.charter).map_or("", |charter| charter.name.as_str());
+        let owner = if owner.is_empty() { String::new() } else { format!("{owner}: ") };
+        let name = format!("{owner}{} to {to}", rollout.component);
         let track = (Group::Rollouts, number);
         trace.name_track(track, &name);
         trace.begin(track, rollout.since, name.clone());
@@ -104,6 +106,7 @@ pub(super) fn world(trace: &mut Trace, history: &History) {
             What::Power(is_on) => off += if is_on { -1 } else { 1 },
             What::Network(is_connected) => cut += if is_connected { -1 } else { 1 },
             What::Phase(..)
+            | What::Unit(_)
             | What::Condition(..)
             | What::Began(..)
             | What::Step(_)

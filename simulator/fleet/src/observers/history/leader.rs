@@ -15,6 +15,8 @@ pub(super) struct Operator {
     pub(super) epoch: u32,
     pub(super) process: Option<u32>,
     pub(super) phases: Vec<(Phase, WaitsFor)>,
+    /// Whether each machine takes a unit of the budget.
+    pub(super) claims: Vec<bool>,
     pub(super) conditions: Vec<[Option<(Truth, Reason)>; ConditionKind::ALL.len()]>,
     /// The host of each machine of the leading process.
     pub(super) hosts: Vec<Option<u32>>,

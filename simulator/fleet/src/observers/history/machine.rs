@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 25] = [
+    pub const NAMES: [&'static str; 30] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -92,7 +92,12 @@ impl WaitsFor {
         "AwaitingGrant",
         "HostAhead",
         "Gate",
-        "DisruptionPolicy",
+        "PolicyPaused",
+        "PolicyInvalid",
+        "Frozen",
+        "OutsideWindow",
+        "InFlightLimit",
+        "RateLimit",
     ];
 
     /// Its number.
@@ -135,12 +140,12 @@ impl WaitsFor {
             Blocker::TooManyUnavailable { .. } => 20,
             Blocker::AwaitingGrant => 21,
             Blocker::Baking { .. } | Blocker::GateInconclusive | Blocker::GateFailed { .. } => 23,
-            Blocker::PolicyPaused { .. }
-            | Blocker::PolicyInvalid { .. }
-            | Blocker::Frozen { .. }
-            | Blocker::OutsideWindow { .. }
-            | Blocker::InFlightLimit { .. }
-            | Blocker::RateLimit { .. } => 24,
+            Blocker::PolicyPaused { .. } => 24,
+            Blocker::PolicyInvalid { .. } => 25,
+            Blocker::Frozen { .. } => 26,
+            Blocker::OutsideWindow { .. } => 27,
+            Blocker::InFlightLimit { .. } => 28,
+            Blocker::RateLimit { .. } => 29,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }

@@ -6,11 +6,15 @@
 
 mod band;
 mod faults;
+mod gates;
 mod leader;
 mod machine;
 mod operator;
+mod owners;
+mod policies;
 mod recorder;
 mod recording;
+mod rollout;
 mod scope;
 mod series;
 #[cfg(test)]
@@ -25,9 +29,13 @@ use crate::vocabulary::{Occasion, START, Step};
 use crate::world::host::Ended;
 
 pub use band::{Band, FaultKind, Realm};
+pub use gates::{Mark, Milestone};
 pub use machine::{Phase, WaitsFor};
 pub(crate) use operator::Seen;
+pub use owners::{Changes, Charter, Words};
+pub use policies::{Halt, Policy, Use};
 pub(crate) use recorder::Recorder;
+pub use rollout::{Counts, Rollout};
 pub use series::{Sample, Series};
 
 pub use crate::world::End;
@@ -51,8 +59,14 @@ pub struct History {
     pub versions: Vec<String>,
     /// Reasons of conditions, by the numbers that events use.
     pub reasons: Vec<&'static str>,
-    /// The fleet's rollouts, as the operator counts them.
+    /// The rollouts of all owners, as the operator counts them.
     pub rollouts: Vec<Rollout>,
+    /// What owns rollouts.
+    pub charters: Vec<Charter>,
+    /// What owners say and wait for, by the numbers that [`Changes`] use.
+    pub words: Vec<Words>,
+    /// The disruption policies.
+    pub policies: Vec<Policy>,
     /// The budget.
     pub budget: Series<Budget>,
     /// Operator processes, in the order in which they started.
@@ -89,6 +103,8 @@ pub struct Event {
 pub enum What {
     /// The leading operator sees the machine in another phase.
     Phase(Phase, WaitsFor),
+    /// The machine takes a unit of the budget, or gives it back.
+    Unit(bool),
     /// The operator read a condition that differs from the one before.
     Condition(ConditionKind, Truth, Reason),
     /// An operation began.
@@ -127,48 +143,6 @@ impl Version {
 /// The reason of a condition, by its number in [`History::reasons`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reason(pub u16);
-
-/// A rollout of the fleet, as the leading operator counts it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rollout {
-    /// The name of the component.
-    pub component: String,
-    /// The generation of the `ClusterPackageVersion` that it belongs to.
-    pub generation: u64,
-    /// The version that was the default before; empty when there was none.
-    pub from: String,
-    /// The version that is the default now; empty when the component is to be removed.
-    pub to: String,
-    /// The time at which the rollout was first seen.
-    pub since: Millis,
-    /// The time at which the rollout was completed.
-    pub completed: Option<Millis>,
-    /// The number of machines in each state.
-    pub counts: Series<Counts>,
-    /// The times at which machines were granted their turn, each with their number.
-    pub waves: Vec<(Millis, u32)>,
-}
-
-/// The number of machines in each state of a rollout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Not permitted.
-    pub waiting: u32,
-    /// Granted, but not started.
-    pub reserved: u32,
-    /// Permitted, and waits for its turn.
-    pub parked: u32,
-    /// Permitted, but blocked.
-    pub blocked: u32,
-    /// An operation is or may be under way.
-    pub at_work: u32,
-    /// Done.
-    pub done: u32,
-    /// Failed.
-    pub failed: u32,
-    /// The limit of failures.
-    pub failures_max: u32,
-}
 
 /// The use of the budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use seaworthy_engine::{RolloutState, World};
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::effect::Effect;
 use seaworthy_model::id::{MachineId, StoreId};
-use seaworthy_model::machine::{ConditionKind, Want};
+use seaworthy_model::machine::ConditionKind;
 use seaworthy_model::report::{self, Subject};
 
 use super::leader::{FleetState, Operator};
 use super::machine::judge;
 use super::recording::Recording;
-use super::{Budget, Counts, Event, Millis, Occurrence, Reason, Rollout, Series, Turn, What, millis};
+use super::{Event, Millis, Occurrence, Reason, Turn, What, millis};
 use crate::observers::tally::Tally;
 use crate::vocabulary::host_number;
 
@@ -87,6 +87,8 @@ impl Recording {
         if seen.world.gate(StoreId::HOME).is_none() && seen.world.epoch().0 >= self.operator.epoch {
             self.note_leader(at, seen);
             self.note_fleet(at, seen);
+            self.owners.note(&mut self.history, at, seen.world);
+            self.policies.note(&mut self.history, at, seen.world);
             self.note_machines(at, seen);
         }
     }
@@ -122,52 +124,12 @@ impl Recording {
         self.operator.process = Some(seen.process);
         self.operator.epoch = epoch;
         self.operator.hosts.clear();
+        self.owners.forget_ids();
+        self.policies.forget_ids();
         self.operator.fleet = FleetState::default();
         if let Some(process) = self.history.processes.get_mut(seen.process as usize) {
             process.led = Some((at, epoch));
         }
-    }
-
-    fn note_fleet(&mut self, at: Millis, seen: &Seen<'_>) {
-        let world = seen.world;
-        let (at_work, used) = seen.truth;
-        let budget = Budget { occupied: world.occupied(), limit: world.slots(), at_work, used };
-        self.history.budget.push(at, budget);
-        for state in &world.fleet.rollouts {
-            let lane = self.lane(at, world, state);
-            let counts = counts(world, state);
-            let ungranted = |counts: &Counts| counts.waiting + counts.parked;
-            let before = lane.counts.points().last().map(|(_, counts)| ungranted(counts));
-            let (before, now) = (before.unwrap_or(ungranted(&counts)), ungranted(&counts));
-            if before > now {
-                lane.waves.push((at, before - now));
-            }
-            lane.counts.push(at, counts);
-            if lane.completed.is_none() && state.record.completed_at.is_some() {
-                lane.completed = Some(at);
-            }
-        }
-    }
-
-    fn lane(&mut self, at: Millis, world: &World, state: &RolloutState) -> &mut Rollout {
-        let (component, generation) = (world.component_name(state.record.component), state.record.generation);
-        let rollouts = &mut self.history.rollouts;
-        let known =
-            rollouts.iter().rposition(|lane| lane.generation == generation && lane.component == component);
-        let index = known.unwrap_or_else(|| {
-            rollouts.push(Rollout {
-                component: component.to_owned(),
-                generation,
-                from: state.record.from.as_ref().map_or("", |want| wanted(world, want)).to_owned(),
-                to: wanted(world, &state.record.to).to_owned(),
-                since: at,
-                completed: None,
-                counts: Series::default(),
-                waves: Vec::new(),
-            });
-            rollouts.len() - 1
-        });
-        &mut rollouts[index]
     }
 
     fn note_machines(&mut self, at: Millis, seen: &Seen<'_>) {
@@ -209,12 +171,18 @@ impl Recording {
         let index = host as usize;
         if self.operator.phases.len() <= index {
             self.operator.phases.resize(index + 1, Default::default());
+            self.operator.claims.resize(index + 1, false);
             self.operator.conditions.resize(index + 1, Default::default());
         }
         let (phase, waits) = judge(world, world.machine(id));
         if self.operator.phases[index] != (phase, waits) {
             self.operator.phases[index] = (phase, waits);
             self.history.events.push(Event { at, host, what: What::Phase(phase, waits) });
+        }
+        let claims = world.machine(id).claims();
+        if self.operator.claims[index] != claims {
+            self.operator.claims[index] = claims;
+            self.history.events.push(Event { at, host, what: What::Unit(claims) });
         }
     }
 
@@ -224,31 +192,5 @@ impl Recording {
             reasons.push(name);
             u16::try_from(reasons.len() - 1).unwrap_or(u16::MAX)
         }))
-    }
-}
-
-/// The name of the desired version; empty when there is none.
-fn wanted<'a>(world: &'a World, want: &Want) -> &'a str {
-    match want {
-        Want::Present { version, .. } => world.version_name(*version),
-        Want::Absent => "",
-    }
-}
-
-fn counts(world: &World, state: &RolloutState) -> Counts {
-    let of = state.counts;
-    let at_work = of.unresolved.min(of.pending());
-    let reserved = of.granted.saturating_sub(at_work);
-    let parked = of.eligible;
-    let blocked = of.pending().saturating_sub(at_work + reserved + parked);
-    Counts {
-        waiting: of.waiting,
-        reserved,
-        parked,
-        blocked,
-        at_work,
-        done: of.done + of.restored,
-        failed: of.failed,
-        failures_max: world.failures_max(),
     }
 }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::faults::Faults;
+use super::gates::Known;
 use super::leader::Operator;
+use super::owners::Owners;
+use super::policies::Policies;
 use super::{Component, Event, History, Millis, Version, What};
 use crate::world::host::{ComponentNumber, Host};
 
@@ -13,6 +16,12 @@ pub(super) struct Recording {
     pub(super) history: History,
     pub(super) operator: Operator,
     pub(super) faults: Faults,
+    pub(super) owners: Owners,
+    pub(super) policies: Policies,
+    /// What is known of the course of each rollout in the history.
+    pub(super) courses: Vec<Known>,
+    /// The rollouts that exist.
+    pub(super) open: Vec<usize>,
     pub(super) installed: BTreeMap<(u32, ComponentNumber), Version>,
     /// The run of each host that was recorded as resumed.
     pub(super) resumed: BTreeMap<u32, u32>,

@@ -1,6 +1,6 @@
 //! A value over time in bounded memory: of many changes in a short time, only the worst and the last value stay.
 
-use super::{Budget, Counts, Millis};
+use super::{Budget, Millis};
 
 /// Above this number of points, the span of time that two points stand for is doubled.
 const POINTS_MAX: usize = 6_000;
@@ -16,12 +16,6 @@ pub trait Sample: Copy + PartialEq {
 impl Sample for Budget {
     fn gravity(&self) -> i64 {
         i64::from(self.occupied.max(self.used)) - i64::from(self.limit)
-    }
-}
-
-impl Sample for Counts {
-    fn gravity(&self) -> i64 {
-        i64::from(self.at_work) + i64::from(self.failed)
     }
 }
 

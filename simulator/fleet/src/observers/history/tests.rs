@@ -135,3 +135,77 @@ fn a_series_keeps_the_worst_and_the_last() {
     assert_eq!(points.iter().filter(|(_, budget)| budget.occupied == 9).count(), 1);
     assert_eq!(points.last().map(|(at, budget)| (*at, budget.occupied)), Some((1_999_990, 199_999 % 3)));
 }
+
+fn history_of(name: &str) -> History {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/fast");
+    let text = std::fs::read_to_string(format!("{folder}/{name}")).expect("it can be read");
+    let scenario = Arc::new(Scenario::read(name, &text).expect("it is a scenario"));
+    run_recorded(&scenario, Options::default(), |_| {}).1
+}
+
+#[test]
+fn a_gate_that_fails_is_recorded_with_its_evidence() {
+    let history = history_of("gate_rolls_back.yaml");
+    let rollout = history.rollouts.iter().find(|rollout| !rollout.batches.is_empty()).expect("it has one");
+    let what: Vec<&str> = rollout.marks.iter().map(|mark| mark.what.name()).collect();
+    assert_eq!(what, ["began", "bakes", "failed", "rolled back"]);
+    assert!(rollout.marks.iter().all(|mark| mark.batch == 1));
+    assert!(rollout.marks[2].evidence.is_some_and(|evidence| evidence.wrong() > 0));
+    let charter = &history.charters[rollout.charter];
+    assert_eq!(charter.name, "");
+    let reasons = |changes: &Changes| -> Vec<&str> {
+        let words = changes.points().iter().filter_map(|(_, words)| *words);
+        words.map(|number| history.words[number as usize].reason.as_str()).collect()
+    };
+    let told = reasons(&charter.told);
+    assert_eq!(told.last(), Some(&"RolledBack"), "{told:?}");
+    assert!(told.contains(&"Baking"), "{told:?}");
+    assert!(reasons(&charter.waits).contains(&"Baking"));
+}
+
+#[test]
+fn rollouts_of_sets_and_canaries_are_told_apart() {
+    let history = history_of("canaries.yaml");
+    let of = |name: &str| history.charters.iter().position(|charter| charter.name == name);
+    for name in ["", "set gpu", "canary first", "canary pools", "canary named"] {
+        let charter = of(name);
+        assert!(charter.is_some(), "{name}");
+        let mut own = history.rollouts.iter().filter(|rollout| Some(rollout.charter) == charter);
+        assert!(own.next().is_some(), "{name}");
+    }
+    let first = history.rollouts.iter().find(|rollout| Some(rollout.charter) == of("canary first"));
+    let first = first.expect("it had one");
+    assert!(first.completed.is_some() && first.ended > first.completed, "{first:?}");
+    assert_eq!(first.marks.last().map(|mark| mark.what), Some(Milestone::Passed));
+}
+
+#[test]
+fn what_policies_count_is_recorded_by_failure_domain() {
+    let history = history_of("limits.yaml");
+    let names: Vec<&str> = history.policies.iter().map(|policy| policy.name.as_str()).collect();
+    assert_eq!(names, ["batch", "fleet", "racks"]);
+    let racks = &history.policies[2];
+    assert_eq!((racks.per.as_str(), racks.domains.len()), ("rack", 12));
+    for (domain, uses) in &racks.domains {
+        let uses = uses.points().iter().map(|(_, uses)| uses);
+        assert_eq!(uses.clone().next_back().map(|uses| uses.in_flight.0), Some(0), "{domain}");
+        assert!(uses.clone().all(|uses| (uses.in_flight.1, uses.hour.1) == (Some(1), Some(3))), "{domain}");
+        assert!(uses.clone().any(|uses| uses.hour.0 == 3), "{domain} reaches its limit");
+    }
+    assert_eq!(racks.stops.iter().map(|(_, halt)| *halt).collect::<Vec<_>>(), [Halt::Open]);
+}
+
+#[test]
+fn units_by_machine_make_up_the_budget() {
+    let (_, history) = recorded();
+    let (mut taken, mut most) = (0u32, 0);
+    for event in &history.events {
+        if let What::Unit(is_taken) = event.what {
+            taken = if is_taken { taken + 1 } else { taken - 1 };
+            most = most.max(taken);
+        }
+    }
+    let occupied = history.budget.points().iter().map(|(_, budget)| budget.occupied).max();
+    assert_eq!(taken, 0, "nothing is under way at the end");
+    assert!(Some(most) <= occupied && most > 0, "{most} of {occupied:?}");
+}
