@@ -116,6 +116,9 @@ fn canary(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<()> {
     ensure!(told.contains(&format!("{name}  Updated")), "{told}");
     let told = seaworthy(fleet, &["explain", &format!("machine/{name}")], 0)?;
     ensure!(told.contains(&format!("canary first kubelet {OLD}: it has it")), "{told}");
+    let strategy = json!({"spec": {"strategy": {"batches": [1], "firstBakeTime": "10s", "bakeTime": "5s"}}});
+    let patch = ["patch", "clusterpackageversion", "default", "--type=merge", "-p", &strategy.to_string()];
+    fleet.world().kubectl(patch)?;
     seaworthy(fleet, &["rollout", "promote", "first"], 0)?;
     fleet.eventually("the older kubelet everywhere", || {
         ensure!(with(fleet, OLD)?.len() == 3, "{:?}", with(fleet, OLD)?);
