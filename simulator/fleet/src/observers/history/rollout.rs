@@ -15,7 +15,7 @@ use super::{Budget, Millis, Sample, Series};
 /// A rollout, as the leading operator counts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollout {
-    /// What it belongs to, by its number in [`History::charters`].
+    /// What it belongs to, by its number in [`History::charters`](super::History::charters).
     pub charter: usize,
     /// The name of the component.
     pub component: String,
