@@ -3,7 +3,7 @@
 use seaworthy_api::names::Names;
 use seaworthy_api::object::{CanaryRelease, ClusterPackageVersion, Machine, MachineComponentSet};
 use seaworthy_api::parse;
-use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, RolloutStatus};
+use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, ComponentSetting, RolloutStatus};
 use seaworthy_kube::Terminal;
 use seaworthy_model::id::Kind;
 use seaworthy_model::labels::Labels;
@@ -73,7 +73,7 @@ impl Governor {
 
 fn governor(
     name: String,
-    components: &[seaworthy_api::v1alpha1::ComponentSetting],
+    components: &[ComponentSetting],
     status: Option<&ClusterPackageVersionStatus>,
 ) -> Governor {
     let components = components.iter().map(|setting| setting.name.to_string()).collect();

@@ -369,29 +369,19 @@ impl Stored {
     /// The object, if it is a Lease.
     #[must_use]
     pub fn lease(&self) -> Option<&Lease> {
-        match &self.body {
-            Body::Whole(object) => {
-                if let Resource::Lease(lease) = &**object {
-                    Some(lease)
-                } else {
-                    None
-                }
-            }
-            Body::Machine { .. } | Body::Node { .. } => None,
-        }
+        if let Resource::Lease(lease) = self.whole()? { Some(lease) } else { None }
     }
 
     /// The object, if it is a certificate request.
     #[must_use]
     pub fn certificate_request(&self) -> Option<&CertificateSigningRequest> {
+        if let Resource::CertificateSigningRequest(request) = self.whole()? { Some(request) } else { None }
+    }
+
+    /// The object, if it is stored whole: Machines and Nodes are not.
+    fn whole(&self) -> Option<&Resource> {
         match &self.body {
-            Body::Whole(object) => {
-                if let Resource::CertificateSigningRequest(request) = &**object {
-                    Some(request)
-                } else {
-                    None
-                }
-            }
+            Body::Whole(object) => Some(object),
             Body::Machine { .. } | Body::Node { .. } => None,
         }
     }
@@ -399,31 +389,13 @@ impl Stored {
     /// The object, if it is a `MachineComponentSet`.
     #[must_use]
     pub fn component_set(&self) -> Option<&MachineComponentSet> {
-        match &self.body {
-            Body::Whole(object) => {
-                if let Resource::MachineComponentSet(object) = &**object {
-                    Some(object)
-                } else {
-                    None
-                }
-            }
-            Body::Machine { .. } | Body::Node { .. } => None,
-        }
+        if let Resource::MachineComponentSet(object) = self.whole()? { Some(object) } else { None }
     }
 
     /// The object, if it is a `CanaryRelease`.
     #[must_use]
     pub fn canary_release(&self) -> Option<&CanaryRelease> {
-        match &self.body {
-            Body::Whole(object) => {
-                if let Resource::CanaryRelease(object) = &**object {
-                    Some(object)
-                } else {
-                    None
-                }
-            }
-            Body::Machine { .. } | Body::Node { .. } => None,
-        }
+        if let Resource::CanaryRelease(object) = self.whole()? { Some(object) } else { None }
     }
 
     /// What it wants of components, and the record of the rollouts that bring that, if it is the `ClusterPackageVersion`,
@@ -443,16 +415,7 @@ impl Stored {
     /// The object, if it is a `ClusterPackageVersion`.
     #[must_use]
     pub fn package_version(&self) -> Option<&ClusterPackageVersion> {
-        match &self.body {
-            Body::Whole(object) => {
-                if let Resource::ClusterPackageVersion(object) = &**object {
-                    Some(object)
-                } else {
-                    None
-                }
-            }
-            Body::Machine { .. } | Body::Node { .. } => None,
-        }
+        if let Resource::ClusterPackageVersion(object) = self.whole()? { Some(object) } else { None }
     }
 }
 
