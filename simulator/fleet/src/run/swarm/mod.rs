@@ -221,14 +221,14 @@ fn draw_budget_of(manifests: Vec<&mut Value>, lots: Lots, (machines, lost): (u32
         let audits = lots.one("audit", &of, &["20m", "1h", "2h"]);
         spec.entry("auditInterval").or_insert(json!(audits));
         let least = u64::from(machines.div_ceil(64));
-        match lots.below("failures", &of, 4) {
-            0 => spec.insert("maxFailures".into(), json!(1 + lots.below("failures count", &of, 4))),
-            1 => spec.insert(
-                "maxFailures".into(),
-                json!(lots.one("failures percent", &of, &["5%", "20%", "50%"])),
-            ),
-            _ => None,
+        let failures = match lots.below("failures", &of, 4) {
+            0 => Some(json!(1 + lots.below("failures count", &of, 4))),
+            1 => Some(json!(lots.one("failures percent", &of, &["5%", "20%", "50%"]))),
+            _ => spec.get("maxFailures").cloned().filter(|_| lost > 0),
         };
+        if let Some(failures) = allowing_for(lost, machines, failures) {
+            spec.insert("maxFailures".into(), failures);
+        }
         if lost > 0 || lots.below("breaker", &of, 2) == 0 {
             spec.insert("pauseWhenUnavailable".into(), json!("100%"));
         }
@@ -254,8 +254,8 @@ fn at_least(limit: Value, least: u32) -> Value {
     }
 }
 
-/// A limit that leaves as much as the drawn one when so many machines are lost: all of them may be charged to a rollout,
-/// for good.
+/// A limit that leaves as much as the drawn one when so many machines are lost: all of them may be charged to a rollout, or
+/// may have failed, for good.
 fn allowing_for(lost: u32, machines: u32, drawn: Option<Value>) -> Option<Value> {
     if lost == 0 {
         return drawn;

@@ -75,9 +75,10 @@ fn the_plan_of_a_member_replays_it() {
     );
 }
 
-/// Machines that fell after a rollout had changed them keep their units, and these never come back.
+/// Machines that fell after a rollout had changed them keep their units, and these never come back. Those that were lost at
+/// work may have failed, and nobody learns whether they have.
 #[test]
-fn a_fleet_that_loses_hosts_for_good_has_units_left() {
+fn a_fleet_that_loses_hosts_for_good_has_units_and_failures_left() {
     const DIES: &str = include_str!("../../../../../scenarios/incidents/third_of_the_fleet_dies_during.yaml");
     let swarm = Swarm::new(vec![file("dies.yaml", DIES)], Some(40));
     let mut losses = 0;
@@ -91,9 +92,11 @@ fn a_fleet_that_loses_hosts_for_good_has_units_left() {
         for defaults in
             [document.list("manifests").iter().find(|it| it["kind"] == applied["kind"]), Some(applied)]
         {
-            let limit = serde_json::from_value(defaults.unwrap()["spec"]["maxUnavailable"].clone()).unwrap();
-            let limit = count_or_percent(&limit).of(fleet.machines) as usize;
-            assert!(limit > lost, "seed {seed}: {limit} for {lost} of {}", fleet.machines);
+            for field in ["maxUnavailable", "maxFailures"] {
+                let limit = serde_json::from_value(defaults.unwrap()["spec"][field].clone()).unwrap();
+                let limit = count_or_percent(&limit).of(fleet.machines) as usize;
+                assert!(limit > lost, "seed {seed}: {field} {limit} for {lost} of {}", fleet.machines);
+            }
         }
     }
     assert!(losses > 20, "{losses}");
