@@ -69,7 +69,7 @@ async fn attempt(api: &Api, (write, http): (&Request, Http), deadline: Instant) 
         return Err(Failure::NotSent("there was no time left to send it".into()));
     }
     let text = api.send(verb, request, limit).await?;
-    if matches!(write, Request::DeleteNode(_) | Request::Evict(_)) {
+    if matches!(write, Request::DeleteNode(_) | Request::Evict(_) | Request::DeletePod(_)) {
         // The answer is a Status, which only says that the eviction was accepted.
         return Ok(Receipt::Nothing);
     }

@@ -13,6 +13,7 @@
 //! | [`DeleteNode`](Request::DeleteNode) | `DELETE` | uid |
 //! | [`ListPods`](Request::ListPods) | `GET` with a field selector, in pages | none |
 //! | [`Evict`](Request::Evict) | `POST` to `/eviction` | uid |
+//! | [`DeletePod`](Request::DeletePod) | `DELETE` | uid |
 //!
 //! A precondition that does not hold is answered with 409, a `test` with 422, an object that is gone with 404; all are
 //! `Stale`.
@@ -40,8 +41,10 @@ use crate::scalar::Scalar;
 use crate::v1alpha1::{LEASE, NAMESPACE};
 
 pub use attributes::{read_record, record_text};
+use node::delete_options;
 pub use node::{
-    NodeChange, NodeDeletion, NodePatch, PODS_PER_PAGE, PodEviction, PodQuery, mark_text, read_mark,
+    NodeChange, NodeDeletion, NodePatch, PODS_PER_PAGE, PodDeletion, PodEviction, PodQuery, mark_text,
+    read_mark,
 };
 
 /// A request to the API server.
@@ -69,6 +72,8 @@ pub enum Request {
     ListPods(PodQuery),
     /// Evict a pod.
     Evict(PodEviction),
+    /// Delete a pod.
+    DeletePod(PodDeletion),
 }
 
 /// A request as HTTP.
@@ -102,6 +107,7 @@ impl Request {
             Self::DeleteNode(deletion) => (Kind::Node, &deletion.name),
             Self::ListPods(query) => (Kind::Node, &query.node),
             Self::Evict(eviction) => (Kind::Node, &eviction.node),
+            Self::DeletePod(deletion) => (Kind::Node, &deletion.node),
         }
     }
 
@@ -123,10 +129,11 @@ impl Request {
             Self::DeleteNode(_) => ("DELETE", format!("{collection}/{name}"), JSON),
             Self::ListPods(query) => ("GET", query.path(""), JSON),
             Self::Evict(eviction) => ("POST", eviction.path(), JSON),
+            Self::DeletePod(deletion) => ("DELETE", deletion.path(), JSON),
         };
         // Who owns which field is noted of what is written as a whole.
         let path = match self {
-            Self::DeleteNode(_) | Self::ListPods(_) | Self::Evict(_) => path,
+            Self::DeleteNode(_) | Self::ListPods(_) | Self::Evict(_) | Self::DeletePod(_) => path,
             Self::CreateLease(_)
             | Self::PatchLease(_)
             | Self::PutStatus(_)
@@ -168,9 +175,10 @@ impl Request {
                 json!({ "metadata": { "uid": uid, "resourceVersion": resource_version, "finalizers": finalizers } })
             }
             Self::PatchNode(patch) => patch.body(),
-            Self::DeleteNode(deletion) => deletion.body(),
+            Self::DeleteNode(deletion) => delete_options(deletion.uid),
             Self::ListPods(_) => Value::Null,
             Self::Evict(eviction) => eviction.body(),
+            Self::DeletePod(deletion) => delete_options(deletion.pod.uid),
         }
     }
 }
@@ -351,6 +359,9 @@ fn about_node(effect: &Effect, name: String, fence: Fence) -> Option<Request> {
         (Effect::ListPods, Fence::None) => Some(Request::ListPods(PodQuery { node: name })),
         (Effect::Evict(pod), Fence::Incarnation(uid)) if uid == pod.uid => {
             Some(Request::Evict(PodEviction { node: name, pod: PodName::clone(pod) }))
+        }
+        (Effect::DeletePod(pod), Fence::Incarnation(uid)) if uid == pod.uid => {
+            Some(Request::DeletePod(PodDeletion { node: name, pod: PodName::clone(pod) }))
         }
         (_, _) => None,
     }

@@ -109,6 +109,8 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
         | FleetReason::NoMachines
         | FleetReason::ConfirmationNeeded
         | FleetReason::TooManyUnavailable
+        | FleetReason::TooDisruptive
+        | FleetReason::TooManyUndrained
         | FleetReason::InvalidSpec
         | FleetReason::PolicyInvalid
         | FleetReason::UnknownVersion

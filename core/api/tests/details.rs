@@ -291,7 +291,6 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
             FleetDetail::Skew(skew("1.2.0", "", beside("runc-1.1.0"))),
             "kubelet-1.36.0 requires runc at least 1.2.0, and runc-1.1.0 would be with it",
         ),
-        (FleetReason::TooManyFailures, FleetDetail::Failures { failed: 3, limit: 2 }, "3 failed, 2 may"),
         (
             FleetReason::ConfirmationNeeded,
             FleetDetail::Reach { component: "webd".into(), machines: 900, limit: 100 },
@@ -342,6 +341,20 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
             FleetReason::RollingOut,
             FleetDetail::Other("another build's words".into()),
             "another build's words",
+        ),
+    ]
+    .into_iter()
+    .chain(of_limits())
+    .collect()
+}
+
+fn of_limits() -> [(FleetReason, FleetDetail, &'static str); 2] {
+    [
+        (FleetReason::TooManyFailures, FleetDetail::Failures { failed: 3, limit: 2 }, "3 failed, 2 may"),
+        (
+            FleetReason::TooManyUndrained,
+            FleetDetail::Undrained { machines: 9, limit: 8 },
+            "9 cannot be drained, 8 are left out",
         ),
     ]
 }
@@ -424,7 +437,7 @@ fn no_detail_is_missing_here() {
         .collect();
     assert_eq!(known.len(), 23, "{known:?}");
     let known: BTreeSet<_> = of_fleets().iter().map(|(_, detail, _)| name(format!("{detail:?}"))).collect();
-    assert_eq!(known.len(), 11, "{known:?}");
+    assert_eq!(known.len(), 12, "{known:?}");
 }
 
 /// What a build says in other words equals nothing that this one has to say, so it is worded anew once.

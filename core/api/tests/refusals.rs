@@ -508,6 +508,7 @@ fn of_the_cluster_package_version() {
             ("/spec/maxFailures", json!("5"), "spec.maxFailures", limit),
             ("/spec/maxFailures", json!(1_000_001), "spec.maxFailures", limit),
             ("/spec/auditInterval", json!("1 day"), "spec.auditInterval", duration),
+            ("/spec/strategy/bakeTime", json!("soon"), "spec.strategy.bakeTime", duration),
         ],
     );
 }

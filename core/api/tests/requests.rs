@@ -271,11 +271,17 @@ fn pods_are_listed_by_node_and_evicted_by_uid() {
     });
     assert_eq!(http.body, body);
 
+    let Effect::Evict(pod) = evict.effect.clone() else { unreachable!() };
+    let delete = about_node(Effect::DeletePod(pod), Fence::Incarnation(uid));
+    let http = request(&delete, &mut names()).unwrap().http("seaworthy");
+    assert_eq!((http.method, &*http.path), ("DELETE", "/api/v1/namespaces/shop/pods/cart-7"));
+    assert_eq!(http.body["preconditions"], json!({ "uid": UID }));
+
     let http = request(&about_node(Effect::DeleteNode, Fence::Incarnation(uid)), &mut names()).unwrap();
     let http = http.http("seaworthy");
     assert_eq!((http.method, &*http.path), ("DELETE", "/api/v1/nodes/m-0"));
     assert_eq!(http.body["preconditions"], json!({ "uid": UID }));
-    for unfenced in [Effect::DeleteNode, evict.effect] {
+    for unfenced in [Effect::DeleteNode, evict.effect, delete.effect] {
         let error = request(&about_node(unfenced, Fence::None), &mut names()).unwrap_err();
         assert!(matches!(error, RequestError::Unfit { .. }), "{error}");
     }

@@ -11,8 +11,8 @@ use seaworthy_api::names::Names;
 use seaworthy_api::{parse, render, v1alpha1};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{
-    Architecture, CgroupVersion, ReleaseId, VersionCondition, VersionConditionKind, VersionReason,
-    VersionStatus,
+    Architecture, CgroupVersion, Disruption, ReleaseId, VersionCondition, VersionConditionKind,
+    VersionReason, VersionStatus,
 };
 use seaworthy_model::detail::{Detail, FleetDetail, VersionDetail};
 use seaworthy_model::digest::Digest;
@@ -27,7 +27,7 @@ use seaworthy_model::package_version::{
     PackageVersionStatus, Past, Progress, Rollout, Superseded,
 };
 use seaworthy_model::quantity::CountOrPercent;
-use seaworthy_model::strategy::{self, Course, Evidence, GateFailure, OnFailure};
+use seaworthy_model::strategy::{self, Course, Evidence, GateFailure, OnFailure, Undrainable};
 use seaworthy_model::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -183,14 +183,24 @@ fn quantity() -> impl Strategy<Value = CountOrPercent> {
 fn strategy() -> impl Strategy<Value = strategy::Strategy> {
     let bake = || (1..=31_536_000_u64).prop_map(Duration::from_secs);
     let quantities = (vec(quantity(), 0..5), option::of(quantity()), option::of(quantity()));
-    let parts = (quantities, bake(), bake(), 0..OnFailure::ALL.len());
-    parts.prop_map(|((batches, tolerance, confirm_above), first_bake, bake, on_failure)| strategy::Strategy {
-        batches,
-        first_bake,
-        bake,
-        tolerance,
-        on_failure: OnFailure::ALL[on_failure],
-        confirm_above,
+    let undrainable = prop_oneof![
+        Just(Undrainable::Wait),
+        quantity().prop_map(|at_most| Undrainable::Skip { at_most }),
+        bake().prop_map(|after| Undrainable::Force { after }),
+    ];
+    let disruption = (option::of(0..Disruption::ALL.len()), undrainable);
+    let parts = (quantities, bake(), bake(), 0..OnFailure::ALL.len(), disruption);
+    parts.prop_map(|((batches, tolerance, confirm_above), first_bake, bake, on_failure, disruption)| {
+        strategy::Strategy {
+            batches,
+            first_bake,
+            bake,
+            tolerance,
+            on_failure: OnFailure::ALL[on_failure],
+            confirm_above,
+            at_most: disruption.0.map(|class| Disruption::ALL[class]),
+            undrainable: disruption.1,
+        }
     })
 }
 
@@ -361,6 +371,12 @@ fn any_course(numbers: &[i64], word: &dyn Fn(usize) -> String) -> v1alpha1::Cour
             tolerance: None,
             on_failure: word(2),
             confirm_above: None,
+            disruption: Some(v1alpha1::RolloutDisruption {
+                at_most: Some(word(3)),
+                undrainable: word(4),
+                skip_at_most: None,
+                force_after: Some(word(5)),
+            }),
         },
         batch: numbers[0],
         done_at: None,

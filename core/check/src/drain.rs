@@ -2,7 +2,8 @@
 //!
 //! - Work that pods do not survive starts only on a machine whose Node is cordoned for this machine and was seen empty
 //!   since, or of which no Node is known and no pods were found. The repair of a service that does not run is no such work.
-//! - Pods are evicted only from such a Node, and only pods that a drain may evict.
+//! - Pods are evicted only from such a Node, and only pods that a drain may evict. They are deleted only when a rollout says so,
+//!   and no earlier than it says.
 //! - The operator uncordons a Node only as far as its mark records that the operator cordoned it, and deletes a Node only
 //!   with its Machine.
 //! - Every write to a Node is fenced with its last observed state.
@@ -98,7 +99,7 @@ fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Find
         }
         return;
     };
-    let expected = if let Effect::Evict(pod) = &action.effect {
+    let expected = if let Effect::Evict(pod) | Effect::DeletePod(pod) = &action.effect {
         Fence::Incarnation(pod.uid)
     } else if action.effect == Effect::ListPods {
         Fence::None
@@ -129,7 +130,7 @@ fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Find
         }
     } else if action.effect == Effect::DeleteNode {
         judge_deletion(machine, node, action, findings);
-    } else if let Effect::Evict(pod) = &action.effect {
+    } else if let Effect::Evict(pod) | Effect::DeletePod(pod) = &action.effect {
         judge_eviction(world, machine, pod, action, findings);
     }
 }
@@ -158,6 +159,13 @@ fn judge_cordon(
     if !machine.object.as_ref().is_some_and(|object| object.meta.is_held()) {
         findings.against(action, "the Machine carries no finalizer of ours".into());
     }
+}
+
+/// Whether a rollout that drains the Node deletes by now what has not left.
+fn is_overdue(world: &World, machine: &Machine) -> bool {
+    let since = machine.mark(world.epoch()).map(|mark| mark.since);
+    let after = world.force_after(machine);
+    since.zip(after).is_some_and(|(since, after)| since + after <= world.now())
 }
 
 /// Whether the machine waits for its turn in the rollout of a component, and has nothing to repair there.
@@ -204,7 +212,11 @@ fn judge_eviction(
     let Some((_, fate)) = fates.into_iter().flatten().find(|(facts, _)| facts.pod == *pod) else {
         return findings.against(action, format!("pod {pod} was not seen there"));
     };
-    if fate != PodFate::Evicted {
+    let is_forced = matches!(action.effect, Effect::DeletePod(_));
+    if is_forced && !is_overdue(world, machine) {
+        findings.against(action, format!("pod {pod} is deleted, and no rollout says so"));
+    }
+    if fate != PodFate::Evicted && !(is_forced && matches!(fate, PodFate::Forbidden(_))) {
         findings.against(action, format!("pod {pod} is evicted, although its fate is {fate:?}"));
     }
     if machine.mark(world.epoch()).is_none() {

@@ -31,7 +31,7 @@ fn trial(pick: Pick, version: u32) -> SetSpec {
             bake: SECOND,
             tolerance: None,
             on_failure: OnFailure::RollBack,
-            confirm_above: None,
+            ..Strategy::default()
         },
         canary: Some(Canary { pick, aborted: false }),
     }

@@ -28,6 +28,7 @@ fn careful() -> Strategy {
         tolerance: None,
         on_failure: OnFailure::Pause,
         confirm_above: Some(Count(2)),
+        ..Strategy::default()
     }
 }
 

@@ -25,7 +25,7 @@ fn fleet(on_failure: OnFailure) -> Fixture {
             bake: MINUTE * 10,
             tolerance: None,
             on_failure,
-            confirm_above: None,
+            ..Strategy::default()
         });
     });
     fixture.upgrade();

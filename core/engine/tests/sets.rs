@@ -26,7 +26,7 @@ fn at_once() -> Strategy {
         bake: SECOND,
         tolerance: None,
         on_failure: OnFailure::Pause,
-        confirm_above: None,
+        ..Strategy::default()
     }
 }
 

@@ -75,7 +75,7 @@ fn set_of_dns(version: u32) -> SetSpec {
             bake: SECOND,
             tolerance: None,
             on_failure: OnFailure::Pause,
-            confirm_above: None,
+            ..Strategy::default()
         },
         canary: None,
     }

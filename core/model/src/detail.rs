@@ -273,6 +273,13 @@ pub enum FleetDetail {
         /// How many may be.
         limit: u32,
     },
+    /// Machines that cannot be drained, and how many of them a batch ends without.
+    Undrained {
+        /// How many cannot be.
+        machines: u32,
+        /// How many a batch ends without.
+        limit: u32,
+    },
     /// Machines that do not have what a rollout brings.
     LeftOut {
         /// How many.

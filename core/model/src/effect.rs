@@ -105,6 +105,9 @@ pub enum Effect {
     /// accepted, not that the pod is gone; a budget that does not allow it now is `Retryable` with
     /// [`CauseKind::DisruptionBudget`](crate::cause::CauseKind::DisruptionBudget). The fence is the pod's.
     Evict(Box<PodName>),
+    /// Delete a pod, whatever its disruption budget says. `Done` means that it was accepted, not that the pod is gone. The fence
+    /// is the pod's.
+    DeletePod(Box<PodName>),
 }
 
 impl Effect {
@@ -132,6 +135,7 @@ impl Effect {
             Self::DeleteNode => "delete_node",
             Self::ListPods => "list_pods",
             Self::Evict(_) => "evict_pod",
+            Self::DeletePod(_) => "delete_pod",
         }
     }
 

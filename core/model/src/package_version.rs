@@ -270,13 +270,15 @@ pub enum DeferralReason {
     Unreachable,
     /// A person has paused it.
     Paused,
+    /// Its Node cannot be drained: pods must not be lost, or did not leave in time.
+    Undrained,
     /// Something else has to change first: its conditions say what.
     Blocked,
 }
 
 impl DeferralReason {
     /// Every reason.
-    pub const ALL: [Self; 3] = [Self::Unreachable, Self::Paused, Self::Blocked];
+    pub const ALL: [Self; 4] = [Self::Unreachable, Self::Paused, Self::Undrained, Self::Blocked];
 }
 
 impl Rollout {
@@ -362,6 +364,10 @@ pub enum FleetReason {
     TooManyLost,
     /// More machines are unavailable, for reasons of their own, than `pauseWhenUnavailable` allows.
     TooManyUnavailable,
+    /// Every change that is left would do more to the workloads of its machine than the strategy allows.
+    TooDisruptive,
+    /// More machines cannot be drained than a batch ends without.
+    TooManyUndrained,
     /// The default was changed; operations of the previous one have not finished yet.
     Superseding,
     /// Paused by a person.
@@ -396,7 +402,7 @@ pub enum FleetReason {
 
 impl FleetReason {
     /// Every reason.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 27] = [
         Self::AllUpdated,
         Self::MachinesLeftOut,
         Self::RollingOut,
@@ -407,6 +413,8 @@ impl FleetReason {
         Self::TooManyFailures,
         Self::TooManyLost,
         Self::TooManyUnavailable,
+        Self::TooDisruptive,
+        Self::TooManyUndrained,
         Self::Superseding,
         Self::Paused,
         Self::PolicyPaused,

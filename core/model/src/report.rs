@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cause::CauseKind;
 use crate::certificate::Refusal;
+use crate::component::Disruption;
 use crate::effect::Action;
 use crate::id::{ComponentId, Kind, PolicyId, VersionId};
 use crate::lease::Epoch;
@@ -138,6 +139,18 @@ pub enum Blocker {
     GateFailed {
         /// The number of the batch.
         batch: u32,
+    },
+    /// Every change that is left would do more to the workloads of its machine than the rollout may.
+    TooDisruptive {
+        /// The most that it may do.
+        limit: Disruption,
+    },
+    /// A batch waits for machines whose pods cannot leave.
+    TooManyUndrained {
+        /// How many.
+        machines: u32,
+        /// So many are left out.
+        limit: u32,
     },
     /// The fleet's default was changed while machines were at work on the previous one; they finish first.
     Superseding,
@@ -341,6 +354,12 @@ impl Blocker {
         )
     }
 
+    /// Whether the drain of a Node cannot be finished, because of the pods there.
+    #[must_use]
+    pub const fn keeps_pods(self) -> bool {
+        matches!(self, Self::DrainForbidden { .. } | Self::DrainOverdue { .. })
+    }
+
     /// Its name in metrics, logs and explanations.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -367,6 +386,8 @@ impl Blocker {
             Self::Baking { .. } => "Baking",
             Self::GateInconclusive => "GateInconclusive",
             Self::GateFailed { .. } => "GateFailed",
+            Self::TooDisruptive { .. } => "TooDisruptive",
+            Self::TooManyUndrained { .. } => "TooManyUndrained",
             Self::Superseding => "Superseding",
             Self::Paused => "Paused",
             Self::PolicyPaused { .. } => "PolicyPaused",

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::component::Disruption;
 use crate::quantity::CountOrPercent;
 use crate::time::Timestamp;
 
@@ -25,6 +26,45 @@ pub struct Strategy {
     pub on_failure: OnFailure,
     /// A change that reaches more machines than this waits for a person who confirms it. `None`: none does.
     pub confirm_above: Option<CountOrPercent>,
+    /// The most that a change may do to the workloads of a machine. `None`: anything. An edit of this and of the next field counts
+    /// at once, also for a rollout that is under way.
+    pub at_most: Option<Disruption>,
+    /// What becomes of machines whose pods cannot leave.
+    pub undrainable: Undrainable,
+}
+
+/// What becomes of machines that have to be drained and cannot be: their pods must not be lost, or do not leave in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Undrainable {
+    /// The batch waits for them.
+    Wait,
+    /// The batch ends without them, and they follow when they can; with more than so many of all machines, it waits.
+    Skip {
+        /// So many.
+        at_most: CountOrPercent,
+    },
+    /// The batch waits for them. Pods that are left so long after the cordon are deleted, whatever is lost with them.
+    Force {
+        /// So long.
+        after: Duration,
+    },
+}
+
+impl Default for Undrainable {
+    fn default() -> Self {
+        Self::Skip { at_most: CountOrPercent::Percent(10) }
+    }
+}
+
+impl Undrainable {
+    /// How many of so many machines a batch ends without.
+    #[must_use]
+    pub fn skipped_of(self, total: u32) -> u32 {
+        match self {
+            Self::Wait | Self::Force { .. } => 0,
+            Self::Skip { at_most } => at_most.of(total),
+        }
+    }
 }
 
 impl Strategy {
@@ -50,6 +90,8 @@ impl Default for Strategy {
             tolerance: None,
             on_failure: OnFailure::Pause,
             confirm_above: None,
+            at_most: None,
+            undrainable: Undrainable::default(),
         }
     }
 }

@@ -77,7 +77,8 @@ impl Execute for Server {
             | Request::PatchNode(_)
             | Request::DeleteNode(_)
             | Request::ListPods(_)
-            | Request::Evict(_) => {
+            | Request::Evict(_)
+            | Request::DeletePod(_) => {
                 panic!("nothing else is written here: {request:?}")
             }
         };

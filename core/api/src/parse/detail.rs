@@ -90,11 +90,13 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         FleetReason::TooManyLost => lost(words),
         FleetReason::ConfirmationNeeded => reach(words),
         FleetReason::TooManyUnavailable => unavailable(words),
+        FleetReason::TooManyUndrained => undrained(words),
         FleetReason::MachinesLeftOut => left_out(words),
         FleetReason::RollingOut => waits(words),
         FleetReason::Baking => bake(words),
         FleetReason::GateInconclusive | FleetReason::GateFailed | FleetReason::RolledBack => gate(words),
         FleetReason::AllUpdated
+        | FleetReason::TooDisruptive
         | FleetReason::Superseding
         | FleetReason::Paused
         | FleetReason::PolicyPaused
@@ -183,6 +185,11 @@ fn leaving(words: &str) -> Option<VersionDetail> {
 fn unavailable(words: &str) -> Option<FleetDetail> {
     let (unavailable, limit) = words.strip_suffix(" may be")?.split_once(" are unavailable, ")?;
     Some(FleetDetail::Unavailable { unavailable: unavailable.parse().ok()?, limit: limit.parse().ok()? })
+}
+
+fn undrained(words: &str) -> Option<FleetDetail> {
+    let (machines, limit) = words.strip_suffix(" are left out")?.split_once(" cannot be drained, ")?;
+    Some(FleetDetail::Undrained { machines: machines.parse().ok()?, limit: limit.parse().ok()? })
 }
 
 fn reach(words: &str) -> Option<FleetDetail> {

@@ -2,8 +2,9 @@
 
 use core::time::Duration;
 
+use seaworthy_model::component::Disruption;
 use seaworthy_model::package_version::Resume;
-use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure, Strategy};
+use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure, Strategy, Undrainable};
 
 use super::faults::{Faults, Field};
 use super::package_version::count_or_percent;
@@ -14,13 +15,19 @@ use crate::v1alpha1;
 /// The words for what a gate that fails may lead to.
 const ON_FAILURE: &str = "must be Pause or RollBack";
 
+/// The classes of disruption.
+const AT_MOST: &str = "must be None, Restart, Drain or Reboot";
+
+/// What a duration must be.
+const DURATION: &str = "must be a duration from 1s to 8760h, such as 24h or 1h30m";
+
 /// Reads a strategy. The result is not used if there is a fault.
 pub(super) fn strategy(field: Field<'_>, read: &v1alpha1::Strategy, faults: &mut Faults) -> Strategy {
     let batches = field.name("batches");
     faults.at_most(batches, read.batches.len(), Strategy::BATCHES_MAX);
     let mut duration = |name: &str, text: &str| {
         text::duration(text).unwrap_or_else(|| {
-            faults.add(field.name(name), "must be a duration from 1s to 8760h, such as 24h or 1h30m");
+            faults.add(field.name(name), DURATION);
             Duration::ZERO
         })
     };
@@ -36,7 +43,48 @@ pub(super) fn strategy(field: Field<'_>, read: &v1alpha1::Strategy, faults: &mut
     let on_failure = OnFailure::ALL.into_iter().find(|known| known.name() == read.on_failure);
     faults.require(field.name("onFailure"), on_failure.is_some(), ON_FAILURE);
     let on_failure = on_failure.unwrap_or_default();
-    Strategy { batches, first_bake, bake, tolerance, on_failure, confirm_above }
+    let (at_most, undrainable) = match &read.disruption {
+        Some(read) => disruption(field.name("disruption"), read, faults),
+        None => (None, Undrainable::default()),
+    };
+    Strategy { batches, first_bake, bake, tolerance, on_failure, confirm_above, at_most, undrainable }
+}
+
+/// Reads what a rollout may do to workloads.
+fn disruption(
+    field: Field<'_>,
+    read: &v1alpha1::RolloutDisruption,
+    faults: &mut Faults,
+) -> (Option<Disruption>, Undrainable) {
+    let class = |name: &str| Disruption::ALL.into_iter().find(|known| known.name() == name);
+    let at_most = read.at_most.as_deref().and_then(class);
+    faults.require(field.name("atMost"), read.at_most.is_some() == at_most.is_some(), AT_MOST);
+    let skip = read.skip_at_most.as_ref();
+    let skip = skip.map(|skip| count_or_percent(field.name("skipAtMost"), skip, faults));
+    let after = read.force_after.as_deref().map(|text| {
+        text::duration(text).unwrap_or_else(|| {
+            faults.add(field.name("forceAfter"), DURATION);
+            Duration::ZERO
+        })
+    });
+    let (skips, forces) = (read.undrainable == "Skip", read.undrainable == "Force");
+    faults.require(field.name("skipAtMost"), skips || skip.is_none(), "is only for undrainable: Skip");
+    faults.require(field.name("forceAfter"), forces || after.is_none(), "is only for undrainable: Force");
+    let undrainable = match (read.undrainable.as_str(), skip, after) {
+        ("Wait", ..) => Undrainable::Wait,
+        ("Skip", Some(at_most), _) => Undrainable::Skip { at_most },
+        ("Skip", None, _) => Undrainable::default(),
+        ("Force", _, Some(after)) => Undrainable::Force { after },
+        ("Force", _, None) => {
+            faults.add(field.name("forceAfter"), "is required for undrainable: Force, such as 1h");
+            Undrainable::default()
+        }
+        _ => {
+            faults.add(field.name("undrainable"), "must be Wait, Skip or Force");
+            Undrainable::default()
+        }
+    };
+    (at_most, undrainable)
 }
 
 /// Reads the course of a rollout; `None` if a part is unreadable.

@@ -27,6 +27,8 @@ const AWAITING_GRANT: &str = "it waits for its turn in the rollout; the ClusterP
 
 const SUPERSEDING: &str = "the fleet's defaults were changed; what is under way for the previous ones ends";
 
+const HOST_NOT_READ: &str = "the host whose certificate it is about was not read by this operator yet";
+
 /// A blocker in words. An id that is not in `names` is written as a number.
 #[must_use]
 pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
@@ -51,7 +53,11 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         | Blocker::TooManyFailures { .. }
         | Blocker::AwaitingGrant
         | Blocker::TooManyUnavailable { .. } => (blocker.name(), limit_words(*blocker)),
-        Blocker::Baking { .. } | Blocker::GateInconclusive | Blocker::GateFailed { .. } => gate(*blocker),
+        Blocker::Baking { .. }
+        | Blocker::GateInconclusive
+        | Blocker::GateFailed { .. }
+        | Blocker::TooDisruptive { .. }
+        | Blocker::TooManyUndrained { .. } => strategy(*blocker),
         Blocker::Superseding => ("Superseding", SUPERSEDING.into()),
         Blocker::Paused => own(Reason::Paused, ""),
         Blocker::PolicyPaused { policy: id }
@@ -74,21 +80,12 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::Unreachable { until } => ("Unreachable", unreachable(until)),
         Blocker::IdentityMismatch => own(Reason::IdentityMismatch, ""),
         Blocker::DuplicateHost => own(Reason::DuplicateHost, ""),
-        Blocker::ReleaseFailed { version: id, cause } => (
-            "ReleaseFailed",
-            format!(
-                "{} failed here and is not tried again: {}",
-                version(id),
-                words::cause_explanation(cause)
-            ),
-        ),
+        Blocker::ReleaseFailed { version: id, cause } => (blocker.name(), failed(&version(id), cause)),
         Blocker::InUse(count) => ("InUse", format!("still in use by {count}")),
         Blocker::AwaitingCertificate => own(Reason::AwaitingCertificate, ""),
         Blocker::CertificateDenied => own(Reason::CertificateDenied, ""),
         Blocker::ForeignIdentity => own(Reason::ForeignIdentity, ""),
-        Blocker::HostNotRead => {
-            ("HostNotRead", "the host whose certificate it is about was not read by this operator yet".into())
-        }
+        Blocker::HostNotRead => (blocker.name(), HOST_NOT_READ.into()),
         Blocker::NotApproved(refusal) => (refusal.name(), certificate::refusal(refusal).into()),
         Blocker::Draining { .. }
         | Blocker::DisruptionBudget { .. }
@@ -99,6 +96,10 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         Blocker::NodeConflict { .. } => own(Reason::NodeConflict, ""),
     };
     Explanation { reason, message }
+}
+
+fn failed(version: &str, cause: CauseKind) -> String {
+    format!("{version} failed here and is not tried again: {}", words::cause_explanation(cause))
 }
 
 /// The blockers that a rule about versions makes.
@@ -216,12 +217,19 @@ fn limit_words(blocker: Blocker) -> String {
     }
 }
 
-/// The blockers that the gates of a rollout make.
-fn gate(blocker: Blocker) -> (&'static str, String) {
+/// The blockers that the strategy of a rollout makes.
+fn strategy(blocker: Blocker) -> (&'static str, String) {
     let words = if let Blocker::Baking { until } = blocker {
         format!("the machines of the batch are watched until {}", rfc3339::format(until))
     } else if let Blocker::GateFailed { batch } = blocker {
         format!("the gate after batch {batch} has failed: correct the version in spec.components")
+    } else if let Blocker::TooDisruptive { limit } = blocker {
+        let limit = limit.name();
+        format!("the change would do more to its workloads than strategy.disruption.atMost allows: {limit}")
+    } else if let Blocker::TooManyUndrained { machines, limit } = blocker {
+        format!(
+            "the batch waits for {machines} machines that cannot be drained, and ends without {limit} of them"
+        )
     } else {
         "too little is known of the machines that were changed, or more of them became unavailable than usual"
             .into()

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use seaworthy_model::quantity::CountOrPercent;
-use seaworthy_model::strategy::{Course, GateFailure, Strategy};
+use seaworthy_model::strategy::{Course, GateFailure, Strategy, Undrainable};
 
 use crate::v1alpha1::{self, IntOrString};
 
@@ -27,7 +27,24 @@ fn strategy(strategy: &Strategy) -> v1alpha1::Strategy {
         tolerance: strategy.tolerance.map(quantity),
         on_failure: strategy.on_failure.name().into(),
         confirm_above: strategy.confirm_above.map(quantity),
+        disruption: disruption(strategy),
     }
+}
+
+/// What a rollout may do to workloads, if that is not what it may by default.
+fn disruption(strategy: &Strategy) -> Option<v1alpha1::RolloutDisruption> {
+    let (undrainable, skip_at_most, force_after) = match strategy.undrainable {
+        Undrainable::Wait => ("Wait", None, None),
+        Undrainable::Skip { at_most } => ("Skip", Some(quantity(at_most)), None),
+        Undrainable::Force { after } => ("Force", None, Some(duration(after))),
+    };
+    let is_default = strategy.at_most.is_none() && strategy.undrainable == Undrainable::default();
+    (!is_default).then(|| v1alpha1::RolloutDisruption {
+        at_most: strategy.at_most.map(|class| class.name().into()),
+        undrainable: undrainable.into(),
+        skip_at_most,
+        force_after,
+    })
 }
 
 fn quantity(quantity: CountOrPercent) -> IntOrString {

@@ -72,6 +72,9 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
         FleetDetail::Unavailable { unavailable, limit } => {
             format!("{unavailable} are unavailable, {limit} may be").into()
         }
+        FleetDetail::Undrained { machines, limit } => {
+            format!("{machines} cannot be drained, {limit} are left out").into()
+        }
         FleetDetail::LeftOut { left, failed: 0 } => format!("{left} left").into(),
         FleetDetail::LeftOut { left, failed } => format!("{left} left, {failed} of them failed").into(),
         FleetDetail::Waits(waits) => {

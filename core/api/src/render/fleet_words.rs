@@ -41,6 +41,8 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::Promoted => "Promoted",
         FleetReason::Aborted => "Aborted",
         FleetReason::TooManyUnavailable => "TooManyUnavailable",
+        FleetReason::TooDisruptive => "TooDisruptive",
+        FleetReason::TooManyUndrained => "TooManyUndrained",
         FleetReason::Superseding => "Superseding",
         FleetReason::Paused => "Paused",
         FleetReason::PolicyPaused => "PolicyPaused",
@@ -72,6 +74,14 @@ const NO_MACHINES: &str = "no Machine that spec.selector selects can be picked: 
 const TOO_MANY_LOST: &str = "so many machines were lost in the middle of an operation that no more are admitted: each of them may have \
      failed; bring them back, delete their Machines, or raise spec.maxFailures";
 
+/// The explanation of `TooDisruptive`.
+const TOO_DISRUPTIVE: &str = "every machine that is left would be disrupted more than spec.strategy.disruption.atMost allows: raise it, \
+     or correct the version in spec.components";
+
+/// The explanation of `TooManyUndrained`.
+const TOO_MANY_UNDRAINED: &str = "so many machines cannot be drained that the batch waits for them: kubectl get machines shows them with the pods \
+     that stay; see spec.strategy.disruption.undrainable";
+
 /// The explanation of a reason.
 pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
     match reason {
@@ -101,6 +111,8 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
             "more machines are unavailable, for reasons of their own, than spec.pauseWhenUnavailable allows, so nothing \
              that disrupts is started until fewer than four fifths of it are; repairs go on"
         }
+        FleetReason::TooDisruptive => TOO_DISRUPTIVE,
+        FleetReason::TooManyUndrained => TOO_MANY_UNDRAINED,
         FleetReason::Superseding => {
             "the defaults were changed; what is under way for the previous ones ends first"
         }
@@ -145,6 +157,7 @@ pub(crate) const fn deferral(reason: DeferralReason) -> &'static str {
     match reason {
         DeferralReason::Unreachable => "Unreachable",
         DeferralReason::Paused => "Paused",
+        DeferralReason::Undrained => "Undrained",
         DeferralReason::Blocked => "Blocked",
     }
 }

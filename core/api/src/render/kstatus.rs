@@ -170,6 +170,8 @@ pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
         | FleetReason::NoMachines
         | FleetReason::ConfirmationNeeded
         | FleetReason::TooManyUnavailable
+        | FleetReason::TooDisruptive
+        | FleetReason::TooManyUndrained
         | FleetReason::InvalidSpec
         | FleetReason::PolicyInvalid
         | FleetReason::UnknownVersion

@@ -60,6 +60,15 @@ pub struct PodEviction {
     pub pod: PodName,
 }
 
+/// The deletion of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodDeletion {
+    /// The name of its Node.
+    pub node: String,
+    /// The pod.
+    pub pod: PodName,
+}
+
 /// So many pods are asked for at once. A Node rarely has more than 110.
 pub const PODS_PER_PAGE: u32 = 500;
 
@@ -94,14 +103,20 @@ impl PodEviction {
     }
 }
 
-impl NodeDeletion {
-    pub(super) fn body(&self) -> Value {
-        json!({
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "preconditions": { "uid": self.uid.to_string() },
-        })
+impl PodDeletion {
+    /// The path of the pod.
+    pub(super) fn path(&self) -> String {
+        format!("/api/v1/namespaces/{}/pods/{}", self.pod.namespace, self.pod.name)
     }
+}
+
+/// The body of a deletion that is meant for this incarnation only.
+pub(super) fn delete_options(uid: Uid) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": { "uid": uid.to_string() },
+    })
 }
 
 /// Our annotation in a JSON pointer.

@@ -39,6 +39,36 @@ pub struct Strategy {
     /// rounded down, but at least 1. Nobody has to if omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_above: Option<IntOrString>,
+    /// What changes may do to the workloads of a machine. An edit counts at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disruption: Option<RolloutDisruption>,
+}
+
+/// What the changes of a rollout may do to the workloads of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutDisruption {
+    /// The most that they may do. A machine whose change would do more, by `spec.disruption` of the version that comes or of that
+    /// which goes, is not changed; when no other machine is left, the rollout stops. Anything if omitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["None", "Restart", "Drain", "Reboot"])))]
+    pub at_most: Option<String>,
+    /// What becomes of machines that cannot be drained, because pods must not be lost or do not leave in time. `Wait`: the batch
+    /// waits for them. `Skip`: the batch ends without them, and they follow when they can. `Force`: the batch waits, and pods that
+    /// stay too long are deleted, whatever is lost with them.
+    #[serde(default = "undrainable_default")]
+    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["Wait", "Skip", "Force"])))]
+    pub undrainable: String,
+    /// With `Skip`: how many machines a batch ends without, a number or a percentage of all machines that take part, rounded down,
+    /// but at least 1. With more, it waits. 10% if omitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skip_at_most: Option<IntOrString>,
+    /// With `Force`, and needed there: how long after the cordon pods are deleted that have not left, whatever their disruption
+    /// budgets say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(2, 32, schema::duration())))]
+    pub force_after: Option<String>,
 }
 
 impl Default for Strategy {
@@ -50,6 +80,7 @@ impl Default for Strategy {
             tolerance: None,
             on_failure: on_failure_default(),
             confirm_above: None,
+            disruption: None,
         }
     }
 }
@@ -76,12 +107,16 @@ fn on_failure_default() -> String {
     "Pause".into()
 }
 
+fn undrainable_default() -> String {
+    "Skip".into()
+}
+
 /// Where a rollout with a strategy is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CourseStatus {
-    /// The strategy with which the rollout started. A change of the spec counts for the next one.
+    /// The strategy with which the rollout started. A change of the spec counts for the next one, apart from `disruption`.
     pub strategy: Strategy,
     /// The number of the batch under way, from 1; 0 before the first.
     #[cfg_attr(feature = "crd", schemars(range(min = 0, max = 4_294_967_295_i64)))]

@@ -23,7 +23,7 @@ fn about_to_bake() -> (Fixture, Turn) {
             bake: BAKE,
             tolerance: None,
             on_failure: OnFailure::Pause,
-            confirm_above: None,
+            ..Strategy::default()
         });
     });
     fixture.store.defaults(vec![want(WEB, web(2))]);

@@ -221,6 +221,12 @@ impl Counts {
         self.eligible + self.granted + self.held + self.deferred
     }
 
+    /// Machines that are permitted and whose Nodes cannot be drained.
+    #[must_use]
+    pub const fn undrained(&self) -> u32 {
+        self.deferrals[DeferralReason::Undrained as usize]
+    }
+
     /// Machines that have the release.
     #[must_use]
     pub const fn updated(&self) -> u32 {

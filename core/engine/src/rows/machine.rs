@@ -396,6 +396,8 @@ impl Machine {
             DeferralReason::Unreachable
         } else if self.is_paused() {
             DeferralReason::Paused
+        } else if self.blocked.is_some_and(Blocker::keeps_pods) {
+            DeferralReason::Undrained
         } else {
             DeferralReason::Blocked
         }

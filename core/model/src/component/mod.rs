@@ -78,8 +78,8 @@ impl VersionSpec {
     }
 }
 
-/// What a change of a component does to the workloads of its machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What a change of a component does to the workloads of its machine, from the least to the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Disruption {
     /// Nothing.
     None,

@@ -174,4 +174,6 @@ occasions! {
     AppUnready,
     /// The eviction of a pod was refused, because a disruption budget did not allow it.
     EvictionRefused,
+    /// The operator deleted a pod that did not leave in time.
+    PodDeletedByOperator,
 }

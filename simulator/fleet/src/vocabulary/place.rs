@@ -81,6 +81,8 @@ pub enum Writes {
     NodeDeletion,
     /// The request evicts a pod.
     Eviction,
+    /// The deletion of a pod.
+    PodDeletion,
     /// The request lists pods and writes nothing.
     PodList,
 }
@@ -105,6 +107,7 @@ impl Place {
             },
             Request::DeleteNode(_) => Writes::NodeDeletion,
             Request::Evict(_) => Writes::Eviction,
+            Request::DeletePod(_) => Writes::PodDeletion,
             Request::ListPods(_) => Writes::PodList,
         };
         Self::Request { seat, writes, object: request.object().1.to_owned() }
@@ -169,6 +172,7 @@ impl Place {
                 Writes::NodeAttributes => format!("the operator labels or taints the Node {object}"),
                 Writes::NodeDeletion => format!("the operator deletes the Node {object}"),
                 Writes::Eviction => format!("the operator evicts a pod from the Node {object}"),
+                Writes::PodDeletion => format!("the operator deletes a pod of the Node {object}"),
                 Writes::PodList => format!("the operator lists the pods of the Node {object}"),
             },
             Self::Order { orders, host, .. } => {

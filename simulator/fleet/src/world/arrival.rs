@@ -65,6 +65,13 @@ impl World {
             }
             return self.reply_with(sender, reply, outcome);
         }
+        if let Request::DeletePod(deletion) = &request {
+            let outcome = self.delete_for_operator(&deletion.pod);
+            if matches!(outcome, Outcome::Done(_)) {
+                self.pass(&Point::Write { to: Destination::Api, side: Side::After }, None);
+            }
+            return self.reply_with(sender, reply, outcome);
+        }
         let required = required(&request);
         let result = self.api_servers[store].execute(request, now);
         if let (Some(required), Ok(written)) = (required, &result) {

@@ -369,6 +369,12 @@ impl<'w> Step<'w> {
         }
         let counts = &self.world.fleet.rollouts[index].counts;
         let limit = self.world.failures_max();
+        let is_new = target.aim != Aim::Keep && !is_repair;
+        if let Some(blocker) =
+            self.world.too_disruptive(&self.world.fleet.rollouts[index], self.machine).filter(|_| is_new)
+        {
+            return Some(blocker);
+        }
         // What is installed is repaired until the machine gets its turn.
         let is_of_before = is_repair && !self.machine.standing(index).is_updated();
         if target.aim == Aim::Keep || is_of_before {

@@ -52,7 +52,7 @@ impl Step<'_> {
             return self.stay_failed(draft, (state, course), record, plan);
         }
         let bakes_until = course.done_at.map(|at| at + course.bake_time());
-        let is_baked = is_done(state) && bakes_until.is_some_and(|until| until <= draft.now);
+        let is_baked = is_done(self.world, state) && bakes_until.is_some_and(|until| until <= draft.now);
         // The counters show cheaply whether there is anything to find.
         let may_differ = state.counts.failed > 0 || self.world.fallen() > 0 || !self.world.repairs.is_empty();
         if !is_baked && !may_differ {
@@ -92,7 +92,7 @@ impl Step<'_> {
         record: &mut Cow<'_, Rollout>,
         plan: &mut Plan,
     ) -> Gate {
-        let is_done = is_done(state);
+        let is_done = is_done(self.world, state);
         let has_changed_any = state.counts.updated() + state.counts.failed > 0;
         if course.batch == 0 || (is_done && !has_changed_any) {
             return Gate::Passed;

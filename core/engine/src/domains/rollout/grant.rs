@@ -8,7 +8,7 @@ use seaworthy_model::report::{Blocker, WakeReason};
 
 use super::standstill::{self, Standstill};
 use super::wave::{self, Pace, Wave};
-use super::{Plan, Step, gate, permission};
+use super::{Plan, Step, gate, is_idle, permission, undrained};
 use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
 use crate::rows::note::{MachineNote, Note, RolloutNote};
@@ -44,6 +44,10 @@ impl Step<'_> {
             gate::begin_batch(record, state);
         }
         self.grant(draft, (index, state), record, plan);
+        if let Some((machines, limit)) = undrained(self.world, state).filter(|_| is_idle(state)) {
+            plan.standstill = Standstill::Stopped(FleetReason::TooManyUndrained);
+            draft.wait(Blocker::TooManyUndrained { machines, limit });
+        }
         if let Some(blocker) = self.world.breaker() {
             plan.standstill = Standstill::Stopped(FleetReason::TooManyUnavailable);
             draft.wait(blocker);

@@ -213,9 +213,9 @@ impl<'w> Step<'w> {
             if gate == Gate::Closed {
                 return Some(record);
             }
-            let is_over = is_complete(state) && (gate == Gate::Passed || !has_gates(state));
+            let is_over = is_complete(self.world, state) && (gate == Gate::Passed || !has_gates(state));
             if !is_over {
-                if is_at_its_end(state) && state.counts.failed > 0 {
+                if is_at_its_end(self.world, state) && state.counts.failed > 0 {
                     plan.standstill.leaves_out();
                 } else {
                     plan.standstill.moves();
@@ -313,13 +313,29 @@ impl<'w> Step<'w> {
 }
 
 /// Whether every machine that can be worked on has the new version.
-fn is_complete(state: &RolloutState) -> bool {
-    is_at_its_end(state) && state.counts.failed == 0 && state.record.admitted_below == Rollout::EVERYBODY
+fn is_complete(world: &World, state: &RolloutState) -> bool {
+    is_at_its_end(world, state)
+        && state.counts.failed == 0
+        && state.record.admitted_below == Rollout::EVERYBODY
 }
 
 /// Whether every permitted machine that can be worked on is done, or failed.
-const fn is_done(state: &RolloutState) -> bool {
+fn is_done(world: &World, state: &RolloutState) -> bool {
+    is_idle(state) && undrained(world, state).is_none()
+}
+
+/// Whether no machine is at work for a rollout, and none can be granted.
+const fn is_idle(state: &RolloutState) -> bool {
     state.counts.eligible == 0 && state.counts.at_work() == 0
+}
+
+/// How many machines cannot be drained, and how many of them a batch ends without, if they are more. What is rolled back
+/// waits for none.
+fn undrained(world: &World, state: &RolloutState) -> Option<(u32, u32)> {
+    let strategy = world.strategy_of(state).filter(|_| !state.record.is_reverted())?;
+    let machines = state.counts.undrained();
+    let limit = strategy.undrainable.skipped_of(state.counts.total());
+    (machines > limit).then_some((machines, limit))
 }
 
 /// Whether a rollout has gates to pass before it is complete.
@@ -328,7 +344,11 @@ fn has_gates(state: &RolloutState) -> bool {
 }
 
 /// Whether nothing more can be done: every machine that can be worked on has the new version, or failed to get it.
-fn is_at_its_end(state: &RolloutState) -> bool {
+fn is_at_its_end(world: &World, state: &RolloutState) -> bool {
     let counts = &state.counts;
-    state.record.granted.is_some() && counts.granted == 0 && counts.eligible == 0 && counts.waiting == 0
+    undrained(world, state).is_none()
+        && state.record.granted.is_some()
+        && counts.granted == 0
+        && counts.eligible == 0
+        && counts.waiting == 0
 }

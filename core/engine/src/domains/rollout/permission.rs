@@ -17,7 +17,7 @@ pub(super) fn next_threshold(
     (index, state): (usize, &RolloutState),
     batches: &[CountOrPercent],
 ) -> Option<u32> {
-    if state.record.admitted_below == Rollout::EVERYBODY || !is_done(state) {
+    if state.record.admitted_below == Rollout::EVERYBODY || !is_done(world, state) {
         return None;
     }
     if batches.is_empty() {

@@ -16,7 +16,8 @@ pub(super) enum Gate {
     Closed,
 }
 
-/// The reason of a rollout that stands still because a disruption policy keeps back every machine. Limits only slow it down.
+/// The reason of a rollout that stands still because a disruption policy keeps back every machine, or its own strategy does.
+/// Limits only slow it down.
 pub(super) const fn reason_of(blocker: Blocker) -> Option<FleetReason> {
     if matches!(blocker, Blocker::PolicyPaused { .. }) {
         Some(FleetReason::PolicyPaused)
@@ -26,6 +27,8 @@ pub(super) const fn reason_of(blocker: Blocker) -> Option<FleetReason> {
         Some(FleetReason::Frozen)
     } else if matches!(blocker, Blocker::OutsideWindow { .. }) {
         Some(FleetReason::OutsideWindow)
+    } else if matches!(blocker, Blocker::TooDisruptive { .. }) {
+        Some(FleetReason::TooDisruptive)
     } else {
         None
     }

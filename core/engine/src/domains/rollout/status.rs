@@ -8,8 +8,8 @@ use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::Effect;
 use seaworthy_model::package_version::{FleetCondition, FleetReason, PackageVersionStatus, Rollout};
 
-use super::Step;
 use super::standstill::Standstill;
+use super::{Step, undrained};
 use crate::domains::draft::{Draft, write};
 use crate::rows::fleet::Counts;
 use crate::rows::policy::Places;
@@ -136,6 +136,10 @@ impl<'w> Step<'w> {
                 let (unavailable, limit) = (self.world.sick(), self.world.breaker_limit());
                 Some(FleetDetail::Unavailable { unavailable, limit })
             }
+            FleetReason::TooManyUndrained => {
+                let found = self.rollouts().find_map(|(_, state)| undrained(self.world, state));
+                found.map(|(machines, limit)| FleetDetail::Undrained { machines, limit })
+            }
             FleetReason::MachinesLeftOut => {
                 let counts = || self.rollouts().map(|(_, state)| state.counts);
                 let failed = counts().map(|counts| counts.failed).sum();
@@ -149,6 +153,7 @@ impl<'w> Step<'w> {
             FleetReason::GateInconclusive => self.doubt(),
             FleetReason::AllUpdated
             | FleetReason::Superseding
+            | FleetReason::TooDisruptive
             | FleetReason::Paused
             | FleetReason::PolicyPaused
             | FleetReason::PolicyInvalid

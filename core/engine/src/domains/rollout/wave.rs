@@ -212,7 +212,8 @@ fn pick(
         if machine.is_drain_held_up() && world.is_drained_for(state, machine) {
             continue;
         }
-        if let Some(stop) = world.policy_stop(machine, Work::on(machine, record.is_reverted())) {
+        let stop = world.policy_stop(machine, Work::on(machine, record.is_reverted()));
+        if let Some(stop) = stop.or_else(|| world.too_disruptive(state, machine)) {
             room.kept_back.get_or_insert(stop);
             continue;
         }

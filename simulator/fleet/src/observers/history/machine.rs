@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 30] = [
+    pub const NAMES: [&'static str; 32] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -98,6 +98,8 @@ impl WaitsFor {
         "OutsideWindow",
         "InFlightLimit",
         "RateLimit",
+        "TooDisruptive",
+        "TooManyUndrained",
     ];
 
     /// Its number.
@@ -146,6 +148,8 @@ impl WaitsFor {
             Blocker::OutsideWindow { .. } => 27,
             Blocker::InFlightLimit { .. } => 28,
             Blocker::RateLimit { .. } => 29,
+            Blocker::TooDisruptive { .. } => 30,
+            Blocker::TooManyUndrained { .. } => 31,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }

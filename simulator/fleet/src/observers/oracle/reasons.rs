@@ -180,6 +180,8 @@ impl<'a> Truth<'a> {
             | Blocker::InFlight
             | Blocker::SessionLimit
             | Blocker::Baking { .. }
+            | Blocker::TooDisruptive { .. }
+            | Blocker::TooManyUndrained { .. }
             | Blocker::Superseding
             | Blocker::AwaitingGrant
             | Blocker::AwaitingNode { .. }

@@ -154,7 +154,7 @@ impl Restraint {
     /// A process orders something. Returns the breach, if any.
     pub(super) fn ordered(&mut self, process: u32, action: &Action, now: Timestamp) -> Option<String> {
         let target = action.target;
-        let is_eviction = matches!(action.effect, Effect::Evict(_));
+        let is_eviction = matches!(action.effect, Effect::Evict(_) | Effect::DeletePod(_));
         let minute = minute_of(now);
         let index = process as usize;
         if self.ordered.len() <= index {

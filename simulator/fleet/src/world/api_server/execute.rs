@@ -63,7 +63,7 @@ impl ApiServer {
                 self.delete((Kind::Node, &deletion.name), preconditions, now)
             }
             // Pods are not objects of this store.
-            Request::ListPods(_) | Request::Evict(_) => Err(Refusal::NotFound),
+            Request::ListPods(_) | Request::Evict(_) | Request::DeletePod(_) => Err(Refusal::NotFound),
         }
     }
 }
@@ -192,7 +192,8 @@ pub(in crate::world) fn required(request: &Request) -> Option<Preconditions> {
         | Request::CreateCertificateRequest(_)
         | Request::CreateEvent(_)
         | Request::ListPods(_)
-        | Request::Evict(_) => None,
+        | Request::Evict(_)
+        | Request::DeletePod(_) => None,
     }
 }
 

@@ -57,7 +57,8 @@ pub(in crate::world) fn write(build: Build, request: &mut Request) {
         | Request::PatchNode(_)
         | Request::DeleteNode(_)
         | Request::ListPods(_)
-        | Request::Evict(_) => {}
+        | Request::Evict(_)
+        | Request::DeletePod(_) => {}
     }
 }
 

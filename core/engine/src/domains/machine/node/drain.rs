@@ -249,8 +249,9 @@ impl Step<'_> {
     /// Evicts the next pod. After the last one, waits until the pods have to be listed again.
     fn evict(self, draft: &mut Draft<'_>, drain: &Drain, listed: &Listed, mark: &Mark) {
         let policy = self.world.drain_policy();
+        let forced_at = self.world.force_after(self.machine).map(|after| mark.since + after);
         let limit = Duration::from_secs(u64::from(policy.timeout_seconds));
-        if limit > Duration::ZERO && draft.now >= mark.since + limit {
+        if limit > Duration::ZERO && draft.now >= forced_at.unwrap_or(mark.since) + limit {
             let until = draft.now + draft.config.backoff_max;
             self.note(draft, Note::DrainRests(until));
             self.uncordon(draft);
@@ -258,9 +259,14 @@ impl Step<'_> {
         }
         let fates = listed.fates(policy, self.machine.unready_at(draft.now));
         let mut rest = fates.skip(drain.passed).enumerate();
-        if let Some((ahead, (pod, _))) = rest.find(|(_, (_, fate))| matches!(fate, PodFate::Evicted)) {
+        let is_forced = forced_at.is_some_and(|at| at <= draft.now);
+        let goes =
+            |fate| matches!(fate, PodFate::Evicted) || (is_forced && matches!(fate, PodFate::Forbidden(_)));
+        if let Some((ahead, (facts, _))) = rest.find(|(_, (_, fate))| goes(*fate)) {
+            let pod = Box::new(facts.pod.clone());
             self.note(draft, Note::Passed(drain.passed + ahead));
-            return self.order_node(draft, NodeWork::Evict(Box::new(pod.pod.clone())));
+            let work = if is_forced { NodeWork::DeletePod(pod) } else { NodeWork::Evict(pod) };
+            return self.order_node(draft, work);
         }
         if drain.refused.is_some() && self.yield_to_others(draft) {
             return;
@@ -337,8 +343,11 @@ impl Step<'_> {
         self.tell(draft, &verdict, blocker);
     }
 
-    /// The first pod whose loss is not allowed.
+    /// The first pod whose loss is not allowed, and that is not deleted in the end all the same.
     fn forbidden(self, listed: &Listed, now: Timestamp) -> Option<(&PodName, PodLoss)> {
+        if self.world.force_after(self.machine).is_some() {
+            return None;
+        }
         listed.fates(self.world.drain_policy(), self.machine.unready_at(now)).find_map(|(facts, fate)| {
             match fate {
                 PodFate::Forbidden(loss) => Some((&facts.pod, loss)),

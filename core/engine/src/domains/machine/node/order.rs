@@ -22,6 +22,7 @@ pub(super) enum NodeWork {
     Delete,
     ListPods(Option<u64>),
     Evict(Box<PodName>),
+    DeletePod(Box<PodName>),
 }
 
 impl Step<'_> {
@@ -44,6 +45,7 @@ pub(super) fn order_node(world: &World, id: MachineId, draft: &mut Draft<'_>, wo
         NodeWork::Delete => (same, Effect::DeleteNode, NodeTicket::Delete),
         NodeWork::ListPods(under) => (Fence::None, Effect::ListPods, NodeTicket::ListPods(under)),
         NodeWork::Evict(pod) => (Fence::Incarnation(pod.uid), Effect::Evict(pod), NodeTicket::Evict),
+        NodeWork::DeletePod(pod) => (Fence::Incarnation(pod.uid), Effect::DeletePod(pod), NodeTicket::Evict),
     };
     draft.order(Target::Node(id), fence, effect, Ticket::Node(ticket));
 }

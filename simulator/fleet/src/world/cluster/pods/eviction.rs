@@ -52,6 +52,25 @@ impl World {
         }
     }
 
+    /// The operator deletes a pod, and asks no budget.
+    pub(in crate::world) fn delete_for_operator(&mut self, pod: &PodName) -> Outcome {
+        let Some(number) = self.api_servers.home().pod_named(&pod.namespace, &pod.name) else {
+            return Outcome::Stale;
+        };
+        let now = self.queue.now();
+        let preconditions = Preconditions { uid: Some(pod.uid), resource_version: None };
+        let options = DeleteOptions { preconditions, grace: None };
+        let Ok(deletion) = self.api_servers.home_mut().delete_pod(number, options, now) else {
+            return Outcome::Stale;
+        };
+        if deletion.has_begun {
+            self.note_occasion(Occasion::PodDeletedByOperator);
+            self.trace.record(&[word("delete pod for operator"), u64::from(number), now.0]);
+            self.deletion_followed(number, &deletion);
+        }
+        Outcome::Done(Receipt::Nothing)
+    }
+
     fn host_of_pod(&self, number: u32) -> Option<u32> {
         self.host_named(self.api_servers.home().pod(number)?.node.as_deref()?)
     }
