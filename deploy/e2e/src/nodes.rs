@@ -80,9 +80,18 @@ impl Nodes {
     /// # Errors
     /// The build fails, or an object is refused.
     pub fn want_component(&mut self, fleet: &Fleet<'_>, component: Component) -> Result<()> {
-        let component = component.served_by(fleet.world().artefacts())?;
-        fleet.apply(component.object())?;
-        self.set_version(component.name(), component.version())?;
+        self.want_all(fleet, &[component.served_by(fleet.world().artefacts())?])
+    }
+
+    /// The same for several that are served already, with one edit of the defaults.
+    ///
+    /// # Errors
+    /// An object is refused.
+    pub fn want_all(&mut self, fleet: &Fleet<'_>, components: &[Component]) -> Result<()> {
+        for component in components {
+            fleet.apply(component.object())?;
+            self.set_version(component.name(), component.version())?;
+        }
         fleet.apply(&self.defaults)
     }
 
@@ -110,11 +119,21 @@ impl Nodes {
         fleet.apply(&self.defaults)
     }
 
-    fn set_version(&mut self, component: &str, version: &str) -> Result<()> {
-        let settings = self.defaults.pointer_mut("/spec/components").and_then(Value::as_array_mut);
+    /// The defaults with another version of a component. Nobody applies them.
+    ///
+    /// # Errors
+    /// They do not name the component.
+    pub fn defaults_with(&self, component: &str, version: &str) -> Result<Value> {
+        let mut defaults = self.defaults.clone();
+        let settings = defaults.pointer_mut("/spec/components").and_then(Value::as_array_mut);
         let mut settings = settings.context("no spec.components")?.iter_mut();
         let setting = settings.find(|setting| setting["name"] == component);
         setting.with_context(|| format!("no component {component}"))?["version"] = json!(version);
+        Ok(defaults)
+    }
+
+    fn set_version(&mut self, component: &str, version: &str) -> Result<()> {
+        self.defaults = self.defaults_with(component, version)?;
         self.versions.insert(component.to_owned(), version.to_owned());
         Ok(())
     }
@@ -157,6 +176,22 @@ pub fn machine(host: &Host) -> Value {
     let mut machine = manifests::machine(host.name(), host);
     machine["spec"]["parameters"] = json!({"podCIDR": host.endpoint().pod_range()});
     machine
+}
+
+/// The names of the machines that have this version of a component.
+///
+/// # Errors
+/// A Machine cannot be read.
+pub fn with(fleet: &Fleet<'_>, component: &str, version: &str) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for host in fleet.world().hosts() {
+        let machine = fleet.get("machine", host.name())?;
+        let installed = machine["status"]["installed"].as_str().unwrap_or_default();
+        if installed.split(',').any(|found| found == format!("{component}={version}")) {
+            names.push(host.name().to_owned());
+        }
+    }
+    Ok(names)
 }
 
 /// The images of the pods that run here.

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use seaworthy_e2e::drains::{is_cordoned, takes_pods};
 use seaworthy_e2e::{
     Component, Fleet, Host, Nodes, Purpose, WORKLOAD_VERSION, Workload, eventually, oci, scenario_for,
 };
@@ -174,21 +175,6 @@ fn labelled(fleet: &Fleet<'_>) -> Result<()> {
     has("what somebody took away", &json!("front"), true)?;
     want(json!({"nodeLabels": null, "nodeTaints": null}))?;
     has("nothing of the Machine's", &Value::Null, false)
-}
-
-/// Waits until a node takes pods again, which it does a moment after its work is done.
-fn takes_pods(fleet: &Fleet<'_>, node: &str) -> Result<()> {
-    fleet.eventually(&format!("that {node} takes pods"), || {
-        ensure!(!is_cordoned(fleet, node)?, "{node} is still cordoned");
-        Ok(())
-    })
-}
-
-fn is_cordoned(fleet: &Fleet<'_>, node: &str) -> Result<bool> {
-    let spec = fleet.get("node", node)?["spec"].clone();
-    let taints = spec["taints"].as_array().into_iter().flatten();
-    let ours = taints.filter_map(|taint| taint["key"].as_str()).any(|key| key.starts_with("seaworthy.dev/"));
-    Ok(ours || spec["unschedulable"] == json!(true))
 }
 
 fn pods_on(world: &World, node: &str) -> Result<Vec<String>> {

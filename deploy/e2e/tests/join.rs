@@ -1,15 +1,14 @@
 //! Bare hosts become Ready nodes with one `kubectl apply`. One of them becomes bare, and joins again.
 
 use std::fs;
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use seaworthy_e2e::drains::drains;
 use seaworthy_e2e::{
-    Bare, Component, Fleet, Host, Nodes, PATIENCE, Purpose, Workload, World, eventually, nodes, run_to_end,
-    scenario_for,
+    Bare, Component, Fleet, Host, Nodes, PATIENCE, Purpose, Workload, eventually, nodes, scenario_for,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What stays on a host that was released: the program's own folder, with what it remembers of its orders.
 const REMEMBERED: [&str; 1] = ["file /opt/seaworthy"];
@@ -111,28 +110,8 @@ fn overtaken(fleet: &Fleet<'_>, nodes: &mut Nodes) -> Result<()> {
     let upgrade = host.operations()?.split_off(known).pop().context("host-3 has done nothing")?;
     fleet.note(&format!("the upgrade: {}", upgrade.summary()))?;
     let begun = upgrade.accepted()?;
-    let cordoned = cordons(world, host.name())?;
-    let last = cordoned.iter().rfind(|at| **at <= begun);
-    let last = last.with_context(|| format!("changed at {begun} ms, but cordoned at {cordoned:?} only"))?;
-    fleet.note(&format!("host-3 was cordoned {} ms before the upgrade began", begun - last))
-}
-
-/// When the operator has cordoned a Node, in milliseconds since the Unix epoch, as the API server has written it down.
-fn cordons(world: &World, node: &str) -> Result<Vec<u64>> {
-    let calls = fs::read_to_string(world.run().log("audit"))?;
-    let calls = calls.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let cordons = calls.filter(|call| {
-        let object = &call["objectRef"];
-        call["verb"] == "patch"
-            && (&object["resource"], &object["name"]) == (&json!("nodes"), &json!(node))
-            && call["responseStatus"]["code"] == 200
-            && call["requestObject"].to_string().contains(r#""op":"add","path":"/spec/unschedulable""#)
-    });
-    let when = cordons.map(|call| milliseconds(call["stageTimestamp"].as_str().context("no time")?));
-    when.collect()
-}
-
-fn milliseconds(time: &str) -> Result<u64> {
-    let mut date = Command::new("date");
-    run_to_end(date.args(["+%s%3N", "--date", time]))?.trim().parse().context("no time")
+    let drains = drains(world, host.name())?;
+    let last = drains.iter().rfind(|drain| drain.cordoned <= begun);
+    let last = last.with_context(|| format!("changed at {begun} ms, but drained as {drains:?} only"))?;
+    fleet.note(&format!("host-3 was cordoned {} ms before the upgrade began", begun - last.cordoned))
 }

@@ -1,10 +1,8 @@
 //! Rollouts with a strategy on real nodes: a gate that fails, people who go on in spite of it, and a release that is taken
 //! back without them. People use `seaworthy` at a terminal.
 
-use std::process::Output;
-
 use anyhow::{Context, Result, bail, ensure};
-use seaworthy_e2e::{Fleet, Host, Nodes, Purpose, command_line, scenario_for};
+use seaworthy_e2e::{Fleet, Host, Nodes, Purpose, nodes, scenario_for};
 use serde_json::{Value, json};
 
 /// The version that every node begins with, and a newer one.
@@ -30,20 +28,20 @@ fn gates_stop_a_rollout_and_take_a_release_back() -> Result<()> {
                 ensure!(is_first && planned.iter().map(Vec::len).eq([1, 2]), "planned were {planned:?}");
                 cut_off(first)?;
                 stops_with(fleet, "GateFailed")?;
-                let told = seaworthy(fleet, &["rollout", "status"], 1)?;
+                let told = fleet.seaworthy(&["rollout", "status"], 1)?;
                 ensure!(
                     told.contains("stopped by the gate after batch 1") && told.contains("kubelet/"),
                     "{told}"
                 );
                 ensure!(with(fleet, NEW)? == [first.name()], "another one was changed");
-                let told = seaworthy(fleet, &["explain", &format!("machine/{}", first.name())], 0)?;
+                let told = fleet.seaworthy(&["explain", &format!("machine/{}", first.name())], 0)?;
                 ensure!(told.contains(&format!("kubelet {NEW}: it has it")), "{told}");
                 reconnect(first)
             },
         )?;
         fleet.scene("people let the rollout go on", |fleet| {
-            seaworthy(fleet, &["rollout", "resume"], 0)?;
-            let told = seaworthy(fleet, &["rollout", "status", "--watch"], 0)?;
+            fleet.seaworthy(&["rollout", "resume"], 0)?;
+            let told = fleet.seaworthy(&["rollout", "status", "--watch"], 0)?;
             ensure!(told.contains("AllUpdated"), "{told}");
             nodes.are_in_order(fleet)
         })?;
@@ -58,20 +56,20 @@ fn gates_stop_a_rollout_and_take_a_release_back() -> Result<()> {
                 ensure!(with(fleet, NEW)?.len() == 3, "{:?}", with(fleet, NEW)?);
                 Ok(())
             })?;
-            seaworthy(fleet, &["rollout", "status"], 1).map(drop)
+            fleet.seaworthy(&["rollout", "status"], 1).map(drop)
         })?;
         fleet.scene("people want what works again, and see what was", |fleet| {
-            let told = seaworthy(fleet, &["rollout", "undo", "kubelet"], 0)?;
+            let told = fleet.seaworthy(&["rollout", "undo", "kubelet"], 0)?;
             ensure!(told.contains(&format!("kubelet goes back to {NEW}")), "{told}");
             fleet.rollout_completes()?;
-            let told = seaworthy(fleet, &["rollout", "history", "kubelet"], 0)?;
+            let told = fleet.seaworthy(&["rollout", "history", "kubelet"], 0)?;
             ensure!(told.contains("RolledBack") && told.contains("undo: kubelet"), "{told}");
             fleet.note(&told)
         })?;
         fleet.scene("a pause of everything", |fleet| {
-            seaworthy(fleet, &["rollout", "pause"], 0)?;
+            fleet.seaworthy(&["rollout", "pause"], 0)?;
             stops_with(fleet, "Paused")?;
-            seaworthy(fleet, &["rollout", "resume"], 0)?;
+            fleet.seaworthy(&["rollout", "resume"], 0)?;
             fleet.rollout_completes()
         })?;
         fleet.scene("one node tries a version, and all get it", |fleet| canary(fleet, &nodes))?;
@@ -102,9 +100,9 @@ fn canary(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<()> {
     let name = picked[0]["name"].as_str().context("nobody was picked")?.to_owned();
     ensure!(picked == json!([{"name": name, "result": "Waiting"}]), "{picked}");
     ensure!(with(fleet, OLD)?.is_empty(), "it was changed although the canary is paused");
-    let told = seaworthy(fleet, &["rollout", "promote", "first"], 2)?;
+    let told = fleet.seaworthy(&["rollout", "promote", "first"], 2)?;
     ensure!(told.is_empty(), "a canary that has tried nothing was promoted: {told}");
-    seaworthy(fleet, &["rollout", "resume", "--canary", "first"], 0)?;
+    fleet.seaworthy(&["rollout", "resume", "--canary", "first"], 0)?;
     fleet.note(&fleet.world().kubectl([
         "wait",
         "canary/first",
@@ -112,14 +110,14 @@ fn canary(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<()> {
         "--timeout=300s",
     ])?)?;
     ensure!(with(fleet, OLD)? == [&*name], "{:?} have it", with(fleet, OLD)?);
-    let told = seaworthy(fleet, &["rollout", "status", "--canary", "first"], 0)?;
+    let told = fleet.seaworthy(&["rollout", "status", "--canary", "first"], 0)?;
     ensure!(told.contains(&format!("{name}  Updated")), "{told}");
-    let told = seaworthy(fleet, &["explain", &format!("machine/{name}")], 0)?;
+    let told = fleet.seaworthy(&["explain", &format!("machine/{name}")], 0)?;
     ensure!(told.contains(&format!("canary first kubelet {OLD}: it has it")), "{told}");
     let strategy = json!({"spec": {"strategy": {"batches": [1], "firstBakeTime": "10s", "bakeTime": "5s"}}});
     let patch = ["patch", "clusterpackageversion", "default", "--type=merge", "-p", &strategy.to_string()];
     fleet.world().kubectl(patch)?;
-    seaworthy(fleet, &["rollout", "promote", "first"], 0)?;
+    fleet.seaworthy(&["rollout", "promote", "first"], 0)?;
     fleet.eventually("the older kubelet everywhere", || {
         ensure!(with(fleet, OLD)?.len() == 3, "{:?}", with(fleet, OLD)?);
         Ok(())
@@ -136,32 +134,17 @@ fn strategy(on_failure: &str) -> Value {
 
 /// The batches of the upgrade, as `seaworthy plan` tells them beforehand.
 fn planned(fleet: &Fleet<'_>, nodes: &Nodes) -> Result<Vec<Vec<String>>> {
-    let mut defaults = nodes.defaults().clone();
-    let settings = defaults.pointer_mut("/spec/components").and_then(Value::as_array_mut);
-    let kubelet = settings.into_iter().flatten().find(|setting| setting["name"] == "kubelet");
-    kubelet.context("no kubelet")?["version"] = json!(NEW);
-    let file = fleet.world().run().state().join("planned.yaml");
-    std::fs::write(&file, defaults.to_string())?;
-    let file = file.to_str().context("path")?;
-    let told = seaworthy(fleet, &["plan", "-f", file], 1)?;
+    let file = fleet.write("planned.yaml", &nodes.defaults_with("kubelet", NEW)?)?;
+    let told = fleet.seaworthy(&["plan", "-f", &file], 1)?;
     ensure!(told.contains(&format!("there is no MachineComponent kubelet-{NEW}")), "{told}");
     nodes.publish(fleet, "kubelet", NEW)?;
-    seaworthy(fleet, &["plan", "-f", file], 0)?;
-    let told: Value = serde_json::from_str(&seaworthy(fleet, &["plan", "-f", file, "-o", "json"], 0)?)?;
-    Ok(serde_json::from_value(told[0]["batches"].clone())?)
+    fleet.seaworthy(&["plan", "-f", &file], 0)?;
+    fleet.planned(&file)
 }
 
 /// The names of the machines with this version of kubelet.
 fn with(fleet: &Fleet<'_>, version: &str) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for host in fleet.world().hosts() {
-        let machine = fleet.get("machine", host.name())?;
-        let installed = machine["status"]["installed"].as_str().unwrap_or_default();
-        if installed.split(',').any(|found| found == format!("kubelet={version}")) {
-            names.push(host.name().to_owned());
-        }
-    }
-    Ok(names)
+    nodes::with(fleet, "kubelet", version)
 }
 
 /// Waits until the first machine has what is wanted, and its batch is watched.
@@ -190,16 +173,4 @@ fn cut_off(host: &Host) -> Result<()> {
 
 fn reconnect(host: &Host) -> Result<()> {
     host.sh("iptables -D OUTPUT -p tcp --dport 6443 -j DROP").map(drop)
-}
-
-/// What the program of people prints, if it exits as expected.
-fn seaworthy(fleet: &Fleet<'_>, arguments: &[&str], code: i32) -> Result<String> {
-    let control_plane = fleet.world().control_plane();
-    let mut command = fleet.world().command(&command_line()?);
-    let command = command.args(arguments).arg("--kubeconfig").arg(control_plane.kubeconfig());
-    let Output { status, stdout, stderr } = command.output().context("seaworthy cannot be run")?;
-    let (out, error) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
-    fleet.note(&format!("$ seaworthy {}\n{out}{error}", arguments.join(" ")))?;
-    ensure!(status.code() == Some(code), "seaworthy {}: {status}: {out}{error}", arguments.join(" "));
-    Ok(out.into_owned())
 }
