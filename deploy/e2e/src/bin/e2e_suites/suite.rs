@@ -6,13 +6,14 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 /// Those that take minutes. They start first, so that none of them runs alone at the end.
-const LONGEST_FIRST: [&str; 10] = [
+const LONGEST_FIRST: [&str; 11] = [
     "storms",
     "operator_killed",
     "heal",
     "upgrade",
     "drains",
     "rollouts",
+    "one_bad_host",
     "conformance_host",
     "life_of_a_service",
     "join",
