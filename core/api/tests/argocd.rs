@@ -101,6 +101,7 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
         | FleetReason::Frozen
         | FleetReason::OutsideWindow
         | FleetReason::Superseding
+        | FleetReason::Overlap
         | FleetReason::Terminating => "Progressing",
         FleetReason::GateFailed
         | FleetReason::RolledBack

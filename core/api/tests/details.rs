@@ -348,8 +348,11 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
     .collect()
 }
 
-fn of_limits() -> [(FleetReason, FleetDetail, &'static str); 2] {
+fn of_limits() -> [(FleetReason, FleetDetail, &'static str); 4] {
+    let overlap = |decides| FleetDetail::Overlap { component: "webd".into(), other: "gpu".into(), decides };
     [
+        (FleetReason::Overlap, overlap(true), "it decides about webd on those that gpu selects, too"),
+        (FleetReason::Overlap, overlap(false), "gpu decides about webd on those that both select"),
         (FleetReason::TooManyFailures, FleetDetail::Failures { failed: 3, limit: 2 }, "3 failed, 2 may"),
         (
             FleetReason::TooManyUndrained,
@@ -437,7 +440,7 @@ fn no_detail_is_missing_here() {
         .collect();
     assert_eq!(known.len(), 23, "{known:?}");
     let known: BTreeSet<_> = of_fleets().iter().map(|(_, detail, _)| name(format!("{detail:?}"))).collect();
-    assert_eq!(known.len(), 12, "{known:?}");
+    assert_eq!(known.len(), 13, "{known:?}");
 }
 
 /// What a build says in other words equals nothing that this one has to say, so it is worded anew once.

@@ -285,7 +285,7 @@ fn replaced(rollout: &Rollout) -> Past {
 
 fn package_version_status() -> impl Strategy<Value = PackageVersionStatus> {
     let condition = (truth(), fleet_reason(), words(), instant(), generation());
-    let kinds = [FleetConditionKind::Complete, FleetConditionKind::Progressing];
+    let kinds = FleetConditionKind::ALL;
     let conditions = btree_map(0..kinds.len(), condition, 0..=2).prop_map(move |conditions| {
         let conditions =
             conditions.into_iter().map(|(kind, (truth, reason, words, since, observed_generation))| {

@@ -5,12 +5,13 @@ mod fixture;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fixture::{Fixture, WEB, want, web};
+use fixture::{DNS, Fixture, WEB, want, web};
 use seaworthy_engine::Owner;
 use seaworthy_model::component_set::{SetObject, SetSpec};
+use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::event::Observation;
-use seaworthy_model::id::{Named, NamedId, SetId};
-use seaworthy_model::package_version::{FleetReason, Rollout};
+use seaworthy_model::id::{Named, NamedId, SetId, VersionId};
+use seaworthy_model::package_version::{FleetConditionKind, FleetReason, Rollout};
 use seaworthy_model::quantity::CountOrPercent::Percent;
 use seaworthy_model::selector::{LabelOperator, LabelRequirement, Selector};
 use seaworthy_model::strategy::{OnFailure, Strategy};
@@ -127,6 +128,49 @@ fn the_set_with_the_higher_priority_decides_and_of_equal_ones_the_first_name() {
     apply(&mut fixture, 0, "zebra", SetSpec { priority: 1, ..pool("blue", 2) });
     fixture.pass(HOUR);
     assert_eq!(fixture.web(), [Some(2), Some(1), Some(2), Some(1), Some(2), Some(1)]);
+}
+
+/// What each of two sets says of an overlap: the other one, and whether it decides itself.
+fn overlaps(fixture: &Fixture) -> [Option<(String, bool)>; 2] {
+    [0, 1].map(|id| {
+        let conditions = set(fixture, id).status.conditions.iter();
+        let mut told = conditions.filter(|told| told.kind == FleetConditionKind::Overlapping);
+        match told.next()?.detail.as_ref()? {
+            FleetDetail::Overlap { other, decides, .. } => Some((other.to_string(), *decides)),
+            other => panic!("{other:?}"),
+        }
+    })
+}
+
+#[test]
+fn sets_that_overlap_both_say_so_while_they_do() {
+    let mut fixture = fleet();
+    apply(&mut fixture, 0, "zebra", pool("blue", 2));
+    apply(&mut fixture, 1, "ape", pool("green", 1));
+    fixture.pass(HOUR);
+    assert_eq!(overlaps(&fixture), [None, None]);
+    apply(&mut fixture, 1, "ape", pool("blue", 1));
+    fixture.pass(HOUR);
+    assert_eq!(overlaps(&fixture), [Some(("ape".into(), false)), Some(("zebra".into(), true))]);
+    apply(&mut fixture, 0, "zebra", SetSpec { priority: 1, ..pool("blue", 2) });
+    fixture.pass(HOUR);
+    assert_eq!(overlaps(&fixture), [Some(("ape".into(), true)), Some(("zebra".into(), false))]);
+    for id in [0, 2, 4] {
+        fixture.store.label_machine(id, ("pool", "green"));
+    }
+    fixture.deliver();
+    fixture.pass(HOUR);
+    assert_eq!(overlaps(&fixture), [None, None]);
+}
+
+/// Two sets that mention no component in common may select the same machines.
+#[test]
+fn sets_of_different_components_do_not_overlap() {
+    let mut fixture = fleet();
+    apply(&mut fixture, 0, "zebra", pool("blue", 2));
+    apply(&mut fixture, 1, "ape", SetSpec { components: vec![want(DNS, VersionId(3))], ..pool("blue", 1) });
+    fixture.pass(HOUR);
+    assert_eq!(overlaps(&fixture), [None, None]);
 }
 
 #[test]

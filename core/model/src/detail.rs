@@ -280,6 +280,15 @@ pub enum FleetDetail {
         /// How many a batch ends without.
         limit: u32,
     },
+    /// Two sets mention one component and select some of the same machines.
+    Overlap {
+        /// The component.
+        component: Arc<str>,
+        /// The name of the other set.
+        other: Arc<str>,
+        /// Whether this set decides, and not the other one.
+        decides: bool,
+    },
     /// Machines that do not have what a rollout brings.
     LeftOut {
         /// How many.

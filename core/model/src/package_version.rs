@@ -338,6 +338,13 @@ pub enum FleetConditionKind {
     Complete,
     /// Rollouts may go on: nothing stops them.
     Progressing,
+    /// Another set has a say on the same machines. Only sets have it, and only while it is true.
+    Overlapping,
+}
+
+impl FleetConditionKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Complete, Self::Progressing, Self::Overlapping];
 }
 
 /// The reason of a condition of the `ClusterPackageVersion`.
@@ -392,6 +399,8 @@ pub enum FleetReason {
     Terminating,
     /// A change reaches more machines than people allow without a confirmation.
     ConfirmationNeeded,
+    /// Another set selects some of the same machines, and both mention a component.
+    Overlap,
     /// No machine can be picked for a `CanaryRelease`.
     NoMachines,
     /// What a `CanaryRelease` has tried is what its machines get without it. It does nothing more.
@@ -402,7 +411,7 @@ pub enum FleetReason {
 
 impl FleetReason {
     /// Every reason.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::AllUpdated,
         Self::MachinesLeftOut,
         Self::RollingOut,
@@ -427,6 +436,7 @@ impl FleetReason {
         Self::StoreRegressed,
         Self::Terminating,
         Self::ConfirmationNeeded,
+        Self::Overlap,
         Self::NoMachines,
         Self::Promoted,
         Self::Aborted,

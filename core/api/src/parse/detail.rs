@@ -91,6 +91,7 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         FleetReason::ConfirmationNeeded => reach(words),
         FleetReason::TooManyUnavailable => unavailable(words),
         FleetReason::TooManyUndrained => undrained(words),
+        FleetReason::Overlap => overlap(words),
         FleetReason::MachinesLeftOut => left_out(words),
         FleetReason::RollingOut => waits(words),
         FleetReason::Baking => bake(words),
@@ -190,6 +191,21 @@ fn unavailable(words: &str) -> Option<FleetDetail> {
 fn undrained(words: &str) -> Option<FleetDetail> {
     let (machines, limit) = words.strip_suffix(" are left out")?.split_once(" cannot be drained, ")?;
     Some(FleetDetail::Undrained { machines: machines.parse().ok()?, limit: limit.parse().ok()? })
+}
+
+fn overlap(words: &str) -> Option<FleetDetail> {
+    let of = |component: &str, other: &str, decides| FleetDetail::Overlap {
+        component: component.into(),
+        other: other.into(),
+        decides,
+    };
+    if let Some(rest) = words.strip_suffix(" selects, too") {
+        let (component, other) = rest.strip_prefix("it decides about ")?.split_once(" on those that ")?;
+        return Some(of(component, other, true));
+    }
+    let rest = words.strip_suffix(" on those that both select")?;
+    let (other, component) = rest.split_once(" decides about ")?;
+    Some(of(component, other, false))
 }
 
 fn reach(words: &str) -> Option<FleetDetail> {

@@ -75,6 +75,12 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
         FleetDetail::Undrained { machines, limit } => {
             format!("{machines} cannot be drained, {limit} are left out").into()
         }
+        FleetDetail::Overlap { component, other, decides: true } => {
+            format!("it decides about {component} on those that {other} selects, too").into()
+        }
+        FleetDetail::Overlap { component, other, decides: false } => {
+            format!("{other} decides about {component} on those that both select").into()
+        }
         FleetDetail::LeftOut { left, failed: 0 } => format!("{left} left").into(),
         FleetDetail::LeftOut { left, failed } => format!("{left} left, {failed} of them failed").into(),
         FleetDetail::Waits(waits) => {

@@ -14,14 +14,13 @@ pub(crate) const fn kind(kind: FleetConditionKind) -> &'static str {
     match kind {
         FleetConditionKind::Complete => "Complete",
         FleetConditionKind::Progressing => "Progressing",
+        FleetConditionKind::Overlapping => "Overlapping",
     }
 }
 
 /// The condition whose type this is.
 pub(crate) fn kind_from(name: &str) -> Option<FleetConditionKind> {
-    [FleetConditionKind::Complete, FleetConditionKind::Progressing]
-        .into_iter()
-        .find(|&known| kind(known) == name)
+    FleetConditionKind::ALL.into_iter().find(|&known| kind(known) == name)
 }
 
 /// The `reason` of a condition.
@@ -37,6 +36,7 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::TooManyFailures => "TooManyFailures",
         FleetReason::TooManyLost => "TooManyLost",
         FleetReason::ConfirmationNeeded => "ConfirmationNeeded",
+        FleetReason::Overlap => "Overlap",
         FleetReason::NoMachines => "NoMachines",
         FleetReason::Promoted => "Promoted",
         FleetReason::Aborted => "Aborted",
@@ -65,6 +65,10 @@ pub(crate) fn reason_from(name: &str) -> Option<FleetReason> {
 /// The explanation of `ConfirmationNeeded`.
 const CONFIRMATION_NEEDED: &str = "a change reaches more machines than spec.strategy.confirmAbove allows without a confirmation: set the annotation \
      seaworthy.dev/confirm-rollout to metadata.generation, or run seaworthy rollout confirm";
+
+/// The explanation of `Overlap`.
+const OVERLAP: &str = "another MachineComponentSet selects some of the same machines and mentions the same component; the one with the \
+     higher spec.priority decides, or else the one whose name comes first";
 
 /// The explanation of `NoMachines`.
 const NO_MACHINES: &str = "no Machine that spec.selector selects can be picked: they are paused, not reachable, in another \
@@ -142,6 +146,7 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
         FleetReason::StoreRegressed => STORE_REGRESSED,
         FleetReason::Terminating => "being deleted; nothing is removed from any host",
         FleetReason::ConfirmationNeeded => CONFIRMATION_NEEDED,
+        FleetReason::Overlap => OVERLAP,
         FleetReason::NoMachines => NO_MACHINES,
         FleetReason::Promoted => {
             "its machines get the same versions without it, so nothing is left to try: it can be deleted"
@@ -177,8 +182,9 @@ mod tests {
             assert_eq!(reason_from(reason(known)), Some(known));
             assert!(!explanation(known).is_empty());
         }
-        assert_eq!(kind_from(kind(FleetConditionKind::Complete)), Some(FleetConditionKind::Complete));
-        assert_eq!(kind_from(kind(FleetConditionKind::Progressing)), Some(FleetConditionKind::Progressing));
+        for known in FleetConditionKind::ALL {
+            assert_eq!(kind_from(kind(known)), Some(known));
+        }
         assert_eq!(kind_from("Ready"), None);
         assert!(GATE_FAILED.contains(crate::v1alpha1::RESUME_ANNOTATION));
     }

@@ -162,6 +162,7 @@ pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
         | FleetReason::Baking
         | FleetReason::GateInconclusive
         | FleetReason::Superseding
+        | FleetReason::Overlap
         | FleetReason::Terminating => State::Reconciling,
         FleetReason::GateFailed
         | FleetReason::RolledBack

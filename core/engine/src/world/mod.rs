@@ -63,6 +63,8 @@ pub struct World {
     /// The fleet's default versions, and the rollouts of all owners.
     pub fleet: Fleet,
     pub(crate) sets: Vec<Set>,
+    /// On how many machines a set decides before another.
+    pub(crate) overlaps: BTreeMap<(Owner, Owner), u32>,
     pub(crate) set_names: Vec<Arc<str>>,
     pub(crate) canaries: Vec<Set>,
     pub(crate) canary_names: Vec<Arc<str>>,

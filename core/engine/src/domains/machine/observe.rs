@@ -64,6 +64,7 @@ pub(crate) fn observe(world: &mut World, id: MachineId, object: Option<Box<Machi
         return;
     }
     let sets = sets_of(world, row, object.as_deref());
+    world.note_sets(id, sets.as_deref());
     world.change(id, |machine| {
         if reborn {
             machine.forget_contact();

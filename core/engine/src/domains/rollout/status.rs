@@ -6,7 +6,10 @@ use alloc::vec::Vec;
 
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::Effect;
-use seaworthy_model::package_version::{FleetCondition, FleetReason, PackageVersionStatus, Rollout};
+use seaworthy_model::machine::Truth;
+use seaworthy_model::package_version::{
+    FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus, Rollout,
+};
 
 use super::standstill::Standstill;
 use super::{Step, undrained};
@@ -61,7 +64,7 @@ impl<'w> Step<'w> {
             && picked == recorded.picked
             && self.tells(standstill, &rollouts, &recorded.conditions);
         if !same {
-            let conditions = self.conditions(draft, standstill, observed_generation, &rollouts).into();
+            let conditions = self.conditions(draft, standstill, observed_generation, &rollouts);
             let rollouts = rollouts.into_iter().map(Cow::into_owned);
             let rollouts =
                 rollouts.map(|rollout| if is_regressed { rollout } else { self.as_it_is(rollout) });
@@ -95,8 +98,13 @@ impl<'w> Step<'w> {
         conditions: &[FleetCondition],
     ) -> bool {
         let (reason, kinds) = standstill.told();
-        let as_told = conditions.iter().map(|told| (told.kind, told.truth)).eq(kinds)
-            && conditions.iter().all(|told| told.reason == reason);
+        let overlap = self.overlap();
+        let extra = overlap.iter().map(|_| (FleetConditionKind::Overlapping, Truth::True));
+        let is_extra = |told: &FleetCondition| told.kind == FleetConditionKind::Overlapping;
+        let as_told =
+            conditions.iter().map(|told| (told.kind, told.truth)).eq(kinds.into_iter().chain(extra))
+                && conditions.iter().all(|told| is_extra(told) || told.reason == reason)
+                && conditions.iter().filter(|told| is_extra(told)).all(|told| told.detail == overlap);
         let is_in_detail = matches!(
             reason,
             FleetReason::StoreRegressed
@@ -109,7 +117,7 @@ impl<'w> Step<'w> {
         as_told
             && (!is_in_detail || {
                 let detail = self.detail(reason, rollouts);
-                conditions.iter().all(|told| told.detail == detail)
+                conditions.iter().all(|told| is_extra(told) || told.detail == detail)
             })
     }
 
@@ -153,6 +161,7 @@ impl<'w> Step<'w> {
             FleetReason::GateInconclusive => self.doubt(),
             FleetReason::AllUpdated
             | FleetReason::Superseding
+            | FleetReason::Overlap
             | FleetReason::TooDisruptive
             | FleetReason::Paused
             | FleetReason::PolicyPaused
@@ -174,21 +183,26 @@ impl<'w> Step<'w> {
         standstill: Standstill,
         observed_generation: u64,
         rollouts: &[Cow<'_, Rollout>],
-    ) -> [FleetCondition; 2] {
+    ) -> Vec<FleetCondition> {
         let (reason, told) = standstill.told();
         let recorded = &self.object.status.conditions;
-        told.map(|(kind, truth)| {
+        let told = told.map(|(kind, truth)| (kind, truth, reason, self.detail(reason, rollouts)));
+        let overlap = self.overlap().map(|overlap| {
+            (FleetConditionKind::Overlapping, Truth::True, FleetReason::Overlap, Some(overlap))
+        });
+        let condition = |(kind, truth, reason, detail)| {
             let before = recorded.iter().find(|before| before.kind == kind && before.truth == truth);
             let since = before.map_or(draft.now.whole_seconds(), |before| before.since);
-            FleetCondition {
-                kind,
-                truth,
-                reason,
-                detail: self.detail(reason, rollouts),
-                since,
-                observed_generation,
-            }
-        })
+            FleetCondition { kind, truth, reason, detail, since, observed_generation }
+        };
+        told.into_iter().chain(overlap).map(condition).collect()
+    }
+
+    /// Another set that has a say on the same machines.
+    fn overlap(self) -> Option<FleetDetail> {
+        let (component, other, decides) = self.world.overlap(self.owner)?;
+        let component = self.world.name_of_component(component);
+        Some(FleetDetail::Overlap { component, other: self.world.name_of(other).into(), decides })
     }
 }
 

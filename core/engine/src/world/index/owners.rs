@@ -142,8 +142,57 @@ impl World {
         for id in self.machine_ids() {
             let labels = self.machine(id).object.as_ref().map(|object| &object.labels);
             let sets = labels.and_then(|labels| self.sets_of(id, labels));
+            self.note_sets(id, sets.as_deref());
             self.machines[id].sets = sets;
         }
+    }
+
+    /// A machine comes to other sets. Sets that begin or cease to overlap have to say so.
+    pub(crate) fn note_sets(&mut self, id: MachineId, new: Option<&[Owner]>) {
+        let old = self.machine(id).sets.clone();
+        if old.as_deref() == new {
+            return;
+        }
+        for pair in pairs(old.as_deref()) {
+            if let Some(machines) = self.overlaps.get_mut(&pair) {
+                *machines -= 1;
+                if *machines == 0 {
+                    self.overlaps.remove(&pair);
+                    self.touch_pair(pair);
+                }
+            }
+        }
+        for pair in pairs(new) {
+            let machines = self.overlaps.entry(pair).or_insert(0);
+            *machines += 1;
+            if *machines == 1 {
+                self.touch_pair(pair);
+            }
+        }
+    }
+
+    fn touch_pair(&mut self, (first, second): (Owner, Owner)) {
+        self.touch(first.subject(), Priority::Normal);
+        self.touch(second.subject(), Priority::Normal);
+    }
+
+    /// A component that a set and another one mention, if some machine is in both: the component, the other set, and
+    /// whether the first one decides.
+    pub(crate) fn overlap(&self, owner: Owner) -> Option<(ComponentId, Owner, bool)> {
+        let set = self.set(owner)?;
+        let others = self.overlaps.keys().filter_map(|&(first, second)| match owner {
+            _ if owner == first => Some((second, true)),
+            _ if owner == second => Some((first, false)),
+            _ => None,
+        });
+        let shared = others.filter_map(|(other, decides)| {
+            let settings = set.object()?.spec.as_ref().ok()?.components.iter();
+            let mut components = settings.map(|setting| setting.component);
+            let is_shared =
+                |component: &ComponentId| self.set(other).is_some_and(|it| it.mentions(*component));
+            Some((components.find(is_shared)?, other, decides))
+        });
+        shared.min_by_key(|(_, other, _)| self.name_of(*other))
     }
 
     /// Requeues everything that owns rollouts: what one of them may grant depends on what the others have granted.
@@ -171,4 +220,12 @@ impl World {
         let mut charters = others.filter_map(|other| self.charter(other));
         charters.all(|charter| charter.status.rollouts.is_empty() || charter.status.epoch == self.epoch())
     }
+}
+
+/// Each two sets of a machine: that which decides, and the other. Canaries do not count: it is their purpose to come first.
+fn pairs(sets: Option<&[Owner]>) -> Vec<(Owner, Owner)> {
+    let sets: Vec<Owner> =
+        sets.into_iter().flatten().copied().filter(|owner| matches!(owner, Owner::Set(_))).collect();
+    let each = sets.iter().enumerate();
+    each.flat_map(|(index, first)| sets[index + 1..].iter().map(|second| (*first, *second))).collect()
 }
