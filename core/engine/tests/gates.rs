@@ -99,6 +99,21 @@ fn a_new_operator_goes_on_watching() {
 }
 
 #[test]
+fn a_node_that_reports_a_problem_since_its_change_fails_the_gate() {
+    for (is_old, reason) in [(false, FleetReason::GateFailed), (true, FleetReason::Baking)] {
+        let mut fixture = fleet(OnFailure::Pause);
+        fixture.pass(MINUTE * 10);
+        let (first, now) = (updated(&fixture)[0], fixture.now);
+        let since = if is_old { record(&fixture).started_at - HOUR } else { now };
+        fixture.cluster.trouble(first, Some(since));
+        fixture.deliver();
+        fixture.pass(MINUTE * 22);
+        assert_eq!((self::reason(&fixture), is_old), (reason, is_old));
+        assert_eq!(updated(&fixture).len() > 1, is_old);
+    }
+}
+
+#[test]
 fn a_machine_that_goes_down_after_its_change_stops_the_rollout_for_good() {
     let mut fixture = fleet(OnFailure::Pause);
     fixture.pass(MINUTE * 10);

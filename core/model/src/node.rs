@@ -47,6 +47,8 @@ pub struct NodeState {
     pub ready: Health,
     /// When that condition last changed.
     pub since: Timestamp,
+    /// Since when another condition reports a problem, the newest of them, such as `DiskPressure`.
+    pub troubled_since: Option<Timestamp>,
     /// Whether it has any taint, ours or another's.
     pub has_taints: bool,
     /// Whether it has any annotation, ours or another's.
@@ -66,6 +68,7 @@ impl NodeState {
         Self {
             ready,
             since,
+            troubled_since: None,
             has_taints: false,
             has_annotations: false,
             has_labels: false,

@@ -8,7 +8,7 @@ use super::faults::{Faults, Field};
 use super::metadata::MetadataError;
 use super::node_attributes::carried;
 use crate::names::Names;
-use crate::object::Node;
+use crate::object::{Node, NodeCondition};
 use crate::request::read_mark;
 
 /// Reads a Node. Without a condition `Ready` its health counts as unknown since its creation.
@@ -38,6 +38,7 @@ pub fn node(object: &Node, names: &mut Names) -> Result<(MachineId, NodeObject),
     let state = NodeState {
         ready,
         since,
+        troubled_since: conditions.iter().filter_map(problem).max(),
         has_taints: !object.spec.taints.is_empty(),
         has_annotations: !metadata.annotations.is_empty(),
         has_labels: !metadata.labels.is_empty(),
@@ -45,6 +46,23 @@ pub fn node(object: &Node, names: &mut Names) -> Result<(MachineId, NodeObject),
         carried: carried(object),
     };
     Ok((names.machine_of(&metadata.name), NodeObject { uid, state }))
+}
+
+/// Since when a condition reports a problem, if it does. Those of Kubernetes and of the node problem detector are true then;
+/// conditions of other programs count if their names say what they mean.
+fn problem(condition: &NodeCondition) -> Option<Timestamp> {
+    const NAMES: [&str; 5] = [
+        "KernelDeadlock",
+        "ReadonlyFilesystem",
+        "FrequentKubeletRestart",
+        "FrequentContainerdRestart",
+        "FrequentUnregisterNetDevice",
+    ];
+    const ENDINGS: [&str; 4] = ["Pressure", "Unavailable", "Problem", "Unhealthy"];
+    let kind = &*condition.r#type;
+    let is_problem = NAMES.contains(&kind) || ENDINGS.iter().any(|ending| kind.ends_with(ending));
+    let at = condition.last_transition_time.as_ref().filter(|_| is_problem && condition.status == "True");
+    at?.get()
 }
 
 /// What is unusual about a Node, if anything is.
@@ -73,7 +91,7 @@ mod tests {
     use seaworthy_model::machine::HostId;
 
     use super::*;
-    use crate::object::{Metadata, NodeCondition, NodeStatus};
+    use crate::object::{Metadata, NodeStatus};
     use crate::rfc3339;
 
     const UID: &str = "0f3c1d2e-4b5a-6978-8796-a5b4c3d2e1f0";
@@ -112,6 +130,30 @@ mod tests {
             assert_eq!((read.state.ready, Some(read.state.since)), (ready, since));
             assert_eq!((Some(read.uid), read.state.cordon), (Uid::parse(UID), None));
             assert_eq!(names.machine_name(machine), Ok("m-0"));
+        }
+    }
+
+    #[test]
+    fn a_problem_counts_from_the_newest_condition_that_reports_one() {
+        let condition = |(r#type, status, at): (&'static str, &'static str, &'static str)| NodeCondition {
+            r#type: r#type.into(),
+            status: status.into(),
+            last_transition_time: Some(at.into()),
+        };
+        let (nine, ten) = ("2026-11-20T09:00:00Z", "2026-11-20T10:00:00Z");
+        let table = [
+            (vec![("Ready", "True", nine), ("DiskPressure", "False", ten)], None),
+            (vec![("Ready", "False", ten), ("EtcdIsVoter", "True", ten)], None),
+            (vec![("DiskPressure", "True", nine), ("KernelDeadlock", "False", ten)], Some(nine)),
+            (vec![("PIDPressure", "True", nine), ("NetworkUnavailable", "True", ten)], Some(ten)),
+            (vec![("NTPProblem", "True", nine), ("KubeletUnhealthy", "Unknown", ten)], Some(nine)),
+        ];
+        for (conditions, since) in table {
+            let conditions = conditions.into_iter().map(condition).collect();
+            let status = Some(NodeStatus { conditions, ..NodeStatus::default() });
+            let object = Node { metadata: seen("m-0"), status, ..Node::default() };
+            let (_, read) = node(&object, &mut Names::new()).unwrap();
+            assert_eq!(read.state.troubled_since, since.and_then(rfc3339::parse));
         }
     }
 

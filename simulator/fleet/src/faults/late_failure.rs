@@ -35,6 +35,9 @@ pub struct LateFailure {
     /// host shows it.
     #[serde(default)]
     pub crashes: bool,
+    /// If true, the release fills the disk of its host instead: the Node stays ready, and reports `DiskPressure`.
+    #[serde(default)]
+    pub fills: bool,
 }
 
 impl Model for LateFailure {
@@ -50,6 +53,7 @@ impl Model for LateFailure {
                 lasting: chance.within("lasting", self.lasting.0),
                 flaps: self.flaps.map(|range| chance.within("flaps", range.0)),
                 crashes: self.crashes,
+                fills: self.fills,
             });
         }
     }

@@ -83,6 +83,8 @@ pub struct LateHarm {
     pub flaps: Option<Duration>,
     /// If set, the service ends then, and its Node is as it is.
     pub crashes: bool,
+    /// If set, the disk of the host is full from then on.
+    pub fills: bool,
 }
 
 /// What faults do to the reply to a message.

@@ -1,8 +1,8 @@
 //! The gate after each batch of a rollout with a strategy: the machines that were changed are compared with those that the
 //! rollout has not touched.
 //!
-//! A machine counts as gone wrong if the release failed there, if it has become unavailable since the rollout started, or if
-//! the service of the release does not run or had to be repaired.
+//! A machine counts as gone wrong if the release failed there, if it has become unavailable since the rollout started, if its
+//! Node has reported a problem since, or if the service of the release does not run or had to be repaired.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -175,7 +175,10 @@ impl Step<'_> {
                 self.world.repairs.last(id, component, installed.release)
             };
             // Work on a machine may be why it is not available; it is no reason why a service does not run.
-            let is_away = || machine.unavailable_since().is_some_and(|since| since > began);
+            let is_away = || {
+                let troubled = machine.node.as_ref().and_then(|node| node.troubled_since);
+                machine.unavailable_since().max(troubled).is_some_and(|since| since > began)
+            };
             let fell = || {
                 (!machine.is_unresolved() && is_away())
                     || does_not_run(machine, component)

@@ -180,10 +180,9 @@ impl World {
     /// whether the first one decides.
     pub(crate) fn overlap(&self, owner: Owner) -> Option<(ComponentId, Owner, bool)> {
         let set = self.set(owner)?;
-        let others = self.overlaps.keys().filter_map(|&(first, second)| match owner {
-            _ if owner == first => Some((second, true)),
-            _ if owner == second => Some((first, false)),
-            _ => None,
+        let others = self.overlaps.keys().filter_map(|&(first, second)| {
+            let is_second = (owner == second).then_some((first, false));
+            if owner == first { Some((second, true)) } else { is_second }
         });
         let shared = others.filter_map(|(other, decides)| {
             let settings = set.object()?.spec.as_ref().ok()?.components.iter();

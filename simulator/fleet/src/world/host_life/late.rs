@@ -54,10 +54,12 @@ impl World {
             return;
         }
         late.acts = true;
-        let (component, crashes) = (late.component, late.harm.crashes);
+        let (component, harm) = (late.component, late.harm);
         self.note_occasion(Occasion::ReleaseFailedLate);
-        if crashes {
+        if harm.crashes {
             self.crash_service(number, component);
+        } else if harm.fills {
+            self.fill(number);
         } else {
             self.sicken(number, true);
         }
@@ -67,7 +69,10 @@ impl World {
     pub(in crate::world) fn recover_late(&mut self, number: u32) {
         let Some(late) = self.late.0.get_mut(&number).filter(|late| late.acts) else { return };
         late.acts = false;
-        if !late.harm.crashes {
+        let harm = late.harm;
+        if harm.fills {
+            self.make_room(number);
+        } else if !harm.crashes {
             self.sicken(number, false);
         }
     }
