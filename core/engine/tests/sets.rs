@@ -135,10 +135,8 @@ fn overlaps(fixture: &Fixture) -> [Option<(String, bool)>; 2] {
     [0, 1].map(|id| {
         let conditions = set(fixture, id).status.conditions.iter();
         let mut told = conditions.filter(|told| told.kind == FleetConditionKind::Overlapping);
-        match told.next()?.detail.as_ref()? {
-            FleetDetail::Overlap { other, decides, .. } => Some((other.to_string(), *decides)),
-            other => panic!("{other:?}"),
-        }
+        let Some(FleetDetail::Overlap { other, decides, .. }) = &told.next()?.detail else { return None };
+        Some((other.to_string(), *decides))
     })
 }
 

@@ -1,5 +1,7 @@
 //! What decides about the components of a machine: canaries, sets, and the fleet's defaults, in this order.
 
+use std::cmp::Reverse;
+
 use seaworthy_api::names::Names;
 use seaworthy_api::object::{CanaryRelease, ClusterPackageVersion, Machine, MachineComponentSet};
 use seaworthy_api::parse;
@@ -7,6 +9,7 @@ use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, ComponentSetting, Rol
 use seaworthy_kube::Terminal;
 use seaworthy_model::id::Kind;
 use seaworthy_model::labels::Labels;
+use seaworthy_model::selector::Selector;
 
 use super::Problem;
 
@@ -43,7 +46,7 @@ pub(super) async fn governors(
         governor(format!("canary {}", canary.metadata.name), &canary.spec.components, status)
     });
     let mut selecting: Vec<&MachineComponentSet> = sets.iter().filter(|set| selects(set, machine)).collect();
-    selecting.sort_by_key(|set| (std::cmp::Reverse(set.spec.priority), set.metadata.name.clone()));
+    selecting.sort_by_key(|set| (Reverse(set.spec.priority), set.metadata.name.clone()));
     let sets = selecting
         .into_iter()
         .map(|set| governor(format!("set {}", set.metadata.name), &set.spec.components, set.status.as_ref()));
@@ -89,10 +92,59 @@ fn tries(canary: &CanaryRelease, machine: &Machine) -> bool {
 }
 
 fn selects(set: &MachineComponentSet, machine: &Machine) -> bool {
-    let labels = machine.metadata.labels.iter();
-    let labels: Labels = labels.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();
-    let Ok((_, read)) = parse::machine_component_set(set, &mut Names::new()) else { return false };
-    read.spec.is_ok_and(|spec| spec.selector.matches(&labels))
+    selector(set).is_some_and(|selector| selector.matches(&labels(machine)))
+}
+
+/// What decides about a component of a machine before the object that a plan is about.
+pub(super) struct Rivals {
+    canaries: Vec<CanaryRelease>,
+    /// With the labels that they select.
+    sets: Vec<(MachineComponentSet, Option<Selector>)>,
+}
+
+impl Rivals {
+    /// Reads all of them but the planned set itself. An API server without one of the kinds has no such objects.
+    pub(super) async fn read(terminal: &Terminal, planned: Option<&str>) -> Self {
+        let canaries = terminal.list::<CanaryRelease>(Kind::CanaryRelease).await.unwrap_or_default();
+        let sets = terminal.list::<MachineComponentSet>(Kind::MachineComponentSet).await.unwrap_or_default();
+        Self::of(canaries, sets.into_iter().filter(|set| Some(&*set.metadata.name) != planned).collect())
+    }
+
+    pub(super) fn of(canaries: Vec<CanaryRelease>, sets: Vec<MachineComponentSet>) -> Self {
+        let sets = sets.into_iter().map(|set| {
+            let selector = selector(&set);
+            (set, selector)
+        });
+        Self { canaries, sets: sets.collect() }
+    }
+
+    /// Whether one of them decides. `place` is the priority and the name of the planned set; `None` for the defaults.
+    pub(super) fn decide(&self, place: Option<(i64, &str)>, machine: &Machine, component: &str) -> bool {
+        let names = |settings: &[ComponentSetting]| settings.iter().any(|setting| setting.name == component);
+        let mut canaries = self.canaries.iter();
+        if canaries.any(|canary| names(&canary.spec.components) && tries(canary, machine)) {
+            return true;
+        }
+        let labels = labels(machine);
+        self.sets.iter().any(|(set, selector)| {
+            let first = place.is_none_or(|(priority, name)| {
+                (Reverse(set.spec.priority), &*set.metadata.name) < (Reverse(priority), name)
+            });
+            let selects = || selector.as_ref().is_some_and(|selector| selector.matches(&labels));
+            first && names(&set.spec.components) && selects()
+        })
+    }
+}
+
+/// The labels of a machine.
+pub(super) fn labels(machine: &Machine) -> Labels {
+    machine.metadata.labels.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect()
+}
+
+/// What a set selects; `None` if its spec cannot be read.
+fn selector(set: &MachineComponentSet) -> Option<Selector> {
+    let (_, read) = parse::machine_component_set(set, &mut Names::new()).ok()?;
+    read.spec.ok().map(|spec| spec.selector.clone())
 }
 
 #[cfg(test)]

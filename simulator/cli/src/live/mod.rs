@@ -48,7 +48,7 @@ enum Rollout {
     Pause(subject::OwnerArguments),
     /// End a pause. If a gate has failed, let its rollout go on in spite of it.
     Resume(rollout::ResumeArguments),
-    /// Set the default of a component back to what worked before.
+    /// Set a component back to what worked before: the default, or that of a set or a canary.
     Undo(undo::UndoArguments),
     /// Let a change begin that reaches more machines than `confirmAbove` allows.
     Confirm(subject::OwnerArguments),

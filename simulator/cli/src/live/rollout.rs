@@ -8,9 +8,7 @@ use clap::{Args, ValueEnum};
 use comfy_table::{Table, presets};
 use seaworthy_api::v1alpha1::{CONFIRM_ANNOTATION, ClusterPackageVersionStatus, RESUME_ANNOTATION};
 use seaworthy_kube::Terminal;
-use seaworthy_model::id::Kind;
-use seaworthy_model::package_version::SINGLETON;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Problem;
 use super::subject::{OwnerArguments, Subject};
@@ -229,9 +227,4 @@ fn failed_gates(status: &ClusterPackageVersionStatus) -> impl Iterator<Item = St
         course.failed_gate.as_ref()?;
         Some(format!("{}/{}/{}", rollout.component, rollout.generation, course.batch))
     })
-}
-
-/// Changes the fleet's defaults.
-pub(super) async fn change(terminal: &Terminal, patch: &Value) -> Result<(), Problem> {
-    Ok(terminal.patch(Kind::ClusterPackageVersion, SINGLETON, patch).await?)
 }

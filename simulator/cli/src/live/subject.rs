@@ -1,8 +1,8 @@
 //! What a command about rollouts is about: the fleet's defaults, a set, or a canary.
 
 use clap::Args;
-use seaworthy_api::object::{MachineComponentSet, Metadata};
-use seaworthy_api::v1alpha1::{CanaryMachine, ClusterPackageVersionStatus};
+use seaworthy_api::object::{ClusterPackageVersion, MachineComponentSet, Metadata};
+use seaworthy_api::v1alpha1::{CanaryMachine, ClusterPackageVersionStatus, ComponentSetting};
 use seaworthy_kube::Terminal;
 use seaworthy_model::id::Kind;
 use seaworthy_model::package_version::SINGLETON;
@@ -25,9 +25,11 @@ pub(super) struct OwnerArguments {
 /// The object that owns rollouts.
 pub(super) struct Subject {
     kind: Kind,
-    metadata: Metadata,
+    pub(super) metadata: Metadata,
     /// Whether people have paused it.
     pub(super) is_paused: bool,
+    /// What its machines have of each component.
+    pub(super) components: Vec<ComponentSetting>,
     /// The record of its rollouts.
     pub(super) status: Option<ClusterPackageVersionStatus>,
     /// The machines of a canary.
@@ -44,20 +46,13 @@ impl OwnerArguments {
                 kind: Kind::CanaryRelease,
                 metadata: read.metadata,
                 is_paused: read.spec.paused,
+                components: read.spec.components,
                 status: Some(status.record),
                 machines: status.machines,
             });
         }
         let Some(name) = &self.set else {
-            let fleet = fleet(terminal).await?;
-            let (metadata, status) = (fleet.metadata, fleet.status);
-            return Ok(Subject {
-                kind: Kind::ClusterPackageVersion,
-                metadata,
-                is_paused: fleet.spec.paused,
-                status,
-                machines: Vec::new(),
-            });
+            return Ok(Subject::from(fleet(terminal).await?));
         };
         let read: MachineComponentSet = match terminal.get(Kind::MachineComponentSet, name).await {
             Err(failure) if failure.is_not_found() => {
@@ -67,9 +62,27 @@ impl OwnerArguments {
             }
             read => read?,
         };
-        let (metadata, status, is_paused) = (read.metadata, read.status, read.spec.paused);
-        let machines = Vec::new();
-        Ok(Subject { kind: Kind::MachineComponentSet, metadata, is_paused, status, machines })
+        Ok(Subject {
+            kind: Kind::MachineComponentSet,
+            metadata: read.metadata,
+            is_paused: read.spec.paused,
+            components: read.spec.components,
+            status: read.status,
+            machines: Vec::new(),
+        })
+    }
+}
+
+impl From<ClusterPackageVersion> for Subject {
+    fn from(fleet: ClusterPackageVersion) -> Self {
+        Self {
+            kind: Kind::ClusterPackageVersion,
+            metadata: fleet.metadata,
+            is_paused: fleet.spec.paused,
+            components: fleet.spec.components,
+            status: fleet.status,
+            machines: Vec::new(),
+        }
     }
 }
 
@@ -83,6 +96,16 @@ impl Subject {
     /// The generation of its spec.
     pub(super) const fn generation(&self) -> i64 {
         self.metadata.generation
+    }
+
+    /// Its name, for people.
+    pub(super) fn whose(&self) -> String {
+        let name = &self.metadata.name;
+        if self.kind == Kind::ClusterPackageVersion {
+            "the defaults".to_owned()
+        } else {
+            format!("{} {name}", self.kind.name())
+        }
     }
 
     /// What a pause of it stops.

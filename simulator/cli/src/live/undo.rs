@@ -3,20 +3,21 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use seaworthy_api::object::ClusterPackageVersion;
 use seaworthy_api::v1alpha1::{CAUSE_ANNOTATION, ComponentSetting, WantStatus};
 use seaworthy_kube::Terminal;
 use serde_json::json;
 
-use super::rollout::change;
+use super::Problem;
+use super::subject::{OwnerArguments, Subject};
 use super::words::version;
-use super::{Problem, fleet};
 
 /// Arguments of `rollout undo`.
 #[derive(Args)]
 pub(super) struct UndoArguments {
     /// The component.
     component: String,
+    #[command(flatten)]
+    owner: OwnerArguments,
     /// The version to go back to, with the parameters that it had. By default the one before.
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
@@ -27,8 +28,8 @@ pub(super) struct UndoArguments {
 
 /// `rollout undo`.
 pub(super) async fn undo(terminal: &Terminal, arguments: &UndoArguments) -> Result<ExitCode, Problem> {
-    let fleet = fleet(terminal).await?;
-    let (settings, target) = undone(&fleet, &arguments.component, arguments.to.as_deref())?;
+    let subject = arguments.owner.subject(terminal).await?;
+    let (settings, target) = undone(&subject, &arguments.component, arguments.to.as_deref())?;
     let (component, to) = (&arguments.component, version(Some(&target)));
     if arguments.dry_run {
         println!("{component} would go back to {to}");
@@ -37,31 +38,32 @@ pub(super) async fn undo(terminal: &Terminal, arguments: &UndoArguments) -> Resu
     // The list is replaced as a whole: only that which was read may be.
     let patch = json!({
         "metadata": {
-            "resourceVersion": fleet.metadata.resource_version,
+            "resourceVersion": subject.metadata.resource_version,
             "annotations": { CAUSE_ANNOTATION: format!("undo: {component} back to {to}") },
         },
         "spec": { "components": settings },
     });
-    change(terminal, &patch).await?;
+    subject.change(terminal, &patch).await?;
     println!("{component} goes back to {to}");
     Ok(ExitCode::SUCCESS)
 }
 
-/// The defaults with one component set back, and what it is set back to.
+/// The settings of an owner with one component set back, and what it is set back to.
 fn undone(
-    fleet: &ClusterPackageVersion,
+    owner: &Subject,
     component: &str,
     to: Option<&str>,
 ) -> Result<(Vec<ComponentSetting>, WantStatus), Problem> {
-    let mut settings = fleet.spec.components.clone();
+    let mut settings = owner.components.clone();
     let Some(setting) = settings.iter_mut().find(|setting| setting.name == component) else {
-        let known: Vec<&str> = fleet.spec.components.iter().map(|setting| setting.name.as_str()).collect();
+        let known: Vec<&str> = owner.components.iter().map(|setting| setting.name.as_str()).collect();
+        let whose = owner.whose();
         return Err(Problem(format!(
-            "{component} is no component of the defaults; those are: {}",
+            "{component} is no component of {whose}; those are: {}",
             known.join(", ")
         )));
     };
-    let status = fleet.status.clone().unwrap_or_default();
+    let status = owner.status.clone().unwrap_or_default();
     let rollout = status.rollouts.iter().find(|rollout| rollout.component == component);
     let before = rollout.and_then(|rollout| rollout.from.clone());
     let completed = status.history.iter().rev().filter(|past| past.component == component);

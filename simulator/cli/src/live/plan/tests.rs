@@ -36,9 +36,38 @@ fn live() -> ClusterPackageVersion {
     .unwrap()
 }
 
-fn spec(live: &ClusterPackageVersion) -> PackageVersionSpec {
-    let parsed = parse::package_version(live, &mut Names::new()).unwrap();
-    (*parsed.spec.unwrap()).clone()
+fn subject(live: &ClusterPackageVersion) -> Subject {
+    defaults(live.clone(), live.clone()).unwrap()
+}
+
+fn nobody() -> Rivals {
+    Rivals::of(Vec::new(), Vec::new())
+}
+
+/// A set of the blue pool.
+fn blue(name: &str, priority: i32) -> MachineComponentSet {
+    serde_json::from_value(json!({
+        "apiVersion": "seaworthy.dev/v1alpha1",
+        "kind": "MachineComponentSet",
+        "metadata": {
+            "name": name, "uid": "5f0c2d1e-8a3b-4c6d-9e7f-bbbbbbbbbbbb", "generation": 1, "resourceVersion": "3",
+        },
+        "spec": {
+            "selector": { "matchLabels": { "pool": "blue" } },
+            "priority": priority,
+            "components": [{ "name": "webd", "version": "1.1.0" }],
+        },
+    }))
+    .unwrap()
+}
+
+/// Ten machines on 1.0.0; the first four are blue.
+fn pools() -> Vec<Machine> {
+    let mut machines: Vec<Machine> = (0..10).map(|number| machine(number, "1.0.0", None)).collect();
+    for machine in &mut machines[..4] {
+        machine.metadata.labels.insert("pool".into(), "blue".into());
+    }
+    machines
 }
 
 fn setting(version: &str) -> ComponentSetting {
@@ -51,7 +80,7 @@ fn every_machine_that_changes_is_in_one_batch_in_the_order_of_ranks() {
     let machines: Vec<Machine> = (0..200).map(|number| machine(number, "1.0.0", None)).collect();
     let machines =
         [machines, vec![machine(900, "1.1.0", None), machine(901, "1.0.0", Some("1.0.0"))]].concat();
-    let found = batches(&live, &spec(&live), &setting("1.1.0"), &machines);
+    let found = batches(&subject(&live), &setting("1.1.0"), &machines, &nobody());
     assert_eq!((found.pinned, found.unchanged), (1, 1));
     let sizes: Vec<usize> = found.changing.iter().map(Vec::len).collect();
     assert_eq!(sizes.iter().sum::<usize>(), 200);
@@ -79,7 +108,7 @@ fn what_worked_before_comes_back_at_once() {
     let mut live = live();
     let machines: Vec<Machine> = (0..20).map(|number| machine(number, "1.1.0", None)).collect();
     let of = |live: &ClusterPackageVersion| {
-        batches(live, &spec(live), &setting("1.0.0"), &machines).changing.len()
+        batches(&subject(live), &setting("1.0.0"), &machines, &nobody()).changing.len()
     };
     assert_eq!(of(&live), 1, "it is what the last rollout brought to all");
     live.status.as_mut().unwrap().rollouts[0].completed_at = None;
@@ -91,4 +120,46 @@ fn a_version_that_does_not_exist_is_refused() {
     let known = BTreeSet::from(["webd-1.0.0"]);
     assert_eq!(refusal(&setting("1.0.0"), &known), None);
     assert!(refusal(&setting("2.0.0"), &known).unwrap().contains("webd-2.0.0"));
+}
+
+#[test]
+fn the_defaults_leave_out_what_a_set_decides() {
+    let rivals = Rivals::of(Vec::new(), vec![blue("blue", 0)]);
+    let found = batches(&subject(&live()), &setting("1.2.0"), &pools(), &rivals);
+    assert_eq!((found.changing.concat().len(), found.decided_by_others), (6, 4));
+    let other = serde_json::from_value(json!({ "name": "dnsd", "version": "1.0.0" })).unwrap();
+    let found = batches(&subject(&live()), &other, &pools(), &rivals);
+    assert_eq!(found.decided_by_others, 0, "the set says nothing of it");
+}
+
+#[test]
+fn a_set_changes_its_machines_unless_another_comes_first() {
+    let planned = set(Some(blue("blue", 0)), blue("blue", 0)).unwrap();
+    assert_eq!(planned.changed, [], "nothing is new");
+    for (rival, changing) in [(blue("zebra", 0), 4), (blue("ape", 0), 0), (blue("zebra", 1), 0)] {
+        let rivals = Rivals::of(Vec::new(), vec![rival]);
+        let found = batches(&planned, &setting("1.2.0"), &pools(), &rivals);
+        assert_eq!((found.changing.concat().len(), found.decided_by_others), (changing, 4 - changing));
+    }
+}
+
+/// Which machines come first depends on the uid, which the API server gives.
+#[test]
+fn the_order_of_a_set_that_does_not_exist_is_not_told() {
+    let mut new = blue("blue", 0);
+    (new.metadata.uid, new.metadata.resource_version) = ("".into(), "".into());
+    let planned = set(None, new).unwrap();
+    assert_eq!((planned.uid, planned.changed.len()), (None, 1));
+    let batches = batches(&planned, &planned.changed[0], &pools(), &nobody());
+    let told = in_words(&[super::planned(&planned.changed[0], None, batches, false)]);
+    assert!(told.contains("4 machines change") && told.contains("is drawn when"), "{told}");
+    assert!(!told.contains("m-"), "{told}");
+}
+
+#[test]
+fn with_another_selector_everything_may_be_new() {
+    let mut wider = blue("blue", 0);
+    wider.spec.selector.match_labels.clear();
+    wider.spec.selector.match_labels.insert("zone".into(), "a".into());
+    assert_eq!(set(Some(blue("blue", 0)), wider).unwrap().changed.len(), 1);
 }

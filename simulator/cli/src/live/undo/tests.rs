@@ -1,11 +1,12 @@
+use seaworthy_api::object::ClusterPackageVersion;
 use serde_json::json;
 
 use super::*;
 
-fn fleet() -> ClusterPackageVersion {
+fn fleet() -> Subject {
     let want =
         |version: &str| json!({ "state": "Present", "version": version, "parameters": { "level": version } });
-    serde_json::from_value(json!({
+    let fleet: ClusterPackageVersion = serde_json::from_value(json!({
         "apiVersion": "seaworthy.dev/v1alpha1",
         "kind": "ClusterPackageVersion",
         "metadata": { "name": "default", "uid": "5f0c2d1e-8a3b-4c6d-9e7f-000000000001" },
@@ -24,7 +25,8 @@ fn fleet() -> ClusterPackageVersion {
             }],
         },
     }))
-    .unwrap()
+    .unwrap();
+    Subject::from(fleet)
 }
 
 #[test]
