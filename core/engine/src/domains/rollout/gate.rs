@@ -17,6 +17,7 @@ use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure};
 use seaworthy_model::time::Timestamp;
 
 use super::standstill::{Gate, Standstill};
+use super::suspects::Suspects;
 use super::verdict::{Verdict, is_silent, verdict};
 use super::{Plan, Step, has_gates, is_done};
 use crate::domains::draft::Draft;
@@ -169,16 +170,14 @@ impl Step<'_> {
         let (began, component) = (state.record.started_at, state.record.component);
         let is_of_set = state.owner != Owner::Fleet;
         let mut evidence = Evidence::default();
+        let mut suspects = Suspects::new(index);
         for (id, machine) in self.world.machines() {
             let repaired = || {
                 let installed = machine.installed(component)?;
                 self.world.repairs.last(id, component, installed.release)
             };
             // Work on a machine may be why it is not available; it is no reason why a service does not run.
-            let is_away = || {
-                let troubled = machine.node.as_ref().and_then(|node| node.troubled_since);
-                machine.unavailable_since().max(troubled).is_some_and(|since| since > began)
-            };
+            let is_away = || is_away(machine, began);
             let fell = || {
                 (!machine.is_unresolved() && is_away())
                     || does_not_run(machine, component)
@@ -194,6 +193,7 @@ impl Step<'_> {
                     let is_unavailable = fell();
                     let is_silent = machine.is_unresolved() || says_nothing(machine, done_at);
                     evidence.unavailable += u32::from(is_unavailable);
+                    suspects.note(self.world, machine, is_unavailable);
                     evidence.silent += u32::from(!is_unavailable && is_silent);
                 }
                 Standing::Held if machine.is_lost() => {
@@ -216,6 +216,7 @@ impl Step<'_> {
                 | Standing::Deferred => {}
             }
         }
+        evidence.unavailable -= suspects.charged_to_others(self.world, began);
         evidence
     }
 
@@ -308,6 +309,12 @@ pub(super) fn begin_batch(record: &mut Rollout, state: &RolloutState) {
 fn is_unread(machine: &Machine, since: Timestamp) -> bool {
     let can_be_read = !machine.is_unreachable() && !machine.is_paused() && !machine.is_unresolved();
     can_be_read && machine.progress.contact.read_at < since
+}
+
+/// Whether a machine has become unavailable since then, or its Node has begun to report a problem.
+pub(super) fn is_away(machine: &Machine, since: Timestamp) -> bool {
+    let troubled = machine.node.as_ref().and_then(|node| node.troubled_since);
+    machine.unavailable_since().max(troubled).is_some_and(|at| at > since)
 }
 
 /// Whether its service does not run, or another program runs in its place, when its host was last read.

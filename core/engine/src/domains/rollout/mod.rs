@@ -15,6 +15,7 @@ mod skew;
 mod standstill;
 mod status;
 mod succession;
+mod suspects;
 mod verdict;
 mod wave;
 
