@@ -32,6 +32,7 @@ mod record;
 mod recount;
 mod removal;
 mod skew;
+mod workloads;
 
 use alloc::vec::Vec;
 
@@ -65,6 +66,7 @@ pub const CHECKS: &[Invariant] = &[
     attributes::INVARIANT,
     confirmation::INVARIANT,
     gate::INVARIANT,
+    workloads::INVARIANT,
 ];
 
 /// Judges a turn against what the engine knew at its end. Empty when no invariant is broken.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use seaworthy_model::component::Disruption;
 use seaworthy_model::effect::{Action, Effect};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::quantity::CountOrPercent;
@@ -61,4 +62,21 @@ fn gate_sees_a_rollout_that_is_reverted_unasked_and_a_course_that_is_lost() {
     assert_eq!(broken(&fixture, turn.clone(), is_admission, reverted), ["gate"]);
     let lost = with_rollouts(|rollouts| rollouts[0].course = None);
     assert_eq!(broken(&fixture, turn, is_admission, lost), ["gate"]);
+}
+
+#[test]
+fn workloads_sees_a_drain_that_the_strategy_does_not_allow() {
+    let (mut fixture, turn) = about_to_bake();
+    fixture.store.edit_fleet(|spec| {
+        spec.strategy = spec.strategy.take().map(|it| Strategy { at_most: Some(Disruption::Restart), ..it });
+    });
+    fixture.deliver();
+    assert!(!broken(&fixture, turn.clone(), is_admission, |_| {}).contains(&"workloads"));
+    let world = fixture.engine.world();
+    let key = world.fleet.rollouts[0].key;
+    let ranks = world.machines().filter_map(|(_, machine)| Some(key.rank(machine.uid()?)));
+    let mut ranks: Vec<u32> = ranks.collect();
+    ranks.sort_unstable();
+    let everybody = with_rollouts(|rollouts| rollouts[0].granted = Some(ranks));
+    assert!(broken(&fixture, turn, is_admission, everybody).contains(&"workloads"));
 }

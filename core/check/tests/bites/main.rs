@@ -421,6 +421,7 @@ fn every_invariant_has_a_name_of_its_own() {
         "record",
         "removal",
         "skew",
+        "workloads",
     ];
     assert_eq!(names, all);
 }

@@ -2,9 +2,9 @@
 //!
 //! A machine that several rollouts have changed may have gone wrong because of any of them. As each draws its machines for
 //! itself, the others break as many of those that it has not touched, and a gate compares with these. But near its end a
-//! rollout has touched all. So the machines count that it alone has changed. If enough of those are well, and not so for every other suspect, it is not to blame: its gate
-//! leaves the shared machines that went wrong to the others. Otherwise all are charged, so a fault that comes of two changes
-//! together, or of which too little is known, stops them both.
+//! rollout has touched all. So the machines count that it alone has changed. If enough of those are well, and not so for
+//! every other suspect, it is not to blame: its gate leaves the shared machines that went wrong to the others. Otherwise all
+//! are charged, so a fault that comes of two changes together, or of which too little is known, stops them both.
 
 use alloc::vec::Vec;
 
