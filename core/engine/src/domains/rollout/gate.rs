@@ -17,7 +17,7 @@ use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure};
 use seaworthy_model::time::Timestamp;
 
 use super::standstill::{Gate, Standstill};
-use super::suspects::Suspects;
+use super::suspects::{Suspects, is_away};
 use super::verdict::{Verdict, is_silent, verdict};
 use super::{Plan, Step, has_gates, is_done};
 use crate::domains::draft::Draft;
@@ -309,12 +309,6 @@ pub(super) fn begin_batch(record: &mut Rollout, state: &RolloutState) {
 fn is_unread(machine: &Machine, since: Timestamp) -> bool {
     let can_be_read = !machine.is_unreachable() && !machine.is_paused() && !machine.is_unresolved();
     can_be_read && machine.progress.contact.read_at < since
-}
-
-/// Whether a machine has become unavailable since then, or its Node has begun to report a problem.
-pub(super) fn is_away(machine: &Machine, since: Timestamp) -> bool {
-    let troubled = machine.node.as_ref().and_then(|node| node.troubled_since);
-    machine.unavailable_since().max(troubled).is_some_and(|at| at > since)
 }
 
 /// Whether its service does not run, or another program runs in its place, when its host was last read.

@@ -10,7 +10,6 @@ use alloc::vec::Vec;
 
 use seaworthy_model::time::Timestamp;
 
-use super::gate::is_away;
 use crate::rows::fleet::RolloutState;
 use crate::rows::machine::Machine;
 use crate::world::World;
@@ -78,6 +77,12 @@ impl Suspects {
         let is_suspected = |others: &&Vec<usize>| others.iter().any(|other| !alone[*other].are_well());
         u32::try_from(self.shared.iter().filter(is_suspected).count()).unwrap_or(u32::MAX)
     }
+}
+
+/// Whether a machine has become unavailable since then, or its Node has begun to report a problem.
+pub(super) fn is_away(machine: &Machine, since: Timestamp) -> bool {
+    let troubled = machine.node.as_ref().and_then(|node| node.troubled_since);
+    machine.unavailable_since().max(troubled).is_some_and(|at| at > since)
 }
 
 /// The rollouts under way with gates that have changed a machine.
