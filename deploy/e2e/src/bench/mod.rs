@@ -11,6 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
 use crate::deadline::{eventually, eventually_every};
 use crate::farm::Tally;
@@ -32,6 +33,9 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// How often the farm writes its tally.
 const TALLIED: Duration = Duration::from_millis(250);
+
+/// How long each batch of a rollout with a strategy is watched. What that costs does not depend on its length.
+const BAKE: Duration = Duration::from_secs(5);
 
 /// How long the farm may take to start.
 const FARM: Duration = Duration::from_secs(60);
@@ -137,8 +141,21 @@ impl<'w> Bench<'w> {
     /// # Errors
     /// It does not end in time.
     pub fn roll_out(&mut self, version: &str) -> Result<Cost> {
+        self.roll_out_as(version, &seed::default(version))
+    }
+
+    /// The same with a strategy: batch by batch, with a gate after each.
+    ///
+    /// # Errors
+    /// It does not end in time.
+    pub fn roll_out_in_batches(&mut self, version: &str) -> Result<Cost> {
+        self.roll_out_as(version, &seed::default_in_batches(version, BAKE))
+    }
+
+    fn roll_out_as(&mut self, version: &str, default: &Value) -> Result<Cost> {
         let before = self.moment()?;
-        self.want(version)?;
+        self.publish(version)?;
+        self.fleet.apply(default)?;
         self.await_hosts(version, self.machines)?;
         self.await_completion()?;
         self.cost_since(&before)
@@ -193,8 +210,12 @@ impl<'w> Bench<'w> {
 
     /// Publishes a version and makes it the default.
     fn want(&self, version: &str) -> Result<()> {
-        self.fleet.apply(&seed::component(version)?)?;
+        self.publish(version)?;
         self.fleet.apply(&seed::default(version))
+    }
+
+    fn publish(&self, version: &str) -> Result<()> {
+        self.fleet.apply(&seed::component(version)?)
     }
 
     fn await_hosts(&self, version: &str, hosts: u32) -> Result<()> {

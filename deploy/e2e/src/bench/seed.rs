@@ -1,7 +1,7 @@
 //! The objects of a fleet that is measured, created through the API server.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -125,6 +125,15 @@ pub const SHARE: u32 = 5;
 pub fn default(version: &str) -> Value {
     let mut object = defaults(&[webd_setting(version, "ahoy")], 1);
     object["spec"]["maxUnavailable"] = format!("{SHARE}%").into();
+    object
+}
+
+/// The same in the batches that a strategy has by default, each of which is watched for so long.
+#[must_use]
+pub fn default_in_batches(version: &str, bake: Duration) -> Value {
+    let bake = format!("{}s", bake.as_secs());
+    let mut object = default(version);
+    object["spec"]["strategy"] = json!({"firstBakeTime": bake, "bakeTime": bake});
     object
 }
 

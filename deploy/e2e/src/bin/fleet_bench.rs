@@ -66,53 +66,41 @@ fn main() -> Result<()> {
         }
         return Ok(());
     }
-    let operation = Duration::from_millis(arguments.operation_ms);
-    let rows = measure(&mut bench, Duration::from_secs(arguments.idle), operation)?;
-    println!("{}", table(&rows));
+    let found = measure(&mut bench, Duration::from_secs(arguments.idle))?;
+    println!("{}", table(&rows(&found, Duration::from_millis(arguments.operation_ms))));
     Ok(())
 }
 
-fn measure(bench: &mut Bench<'_>, idle: Duration, operation: Duration) -> Result<Vec<Row>> {
+/// What was measured.
+struct Findings {
+    cold: Start,
+    again: Start,
+    settled: Start,
+    import: Cost,
+    upgrade: Cost,
+    batches: Cost,
+    idle: Cost,
+    /// The part of an upgrade after a takeover.
+    rest: Cost,
+    /// From the end of a frost to the first operation.
+    frost: Duration,
+}
+
+fn measure(bench: &mut Bench<'_>, idle: Duration) -> Result<Findings> {
     let cold = bench.start_operator()?;
     say("start", &format!("{cold:?}"));
     let import = told("import", bench.roll_out("1.0.0")?);
     let upgrade = told("upgrade", bench.roll_out("1.1.0")?);
     let idle = told("idle", bench.idle(idle)?);
-    let (again, rest) = bench.take_over("1.2.0", upgrade.machines * 3 / 10)?;
+    let batches = told("upgrade in batches", bench.roll_out_in_batches("1.2.0")?);
+    let (again, rest) = bench.take_over("1.3.0", upgrade.machines * 3 / 10)?;
     let rest = told("rest after a takeover", rest);
     bench.stop_operator()?;
     let settled = bench.start_operator()?;
     say("start of a settled fleet", &format!("{settled:?}"));
-    let frost = bench.freeze("1.3.0", upgrade.machines * 3 / 10, FROST)?;
+    let frost = bench.freeze("1.4.0", upgrade.machines * 3 / 10, FROST)?;
     bench.stop_operator()?;
-    let mut rows = rows(&[cold, again, settled], &import, &upgrade, &idle, &rest);
-    let frost = frost.as_secs_f64();
-    rows.push(Row {
-        what: "first work after a minute of frost",
-        found: frost,
-        limit: 1.0,
-        unit: "s",
-        digits: 1,
-    });
-    let peak = [&import, &upgrade, &rest].map(|cost| cost.usage.peak).into_iter().max().unwrap_or_default();
-    rows.push(Row {
-        what: "peak memory",
-        found: number(peak) / 1024.0,
-        limit: LIMIT,
-        unit: "MiB",
-        digits: 0,
-    });
-    if !operation.is_zero() {
-        let share = upgrade.share_of_ideal(operation);
-        rows.push(Row {
-            what: "upgrade: time, of the ideal",
-            found: share,
-            limit: 1.02,
-            unit: "",
-            digits: 3,
-        });
-    }
-    Ok(rows)
+    Ok(Findings { cold, again, settled, import, upgrade, batches, idle, rest, frost })
 }
 
 fn say(what: &str, text: &str) {
@@ -126,45 +114,68 @@ fn told(what: &str, cost: Cost) -> Cost {
 }
 
 /// The figures of the table, with the goals of the project.
-fn rows(
-    [cold, again, settled]: &[Start; 3],
-    import: &Cost,
-    upgrade: &Cost,
-    idle: &Cost,
-    rest: &Cost,
-) -> Vec<Row> {
-    let seconds =
-        |what, span: Duration| Row { what, found: span.as_secs_f64(), limit: 0.30, unit: "s", digits: 2 };
-    let mib =
-        |what, kib: u64, limit| Row { what, found: number(kib) / 1024.0, limit, unit: "MiB", digits: 0 };
-    let writes = |what, cost: &Cost, count, limit| Row {
-        what,
-        found: cost.per_machine(count),
-        limit,
-        unit: "",
-        digits: 3,
-    };
-    let none = |what, count: u64| Row { what, found: number(count), limit: 0.0, unit: "", digits: 0 };
-    let share = idle.cpu.as_secs_f64() * 100.0 / idle.took.as_secs_f64();
-    let (cpu, commands) = (upgrade.cpu_per_machine(), upgrade.hosts.commands);
-    let commands = number(commands) / number(upgrade.hosts.connections.max(1));
+fn rows(found: &Findings, operation: Duration) -> Vec<Row> {
+    let mut rows = rows_of_starts(found);
+    rows.extend(rows_of_rollouts(found));
+    rows.extend(rows_of_rest(found));
+    if !operation.is_zero() {
+        let share = found.upgrade.share_of_ideal(operation);
+        rows.push(row("upgrade: time, of the ideal", (share, 1.02), "", 3));
+    }
+    rows
+}
+
+fn rows_of_starts(found: &Findings) -> Vec<Row> {
     vec![
-        seconds("cold start: processor time", cold.usage.cpu),
-        mib("cold start: peak memory", cold.usage.peak, 24.0),
-        seconds("start of a settled fleet: processor time", settled.usage.cpu),
-        mib("start of a settled fleet: peak memory", settled.usage.peak, 24.0),
+        seconds("cold start: processor time", found.cold.usage.cpu, 0.30, 2),
+        mib("cold start: peak memory", found.cold.usage.peak, 24.0),
+        seconds("start of a settled fleet: processor time", found.settled.usage.cpu, 0.30, 2),
+        mib("start of a settled fleet: peak memory", found.settled.usage.peak, 24.0),
+    ]
+}
+
+fn rows_of_rollouts(found: &Findings) -> Vec<Row> {
+    let writes = |what, cost: &Cost, count, limit| row(what, (cost.per_machine(count), limit), "", 3);
+    let (import, upgrade, batches) = (&found.import, &found.upgrade, &found.batches);
+    let commands = number(upgrade.hosts.commands) / number(upgrade.hosts.connections.max(1));
+    vec![
         writes("import: writes per machine", import, import.writes(), 2.05),
         writes("upgrade: writes per machine", upgrade, upgrade.writes(), 1.05),
         writes("upgrade: writes of the owner per machine", upgrade, upgrade.owner_writes(), 0.02),
-        Row { what: "upgrade: processor time per machine", found: cpu, limit: 0.8, unit: "ms", digits: 2 },
-        Row { what: "upgrade: commands per connection", found: commands, limit: 1.05, unit: "", digits: 2 },
+        writes("upgrade in batches: writes per machine", batches, batches.writes(), 1.05),
+        writes("upgrade in batches: writes of the owner per machine", batches, batches.owner_writes(), 0.02),
+        row("upgrade: processor time per machine", (upgrade.cpu_per_machine(), 0.8), "ms", 2),
+        row("upgrade: commands per connection", (commands, 1.05), "", 2),
+    ]
+}
+
+fn rows_of_rest(found: &Findings) -> Vec<Row> {
+    let none = |what, count: u64| row(what, (number(count), 0.0), "", 0);
+    let Findings { import, upgrade, batches, idle, rest, .. } = found;
+    let share = idle.cpu.as_secs_f64() * 100.0 / idle.took.as_secs_f64();
+    let peak = [import, upgrade, batches, rest].map(|cost| cost.usage.peak).into_iter().max();
+    vec![
         mib("memory after an upgrade and a pause", idle.usage.resident, 48.0),
         none("idle: writes", idle.writes()),
-        Row { what: "idle: processor", found: share, limit: 0.1, unit: "% of a core", digits: 3 },
-        seconds("takeover: processor time until ready", again.usage.cpu),
+        row("idle: processor", (share, 0.1), "% of a core", 3),
+        seconds("takeover: processor time until ready", found.again.usage.cpu, 0.30, 2),
         none("takeover: redundant or refused orders", rest.hosts.redundant + rest.hosts.refused),
         none("takeover: requests answered 429", rest.requests.answered("429")),
+        seconds("first work after a minute of frost", found.frost, 1.0, 1),
+        mib("peak memory", peak.unwrap_or_default(), LIMIT),
     ]
+}
+
+const fn row(what: &'static str, (found, limit): (f64, f64), unit: &'static str, digits: usize) -> Row {
+    Row { what, found, limit, unit, digits }
+}
+
+const fn seconds(what: &'static str, span: Duration, limit: f64, digits: usize) -> Row {
+    row(what, (span.as_secs_f64(), limit), "s", digits)
+}
+
+fn mib(what: &'static str, kib: u64, limit: f64) -> Row {
+    row(what, (number(kib) / 1024.0, limit), "MiB", 0)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]
