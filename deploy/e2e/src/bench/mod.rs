@@ -208,6 +208,14 @@ impl<'w> Bench<'w> {
         self.cost_since(&before)
     }
 
+    /// How people reach the fleet.
+    ///
+    /// # Errors
+    /// A script cannot be written.
+    pub fn hints(&self) -> Result<String> {
+        self.fleet.world().hints()
+    }
+
     /// Publishes a version and makes it the default.
     fn want(&self, version: &str) -> Result<()> {
         self.publish(version)?;

@@ -1,5 +1,6 @@
 //! Measures the operator with thousands of machines, and prints the figures beside their goals.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +31,9 @@ struct Arguments {
     /// Only start the operator so many times, one after the other, and tell what each start has used.
     #[arg(long, value_name = "NUMBER")]
     starts: Option<u32>,
+    /// Measure nothing: set up every machine, and stay until the standard input ends, for people to look at.
+    #[arg(long, conflicts_with = "starts")]
+    hold: bool,
     #[command(subcommand)]
     task: Option<Task>,
 }
@@ -66,9 +70,21 @@ fn main() -> Result<()> {
         }
         return Ok(());
     }
+    if arguments.hold {
+        return hold(&mut bench);
+    }
     let found = measure(&mut bench, Duration::from_secs(arguments.idle))?;
     println!("{}", table(&rows(&found, Duration::from_millis(arguments.operation_ms))));
     Ok(())
+}
+
+/// Leaves the fleet to people until the standard input ends.
+fn hold(bench: &mut Bench<'_>) -> Result<()> {
+    bench.start_operator()?;
+    bench.roll_out("1.0.0")?;
+    println!("{}", bench.hints()?);
+    io::copy(&mut io::stdin(), &mut io::sink())?;
+    bench.stop_operator()
 }
 
 /// What was measured.
