@@ -4,7 +4,7 @@ mod fixture;
 
 use std::time::Duration;
 
-use fixture::{Fixture, WEB, web};
+use fixture::{Fixture, WEB, want, web};
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::node::Health;
 use seaworthy_model::package_version::{End, FleetReason, Past, Resume, Rollout};
@@ -98,6 +98,45 @@ fn a_new_operator_goes_on_watching() {
     assert_eq!(updated(&fixture).len(), 4);
 }
 
+/// What was at work at a pause ends, and people read the record while the rollout stands still.
+#[test]
+fn a_rollout_that_stands_still_does_not_tell_of_machines_that_have_ended() {
+    let mut fixture = Fixture::on_web_1(6, 2);
+    fixture.store.defaults(vec![want(WEB, web(2))]);
+    fixture.deliver();
+    fixture.until_at_work(2);
+    assert_eq!(record(&fixture).progress.at_work, 2, "also those that are about to begin");
+    fixture.store.edit_fleet(|spec| spec.paused = true);
+    fixture.deliver();
+    fixture.pass(HOUR);
+    assert_eq!(reason(&fixture), FleetReason::Paused);
+    let progress = &record(&fixture).progress;
+    assert_eq!((progress.at_work, progress.updated), (0, 2));
+    let written = fixture.store.changes();
+    fixture.pass(HOUR);
+    assert_eq!(fixture.store.changes(), written);
+}
+
+/// People who let a rollout go on have seen what is wrong by then, and not only what had failed the gate.
+#[test]
+fn what_went_wrong_until_people_decide_is_excused() {
+    let mut fixture = fleet(OnFailure::Pause);
+    fixture.pass(MINUTE * 33);
+    let changed = updated(&fixture);
+    assert_eq!(changed.len(), 4);
+    for id in &changed[..3] {
+        report(&mut fixture, *id, Health::Unhealthy);
+    }
+    fixture.pass(MINUTE);
+    assert_eq!(reason(&fixture), FleetReason::GateFailed);
+    report(&mut fixture, changed[3], Health::Unhealthy);
+    fixture.pass(MINUTE);
+    let batch = course(&fixture).batch;
+    resume(&mut fixture, batch);
+    fixture.pass(MINUTE);
+    assert_eq!((course(&fixture).excused, course(&fixture).failure), (4, None));
+}
+
 #[test]
 fn a_node_that_reports_a_problem_since_its_change_fails_the_gate() {
     for (is_old, reason) in [(false, FleetReason::GateFailed), (true, FleetReason::Baking)] {
@@ -189,11 +228,11 @@ fn a_release_is_taken_back_where_the_strategy_says_so() {
     assert_eq!(reason(&fixture), FleetReason::RolledBack);
     let after: u32 = fixture.hosts.values().map(|host| host.changes).sum();
     assert_eq!(after, changes, "nothing more is changed");
-    fixture.store.defaults(vec![fixture::want(WEB, web(3))]);
+    fixture.store.defaults(vec![want(WEB, web(3))]);
     fixture.deliver();
     fixture.pass(MINUTE * 5);
     assert_eq!(course(&fixture).batch, 1, "another version gets its chance");
-    assert_eq!(record(&fixture).from, Some(fixture::want(WEB, web(1)).want));
+    assert_eq!(record(&fixture).from, Some(want(WEB, web(1)).want));
 }
 
 /// To go back to what works takes no gates.
@@ -202,7 +241,7 @@ fn people_go_back_at_once() {
     let mut fixture = fleet(OnFailure::Pause);
     fixture.pass(MINUTE * 35);
     assert_eq!(updated(&fixture).len(), 4);
-    fixture.store.defaults(vec![fixture::want(WEB, web(1))]);
+    fixture.store.defaults(vec![want(WEB, web(1))]);
     fixture.deliver();
     fixture.pass(MINUTE * 2);
     assert!(fixture.web().iter().all(|version| *version == Some(1)), "{:?}", fixture.web());
@@ -238,7 +277,7 @@ fn the_record_keeps_the_last_rollouts() {
     for turn in 0..12 {
         fixture.store.fleet.as_mut().expect("there are defaults").cause =
             Some(format!("ticket {turn}").into());
-        fixture.store.defaults(vec![fixture::want(WEB, web(1 + turn % 2 * 2))]);
+        fixture.store.defaults(vec![want(WEB, web(1 + turn % 2 * 2))]);
         fixture.deliver();
         fixture.pass(HOUR * 2);
     }
@@ -258,7 +297,7 @@ fn the_history_tells_a_gate_that_failed_and_a_release_that_was_taken_back() {
         let first = updated(&fixture)[0];
         report(&mut fixture, first, Health::Unhealthy);
         fixture.pass(MINUTE * 5);
-        fixture.store.defaults(vec![fixture::want(WEB, web(1))]);
+        fixture.store.defaults(vec![want(WEB, web(1))]);
         fixture.deliver();
         fixture.pass(MINUTE * 5);
         let history = &fixture.store.fleet.as_ref().expect("there are defaults").status.history;

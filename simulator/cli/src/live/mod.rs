@@ -9,6 +9,7 @@ mod subject;
 mod undo;
 mod words;
 
+use std::io::{ErrorKind, Write as _, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -110,6 +111,14 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> ExitCode {
     run(&arguments.cluster, async |terminal| explain::machine(&terminal, &arguments.object).await)
 }
 
+/// Prints a text. Whoever reads it may have seen enough, as `head` has: that is no problem to tell of.
+fn say(text: &str) -> Result<(), Problem> {
+    match writeln!(stdout(), "{text}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Problem(String::new())),
+        written => Ok(written?),
+    }
+}
+
 /// The exit code of a command that could not do its work.
 const CANNOT_RUN: u8 = 2;
 
@@ -119,7 +128,9 @@ fn run(cluster: &Cluster, command: impl AsyncFnOnce(Terminal) -> Result<ExitCode
     match runtime.map_err(Problem::from).and_then(|runtime| runtime.block_on(work)) {
         Ok(code) => code,
         Err(Problem(problem)) => {
-            eprintln!("error: {problem}");
+            if !problem.is_empty() {
+                eprintln!("error: {problem}");
+            }
             ExitCode::from(CANNOT_RUN)
         }
     }

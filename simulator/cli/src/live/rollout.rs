@@ -10,9 +10,9 @@ use seaworthy_api::v1alpha1::{CONFIRM_ANNOTATION, ClusterPackageVersionStatus, R
 use seaworthy_kube::Terminal;
 use serde_json::json;
 
-use super::Problem;
 use super::subject::{OwnerArguments, Subject};
 use super::words::{self, version};
+use super::{Problem, say};
 
 /// The audience of the output.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -93,7 +93,16 @@ impl State {
 pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> Result<ExitCode, Problem> {
     let mut shown = String::new();
     loop {
-        let subject = arguments.of.subject(terminal).await?;
+        let subject = match arguments.of.subject(terminal).await {
+            // An API server that is restarted does not end a watch.
+            Err(Problem(problem)) if arguments.watch && !shown.is_empty() => {
+                eprintln!("{problem}; asking again");
+                shown.clear();
+                tokio::time::sleep(INTERVAL).await;
+                continue;
+            }
+            subject => subject?,
+        };
         let text = match arguments.output {
             Output::Table => {
                 let progress = words::progress(subject.status.as_ref(), subject.is_taken_up());
@@ -105,9 +114,9 @@ pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> 
             let is_over_it = arguments.watch && !shown.is_empty() && stdout().is_terminal();
             if is_over_it {
                 // The lines before are replaced.
-                print!("\x1b[{}A\x1b[J", shown.lines().count());
+                print!("\x1b[{}A\x1b[J", rows(&shown));
             }
-            println!("{text}");
+            say(&text)?;
             shown = text;
         }
         match State::of(&subject) {
@@ -119,6 +128,12 @@ pub(super) async fn status(terminal: &Terminal, arguments: &StatusArguments) -> 
     }
 }
 
+/// How many rows of the terminal a text takes: long lines are wrapped.
+fn rows(text: &str) -> usize {
+    let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0).max(1));
+    text.lines().map(|line| line.chars().count().div_ceil(width).max(1)).sum()
+}
+
 /// `rollout history`.
 pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -> Result<ExitCode, Problem> {
     let status = arguments.of.subject(terminal).await?.status.unwrap_or_default();
@@ -126,7 +141,7 @@ pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -
     let past: Vec<_> = status.history.iter().filter(|past| is_meant(&past.component)).collect();
     let now: Vec<_> = status.rollouts.iter().filter(|rollout| is_meant(&rollout.component)).collect();
     if arguments.output == Output::Json {
-        println!("{}", serde_json::to_string_pretty(&json!({ "history": past, "rollouts": now }))?);
+        say(&serde_json::to_string_pretty(&json!({ "history": past, "rollouts": now }))?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = Table::new();
@@ -153,7 +168,7 @@ pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -
             rollout.cause.clone().unwrap_or_default(),
         ]);
     }
-    println!("{table}");
+    say(&table.to_string())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -41,7 +41,7 @@ fn batch(course: &CourseStatus) -> String {
     match (course.batch, &course.failed_gate) {
         (0, _) => "before its first batch".to_owned(),
         (batch, Some(_)) => format!("stopped by the gate after batch {batch}"),
-        (batch, None) => format!("batch {batch}, up to {} machines", end_of(course, batch)),
+        (batch, None) => format!("batch {batch}, up to {}", end_of(course, batch)),
     }
 }
 
@@ -50,9 +50,10 @@ fn batch(course: &CourseStatus) -> String {
 fn end_of(course: &CourseStatus, batch: i64) -> String {
     let index = usize::try_from(batch - 1).unwrap_or(usize::MAX);
     match course.strategy.batches.get(index) {
-        Some(IntOrString::Int(count)) => count.to_string(),
-        Some(IntOrString::String(percent)) => format!("{percent} of all"),
-        None => "all".to_owned(),
+        Some(IntOrString::Int(1)) => "1 machine".to_owned(),
+        Some(IntOrString::Int(count)) => format!("{count} machines"),
+        Some(IntOrString::String(percent)) => format!("{percent} of all machines"),
+        None => "all machines".to_owned(),
     }
 }
 
@@ -67,12 +68,25 @@ pub(super) fn progressing(status: &ClusterPackageVersionStatus) -> Option<&Condi
     status.conditions.iter().find(|condition| condition.r#type == "Progressing")
 }
 
+/// The command that people use then.
+fn hint(reason: &str) -> Option<&'static str> {
+    match reason {
+        "GateFailed" => {
+            Some("seaworthy rollout resume lets it go on; seaworthy rollout undo COMPONENT takes it back")
+        }
+        "Paused" => Some("seaworthy rollout resume ends the pause"),
+        "ConfirmationNeeded" => Some("seaworthy rollout confirm lets it begin"),
+        _ => None,
+    }
+}
+
 /// The rollouts of a record, and what goes on.
 pub(super) fn progress(status: Option<&ClusterPackageVersionStatus>, is_taken_up: bool) -> String {
     let Some(status) = status else { return "the operator has not looked at it yet".to_owned() };
     let mut lines: Vec<String> = status.rollouts.iter().map(rollout).collect();
     if let Some(told) = progressing(status) {
         lines.push(format!("{}: {}", told.reason, told.message));
+        lines.extend(hint(&told.reason).map(str::to_owned));
     }
     if !is_taken_up {
         lines.push("the spec was changed since: the operator has not taken that up yet".to_owned());

@@ -50,7 +50,7 @@ impl Step<'_> {
             return Gate::Open;
         };
         if course.failure.is_some() {
-            return self.stay_failed(draft, (state, course), record, plan);
+            return self.stay_failed(draft, (index, state, course), record, plan);
         }
         let bakes_until = course.done_at.map(|at| at + course.bake_time());
         let is_baked = is_done(self.world, state) && bakes_until.is_some_and(|until| until <= draft.now);
@@ -116,7 +116,7 @@ impl Step<'_> {
     fn stay_failed(
         self,
         draft: &mut Draft<'_>,
-        (state, course): (&RolloutState, &Course),
+        (index, state, course): (usize, &RolloutState, &Course),
         record: &mut Cow<'_, Rollout>,
         plan: &mut Plan,
     ) -> Gate {
@@ -125,10 +125,12 @@ impl Step<'_> {
                 == (state.record.component, state.record.generation, course.batch)
         });
         if let (true, Some(failure)) = (named, course.failure) {
+            // More may have gone wrong since, which people have seen as well.
+            let now = self.evidence(index, state, course.done_at);
             // The gate has another number from now on: it is overridden once.
             on_course(record, |course| {
                 course.failure = None;
-                course.excused = failure.evidence.wrong();
+                course.excused = failure.evidence.wrong().max(now.wrong());
                 course.batch = course.batch.saturating_add(1);
             });
             return Gate::Passed;

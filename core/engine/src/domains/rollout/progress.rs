@@ -12,11 +12,21 @@ impl Step<'_> {
         let state = index.map(|index| &self.world.fleet.rollouts[index]);
         match state.filter(|state| state.record.generation == record.generation) {
             Some(state) => {
-                Rollout { progress: progress(&state.counts), superseded: self.unended(state), ..record }
+                let before = state.record.granted.as_deref().unwrap_or_default();
+                let fresh =
+                    record.granted.iter().flatten().filter(|rank| before.binary_search(rank).is_err());
+                let mut progress = progress(&state.counts);
+                progress.at_work += u32::try_from(fresh.count()).unwrap_or(u32::MAX);
+                Rollout { progress, superseded: self.unended(state), ..record }
             }
             None => record,
         }
     }
+}
+
+/// Whether a record tells of machines at work, and the last of them has ended since.
+pub(super) fn is_outdated(recorded: &Rollout, counts: &Counts) -> bool {
+    recorded.progress.at_work > 0 && counts.at_work() == counts.lost
 }
 
 fn progress(counts: &Counts) -> Progress {

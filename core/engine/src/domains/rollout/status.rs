@@ -11,10 +11,11 @@ use seaworthy_model::package_version::{
     FleetCondition, FleetConditionKind, FleetReason, PackageVersionStatus, Rollout,
 };
 
+use super::progress::is_outdated;
 use super::standstill::Standstill;
 use super::{Step, undrained};
 use crate::domains::draft::{Draft, write};
-use crate::rows::fleet::Counts;
+use crate::rows::fleet::{Counts, RolloutState};
 use crate::rows::policy::Places;
 use crate::rows::set::Owner;
 
@@ -62,6 +63,7 @@ impl<'w> Step<'w> {
             && (is_regressed || epoch == recorded.epoch || !has_grants())
             && is_recorded(&rollouts, &recorded.rollouts)
             && picked == recorded.picked
+            && !self.stands_still_outdated(standstill)
             && self.tells(standstill, &rollouts, &recorded.conditions);
         if !same {
             let conditions = self.conditions(draft, standstill, observed_generation, &rollouts);
@@ -87,6 +89,21 @@ impl<'w> Step<'w> {
             };
             write(draft, self.owner.target(), meta, effect);
         }
+    }
+
+    /// Whether no machine is at work any more for rollouts that stand still, and the record says otherwise: the next write may
+    /// be hours away. While they move, each wave brings the record up to date.
+    fn stands_still_outdated(self, standstill: Standstill) -> bool {
+        let is_outdated = |state: &RolloutState| {
+            let recorded = self.object.status.rollout(state.record.component);
+            recorded.is_some_and(|recorded| {
+                recorded.generation == state.record.generation && is_outdated(recorded, &state.counts)
+            })
+        };
+        // What a lost store has recorded is left as it is.
+        let is_told =
+            matches!(standstill, Standstill::Stopped(reason) if reason != FleetReason::StoreRegressed);
+        is_told && self.rollouts().any(|(_, state)| is_outdated(state))
     }
 
     /// Whether the conditions report this state. Times do not count, and details only where they carry the news: the
