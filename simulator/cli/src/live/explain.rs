@@ -8,7 +8,7 @@ use seaworthy_model::id::Kind;
 use serde_json::Value;
 
 use super::governors::{Decision, decisions, governors};
-use super::words::{progressing, version};
+use super::words::version;
 use super::{Problem, fleet};
 
 /// `explain machine/NAME`: what a machine has, what it should have, and what it waits for.
@@ -30,15 +30,15 @@ pub(super) async fn machine(terminal: &Terminal, object: &str) -> Result<ExitCod
     }
     let is_pinned = |component: &str| machine.spec.components.iter().any(|pin| pin.name == component);
     let governors = governors(terminal, &machine, &fleet).await?;
-    for Decision { governor, rollout, passed_over } in decisions(&governors) {
+    for decision in decisions(&governors) {
+        let Decision { governor, rollout, passed_over } = &decision;
         if is_pinned(&rollout.component) {
             continue;
         }
         let installed = status.components.iter().find(|it| *it.name == *rollout.component);
         let installed = installed.and_then(|it| it.version.as_deref()).unwrap_or("nothing");
         let (to, component) = (version(Some(&rollout.to)), &rollout.component);
-        let state =
-            if installed == to { "it has it" } else { "it waits for its turn, or cannot be worked on" };
+        let state = decision.stands(&machine, installed == to);
         println!("  {:<9} {component} {to}: {state}", governor.name);
         if passed_over.len() > 1 {
             println!("            it comes before {}", passed_over.join(", "));
@@ -50,13 +50,17 @@ pub(super) async fn machine(terminal: &Terminal, object: &str) -> Result<ExitCod
     // Whoever may not read Nodes learns the rest.
     if let Ok(node) = terminal.get::<Value>(Kind::Node, name).await {
         let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
-        for told in conditions.filter(|told| told["type"] == "Ready") {
+        let is_news = |told: &&Value| told["type"] == "Ready" || told["status"] == "True";
+        for told in conditions.filter(is_news) {
             let text = |field: &str| told[field].as_str().unwrap_or_default().to_owned();
-            println!("  {:<12} {:<7} {}: {}", "Node", text("status"), text("reason"), text("message"));
+            let kind = format!("Node {}", text("type"));
+            println!("  {kind:<12} {:<7} {}: {}", text("status"), text("reason"), text("message"));
         }
     }
-    if let Some(told) = fleet.status.as_ref().and_then(progressing) {
-        println!("  the fleet    {}: {}", told.reason, told.message);
+    for governor in &governors {
+        if let Some(told) = &governor.told {
+            println!("  {:<12} {}: {}", governor.name, told.reason, told.message);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

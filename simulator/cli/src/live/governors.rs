@@ -3,22 +3,28 @@
 use std::cmp::Reverse;
 
 use seaworthy_api::names::Names;
-use seaworthy_api::object::{CanaryRelease, ClusterPackageVersion, Machine, MachineComponentSet};
+use seaworthy_api::object::{CanaryRelease, ClusterPackageVersion, Machine, MachineComponentSet, Metadata};
 use seaworthy_api::parse;
-use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, ComponentSetting, RolloutStatus};
+use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, ComponentSetting, Condition, RolloutStatus};
+use seaworthy_engine::RankKey;
 use seaworthy_kube::Terminal;
-use seaworthy_model::id::Kind;
+use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::labels::Labels;
 use seaworthy_model::selector::Selector;
 
 use super::Problem;
+use super::words::progressing;
 
 /// An object that decides about components of a machine.
 pub(super) struct Governor {
     /// What it is, for people: `default`, or the kind and the name.
     pub(super) name: String,
+    /// Its uid, from which the ranks of machines follow.
+    uid: Option<Uid>,
     /// Its components.
     components: Vec<String>,
+    /// What goes on with its rollouts.
+    pub(super) told: Option<Condition>,
     /// Its rollouts.
     rollouts: Vec<RolloutStatus>,
 }
@@ -43,14 +49,21 @@ pub(super) async fn governors(
     let sets = terminal.list::<MachineComponentSet>(Kind::MachineComponentSet).await.unwrap_or_default();
     let canaries = canaries.iter().filter(|canary| tries(canary, machine)).map(|canary| {
         let status = canary.status.as_ref().map(|status| &status.record);
-        governor(format!("canary {}", canary.metadata.name), &canary.spec.components, status)
+        governor(
+            format!("canary {}", canary.metadata.name),
+            &canary.metadata,
+            &canary.spec.components,
+            status,
+        )
     });
     let mut selecting: Vec<&MachineComponentSet> = sets.iter().filter(|set| selects(set, machine)).collect();
     selecting.sort_by_key(|set| (Reverse(set.spec.priority), set.metadata.name.clone()));
-    let sets = selecting
-        .into_iter()
-        .map(|set| governor(format!("set {}", set.metadata.name), &set.spec.components, set.status.as_ref()));
-    let defaults = governor("default".to_owned(), &fleet.spec.components, fleet.status.as_ref());
+    let sets = selecting.into_iter().map(|set| {
+        let name = format!("set {}", set.metadata.name);
+        governor(name, &set.metadata, &set.spec.components, set.status.as_ref())
+    });
+    let (metadata, components) = (&fleet.metadata, &fleet.spec.components);
+    let defaults = governor("default".to_owned(), metadata, components, fleet.status.as_ref());
     Ok(canaries.chain(sets).chain([defaults]).collect())
 }
 
@@ -68,6 +81,36 @@ pub(super) fn decisions(governors: &[Governor]) -> Vec<Decision<'_>> {
     decided
 }
 
+impl Decision<'_> {
+    /// Where a machine stands that has another version installed than the rollout brings, or that has it.
+    pub(super) fn stands(&self, machine: &Machine, has_it: bool) -> String {
+        let rollout = self.rollout;
+        let course = rollout.course.as_ref().filter(|_| rollout.completed_at.is_none());
+        let batch = course.map(|course| course.batch);
+        if has_it {
+            return match batch {
+                Some(batch) => format!("it has it, and counts at the gate after batch {batch}"),
+                None => "it has it".to_owned(),
+            };
+        }
+        let uids = self.governor.uid.zip(machine.metadata.uid.get());
+        let rank = uids.map(|(owner, machine)| {
+            let generation = u64::try_from(rollout.generation).unwrap_or_default();
+            i64::from(RankKey::new(owner, generation, &rollout.component).rank(machine))
+        });
+        match rank {
+            Some(rank) if rollout.granted.iter().flatten().any(|granted| *granted == rank) => {
+                "it is its turn".to_owned()
+            }
+            Some(rank) if rank >= rollout.admitted_below => match batch {
+                Some(batch) => format!("it comes in a later batch; batch {batch} is under way"),
+                None => "it is not permitted yet".to_owned(),
+            },
+            Some(_) | None => "it waits for its turn, or cannot be worked on".to_owned(),
+        }
+    }
+}
+
 impl Governor {
     fn mentions(&self, component: &str) -> bool {
         self.components.iter().any(|name| name == component)
@@ -76,11 +119,18 @@ impl Governor {
 
 fn governor(
     name: String,
+    metadata: &Metadata,
     components: &[ComponentSetting],
     status: Option<&ClusterPackageVersionStatus>,
 ) -> Governor {
     let components = components.iter().map(|setting| setting.name.to_string()).collect();
-    Governor { name, components, rollouts: status.map(|status| status.rollouts.clone()).unwrap_or_default() }
+    Governor {
+        name,
+        uid: metadata.uid.get(),
+        components,
+        told: status.and_then(progressing).cloned(),
+        rollouts: status.map(|status| status.rollouts.clone()).unwrap_or_default(),
+    }
 }
 
 /// Whether a canary has picked a machine, and still decides about it.
@@ -163,9 +213,40 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_is_told_where_it_stands() {
+        let machine: Machine = serde_json::from_value(serde_json::json!({
+            "apiVersion": "seaworthy.dev/v1alpha1",
+            "kind": "Machine",
+            "metadata": { "name": "m-0", "uid": "5f0c2d1e-8a3b-4c6d-9e7f-000000000000" },
+            "spec": {
+                "address": { "ip": "192.0.2.1", "hostname": "a.example.com" },
+                "ssh": { "secretName": "ssh", "hostKeys": [] },
+            },
+        }))
+        .unwrap_or_else(|error| panic!("{error}"));
+        let owner = Uid(7);
+        let rank =
+            i64::from(RankKey::new(owner, 1, "webd").rank(machine.metadata.uid.get().unwrap_or(Uid(0))));
+        let told = |admitted_below: i64, granted: Option<Vec<i64>>, has_it: bool| {
+            let rollout = RolloutStatus { admitted_below, granted, ..rollout("webd") };
+            let rollouts = Vec::new();
+            let name = "default".to_owned();
+            let governor = Governor { name, uid: Some(owner), components: Vec::new(), told: None, rollouts };
+            Decision { governor: &governor, rollout: &rollout, passed_over: Vec::new() }
+                .stands(&machine, has_it)
+        };
+        assert_eq!(told(rank + 1, None, true), "it has it");
+        assert_eq!(told(rank + 1, Some(vec![3, rank]), false), "it is its turn");
+        assert_eq!(told(rank, Some(vec![3]), false), "it is not permitted yet");
+        assert_eq!(told(rank + 1, Some(vec![3]), false), "it waits for its turn, or cannot be worked on");
+    }
+
+    #[test]
     fn the_first_that_mentions_a_component_decides() {
         let governor = |name: &str, components: &[&str]| Governor {
             name: name.to_owned(),
+            uid: None,
+            told: None,
             components: components.iter().map(|name| (*name).to_owned()).collect(),
             rollouts: components.iter().copied().map(rollout).collect(),
         };
