@@ -367,12 +367,10 @@ impl<'w> Step<'w> {
             // A write that removes its finalizer may be in flight, because no machine is at work for it.
             return Some(Blocker::Superseding);
         }
-        let counts = &self.world.fleet.rollouts[index].counts;
-        let limit = self.world.failures_max();
+        let rollout = &self.world.fleet.rollouts[index];
+        let (counts, limit) = (&rollout.counts, self.world.failures_max());
         let is_new = target.aim != Aim::Keep && !is_repair;
-        if let Some(blocker) =
-            self.world.too_disruptive(&self.world.fleet.rollouts[index], self.machine).filter(|_| is_new)
-        {
+        if is_new && let Some(blocker) = self.world.too_disruptive(rollout, self.machine) {
             return Some(blocker);
         }
         // What is installed is repaired until the machine gets its turn.

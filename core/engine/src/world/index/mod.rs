@@ -15,3 +15,4 @@ pub(crate) mod skew;
 mod standing;
 pub(crate) mod users;
 pub(crate) mod witnesses;
+pub(crate) mod workloads;
