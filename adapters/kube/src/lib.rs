@@ -12,6 +12,7 @@ mod api;
 mod cluster;
 mod collection;
 mod connect;
+mod gate_checks;
 mod pods;
 mod projection;
 mod request;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use crate::api::{Api, Failure, request};
-use crate::pods;
+use crate::{gate_checks, pods};
 
 /// The field manager: the name under which the API server records who owns the fields.
 const MANAGER: &str = "seaworthy-operator";
@@ -20,8 +20,11 @@ const AMBIGUOUS: [&str; 3] = ["etcdserver:", "timed out", "timeout"];
 
 /// Sends `write`, once, and waits for the answer until `deadline`. A list is read in as many pages as it takes.
 pub async fn write(api: &Api, write: &Request, deadline: Instant) -> Outcome {
-    if let Request::ListPods(query) = write {
-        return pods::list(api, query, deadline).await;
+    match write {
+        Request::ListPods(query) => return pods::list(api, query, deadline).await,
+        Request::Query(_) => return gate_checks::query(api, write, deadline).await,
+        Request::ListProbes(_) => return gate_checks::list_probes(api, write, deadline).await,
+        _ => {}
     }
     let http = write.http(MANAGER);
     let method = http.method;
@@ -93,7 +96,10 @@ const SEVERAL_BUDGETS: &str = "more than one PodDisruptionBudget";
 fn classify(failure: Failure, write: &Request) -> Outcome {
     let creates = matches!(
         write,
-        Request::CreateLease(_) | Request::CreateCertificateRequest(_) | Request::CreateEvent(_)
+        Request::CreateLease(_)
+            | Request::CreateCertificateRequest(_)
+            | Request::CreateEvent(_)
+            | Request::StartProbe(_)
     );
     let words = failure.to_string();
     let unavailable = |detail| Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, detail));

@@ -14,16 +14,23 @@
 //! | [`ListPods`](Request::ListPods) | `GET` with a field selector, in pages | none |
 //! | [`Evict`](Request::Evict) | `POST` to `/eviction` | uid |
 //! | [`DeletePod`](Request::DeletePod) | `DELETE` | uid |
+//! | [`Query`](Request::Query) | `GET` to `/proxy` of a Service | none |
+//! | [`StartProbe`](Request::StartProbe) | `POST` to the collection | none: an existing one is a conflict |
+//! | [`ListProbes`](Request::ListProbes) | `GET` with a label selector | none |
 //!
 //! A precondition that does not hold is answered with 409, a `test` with 422, an object that is gone with 404; all are
 //! `Stale`.
 //! [`Request::http`] spells it all out.
 
 mod attributes;
+mod gate_check;
 mod node;
+
+use std::sync::Arc;
 
 use seaworthy_model::attributes::AttributesChange;
 use seaworthy_model::effect::{Action, Effect, Fence, Target};
+use seaworthy_model::gate_check::{ProbeRound, ProbeStart, Query};
 use seaworthy_model::id::{Interned as _, Kind, Uid};
 use seaworthy_model::node::{NodeCordon, NodeUncordon};
 use seaworthy_model::package_version::SINGLETON;
@@ -41,6 +48,7 @@ use crate::scalar::Scalar;
 use crate::v1alpha1::{LEASE, NAMESPACE};
 
 pub use attributes::{read_record, record_text};
+pub use gate_check::{Job, JobList, JobMetadata, JobStatus, Metrics, ProbeJob, started};
 use node::delete_options;
 pub use node::{
     NodeChange, NodeDeletion, NodePatch, PODS_PER_PAGE, PodDeletion, PodEviction, PodQuery, mark_text,
@@ -68,12 +76,36 @@ pub enum Request {
     PatchNode(NodePatch),
     /// Delete a Node.
     DeleteNode(NodeDeletion),
-    /// List the pods of a Node. The only one that writes nothing.
+    /// List the pods of a Node.
     ListPods(PodQuery),
     /// Evict a pod.
     Evict(PodEviction),
     /// Delete a pod.
     DeletePod(PodDeletion),
+    /// Ask a Prometheus for a gate.
+    Query(GateQuery),
+    /// Create the Job of a probe pod; it must not exist.
+    StartProbe(ProbeJob),
+    /// List the Jobs of a round of probe pods.
+    ListProbes(ProbeQuery),
+}
+
+/// A question that a gate asks a Prometheus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GateQuery {
+    /// What the rollout belongs to: kind and name.
+    pub owner: (Kind, String),
+    /// The question.
+    pub query: Arc<Query>,
+}
+
+/// A list of the Jobs of a round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbeQuery {
+    /// What the rollout belongs to: kind and name.
+    pub owner: (Kind, String),
+    /// The round.
+    pub round: ProbeRound,
 }
 
 /// A request as HTTP.
@@ -108,7 +140,17 @@ impl Request {
             Self::ListPods(query) => (Kind::Node, &query.node),
             Self::Evict(eviction) => (Kind::Node, &eviction.node),
             Self::DeletePod(deletion) => (Kind::Node, &deletion.node),
+            Self::Query(GateQuery { owner, .. }) | Self::ListProbes(ProbeQuery { owner, .. }) => {
+                (owner.0, &owner.1)
+            }
+            Self::StartProbe(job) => (Kind::Node, &job.node),
         }
+    }
+
+    /// Whether it writes nothing.
+    #[must_use]
+    pub const fn is_read(&self) -> bool {
+        matches!(self, Self::ListPods(_) | Self::Query(_) | Self::ListProbes(_))
     }
 
     /// The request as HTTP, with `manager` as the name under which the API server notes who owns the fields.
@@ -130,10 +172,18 @@ impl Request {
             Self::ListPods(query) => ("GET", query.path(""), JSON),
             Self::Evict(eviction) => ("POST", eviction.path(), JSON),
             Self::DeletePod(deletion) => ("DELETE", deletion.path(), JSON),
+            Self::Query(GateQuery { query, .. }) => ("GET", gate_check::query_path(query), JSON),
+            Self::StartProbe(_) => ("POST", gate_check::jobs_path(), JSON),
+            Self::ListProbes(ProbeQuery { round, .. }) => ("GET", gate_check::round_path(*round), JSON),
         };
         // Who owns which field is noted of what is written as a whole.
         let path = match self {
-            Self::DeleteNode(_) | Self::ListPods(_) | Self::Evict(_) | Self::DeletePod(_) => path,
+            Self::DeleteNode(_)
+            | Self::ListPods(_)
+            | Self::Evict(_)
+            | Self::DeletePod(_)
+            | Self::Query(_)
+            | Self::ListProbes(_) => path,
             Self::CreateLease(_)
             | Self::PatchLease(_)
             | Self::PutStatus(_)
@@ -141,7 +191,8 @@ impl Request {
             | Self::CreateCertificateRequest(_)
             | Self::PatchApproval(_)
             | Self::CreateEvent(_)
-            | Self::PatchNode(_) => format!("{path}?fieldManager={manager}"),
+            | Self::PatchNode(_)
+            | Self::StartProbe(_) => format!("{path}?fieldManager={manager}"),
         };
         Http { method, path, content_type, body: self.body() }
     }
@@ -176,7 +227,8 @@ impl Request {
             }
             Self::PatchNode(patch) => patch.body(),
             Self::DeleteNode(deletion) => delete_options(deletion.uid),
-            Self::ListPods(_) => Value::Null,
+            Self::ListPods(_) | Self::Query(_) | Self::ListProbes(_) => Value::Null,
+            Self::StartProbe(job) => job.body(),
             Self::Evict(eviction) => eviction.body(),
             Self::DeletePod(deletion) => delete_options(deletion.pod.uid),
         }
@@ -333,6 +385,15 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
             let name = names.name(id.named())?;
             Ok(Request::CreateEvent(Box::new(render::event(note, Kind::CertificateSigningRequest, name))))
         }
+        (Effect::Query(query), target) if action.fence == Fence::None => {
+            let owner = finalized(target, names)?.ok_or_else(unfit)?;
+            let owner = (owner.0, owner.1.to_owned());
+            Ok(Request::Query(GateQuery { owner, query: Arc::clone(query) }))
+        }
+        (Effect::ListProbes(round), target) if action.fence == Fence::None => {
+            let owner = finalized(target, names)?.ok_or_else(unfit)?;
+            Ok(Request::ListProbes(ProbeQuery { owner: (owner.0, owner.1.to_owned()), round: *round }))
+        }
         (effect, Target::Node(id)) => {
             about_node(effect, names.machine_name(id)?.into(), action.fence).ok_or_else(unfit)
         }
@@ -362,6 +423,9 @@ fn about_node(effect: &Effect, name: String, fence: Fence) -> Option<Request> {
         }
         (Effect::DeletePod(pod), Fence::Incarnation(uid)) if uid == pod.uid => {
             Some(Request::DeletePod(PodDeletion { node: name, pod: PodName::clone(pod) }))
+        }
+        (Effect::StartProbe(start), Fence::Absent) => {
+            Some(Request::StartProbe(ProbeJob { node: name, start: ProbeStart::clone(start) }))
         }
         (_, _) => None,
     }

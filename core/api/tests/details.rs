@@ -15,6 +15,7 @@ use seaworthy_model::detail::{
     Dependency, DependencyState, Detail, FleetDetail, Found, GateName, IdentityFlaw, Pod, Regress, Skew,
     Stranger, VersionDetail, Wait,
 };
+use seaworthy_model::gate_check::GateCheck;
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{Condition, ConditionKind, Conditions, HostId, MachineStatus, Reason, Truth};
@@ -328,9 +329,24 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
                     silent: 2,
                     untouched: 9_899,
                     untouched_unavailable: 12,
+                    ..Evidence::default()
                 },
             ),
             "webd/7/2: 101 changed, 1 failed, 5 went down, 2 silent; of 9899 others 12 went down",
+        ),
+        (
+            FleetReason::GateFailed,
+            FleetDetail::Gate(
+                gate(),
+                Evidence { changed: 3, untouched: 9, series: 7, probes: 2, unstarted: 1, ..Evidence::default() },
+            ),
+            "webd/7/2: 3 changed, 0 failed, 0 went down, 0 silent; of 9 others 0 went down; the query found 7 \
+             series; of 2 probe pods 1 did not start",
+        ),
+        (
+            FleetReason::GateInconclusive,
+            FleetDetail::Unanswered(gate(), GateCheck::Query, "503: no endpoints: none".into()),
+            "webd/7/2: the query was not answered: 503: no endpoints: none",
         ),
         (
             FleetReason::RollingOut,

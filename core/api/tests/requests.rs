@@ -1,6 +1,7 @@
 //! Actions into requests.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_api::names::Names;
@@ -9,6 +10,7 @@ use seaworthy_model::attributes::{
     AttributesChange, Label, LabelChange, NodeAttributes, Taint, TaintChange, TaintEffect,
 };
 use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
+use seaworthy_model::gate_check::{ProbePod, ProbeRound, ProbeStart};
 use seaworthy_model::id::{MachineId, StoreId, Uid, VersionId};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
 use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth};
@@ -248,6 +250,32 @@ fn labels_and_taints_of_a_node_change_only_as_they_were_seen() {
     let comes = json!({ "key": "w", "effect": "NoSchedule" });
     operations.push(json!({ "op": "add", "path": "/spec/taints/-", "value": comes }));
     assert_patch(change, operations);
+}
+
+#[test]
+fn a_probe_pod_is_a_job_on_its_node_that_can_do_nothing() {
+    let pod = ProbePod { image: "pause:3".into(), machines: 5, within: Duration::from_secs(120) };
+    let start = ProbeStart { round: ProbeRound(0xab), number: 3, pod: Arc::new(pod) };
+    let start = about_node(Effect::StartProbe(Box::new(start)), Fence::Absent);
+    let http = request(&start, &mut names()).unwrap().http("seaworthy");
+    let path = "/apis/batch/v1/namespaces/seaworthy-system/jobs?fieldManager=seaworthy";
+    assert_eq!((http.method, &*http.path), ("POST", path));
+    let (metadata, spec) = (&http.body["metadata"], &http.body["spec"]);
+    assert_eq!(metadata["name"], "seaworthy-gate-00000000000000ab-3");
+    assert_eq!(metadata["labels"]["seaworthy.dev/gate"], "00000000000000ab");
+    assert_eq!((&spec["activeDeadlineSeconds"], &spec["backoffLimit"]), (&json!(240), &json!(0)));
+    let pod = &spec["template"]["spec"];
+    assert_eq!((&pod["nodeName"], &pod["containers"][0]["image"]), (&json!("m-0"), &json!("pause:3")));
+    assert_eq!(pod["automountServiceAccountToken"], false);
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+
+    let list = Action {
+        target: Target::PackageVersion,
+        ..about_node(Effect::ListProbes(ProbeRound(0xab)), Fence::None)
+    };
+    let http = request(&list, &mut names()).unwrap().http("seaworthy");
+    let path = "/apis/batch/v1/namespaces/seaworthy-system/jobs?labelSelector=seaworthy.dev%2Fgate%3D00000000000000ab";
+    assert_eq!((http.method, &*http.path), ("GET", path));
 }
 
 #[test]

@@ -16,6 +16,7 @@ use seaworthy_model::component::{
 };
 use seaworthy_model::detail::{Detail, FleetDetail, VersionDetail};
 use seaworthy_model::digest::Digest;
+use seaworthy_model::gate_check::{ProbePod, Query};
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
@@ -181,7 +182,6 @@ fn quantity() -> impl Strategy<Value = CountOrPercent> {
 }
 
 fn strategy() -> impl Strategy<Value = strategy::Strategy> {
-    let bake = || (1..=31_536_000_u64).prop_map(Duration::from_secs);
     let quantities = (vec(quantity(), 0..5), option::of(quantity()), option::of(quantity()));
     let undrainable = prop_oneof![
         Just(Undrainable::Wait),
@@ -189,25 +189,68 @@ fn strategy() -> impl Strategy<Value = strategy::Strategy> {
         bake().prop_map(|after| Undrainable::Force { after }),
     ];
     let disruption = (option::of(0..Disruption::ALL.len()), undrainable);
-    let parts = (quantities, bake(), bake(), 0..OnFailure::ALL.len(), disruption);
-    parts.prop_map(|((batches, tolerance, confirm_above), first_bake, bake, on_failure, disruption)| {
-        strategy::Strategy {
-            batches,
-            first_bake,
-            bake,
-            tolerance,
-            on_failure: OnFailure::ALL[on_failure],
-            confirm_above,
-            at_most: disruption.0.map(|class| Disruption::ALL[class]),
-            undrainable: disruption.1,
-        }
+    let checks = (option::of(query()), option::of(probe_pod()));
+    let parts = (quantities, bake(), bake(), 0..OnFailure::ALL.len(), disruption, checks);
+    parts.prop_map(
+        |((batches, tolerance, confirm_above), first_bake, bake, on_failure, disruption, checks)| {
+            strategy::Strategy {
+                batches,
+                first_bake,
+                bake,
+                tolerance,
+                on_failure: OnFailure::ALL[on_failure],
+                confirm_above,
+                at_most: disruption.0.map(|class| Disruption::ALL[class]),
+                undrainable: disruption.1,
+                query: checks.0.map(Arc::new),
+                probe_pod: checks.1.map(Arc::new),
+            }
+        },
+    )
+}
+
+/// A duration that can be written.
+fn bake() -> impl Strategy<Value = Duration> {
+    (1..=31_536_000_u64).prop_map(Duration::from_secs)
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    let prefix = prop_oneof![Just(""), Just("/prometheus")];
+    ("[a-z]{1,9}", 1..=u16::MAX, any::<bool>(), prefix, "[a-z0-9(){}=\"]{1,20}").prop_map(
+        |(name, port, tls, path_prefix, expression)| Query {
+            namespace: "monitoring".into(),
+            service: name.into(),
+            port,
+            tls,
+            path_prefix: path_prefix.into(),
+            expression: expression.into(),
+        },
+    )
+}
+
+fn probe_pod() -> impl Strategy<Value = ProbePod> {
+    ("[a-z./:0-9]{1,20}", 1..=ProbePod::MACHINES_MAX, bake()).prop_map(|(image, machines, within)| ProbePod {
+        image: image.into(),
+        machines,
+        within,
     })
 }
 
 fn course() -> impl Strategy<Value = Course> {
-    let failure = (instant(), any::<[u32; 6]>()).prop_map(|(at, counts)| {
-        let [changed, failed, unavailable, silent, untouched, untouched_unavailable] = counts;
-        let evidence = Evidence { changed, failed, unavailable, silent, untouched, untouched_unavailable };
+    let failure = (instant(), any::<[u32; 9]>()).prop_map(|(at, counts)| {
+        let [changed, failed, unavailable, silent, untouched, untouched_unavailable, ..] = counts;
+        let [.., series, probes, unstarted] = counts;
+        let evidence = Evidence {
+            changed,
+            failed,
+            unavailable,
+            silent,
+            untouched,
+            untouched_unavailable,
+            series,
+            probes,
+            unstarted,
+        };
         GateFailure { at, evidence }
     });
     let times = (option::of(instant()), option::of(instant()));
@@ -377,6 +420,15 @@ fn any_course(numbers: &[i64], word: &dyn Fn(usize) -> String) -> v1alpha1::Cour
                 skip_at_most: None,
                 force_after: Some(word(5)),
             }),
+            query: Some(v1alpha1::GateQuery {
+                namespace: word(0),
+                service: word(1),
+                port: numbers[0],
+                scheme: word(2),
+                path_prefix: Some(word(3)),
+                expression: word(4),
+            }),
+            probe_pod: Some(v1alpha1::ProbePod { image: word(0), machines: numbers[0], within: word(1) }),
         },
         batch: numbers[0],
         done_at: None,

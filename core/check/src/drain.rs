@@ -92,6 +92,10 @@ fn is_seen_without_pods(world: &World, machine: &Machine) -> bool {
 }
 
 fn judge_node(world: &World, id: MachineId, action: &Action, findings: &mut Findings<'_>) {
+    // `gate` judges where probe pods start.
+    if matches!(action.effect, Effect::StartProbe(_)) {
+        return;
+    }
     let machine = world.machine(id);
     let Some(node) = &machine.node else {
         if action.effect != Effect::ListPods {

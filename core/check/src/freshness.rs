@@ -18,8 +18,9 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         if action.deadline <= world.now() {
             findings.against(action, format!("its deadline {:?} has passed", action.deadline));
         }
-        // `drain` and `attributes` judge orders about a Node.
-        if action.target == Target::Driver || matches!(action.target, Target::Node(_)) {
+        // `drain` and `attributes` judge orders about a Node, `gate` judges what gates ask.
+        let asks = matches!(action.effect, Effect::Query(_) | Effect::ListProbes(_));
+        if asks || action.target == Target::Driver || matches!(action.target, Target::Node(_)) {
             continue;
         }
         if matches!(action.target, Target::Host(_)) {

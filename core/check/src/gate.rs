@@ -4,7 +4,8 @@
 
 use alloc::borrow::ToOwned;
 
-use seaworthy_engine::{RolloutState, World};
+use seaworthy_engine::{Inquiry, Owner, RolloutState, Ticket, World};
+use seaworthy_model::effect::{Action, Effect, Target};
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Turn;
 use seaworthy_model::strategy::{Course, OnFailure};
@@ -15,6 +16,9 @@ pub(crate) const INVARIANT: Invariant = Invariant { name: "gate", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
+        if let Some(wrong) = objection_to_question(world, action) {
+            findings.against(action, wrong.to_owned());
+        }
         let Some((owner, status)) = recorded(action) else { continue };
         for state in world.fleet.rollouts.iter().filter(|state| state.owner == owner) {
             let is_same = |new: &&Rollout| {
@@ -45,8 +49,14 @@ fn objection(world: &World, state: &RolloutState, new: &Rollout) -> Option<&'sta
     if course.failure.is_some() && next.failure.is_none() && !is_overridden(world, state, course) {
         return Some("its gate has failed, and is forgotten");
     }
-    (is_next && course.failure.is_none() && !is_baked(world, state, course))
-        .then_some("the next batch is permitted before the machines of the last one were watched")
+    if !is_next || course.failure.is_some() || changes_nobody(state) {
+        return None;
+    }
+    if !is_baked(world, course) {
+        return Some("the next batch is permitted before the machines of the last one were watched");
+    }
+    (!is_answered(state, course) && !is_overridden(world, state, course))
+        .then_some("the next batch is permitted before the gate has the answers that its strategy asks for")
 }
 
 /// Whether people let the rollout go on in spite of this gate.
@@ -58,9 +68,43 @@ fn is_overridden(world: &World, state: &RolloutState, course: &Course) -> bool {
     })
 }
 
-/// Whether the machines of the batch were watched for long enough, or none was changed.
-fn is_baked(world: &World, state: &RolloutState, course: &Course) -> bool {
+/// What is wrong with a question that a gate asks, if the action is one.
+fn objection_to_question(world: &World, action: &Action) -> Option<&'static str> {
+    if !matches!(action.effect, Effect::Query(_) | Effect::StartProbe(_) | Effect::ListProbes(_)) {
+        return None;
+    }
+    let in_flight = world.in_flight().get(&action.id)?;
+    let Ticket::Check(ticket) = in_flight.ticket else { return Some("the engine does not remember it") };
+    let owner = Owner::of(in_flight.subject.target())?;
+    let index = world.rollout_of(owner, ticket.component())?;
+    let state = &world.fleet.rollouts[index];
+    let Some(course) = state.record.course.as_ref().filter(|course| course.failure.is_none()) else {
+        return Some("no gate asks that");
+    };
+    if !is_baked(world, course) {
+        return Some("a gate asks before the machines of the batch were watched");
+    }
+    match (&action.effect, action.target) {
+        (Effect::StartProbe(_), Target::Node(id)) => (!world.machine(id).standing(index).is_updated())
+            .then_some("a probe pod starts on a machine that the rollout has not changed"),
+        _ => (action.target != owner.target()).then_some("it is asked for another rollout"),
+    }
+}
+
+/// Whether a rollout has changed no machine: there is nobody to watch.
+const fn changes_nobody(state: &RolloutState) -> bool {
+    state.counts.updated() + state.counts.failed == 0
+}
+
+/// Whether the machines of the batch were watched for long enough.
+fn is_baked(world: &World, course: &Course) -> bool {
     let bake = if course.batch <= 1 { course.strategy.first_bake } else { course.strategy.bake };
-    let is_over = course.done_at.is_some_and(|done_at| done_at + bake <= world.now());
-    is_over || state.counts.updated() + state.counts.failed == 0
+    course.done_at.is_some_and(|done_at| done_at + bake <= world.now())
+}
+
+/// Whether the metrics have said that nothing is wrong, and all probe pods have started, as far as the strategy asks for that.
+fn is_answered(state: &RolloutState, course: &Course) -> bool {
+    let inquiry = state.inquiry.as_deref().filter(|inquiry| inquiry.is_for(&state.record, course));
+    let is_well = course.strategy.query.is_none() || inquiry.and_then(Inquiry::series) == Some(0);
+    is_well && (course.strategy.probe_pod.is_none() || inquiry.is_some_and(Inquiry::have_all_started))
 }

@@ -11,6 +11,7 @@ use alloc::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::attributes::TaintEffect;
+use crate::gate_check::GateCheck;
 use crate::id::{HostId, Uid};
 use crate::lease::Epoch;
 use crate::meta::SpecError;
@@ -302,6 +303,8 @@ pub enum FleetDetail {
     Bake(GateName, Timestamp),
     /// What a gate goes by.
     Gate(GateName, Evidence),
+    /// What a gate has asked was not answered, and why.
+    Unanswered(GateName, GateCheck, Arc<str>),
 }
 
 /// The gate after a batch of a rollout.

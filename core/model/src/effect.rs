@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::attributes::AttributesChange;
 use crate::certificate::{EventNote, NewCertificateRequest};
 use crate::component::VersionStatus;
+use crate::gate_check::{ProbeRound, ProbeStart, Query};
 use crate::host::HostFence;
 use crate::host_order::HostOrder;
 use crate::id::{StoreId, Uid};
@@ -108,6 +110,12 @@ pub enum Effect {
     /// Delete a pod, whatever its disruption budget says. `Done` means that it was accepted, not that the pod is gone. The fence
     /// is the pod's.
     DeletePod(Box<PodName>),
+    /// Ask the metrics of the cluster for a gate. Ends with [`Receipt::Series`](crate::event::Receipt::Series).
+    Query(Arc<Query>),
+    /// Start a probe pod on a Node. It ends and is deleted by itself.
+    StartProbe(Box<ProbeStart>),
+    /// Look which probe pods of a round have started. Ends with [`Receipt::Probes`](crate::event::Receipt::Probes).
+    ListProbes(ProbeRound),
 }
 
 impl Effect {
@@ -136,6 +144,9 @@ impl Effect {
             Self::ListPods => "list_pods",
             Self::Evict(_) => "evict_pod",
             Self::DeletePod(_) => "delete_pod",
+            Self::Query(_) => "query_metrics",
+            Self::StartProbe(_) => "start_probe_pod",
+            Self::ListProbes(_) => "list_probe_pods",
         }
     }
 
@@ -148,6 +159,6 @@ impl Effect {
     /// Whether it is a write to an API server: not work for the driver or a host, and not a mere read.
     #[must_use]
     pub const fn is_api_write(&self) -> bool {
-        !matches!(self, Self::Watch | Self::Host(_) | Self::ListPods)
+        !matches!(self, Self::Watch | Self::Host(_) | Self::ListPods | Self::Query(_) | Self::ListProbes(_))
     }
 }

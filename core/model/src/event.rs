@@ -186,4 +186,8 @@ pub enum Receipt {
     Host(Box<HostFacts>),
     /// All pods of a Node, sorted by name.
     Pods(Arc<[PodFacts]>),
+    /// How many series a query has found.
+    Series(u32),
+    /// The numbers of the probe pods of a round that have started.
+    Probes(Arc<[u32]>),
 }

@@ -26,6 +26,7 @@ pub mod digest;
 pub mod draw;
 pub mod effect;
 pub mod event;
+pub mod gate_check;
 pub mod host;
 pub mod host_order;
 pub mod host_path;

@@ -1,11 +1,13 @@
 //! How a rollout goes through the fleet: batch by batch, with a gate after each.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::component::Disruption;
+use crate::gate_check::{ProbePod, Query};
 use crate::quantity::CountOrPercent;
 use crate::time::Timestamp;
 
@@ -31,6 +33,10 @@ pub struct Strategy {
     pub at_most: Option<Disruption>,
     /// What becomes of machines whose pods cannot leave.
     pub undrainable: Undrainable,
+    /// What a gate asks the metrics of the cluster, once the machines themselves have passed.
+    pub query: Option<Arc<Query>>,
+    /// What has to start on some of the changed machines before a gate passes.
+    pub probe_pod: Option<Arc<ProbePod>>,
 }
 
 /// What becomes of machines that have to be drained and cannot be: their pods must not be lost, or do not leave in time.
@@ -92,6 +98,8 @@ impl Default for Strategy {
             confirm_above: None,
             at_most: None,
             undrainable: Undrainable::default(),
+            query: None,
+            probe_pod: None,
         }
     }
 }
@@ -161,7 +169,7 @@ pub struct GateFailure {
     pub evidence: Evidence,
 }
 
-/// What a gate goes by: counts of machines.
+/// What a gate goes by: counts of machines, and what it asked besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Machines that the rollout has changed.
@@ -177,6 +185,12 @@ pub struct Evidence {
     pub untouched: u32,
     /// The same among them: it tells how many would have gone down without the rollout.
     pub untouched_unavailable: u32,
+    /// The series that the query found; 0 if it was not asked.
+    pub series: u32,
+    /// Probe pods that were to start; 0 if none were.
+    pub probes: u32,
+    /// Those that did not start in time.
+    pub unstarted: u32,
 }
 
 impl Evidence {

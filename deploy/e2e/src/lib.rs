@@ -56,7 +56,7 @@ mod parts;
 mod power_loss;
 mod process;
 mod programs;
-mod prometheus;
+pub mod prometheus;
 mod run;
 mod ssh;
 mod sysctls;

@@ -1,13 +1,41 @@
 //! Prometheus, as Debian has it: unpacked into the cache, so that no service is started on this machine.
 
 use std::fs;
-use std::path::PathBuf;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use crate::cache;
-use crate::process::run_to_end;
+use crate::fleet::METRICS_PORT;
+use crate::process::{Process, run_to_end};
+use crate::world::World;
+
+/// Where a Prometheus answers.
+pub const PORT: u16 = 9090;
+
+/// Starts a Prometheus in the control plane's namespace, at this address. It reads the page of the operator each second.
+///
+/// # Errors
+/// It is not there, or cannot be started.
+pub fn watch(world: &World, address: Ipv4Addr, rules: &[&Path]) -> Result<Process> {
+    let folder = world.run().state().join("prometheus");
+    fs::create_dir_all(&folder)?;
+    let config = folder.join("prometheus.yml");
+    let rules: Vec<String> = rules.iter().map(|file| file.display().to_string()).collect();
+    let text = format!(
+        "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [{}]\nscrape_configs:\n\
+         - job_name: seaworthy\n  static_configs: [{{targets: ['127.0.0.1:{METRICS_PORT}']}}]\n",
+        rules.join(", "),
+    );
+    fs::write(&config, text)?;
+    let mut command = world.command(&ensure()?.server);
+    command.arg(format!("--config.file={}", config.display()));
+    command.arg(format!("--storage.tsdb.path={}", folder.join("data").display()));
+    command.arg(format!("--web.listen-address={address}:{PORT}"));
+    world.spawn("prometheus", &mut command)
+}
 
 /// The programs of Prometheus.
 #[derive(Clone, Debug)]

@@ -8,12 +8,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use seaworthy_e2e::{
-    Fleet, Health, METRICS_PORT, PATIENCE, World, ensure_prometheus, eventually, run_to_end, scenario,
+    Fleet, Health, PATIENCE, World, ensure_prometheus, eventually, prometheus, run_to_end, scenario,
     where_supported,
 };
 use serde_json::Value;
-
-const PORT: u16 = 9090;
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../monitoring").join(name)
@@ -45,7 +43,8 @@ fn a_prometheus_finds_all_that_alerts_and_dashboard_ask_for() -> Result<()> {
         fleet.add_machines()?;
         fleet.set_default("1.0.0", "ahoy", 1)?;
         fleet.settles(&["host-1"], "1.0.0", "ahoy")?;
-        let mut prometheus = watch(world)?;
+        let rules = file("alerts.yaml").canonicalize()?;
+        let mut prometheus = prometheus::watch(world, Ipv4Addr::LOCALHOST, &[&rules])?;
         eventually("a fleet in order", PATIENCE, || {
             let ready = "sum(max by (ready, reason) (seaworthy_machines{ready=\"True\"}))";
             let machines = query(world, ready)?;
@@ -78,27 +77,10 @@ fn a_prometheus_finds_all_that_alerts_and_dashboard_ask_for() -> Result<()> {
     })
 }
 
-/// Starts a Prometheus that reads the page of the operator each second.
-fn watch(world: &World) -> Result<seaworthy_e2e::Process> {
-    let folder = world.run().state().join("prometheus");
-    fs::create_dir_all(&folder)?;
-    let config = folder.join("prometheus.yml");
-    let text = format!(
-        "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [{}]\nscrape_configs:\n\
-         - job_name: seaworthy\n  static_configs: [{{targets: ['127.0.0.1:{METRICS_PORT}']}}]\n",
-        file("alerts.yaml").canonicalize()?.display(),
-    );
-    fs::write(&config, text)?;
-    let mut command = world.command(&ensure_prometheus()?.server);
-    command.arg(format!("--config.file={}", config.display()));
-    command.arg(format!("--storage.tsdb.path={}", folder.join("data").display()));
-    command.arg(format!("--web.listen-address=127.0.0.1:{PORT}"));
-    world.spawn("prometheus", &mut command)
-}
-
 /// The data of an answer of its API.
 fn get(world: &World, path: &str) -> Result<Value> {
-    let (status, text) = world.control_plane().endpoint().http_get(Ipv4Addr::LOCALHOST, PORT, path)?;
+    let (status, text) =
+        world.control_plane().endpoint().http_get(Ipv4Addr::LOCALHOST, prometheus::PORT, path)?;
     ensure!(status == 200, "{status} {text}");
     let mut answer: Value = serde_json::from_str(&text)?;
     Ok(answer["data"].take())

@@ -77,6 +77,9 @@ impl Execute for Server {
             | Request::PatchNode(_)
             | Request::DeleteNode(_)
             | Request::ListPods(_)
+            | Request::Query(_)
+            | Request::StartProbe(_)
+            | Request::ListProbes(_)
             | Request::Evict(_)
             | Request::DeletePod(_) => {
                 panic!("nothing else is written here: {request:?}")

@@ -11,6 +11,7 @@ use seaworthy_model::detail::{
     Dependency, DependencyState, Detail, FleetDetail, Found, GateName, IdentityFlaw, Pod, Regress, Skew,
     Stranger, VersionDetail, Wait,
 };
+use seaworthy_model::gate_check::GateCheck;
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{HostId, Reason};
@@ -22,7 +23,7 @@ use seaworthy_model::strategy::Evidence;
 
 use crate::render::detail::{
     FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, POLICY, RELEASE, UNTIL,
-    detail, fixed, fleet_detail, of_loss, of_state, suffix, version_detail as version_words,
+    detail, fixed, fleet_detail, of_loss, of_state, suffix, unanswered, version_detail as version_words,
 };
 use crate::rfc3339;
 
@@ -144,18 +145,39 @@ fn bake(words: &str) -> Option<FleetDetail> {
 }
 
 fn gate(words: &str) -> Option<FleetDetail> {
-    let (gate, numbers) = words.split_once(": ")?;
-    let mut numbers = numbers.split_ascii_whitespace().filter_map(|word| word.parse().ok());
-    let mut next = || numbers.next();
-    let evidence = Evidence {
-        changed: next()?,
-        failed: next()?,
-        unavailable: next()?,
-        silent: next()?,
-        untouched: next()?,
-        untouched_unavailable: next()?,
+    let (gate, found) = words.split_once(": ")?;
+    let gate = gate_name(gate)?;
+    let why = |check: GateCheck| {
+        let why = found.strip_prefix(unanswered(check))?.strip_prefix(": ")?;
+        Some((check, why.into()))
     };
-    Some(FleetDetail::Gate(gate_name(gate)?, evidence))
+    if let Some((check, why)) = GateCheck::ALL.into_iter().find_map(why) {
+        return Some(FleetDetail::Unanswered(gate, check, why));
+    }
+    let mut parts = found.split("; ");
+    let (mut of_changed, mut of_others) = (numbers(parts.next()?), numbers(parts.next()?));
+    let mut evidence = Evidence {
+        changed: of_changed.next()?,
+        failed: of_changed.next()?,
+        unavailable: of_changed.next()?,
+        silent: of_changed.next()?,
+        untouched: of_others.next()?,
+        untouched_unavailable: of_others.next()?,
+        ..Evidence::default()
+    };
+    for part in parts {
+        let mut found = numbers(part);
+        match found.next()? {
+            series if part.ends_with("series") => evidence.series = series,
+            probes => (evidence.probes, evidence.unstarted) = (probes, found.next()?),
+        }
+    }
+    Some(FleetDetail::Gate(gate, evidence))
+}
+
+/// The numbers in a text.
+fn numbers(words: &str) -> impl Iterator<Item = u32> {
+    words.split_ascii_whitespace().filter_map(|word| word.parse().ok())
 }
 
 fn gate_name(words: &str) -> Option<GateName> {

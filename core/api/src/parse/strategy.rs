@@ -1,8 +1,10 @@
 //! The strategy of rollouts, and the course of one as we recorded it.
 
 use core::time::Duration;
+use std::sync::Arc;
 
 use seaworthy_model::component::Disruption;
+use seaworthy_model::gate_check::{ProbePod, Query};
 use seaworthy_model::package_version::Resume;
 use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure, Strategy, Undrainable};
 
@@ -17,6 +19,12 @@ const ON_FAILURE: &str = "must be Pause or RollBack";
 
 /// The classes of disruption.
 const AT_MOST: &str = "must be None, Restart, Drain or Reboot";
+
+/// The most characters of a PromQL expression.
+const EXPRESSION_MAX: usize = 2048;
+
+/// The most characters of the name of an image.
+const IMAGE_MAX: usize = 512;
 
 /// What a duration must be.
 const DURATION: &str = "must be a duration from 1s to 8760h, such as 24h or 1h30m";
@@ -47,7 +55,58 @@ pub(super) fn strategy(field: Field<'_>, read: &v1alpha1::Strategy, faults: &mut
         Some(read) => disruption(field.name("disruption"), read, faults),
         None => (None, Undrainable::default()),
     };
-    Strategy { batches, first_bake, bake, tolerance, on_failure, confirm_above, at_most, undrainable }
+    let query = read.query.as_ref().map(|read| query(field.name("query"), read, faults));
+    let probe_pod = read.probe_pod.as_ref().map(|read| probe_pod(field.name("probePod"), read, faults));
+    Strategy {
+        batches,
+        first_bake,
+        bake,
+        tolerance,
+        on_failure,
+        confirm_above,
+        at_most,
+        undrainable,
+        query,
+        probe_pod,
+    }
+}
+
+/// Reads what a gate asks a Prometheus.
+fn query(field: Field<'_>, read: &v1alpha1::GateQuery, faults: &mut Faults) -> Arc<Query> {
+    faults.require(field.name("namespace"), text::is_label(&read.namespace), text::LABEL);
+    faults.require(field.name("service"), text::is_label(&read.service), text::LABEL);
+    let port = u16::try_from(read.port).ok().filter(|port| *port > 0);
+    faults.require(field.name("port"), port.is_some(), "must be a number from 1 to 65535");
+    let is_scheme = matches!(read.scheme.as_str(), "http" | "https");
+    faults.require(field.name("scheme"), is_scheme, "must be http or https");
+    let is_path = read.path_prefix.as_deref().is_none_or(text::is_absolute_path);
+    faults.require(field.name("pathPrefix"), is_path, &text::absolute_path_words());
+    let is_expression = (1..=EXPRESSION_MAX).contains(&read.expression.chars().count());
+    faults.require(field.name("expression"), is_expression, "must have 1 to 2048 characters");
+    Arc::new(Query {
+        namespace: read.namespace.as_str().into(),
+        service: read.service.as_str().into(),
+        port: port.unwrap_or_default(),
+        tls: read.scheme == "https",
+        path_prefix: read.path_prefix.as_deref().unwrap_or_default().into(),
+        expression: read.expression.as_str().into(),
+    })
+}
+
+/// Reads which pods have to start before a gate passes.
+fn probe_pod(field: Field<'_>, read: &v1alpha1::ProbePod, faults: &mut Faults) -> Arc<ProbePod> {
+    let is_image = (1..=IMAGE_MAX).contains(&read.image.chars().count());
+    faults.require(field.name("image"), is_image, "must have 1 to 512 characters");
+    let machines = u32::try_from(read.machines).ok();
+    let machines = machines.filter(|machines| (1..=ProbePod::MACHINES_MAX).contains(machines));
+    faults.require(field.name("machines"), machines.is_some(), "must be a number from 1 to 16");
+    let within = text::duration(&read.within);
+    faults.require(field.name("within"), within.is_some(), DURATION);
+    Arc::new(ProbePod {
+        image: read.image.as_str().into(),
+        machines: machines.unwrap_or(ProbePod::MACHINES),
+        within: within.unwrap_or(ProbePod::WITHIN),
+    })
 }
 
 /// Reads what a rollout may do to workloads.
@@ -119,6 +178,9 @@ fn failure(read: &v1alpha1::GateStatus) -> Option<GateFailure> {
             silent: count(read.silent),
             untouched: count(read.untouched),
             untouched_unavailable: count(read.untouched_unavailable),
+            series: count(read.series),
+            probes: count(read.probes),
+            unstarted: count(read.unstarted),
         },
     })
 }

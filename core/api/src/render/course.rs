@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use seaworthy_model::gate_check::{ProbePod, Query};
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::strategy::{Course, GateFailure, Strategy, Undrainable};
 
@@ -28,6 +29,27 @@ fn strategy(strategy: &Strategy) -> v1alpha1::Strategy {
         on_failure: strategy.on_failure.name().into(),
         confirm_above: strategy.confirm_above.map(quantity),
         disruption: disruption(strategy),
+        query: strategy.query.as_deref().map(query),
+        probe_pod: strategy.probe_pod.as_deref().map(probe_pod),
+    }
+}
+
+fn query(query: &Query) -> v1alpha1::GateQuery {
+    v1alpha1::GateQuery {
+        namespace: query.namespace.as_ref().into(),
+        service: query.service.as_ref().into(),
+        port: query.port.into(),
+        scheme: if query.tls { "https" } else { "http" }.into(),
+        path_prefix: Some(query.path_prefix.as_ref()).filter(|prefix| !prefix.is_empty()).map(Into::into),
+        expression: query.expression.as_ref().into(),
+    }
+}
+
+fn probe_pod(pod: &ProbePod) -> v1alpha1::ProbePod {
+    v1alpha1::ProbePod {
+        image: pod.image.as_ref().into(),
+        machines: pod.machines.into(),
+        within: duration(pod.within),
     }
 }
 
@@ -71,6 +93,9 @@ fn failure(failure: &GateFailure) -> v1alpha1::GateStatus {
         silent: i64::from(evidence.silent),
         untouched: i64::from(evidence.untouched),
         untouched_unavailable: i64::from(evidence.untouched_unavailable),
+        series: i64::from(evidence.series),
+        probes: i64::from(evidence.probes),
+        unstarted: i64::from(evidence.unstarted),
     }
 }
 

@@ -8,6 +8,7 @@ use seaworthy_model::detail::{
     Dependency, DependencyState, Detail, FleetDetail, Found, GateName, IdentityFlaw, Pod, Regress, Skew,
     Stranger, VersionDetail, Wait,
 };
+use seaworthy_model::gate_check::GateCheck;
 use seaworthy_model::meta::SpecError;
 use seaworthy_model::pod::PodLoss;
 use seaworthy_model::requirement::{API_SERVER, VersionNumber};
@@ -92,6 +93,17 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
             format!("{}{UNTIL}{}", gate_name(gate), rfc3339::format(*until)).into()
         }
         FleetDetail::Gate(gate, evidence) => format!("{}: {}", gate_name(gate), in_numbers(evidence)).into(),
+        FleetDetail::Unanswered(gate, check, why) => {
+            format!("{}: {}: {why}", gate_name(gate), unanswered(*check)).into()
+        }
+    }
+}
+
+/// What is said of a check that was not answered.
+pub(crate) const fn unanswered(check: GateCheck) -> &'static str {
+    match check {
+        GateCheck::Query => "the query was not answered",
+        GateCheck::ProbePods => "the probe pods tell nothing",
     }
 }
 
@@ -104,11 +116,20 @@ fn gate_name(gate: &GateName) -> String {
 }
 
 fn in_numbers(evidence: &Evidence) -> String {
-    let Evidence { changed, failed, unavailable, silent, untouched, untouched_unavailable } = evidence;
-    format!(
+    let Evidence { changed, failed, unavailable, silent, untouched, untouched_unavailable, .. } = evidence;
+    let mut words = format!(
         "{changed} changed, {failed} failed, {unavailable} went down, {silent} silent; of {untouched} others \
          {untouched_unavailable} went down"
-    )
+    );
+    let Evidence { series, probes, unstarted, .. } = evidence;
+    // Writing to a String cannot fail.
+    if *series > 0 {
+        let _ = write!(words, "; the query found {series} series");
+    }
+    if *probes > 0 {
+        let _ = write!(words, "; of {probes} probe pods {unstarted} did not start");
+    }
+    words
 }
 
 /// The detail of a condition of a `MachineComponent`.

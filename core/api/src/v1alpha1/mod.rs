@@ -44,7 +44,7 @@ pub use machine_component::{
 pub use machine_component_set::MachineComponentSetSpec;
 pub use node_attributes::{NodeLabels, NodeTaint};
 pub use requirement::Requirement;
-pub use strategy::{CourseStatus, GateStatus, RolloutDisruption, Strategy};
+pub use strategy::{CourseStatus, GateQuery, GateStatus, ProbePod, RolloutDisruption, Strategy};
 
 /// The API group.
 pub const GROUP: &str = "seaworthy.dev";

@@ -42,6 +42,57 @@ pub struct Strategy {
     /// What changes may do to the workloads of a machine. An edit counts at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disruption: Option<RolloutDisruption>,
+    /// What a gate asks a Prometheus once the machines themselves have passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<GateQuery>,
+    /// A pod that has to start on some of the machines that were changed last, before a gate passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe_pod: Option<ProbePod>,
+}
+
+/// A question to a Prometheus. The gate fails if the answer is not empty; while there is no answer, it waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct GateQuery {
+    /// The namespace of its Service, which is asked through the API server.
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63), extend("pattern" = schema::LABEL)))]
+    pub namespace: String,
+    /// The name of its Service.
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63), extend("pattern" = schema::LABEL)))]
+    pub service: String,
+    /// The port of the Service.
+    #[cfg_attr(feature = "crd", schemars(range(min = 1, max = 65535)))]
+    pub port: i64,
+    /// How it is asked. The API server does not verify the certificate of an `https` service.
+    #[serde(default = "scheme_default")]
+    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["http", "https"])))]
+    pub scheme: String,
+    /// What comes before `/api/v1/query` in its path, such as `/prometheus`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(1, 256, schema::absolute_path())))]
+    pub path_prefix: Option<String>,
+    /// A PromQL expression whose result is a vector of what is wrong, as that of an alert.
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 2048)))]
+    pub expression: String,
+}
+
+/// A pod that has to start on some of the machines that were changed last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ProbePod {
+    /// Its image: it runs for some minutes without arguments, as any user. An image that pauses will do.
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 512)))]
+    pub image: String,
+    /// On how many machines.
+    #[serde(default = "probes_default")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 1, max = 16)))]
+    pub machines: i64,
+    /// Within which time it has to run.
+    #[serde(default = "within_default")]
+    #[cfg_attr(feature = "crd", schemars(transform = schema::text(2, 32, schema::duration())))]
+    pub within: String,
 }
 
 /// What the changes of a rollout may do to the workloads of a machine.
@@ -81,8 +132,22 @@ impl Default for Strategy {
             on_failure: on_failure_default(),
             confirm_above: None,
             disruption: None,
+            query: None,
+            probe_pod: None,
         }
     }
+}
+
+fn scheme_default() -> String {
+    "http".into()
+}
+
+const fn probes_default() -> i64 {
+    5
+}
+
+fn within_default() -> String {
+    "2m".into()
 }
 
 fn batches_default() -> Vec<IntOrString> {
@@ -165,4 +230,16 @@ pub struct GateStatus {
     /// The same among them.
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
     pub untouched_unavailable: i64,
+    /// The series that the query found, if it was asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub series: i64,
+    /// Probe pods that were to start.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub probes: i64,
+    /// Those that did not start in time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 0)))]
+    pub unstarted: i64,
 }

@@ -17,6 +17,7 @@ use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::time::Timestamp;
 
+use crate::rows::inquiry::Inquiry;
 use crate::rows::machine::Machine;
 use crate::rows::rank::RankKey;
 use crate::rows::release::{Prepared, find};
@@ -69,6 +70,8 @@ pub struct RolloutState {
     pub wave_at: Option<Timestamp>,
     /// Since when machines could be granted, though only a few.
     pub small_wave_since: Option<Timestamp>,
+    /// What its last gate has asked besides the machines, if it has asked anything.
+    pub inquiry: Option<Box<Inquiry>>,
     /// The releases of `to` and of `from`, prepared once, unless they depend on facts or parameters of a single
     /// machine.
     pub(crate) to_releases: Prepared,

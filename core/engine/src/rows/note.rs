@@ -39,6 +39,10 @@ pub(crate) enum RolloutNote {
     Wave(Owner, ComponentId),
     /// Machines of a component can be granted, though only a few.
     SmallWave(Owner, ComponentId),
+    /// A gate begins to ask what its strategy says besides the machines.
+    Inquire(Owner, ComponentId),
+    /// No probe pod can start: no changed machine has a Node that is ready.
+    NothingToProbe(Owner, ComponentId),
 }
 
 /// About a machine.

@@ -16,6 +16,11 @@ impl RankKey {
         Self(mix(&[high(owner), low(owner), generation, word(component)]))
     }
 
+    /// The key as a number.
+    pub(crate) const fn number(self) -> u64 {
+        self.0
+    }
+
     /// The rank of a machine: below [`Rollout::EVERYBODY`].
     #[must_use]
     pub fn rank(self, machine: Uid) -> u32 {

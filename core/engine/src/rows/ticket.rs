@@ -1,9 +1,10 @@
 //! What an action in flight does: for settling its end, and for the counters.
 
 use seaworthy_model::certificate::Refusal;
+use seaworthy_model::gate_check::GateCheck;
 use seaworthy_model::host::{Change, OperationId};
 use seaworthy_model::host_order::{HostCommand, HostCommandKind};
-use seaworthy_model::id::{ComponentId, StoreId};
+use seaworthy_model::id::{ComponentId, MachineId, StoreId};
 use seaworthy_model::machine::Installed;
 
 use crate::runtime::under_way;
@@ -40,6 +41,8 @@ pub enum Ticket {
     Ask,
     /// Reports in an Event why a certificate request is not approved.
     Tell(Refusal),
+    /// Asks what a gate needs to know besides the machines.
+    Check(CheckTicket),
 }
 
 /// What is asked of a host.
@@ -58,6 +61,37 @@ impl HostTicket {
         match self {
             Self::Change(..) => HostCommandKind::Apply,
             Self::Command(kind) => kind,
+        }
+    }
+}
+
+/// What a gate asks for the rollout of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckTicket {
+    /// How many series its query gives.
+    Query(ComponentId),
+    /// Starts a probe pod on a machine.
+    StartProbe(ComponentId, MachineId),
+    /// Which probe pods have started.
+    ListProbes(ComponentId),
+}
+
+impl CheckTicket {
+    /// The component.
+    #[must_use]
+    pub const fn component(self) -> ComponentId {
+        match self {
+            Self::Query(component) | Self::StartProbe(component, _) | Self::ListProbes(component) => {
+                component
+            }
+        }
+    }
+
+    /// What it belongs to.
+    pub(crate) const fn check(self) -> GateCheck {
+        match self {
+            Self::Query(_) => GateCheck::Query,
+            Self::StartProbe(..) | Self::ListProbes(_) => GateCheck::ProbePods,
         }
     }
 }
@@ -89,7 +123,7 @@ impl Ticket {
         match self {
             Self::Host(_) => Lane::Host,
             Self::Watch(_) => Lane::Driver,
-            Self::Write | Self::Node(_) | Self::Ask | Self::Tell(_) => Lane::Api,
+            Self::Write | Self::Node(_) | Self::Ask | Self::Tell(_) | Self::Check(_) => Lane::Api,
         }
     }
 
@@ -98,7 +132,7 @@ impl Ticket {
     pub const fn host_command(self) -> Option<HostCommandKind> {
         match self {
             Self::Host(ticket) => Some(ticket.kind()),
-            Self::Watch(_) | Self::Write | Self::Node(_) | Self::Ask | Self::Tell(_) => None,
+            Self::Watch(_) | Self::Write | Self::Node(_) | Self::Ask | Self::Tell(_) | Self::Check(_) => None,
         }
     }
 

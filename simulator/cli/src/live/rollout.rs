@@ -188,13 +188,13 @@ pub(super) async fn resume(terminal: &Terminal, arguments: &ResumeArguments) -> 
         println!("not paused any more");
         return Ok(ExitCode::SUCCESS);
     }
-    let failed: Vec<String> = subject.status.iter().flat_map(failed_gates).collect();
-    let Some(gate) = arguments.gate.as_ref().or(failed.first()) else {
-        return Err(Problem("nothing is paused, and no gate has failed".to_owned()));
+    let closed: Vec<String> = subject.status.iter().flat_map(closed_gates).collect();
+    let Some(gate) = arguments.gate.as_ref().or(closed.first()) else {
+        return Err(Problem("nothing is paused, and no gate is closed".to_owned()));
     };
-    if !failed.contains(gate) {
-        let failed = failed.join(", ");
-        return Err(Problem(format!("the gate {gate} has not failed; those that have: {failed}")));
+    if !closed.contains(gate) {
+        let closed = closed.join(", ");
+        return Err(Problem(format!("the gate {gate} is not closed; those that are: {closed}")));
     }
     let annotation = json!({ "metadata": { "annotations": { RESUME_ANNOTATION: gate } } });
     subject.change(terminal, &annotation).await?;
@@ -228,18 +228,22 @@ async fn takes_up(terminal: &Terminal, arguments: &ResumeArguments, gate: &Strin
     for _ in 0..TAKEN_UP_WITHIN {
         tokio::time::sleep(INTERVAL / 4).await;
         let status = arguments.of.subject(terminal).await?.status;
-        if !status.iter().flat_map(failed_gates).any(|failed| failed == *gate) {
+        if !status.iter().flat_map(closed_gates).any(|closed| closed == *gate) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// The gates that keep rollouts from going on, as the annotation names them.
-fn failed_gates(status: &ClusterPackageVersionStatus) -> impl Iterator<Item = String> {
-    status.rollouts.iter().filter_map(|rollout| {
+/// The gates that keep rollouts from going on, as the annotation names them: they have failed, or know too little.
+fn closed_gates(status: &ClusterPackageVersionStatus) -> impl Iterator<Item = String> {
+    let is_in_doubt = words::progressing(status).is_some_and(|told| told.reason == "GateInconclusive");
+    status.rollouts.iter().filter_map(move |rollout| {
         let course = rollout.course.as_ref().filter(|course| course.reverted_at.is_none())?;
-        course.failed_gate.as_ref()?;
+        let is_baked = rollout.completed_at.is_none() && course.done_at.is_some();
+        if course.failed_gate.is_none() && !(is_in_doubt && is_baked) {
+            return None;
+        }
         Some(format!("{}/{}/{}", rollout.component, rollout.generation, course.batch))
     })
 }

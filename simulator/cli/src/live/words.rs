@@ -74,6 +74,7 @@ fn hint(reason: &str) -> Option<&'static str> {
         "GateFailed" => {
             Some("seaworthy rollout resume lets it go on; seaworthy rollout undo COMPONENT takes it back")
         }
+        "GateInconclusive" => Some("seaworthy rollout resume lets it go on in spite of the doubt"),
         "Paused" => Some("seaworthy rollout resume ends the pause"),
         "ConfirmationNeeded" => Some("seaworthy rollout confirm lets it begin"),
         _ => None,

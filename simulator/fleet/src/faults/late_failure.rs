@@ -4,7 +4,9 @@
 use serde::Deserialize;
 
 use super::{Chance, Model, all};
-use crate::vocabulary::{Fleet, LateHarm, OperationFate, OperationSite, Portion, Range, Scope, Window};
+use crate::vocabulary::{
+    Fleet, HarmForm, LateHarm, OperationFate, OperationSite, Portion, Range, Scope, Window,
+};
 
 /// Releases make Nodes not ready some time after they were installed.
 #[derive(Clone, Debug, Deserialize)]
@@ -38,6 +40,28 @@ pub struct LateFailure {
     /// If true, the release fills the disk of its host instead: the Node stays ready, and reports `DiskPressure`.
     #[serde(default)]
     pub fills: bool,
+    /// If true, only the metrics of the cluster show it: the query of a gate finds one series for each such host.
+    #[serde(default)]
+    pub measured: bool,
+    /// If true, no new pod starts on the host, and its Node stays ready.
+    #[serde(default)]
+    pub stalls: bool,
+}
+
+impl LateFailure {
+    const fn form(&self) -> HarmForm {
+        if self.crashes {
+            HarmForm::Crashes
+        } else if self.fills {
+            HarmForm::Fills
+        } else if self.measured {
+            HarmForm::Measured
+        } else if self.stalls {
+            HarmForm::Stalls
+        } else {
+            HarmForm::Unready
+        }
+    }
 }
 
 impl Model for LateFailure {
@@ -52,13 +76,16 @@ impl Model for LateFailure {
                 after: chance.within("after", self.after.0),
                 lasting: chance.within("lasting", self.lasting.0),
                 flaps: self.flaps.map(|range| chance.within("flaps", range.0)),
-                crashes: self.crashes,
-                fills: self.fills,
+                form: self.form(),
             });
         }
     }
 
     fn out_of_range(&self, fleet: &Fleet) -> Option<String> {
+        let forms = [self.crashes, self.fills, self.measured, self.stalls];
+        if forms.into_iter().filter(|is_set| *is_set).count() > 1 {
+            return Some("only one of crashes, fills, measured and stalls may be true".into());
+        }
         self.scope.as_ref().and_then(|scope| scope.problem(fleet))
     }
 }

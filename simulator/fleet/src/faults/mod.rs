@@ -27,7 +27,7 @@
 //! | 17 | operation that stops halfway, lock of another program | `hostBreaks`, `programKilled`, `hostBusy` |
 //! | 18 | lost session | `sessionLost` |
 //! | 19 | wrong status, of a Node or of a host | `nodeLies`, `hostLies` |
-//! | 20 | failure of a whole domain, or of a shared service | `domainDown`, `registryDown`, `hostDown` |
+//! | 20 | failure of a whole domain, or of a shared service | `domainDown`, `registryDown`, `metricsDown`, `hostDown` |
 //! | 21 | other writers | `handEdit`, the workloads |
 //! | 24 | slow, not dead | `hostSlow` |
 //! | | no room on the disk | `diskFull` |
@@ -52,6 +52,7 @@ pub mod late_failure;
 pub mod late_request;
 pub mod lost_event;
 pub mod lost_reply;
+pub mod metrics_down;
 pub mod node_flaps;
 pub mod node_lies;
 pub mod operator_crash;
@@ -196,6 +197,7 @@ registry! {
     LateRequest => late_request,
     LostEvent => lost_event,
     LostReply => lost_reply,
+    MetricsDown => metrics_down,
     NodeFlaps => node_flaps,
     NodeLies => node_lies,
     OperatorCrash => operator_crash,

@@ -81,10 +81,24 @@ pub struct LateHarm {
     pub lasting: Duration,
     /// If set, the Node is not ready for this long, then ready for as long, and so on.
     pub flaps: Option<Duration>,
-    /// If set, the service ends then, and its Node is as it is.
-    pub crashes: bool,
-    /// If set, the disk of the host is full from then on.
-    pub fills: bool,
+    /// What it does.
+    pub form: HarmForm,
+}
+
+/// What a release does to its host minutes or hours after it was installed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HarmForm {
+    /// The Node is not ready.
+    #[default]
+    Unready,
+    /// The service ends, and its Node is as it is.
+    Crashes,
+    /// The disk of the host is full.
+    Fills,
+    /// Only the metrics of the cluster show it.
+    Measured,
+    /// No new pod starts, and its Node is as it is.
+    Stalls,
 }
 
 /// What faults do to the reply to a message.

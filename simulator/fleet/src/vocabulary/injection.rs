@@ -109,6 +109,8 @@ pub enum Injection {
     },
     /// Nothing can be downloaded until this time.
     RegistryDown(#[serde(with = "clock::length")] Timestamp),
+    /// The metrics of the cluster cannot be asked until this time.
+    MetricsDown(#[serde(with = "clock::length")] Timestamp),
     /// Another controller puts its finalizer on a Machine.
     AddFinalizer(u32),
     /// The other controller removes its finalizer from the Machine.
@@ -191,6 +193,7 @@ impl Injection {
             | Self::ApiDown(_)
             | Self::Throttle { .. }
             | Self::RegistryDown(_)
+            | Self::MetricsDown(_)
             | Self::Time => None,
         }
     }
@@ -221,7 +224,8 @@ impl Injection {
             | Self::Travel { until, .. }
             | Self::ApiDown(until)
             | Self::Throttle { until, .. }
-            | Self::RegistryDown(until) => Some(until),
+            | Self::RegistryDown(until)
+            | Self::MetricsDown(until) => Some(until),
             Self::PowerOff(_)
             | Self::PowerOn(_)
             | Self::Cut(_)
@@ -325,6 +329,7 @@ impl Injection {
                 format!("the API server takes {per_second} requests a second until {until}")
             }
             Self::RegistryDown(_) => format!("nothing can be downloaded until {until}"),
+            Self::MetricsDown(_) => format!("the metrics of the cluster cannot be asked until {until}"),
         }
     }
 }

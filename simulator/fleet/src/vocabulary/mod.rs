@@ -25,7 +25,9 @@ mod window;
 
 pub use clock::{START, readable, since_start};
 pub(crate) use drift::drift_words;
-pub use fate::{LateHarm, OperationFate, OperationSite, OrderFate, Passage, Reply, RequestFate, SessionFate};
+pub use fate::{
+    HarmForm, LateHarm, OperationFate, OperationSite, OrderFate, Passage, Reply, RequestFate, SessionFate,
+};
 pub use fleet::{ApiServerVersion, Build, Fleet, Pods, Pool};
 pub use found::FoundState;
 pub use guise::Guise;

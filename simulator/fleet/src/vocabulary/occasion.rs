@@ -74,6 +74,12 @@ occasions! {
     NodeSick,
     /// A release that had succeeded made its Node not ready later.
     ReleaseFailedLate,
+    /// A gate asked the metrics of the cluster, and they answered.
+    MetricsAsked,
+    /// A gate asked the metrics of the cluster, and nobody answered.
+    MetricsSilent,
+    /// A gate started a probe pod.
+    ProbeStarted,
     /// An operation rebooted its host.
     HostRebooted,
     /// An operation was confirmed.

@@ -85,6 +85,10 @@ pub enum Writes {
     PodDeletion,
     /// The request lists pods and writes nothing.
     PodList,
+    /// The request asks something for a gate and writes nothing.
+    GateQuestion,
+    /// The request starts a probe pod.
+    Probe,
 }
 
 impl Place {
@@ -109,6 +113,8 @@ impl Place {
             Request::Evict(_) => Writes::Eviction,
             Request::DeletePod(_) => Writes::PodDeletion,
             Request::ListPods(_) => Writes::PodList,
+            Request::Query(_) | Request::ListProbes(_) => Writes::GateQuestion,
+            Request::StartProbe(_) => Writes::Probe,
         };
         Self::Request { seat, writes, object: request.object().1.to_owned() }
     }
@@ -124,7 +130,9 @@ impl Place {
     #[must_use]
     pub const fn is_write(&self) -> bool {
         match self {
-            Self::Request { writes, .. } => !matches!(writes, Writes::Renewal | Writes::PodList),
+            Self::Request { writes, .. } => {
+                !matches!(writes, Writes::Renewal | Writes::PodList | Writes::GateQuestion)
+            }
             Self::Order { orders, .. } => !orders.is_read(),
             Self::Operation { .. } | Self::Event { .. } => false,
         }
@@ -174,6 +182,8 @@ impl Place {
                 Writes::Eviction => format!("the operator evicts a pod from the Node {object}"),
                 Writes::PodDeletion => format!("the operator deletes a pod of the Node {object}"),
                 Writes::PodList => format!("the operator lists the pods of the Node {object}"),
+                Writes::GateQuestion => "the operator asks something for a gate".into(),
+                Writes::Probe => format!("the operator starts a probe pod on the Node {object}"),
             },
             Self::Order { orders, host, .. } => {
                 format!("the operator sends {} to host {host}", orders.name())

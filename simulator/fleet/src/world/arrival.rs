@@ -72,6 +72,12 @@ impl World {
             }
             return self.reply_with(sender, reply, outcome);
         }
+        if let Some(outcome) = self.ask_for_gate(&request) {
+            if !request.is_read() && matches!(outcome, Outcome::Done(_)) {
+                self.pass(&Point::Write { to: Destination::Api, side: Side::After }, None);
+            }
+            return self.reply_with(sender, reply, outcome);
+        }
         let required = required(&request);
         let result = self.api_servers[store].execute(request, now);
         if let (Some(required), Ok(written)) = (required, &result) {

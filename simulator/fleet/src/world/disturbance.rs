@@ -18,6 +18,8 @@ pub(super) struct Disturbance {
     pub(super) api_down: Timestamp,
     /// Until when no artefact can be downloaded.
     pub(super) registry_down: Timestamp,
+    /// Until when the metrics of the cluster cannot be asked.
+    pub(super) metrics_down: Timestamp,
     bucket: Option<Bucket>,
     /// By kind: until when its watches deliver nothing.
     holds: [Timestamp; KINDS.len()],
@@ -67,6 +69,7 @@ impl Default for Disturbance {
         Self {
             api_down: START,
             registry_down: START,
+            metrics_down: START,
             bucket: None,
             holds: [START; KINDS.len()],
             lags: [(Duration::ZERO, START); KINDS.len()],

@@ -13,6 +13,7 @@ mod catalogue;
 mod cluster;
 mod disturbance;
 mod event;
+mod gate_checks;
 mod happening;
 mod host_life;
 mod lookahead;
@@ -45,6 +46,7 @@ use api_servers::ApiServers;
 use blindness::Blindness;
 use disturbance::Disturbance;
 pub(crate) use event::Event;
+use gate_checks::GateChecks;
 use host::Host;
 use mail::Mail;
 use node::{Deed, Kubelet, LateHarms, Marks, NodeSoftware, Pods};
@@ -155,6 +157,8 @@ pub struct World {
     kills: BTreeMap<u32, Step>,
     /// Releases that harm their Nodes later.
     late: LateHarms,
+    /// What gates ask besides the machines.
+    gate_checks: GateChecks,
     failures: Vec<Option<(CauseKind, Share)>>,
     /// The ledger that records or dictates strikes, if there is one.
     pub(crate) ledger: Option<Box<Ledger>>,
@@ -217,6 +221,7 @@ impl World {
             breaks: BTreeMap::new(),
             kills: BTreeMap::new(),
             late: LateHarms::default(),
+            gate_checks: GateChecks::default(),
             failures: Vec::new(),
             ledger: ledger.map(Box::new),
             pace: scenario.hosts.pace(),

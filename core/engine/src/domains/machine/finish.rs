@@ -43,7 +43,12 @@ pub(crate) fn start(world: &mut World, id: MachineId, action: ActionId, ticket: 
             world.begins(id);
         }
         Ticket::Node(ticket) => node::start(world, id, ticket),
-        Ticket::Host(_) | Ticket::Write | Ticket::Watch(_) | Ticket::Ask | Ticket::Tell(_) => {}
+        Ticket::Host(_)
+        | Ticket::Write
+        | Ticket::Watch(_)
+        | Ticket::Ask
+        | Ticket::Tell(_)
+        | Ticket::Check(_) => {}
     }
 }
 
@@ -65,7 +70,7 @@ pub(crate) fn finish(
         Ticket::Host(ticket) => finish_host(world, id, (in_flight, ticket), outcome, terms),
         Ticket::Node(ticket) => node::finish(world, id, (in_flight, ticket), outcome, terms),
         Ticket::Ask => identity::finish_ask(world, id, &outcome, terms),
-        Ticket::Write | Ticket::Watch(_) | Ticket::Tell(_) => {}
+        Ticket::Write | Ticket::Watch(_) | Ticket::Tell(_) | Ticket::Check(_) => {}
     }
 }
 

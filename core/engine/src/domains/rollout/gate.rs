@@ -16,6 +16,7 @@ use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::strategy::{Course, Evidence, GateFailure, OnFailure};
 use seaworthy_model::time::Timestamp;
 
+use super::inquiry::{Found, with_answers};
 use super::standstill::{Gate, Standstill};
 use super::suspects::{Suspects, is_away};
 use super::verdict::{Verdict, is_silent, verdict};
@@ -68,21 +69,67 @@ impl Step<'_> {
         let evidence = self.evidence(index, state, course.done_at);
         match verdict(course, &evidence) {
             Verdict::Fail => self.fail(draft, evidence, record, plan),
-            Verdict::Pass if is_baked => Gate::Passed,
+            Verdict::Pass if is_baked => self.ask(draft, (index, state), evidence, record, plan),
             Verdict::Inconclusive if is_baked => {
                 let until = bakes_until.unwrap_or(draft.now) + course.bake_time();
                 if !is_silent(&evidence) && until <= draft.now {
-                    return Gate::Passed;
+                    return self.ask(draft, (index, state), evidence, record, plan);
                 }
-                plan.standstill = Standstill::Stopped(FleetReason::GateInconclusive);
                 draft.wake_at(draft.now + LOOKS_AGAIN, WakeReason::Gate);
-                draft.wait(Blocker::GateInconclusive);
-                Gate::Closed
+                self.stay_in_doubt(draft, evidence, record, plan)
             }
             Verdict::Pass | Verdict::Inconclusive => {
                 self.wait_for_batch(draft, (state, course), record, plan)
             }
         }
+    }
+
+    /// The machines have passed: asks what the strategy says besides.
+    fn ask(
+        self,
+        draft: &mut Draft<'_>,
+        (index, state): (usize, &RolloutState),
+        evidence: Evidence,
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) -> Gate {
+        let Some(course) = state.record.course.as_ref() else { return Gate::Passed };
+        match self.inquire(draft, (index, state), course) {
+            Found::Nothing => Gate::Passed,
+            Found::Wrong => self.fail(draft, with_answers(evidence, state, course), record, plan),
+            Found::TooLittle => self.stay_in_doubt(draft, evidence, record, plan),
+            Found::Open => {
+                plan.standstill.bakes();
+                draft.wait(Blocker::Baking { until: draft.now });
+                Gate::Closed
+            }
+        }
+    }
+
+    /// Too little is known. People may let the rollout go on all the same.
+    fn stay_in_doubt(
+        self,
+        draft: &mut Draft<'_>,
+        evidence: Evidence,
+        record: &mut Cow<'_, Rollout>,
+        plan: &mut Plan,
+    ) -> Gate {
+        if self.is_overridden(record) {
+            override_gate(record, evidence.wrong());
+            return Gate::Passed;
+        }
+        plan.standstill = Standstill::Stopped(FleetReason::GateInconclusive);
+        draft.wait(Blocker::GateInconclusive);
+        Gate::Closed
+    }
+
+    /// Whether people let a rollout go on in spite of its present gate.
+    fn is_overridden(self, record: &Rollout) -> bool {
+        let batch = record.course.as_ref().map(|course| course.batch);
+        self.object.resume.is_some_and(|resume| {
+            (resume.component, resume.generation, Some(resume.batch))
+                == (record.component, record.generation, batch)
+        })
     }
 
     /// The batch is under way, or its machines are being watched.
@@ -120,19 +167,10 @@ impl Step<'_> {
         record: &mut Cow<'_, Rollout>,
         plan: &mut Plan,
     ) -> Gate {
-        let named = self.object.resume.is_some_and(|resume| {
-            (resume.component, resume.generation, resume.batch)
-                == (state.record.component, state.record.generation, course.batch)
-        });
-        if let (true, Some(failure)) = (named, course.failure) {
+        if let (true, Some(failure)) = (self.is_overridden(record), course.failure) {
             // More may have gone wrong since, which people have seen as well.
             let now = self.evidence(index, state, course.done_at);
-            // The gate has another number from now on: it is overridden once.
-            on_course(record, |course| {
-                course.failure = None;
-                course.excused = failure.evidence.wrong().max(now.wrong());
-                course.batch = course.batch.saturating_add(1);
-            });
+            override_gate(record, failure.evidence.wrong().max(now.wrong()));
             return Gate::Passed;
         }
         plan.standstill = Standstill::Stopped(FleetReason::GateFailed);
@@ -273,19 +311,30 @@ impl Step<'_> {
             let course = state.record.course.as_ref().filter(|_| state.is_active() && has_gates(state))?;
             let done_at = course.done_at?;
             let evidence = self.evidence(index, state, Some(done_at));
-            let is_in_doubt = verdict(course, &evidence) == Verdict::Inconclusive;
-            is_in_doubt.then(|| FleetDetail::Gate(self.gate_name(&state.record, course), evidence))
+            if verdict(course, &evidence) == Verdict::Inconclusive {
+                return Some(FleetDetail::Gate(self.gate_name(&state.record, course), evidence));
+            }
+            self.doubt_of_inquiry(state, course, evidence)
         })
     }
 
     /// The gate that a rollout is at.
-    fn gate_name(self, record: &Rollout, course: &Course) -> GateName {
+    pub(super) fn gate_name(self, record: &Rollout, course: &Course) -> GateName {
         GateName {
             component: self.world.name_of_component(record.component),
             generation: record.generation,
             batch: course.batch,
         }
     }
+}
+
+/// People let a rollout go on in spite of its gate. The gate has another number from now on: it is overridden once.
+fn override_gate(record: &mut Cow<'_, Rollout>, wrong: u32) {
+    on_course(record, |course| {
+        course.failure = None;
+        course.excused = wrong;
+        course.batch = course.batch.saturating_add(1);
+    });
 }
 
 /// Changes the course in a record that has one.

@@ -7,6 +7,7 @@ mod canary;
 mod confirmation;
 mod gate;
 mod grant;
+mod inquiry;
 mod observe;
 mod permission;
 mod precedence;
@@ -38,7 +39,7 @@ use crate::domains::draft::{Draft, write_finalizers};
 use crate::rows::fleet::RolloutState;
 use crate::rows::note::RolloutNote;
 use crate::rows::set::{Charter, Doubt, Owner};
-use crate::rows::ticket::InFlight;
+use crate::rows::ticket::{InFlight, Ticket};
 use crate::runtime::queue::Priority;
 use crate::runtime::retry::Terms;
 use crate::world::World;
@@ -55,13 +56,8 @@ const SET_KEYS: u64 = 1 << 40;
 
 /// A write is ordered.
 pub(super) fn start(world: &mut World, owner: Owner, action: ActionId) {
-    match owner {
-        Owner::Fleet => world.fleet.tracked.writes.action = Some(action),
-        Owner::Set(_) | Owner::Canary(_) => {
-            if let Some(set) = world.set_mut(owner) {
-                set.tracked.writes.action = Some(action);
-            }
-        }
+    if let Some(writes) = world.writes_of_mut(owner) {
+        writes.action = Some(action);
     }
 }
 
@@ -73,6 +69,12 @@ pub(super) fn finish(
     outcome: &Outcome,
     terms: &Terms<'_>,
 ) {
+    if let Ticket::Check(ticket) = in_flight.ticket {
+        if let Some(writes) = world.writes_of_mut(owner) {
+            writes.action = None;
+        }
+        return inquiry::settle(world, owner, ticket, outcome);
+    }
     let (now, against) = (world.now, in_flight.resource_version);
     let is_unknown = *outcome == Outcome::Unknown;
     let doubt = is_unknown.then_some(Doubt { against, until: now + EXECUTED_WITHIN });
@@ -94,7 +96,10 @@ pub(super) fn finish(
 
 /// Applies a note of a decision.
 pub(super) fn remember(world: &mut World, note: RolloutNote) {
-    let (RolloutNote::Wave(owner, component) | RolloutNote::SmallWave(owner, component)) = note;
+    let (RolloutNote::Wave(owner, component)
+    | RolloutNote::SmallWave(owner, component)
+    | RolloutNote::Inquire(owner, component)
+    | RolloutNote::NothingToProbe(owner, component)) = note;
     let Some(index) = world.rollout_of(owner, component) else { return };
     let (now, state) = (world.now, &mut world.fleet.rollouts[index]);
     match note {
@@ -102,6 +107,8 @@ pub(super) fn remember(world: &mut World, note: RolloutNote) {
         RolloutNote::SmallWave(..) => {
             state.small_wave_since.get_or_insert(now);
         }
+        RolloutNote::Inquire(..) => inquiry::begin(world, index),
+        RolloutNote::NothingToProbe(..) => inquiry::has_nothing_to_probe(world, index),
     }
 }
 

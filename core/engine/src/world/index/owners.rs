@@ -4,11 +4,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
+use seaworthy_model::effect::ActionId;
 use seaworthy_model::id::{CanaryId, ComponentId, MachineId, SetId};
 use seaworthy_model::labels::Labels;
 
 use crate::rows::machine::Machine;
 use crate::rows::set::{Charter, Doubt, Owner, Set};
+use crate::rows::ticket::Ticket;
 use crate::runtime::queue::Priority;
 use crate::runtime::tracked::Writes;
 use crate::world::World;
@@ -80,6 +82,14 @@ impl World {
         match owner {
             Owner::Fleet => Some(&self.fleet.tracked.writes),
             Owner::Set(_) | Owner::Canary(_) => self.set(owner).map(|set| &set.tracked.writes),
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn writes_of_mut(&mut self, owner: Owner) -> Option<&mut Writes> {
+        match owner {
+            Owner::Fleet => Some(&mut self.fleet.tracked.writes),
+            Owner::Set(_) | Owner::Canary(_) => self.set_mut(owner).map(|set| &mut set.tracked.writes),
         }
     }
 
@@ -207,7 +217,12 @@ impl World {
         let mut others = self.owners().filter(|other| *other != owner);
         others.any(|other| {
             let writes = self.writes_of(other);
-            let is_open = writes.is_some_and(|writes| writes.action.is_some() || writes.written.is_some());
+            let is_write = |action: &ActionId| {
+                self.in_flight.get(action).is_some_and(|in_flight| in_flight.ticket == Ticket::Write)
+            };
+            let is_open = writes.is_some_and(|writes| {
+                writes.action.as_ref().is_some_and(is_write) || writes.written.is_some()
+            });
             is_open || self.doubt_about(other).is_some()
         })
     }

@@ -155,6 +155,8 @@ impl World {
         let known = self.rollout_of(owner, record.component).map(|index| &self.fleet.rollouts[index]);
         // What another owner changes does not start the pace of this one anew.
         let paced = known.filter(|known| known.record == record);
+        let inquiry = known.filter(|known| known.record.generation == record.generation);
+        let inquiry = inquiry.and_then(|known| known.inquiry.as_ref());
         RolloutState {
             owner,
             key,
@@ -168,6 +170,7 @@ impl World {
             hindered_at: paced.and_then(|known| known.hindered_at),
             wave_at: paced.and_then(|known| known.wave_at),
             small_wave_since: paced.and_then(|known| known.small_wave_since),
+            inquiry: inquiry.cloned(),
             to_releases,
             from_releases,
             record,

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 /// Those that take minutes. They start first, so that none of them runs alone at the end.
-const LONGEST_FIRST: [&str; 12] = [
+const LONGEST_FIRST: [&str; 13] = [
     "storms",
     "operator_killed",
     "heal",
@@ -15,6 +15,7 @@ const LONGEST_FIRST: [&str; 12] = [
     "rollouts",
     "one_bad_host",
     "shared_drain",
+    "gate_checks",
     "conformance_host",
     "life_of_a_service",
     "join",

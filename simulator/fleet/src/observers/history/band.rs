@@ -111,6 +111,8 @@ kinds! {
     Finalizers: Machines, "foreign finalizers";
     /// Nothing can be downloaded.
     RegistryDown: Machines, "registry down";
+    /// The metrics of the cluster cannot be asked.
+    MetricsDown: Machines, "metrics down";
     /// The API server does not answer.
     ApiDown: ApiServer, "API server down";
     /// The API server limits requests.
@@ -176,6 +178,7 @@ impl FaultKind {
             | Fault::HostDown(_)
             | Fault::HostLies(_)
             | Fault::HostSlow(_)
+            | Fault::MetricsDown(_)
             | Fault::NodeLies(_)
             | Fault::OutOfOrder(_)
             | Fault::ProcessPause(_)

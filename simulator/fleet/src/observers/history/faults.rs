@@ -261,6 +261,7 @@ fn meaning(injection: Injection) -> Meaning {
         Injection::StripFinalizer(host) => Strikes(F::Finalizers, Host(host), "ours is removed".into()),
         Injection::Spoil(host, drift) => Strikes(F::HandEdit, Host(host), drift_words(drift)),
         Injection::RegistryDown(_) => Lasts(F::RegistryDown, All, plain()),
+        Injection::MetricsDown(_) => Lasts(F::MetricsDown, All, plain()),
         Injection::ApiDown(_) => Lasts(F::ApiDown, All, plain()),
         Injection::Throttle { per_second, .. } => {
             Lasts(F::ApiThrottled, All, format!("{per_second} a second"))

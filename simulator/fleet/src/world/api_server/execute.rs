@@ -62,8 +62,13 @@ impl ApiServer {
                 let preconditions = Preconditions { uid: Some(deletion.uid), resource_version: None };
                 self.delete((Kind::Node, &deletion.name), preconditions, now)
             }
-            // Pods are not objects of this store.
-            Request::ListPods(_) | Request::Evict(_) | Request::DeletePod(_) => Err(Refusal::NotFound),
+            // Pods and Jobs are not objects of this store, and others answer for a Service.
+            Request::ListPods(_)
+            | Request::Evict(_)
+            | Request::DeletePod(_)
+            | Request::Query(_)
+            | Request::StartProbe(_)
+            | Request::ListProbes(_) => Err(Refusal::NotFound),
         }
     }
 }
@@ -193,7 +198,10 @@ pub(in crate::world) fn required(request: &Request) -> Option<Preconditions> {
         | Request::CreateEvent(_)
         | Request::ListPods(_)
         | Request::Evict(_)
-        | Request::DeletePod(_) => None,
+        | Request::DeletePod(_)
+        | Request::Query(_)
+        | Request::StartProbe(_)
+        | Request::ListProbes(_) => None,
     }
 }
 

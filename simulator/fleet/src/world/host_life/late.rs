@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use seaworthy_kernel::{Priority, Span, word};
 
-use crate::vocabulary::{Injection, LateHarm, Occasion};
+use crate::vocabulary::{HarmForm, Injection, LateHarm, Occasion};
 use crate::world::World;
 use crate::world::event::Event;
 use crate::world::host::{ComponentNumber, Ended, Work};
@@ -56,12 +56,14 @@ impl World {
         late.acts = true;
         let (component, harm) = (late.component, late.harm);
         self.note_occasion(Occasion::ReleaseFailedLate);
-        if harm.crashes {
-            self.crash_service(number, component);
-        } else if harm.fills {
-            self.fill(number);
-        } else {
-            self.sicken(number, true);
+        match harm.form {
+            HarmForm::Crashes => self.crash_service(number, component),
+            HarmForm::Fills => self.fill(number),
+            HarmForm::Unready => self.sicken(number, true),
+            HarmForm::Measured => self.gate_checks.ailing += 1,
+            HarmForm::Stalls => {
+                self.gate_checks.stalled.insert(number);
+            }
         }
     }
 
@@ -70,10 +72,14 @@ impl World {
         let Some(late) = self.late.0.get_mut(&number).filter(|late| late.acts) else { return };
         late.acts = false;
         let harm = late.harm;
-        if harm.fills {
-            self.make_room(number);
-        } else if !harm.crashes {
-            self.sicken(number, false);
+        match harm.form {
+            HarmForm::Crashes => {}
+            HarmForm::Fills => self.make_room(number),
+            HarmForm::Unready => self.sicken(number, false),
+            HarmForm::Measured => self.gate_checks.ailing -= 1,
+            HarmForm::Stalls => {
+                self.gate_checks.stalled.remove(&number);
+            }
         }
     }
 

@@ -70,7 +70,7 @@ impl World {
         };
         self.message_sent(&Happening::Requests(process.number, action, &request));
         build::write(process.build, &mut request);
-        if !matches!(action.effect, Effect::ListPods) {
+        if !request.is_read() {
             self.pass(&Point::Write { to: Destination::Api, side: Side::Before }, None);
         }
         let fate = self.request_fate(Encounter::message(sender, false), process.seat, &request);

@@ -58,7 +58,10 @@ pub(in crate::world) fn write(build: Build, request: &mut Request) {
         | Request::DeleteNode(_)
         | Request::ListPods(_)
         | Request::Evict(_)
-        | Request::DeletePod(_) => {}
+        | Request::DeletePod(_)
+        | Request::Query(_)
+        | Request::StartProbe(_)
+        | Request::ListProbes(_) => {}
     }
 }
 

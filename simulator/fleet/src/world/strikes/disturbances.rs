@@ -32,6 +32,10 @@ impl World {
         self.disturbance.registry_down = self.disturbance.registry_down.max(until);
     }
 
+    pub(in crate::world) fn metrics_down(&mut self, until: Timestamp) {
+        self.disturbance.metrics_down = self.disturbance.metrics_down.max(until);
+    }
+
     pub(in crate::world) fn throttle(&mut self, per_second: u32, burst: u32, until: Timestamp) {
         let now = self.now();
         self.disturbance.throttle(per_second, burst, until, now);

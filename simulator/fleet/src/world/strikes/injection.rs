@@ -35,6 +35,7 @@ impl World {
             Injection::ApiDown(until) => self.api_down(until),
             Injection::Throttle { per_second, burst, until } => self.throttle(per_second, burst, until),
             Injection::RegistryDown(until) => self.registry_down(until),
+            Injection::MetricsDown(until) => self.metrics_down(until),
             Injection::AddFinalizer(host) => self.add_finalizer(host),
             Injection::DropFinalizer(host) => self.drop_finalizer(host),
             Injection::StripFinalizer(host) => self.strip_finalizer(host),

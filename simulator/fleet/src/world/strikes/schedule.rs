@@ -140,6 +140,7 @@ fn blinding(at: Timestamp, injection: Injection) -> Option<Window> {
         | Injection::Compact
         | Injection::Cache(_)
         | Injection::RegistryDown(_)
+        | Injection::MetricsDown(_)
         | Injection::AddFinalizer(_)
         | Injection::DropFinalizer(_)
         | Injection::StripFinalizer(_)
