@@ -17,7 +17,7 @@ use seaworthy_model::component::{
 use seaworthy_model::detail::{Detail, FleetDetail, VersionDetail};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::gate_check::{ProbePod, Query};
-use seaworthy_model::id::ComponentId;
+use seaworthy_model::id::{ComponentId, SetId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
     ComponentStatus, Condition, ConditionKind, Conditions, FailedRelease, HostId, Identity, Installed,
@@ -37,6 +37,9 @@ const COMPONENTS: [&str; 4] = ["webd", "kubelet", "runc", "a-b"];
 const VERSIONS: [&str; 3] = ["1.0.0", "1.1.0-rc.1", "b-2"];
 
 /// A table in which ids do not follow the order of the names.
+/// A set that machines are in.
+const SET: &str = "gpu";
+
 fn names() -> Names {
     let mut names = Names::new();
     for component in COMPONENTS {
@@ -45,6 +48,7 @@ fn names() -> Names {
             names.version(component, version);
         }
     }
+    names.id::<SetId>(SET);
     names
 }
 
@@ -101,9 +105,10 @@ fn identity() -> impl Strategy<Value = Identity> {
 fn component_statuses() -> impl Strategy<Value = Arc<[ComponentStatus]>> {
     let installed = option::of((0..VERSIONS.len(), release()));
     let failed = option::of((0..VERSIONS.len(), release(), cause()));
-    btree_map(0..COMPONENTS.len(), (installed, failed), 0..=COMPONENTS.len()).prop_map(|statuses| {
+    let of_component = (installed, failed, any::<bool>());
+    btree_map(0..COMPONENTS.len(), of_component, 0..=COMPONENTS.len()).prop_map(|statuses| {
         let mut names = names();
-        let read = statuses.into_iter().map(|(component, (installed, failed))| ComponentStatus {
+        let read = statuses.into_iter().map(|(component, (installed, failed, goes))| ComponentStatus {
             component: names.component(COMPONENTS[component]),
             installed: installed
                 .map(|(v, release)| Installed { version: version(&mut names, component, v), release }),
@@ -112,6 +117,7 @@ fn component_statuses() -> impl Strategy<Value = Arc<[ComponentStatus]>> {
                 release,
                 cause,
             }),
+            set: goes.then(|| names.id(SET)),
         });
         read.collect()
     })
@@ -496,6 +502,7 @@ proptest! {
                 version: Some(word(3).into()),
                 release: Some((*word(4)).into()),
                 failed: Some(v1alpha1::FailedRelease { version: word(5).into(), release: (*word(6)).into(), reason: word(7).into() }),
+                set: Some(word(8).into()),
             }]
             .into(),
             installed: word(8).into(),
@@ -630,7 +637,7 @@ fn installed_is_one_line_in_the_order_of_names() {
     for (name, text) in [("webd", "1.1.0"), ("runc", "1.3.0")] {
         let installed = Installed { version: names.version(name, text), release: ReleaseId(Digest([7; 32])) };
         let component: ComponentId = names.component(name);
-        components.push(ComponentStatus { component, installed: Some(installed), failed: None });
+        components.push(ComponentStatus { component, installed: Some(installed), failed: None, set: None });
     }
     let status = MachineStatus { components: components.into(), ..MachineStatus::default() };
     let rendered = render::machine_status(&status, &mut names).unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fixture::{Fixture, WEB, want, web};
 use seaworthy_engine::Owner;
-use seaworthy_model::component_set::{Canary, Pick, PickResult, SetObject, SetSpec};
+use seaworthy_model::component_set::{Canary, OnLeave, Pick, PickResult, SetObject, SetSpec};
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{CanaryId, MachineId, Named, NamedId, SetId};
 use seaworthy_model::package_version::{FleetReason, PackageVersionStatus};
@@ -24,6 +24,7 @@ fn trial(pick: Pick, version: u32) -> SetSpec {
         selector: Selector::default(),
         priority: 0,
         components: vec![want(WEB, web(version))],
+        on_leave: OnLeave::Keep,
         paused: false,
         strategy: Strategy {
             batches: vec![Percent(100)],

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fixture::{Fixture, WEB, want, web};
 use seaworthy_engine::Owner;
-use seaworthy_model::component_set::SetSpec;
+use seaworthy_model::component_set::{OnLeave, SetSpec};
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Named, NamedId, SetId};
@@ -96,6 +96,7 @@ fn a_wider_selector_waits_for_a_person() {
             selector: Selector { requirements: vec![LabelRequirement { key: "pool".into(), operator }] },
             priority: 0,
             components: vec![want(WEB, web(2))],
+            on_leave: OnLeave::Keep,
             paused: false,
             strategy: careful(),
             canary: None,

@@ -124,6 +124,7 @@ fn fleet_of(machines: &[OneMachine], fleet: &[OfFleet; 2], is_deleted: bool) -> 
             component,
             installed: of.in_status.then_some(Installed { version: web(1), release: release() }),
             failed: None,
+            set: None,
         });
         let pins = settings.filter_map(|(component, of)| Some(setting(component, of.pin?)));
         fixture.store.edit_machine(id, |spec| spec.pins = pins.collect());
@@ -168,6 +169,7 @@ fn origin(fixture: &Fixture, target: &Target<'_>) -> &'static str {
             let of = fixture.engine.world().fleet.rollouts[index].record.component;
             if of == target.component { "rollout" } else { "the rollout of another component" }
         }
+        Origin::Left(_) => "left",
         Origin::Nobody => "nobody",
     }
 }

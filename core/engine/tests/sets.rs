@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fixture::{DNS, Fixture, WEB, want, web};
 use seaworthy_engine::Owner;
-use seaworthy_model::component_set::{SetObject, SetSpec};
+use seaworthy_model::component_set::{OnLeave, SetObject, SetSpec};
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Named, NamedId, SetId, VersionId};
@@ -38,6 +38,7 @@ fn pool(name: &str, version: u32) -> SetSpec {
         selector: Selector { requirements: vec![LabelRequirement { key: "pool".into(), operator }] },
         priority: 0,
         components: vec![want(WEB, web(version))],
+        on_leave: OnLeave::Keep,
         paused: false,
         strategy: at_once(),
         canary: None,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fixture::{DNS, Fixture, WEB, pod, want, web};
 use seaworthy_engine::Owner;
-use seaworthy_model::component_set::SetSpec;
+use seaworthy_model::component_set::{OnLeave, SetSpec};
 use seaworthy_model::effect::{Action, Target};
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Named, NamedId, SetId, VersionId};
@@ -68,6 +68,7 @@ fn set_of_dns(version: u32) -> SetSpec {
         selector: Selector::default(),
         priority: 0,
         components: vec![want(DNS, dns(version))],
+        on_leave: OnLeave::Keep,
         paused: false,
         strategy: Strategy {
             batches: vec![Percent(100)],

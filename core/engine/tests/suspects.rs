@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fixture::{DNS, Fixture, WEB, want, web};
 use seaworthy_engine::Owner;
-use seaworthy_model::component_set::SetSpec;
+use seaworthy_model::component_set::{OnLeave, SetSpec};
 use seaworthy_model::event::Observation;
 use seaworthy_model::id::{Named, NamedId, SetId, VersionId};
 use seaworthy_model::node::Health;
@@ -41,6 +41,7 @@ fn fleet() -> Fixture {
         selector: Selector::default(),
         priority: 0,
         components: vec![want(DNS, version)],
+        on_leave: OnLeave::Keep,
         paused: false,
         strategy,
         canary: None,

@@ -25,12 +25,24 @@ pub struct SetSpec {
     /// What its machines have of each component. Of a component that is not mentioned, they have what the fleet's defaults
     /// say.
     pub components: Vec<ComponentSetting>,
+    /// What becomes of these components on a machine that leaves the set, if nobody else says anything of them.
+    pub on_leave: OnLeave,
     /// While it is set, nothing is changed on its machines for the sake of the set.
     pub paused: bool,
     /// How rollouts go through their batches.
     pub strategy: Strategy,
     /// That it is a `CanaryRelease`, and of which of the machines that the selector names.
     pub canary: Option<Canary>,
+}
+
+/// What becomes of the components of a set on a machine that leaves it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum OnLeave {
+    /// They stay as they are.
+    #[default]
+    Keep,
+    /// They are removed.
+    Remove,
 }
 
 /// What a `CanaryRelease` says beyond a set. Its machines are recorded once, and stay the same whatever labels they get.

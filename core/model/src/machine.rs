@@ -13,7 +13,7 @@ use crate::connection::Connection;
 pub use crate::connection::{Address, HostKeyPolicy};
 use crate::detail::Detail;
 pub use crate::id::HostId;
-use crate::id::{ComponentId, VersionId};
+use crate::id::{ComponentId, SetId, VersionId};
 use crate::labels::Labels;
 use crate::lease::Epoch;
 use crate::meta::{Meta, Parsed};
@@ -127,6 +127,9 @@ pub struct ComponentStatus {
     /// The release that failed here. It counts only while `observed_generation` is current: any change of the
     /// Machine's spec allows another try.
     pub failed: Option<FailedRelease>,
+    /// The set from which the machine has it, if it is to be removed when the machine leaves that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<SetId>,
 }
 
 /// An installed release.

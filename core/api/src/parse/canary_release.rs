@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use seaworthy_model::component_set::{Canary, Pick, PickResult, Picked, SetObject, SetSpec};
+use seaworthy_model::component_set::{Canary, OnLeave, Pick, PickResult, Picked, SetObject, SetSpec};
 use seaworthy_model::id::{CanaryId, Kind, MachineId};
 use seaworthy_model::meta::Parsed;
 use seaworthy_model::package_version::PackageVersionStatus;
@@ -61,8 +61,16 @@ fn spec(spec: &v1alpha1::CanaryReleaseSpec, names: &mut Names) -> Parsed<SetSpec
         faults.require(root.name("promoteInto"), text::is_subdomain(set, 253), OBJECT_NAME);
     }
     let canary = Some(Canary { pick, aborted: spec.aborted });
-    let paused = spec.paused;
-    faults.result(Some(Arc::new(SetSpec { selector, priority: 0, components, paused, strategy, canary })))
+    let (paused, on_leave) = (spec.paused, OnLeave::Keep);
+    faults.result(Some(Arc::new(SetSpec {
+        selector,
+        priority: 0,
+        components,
+        on_leave,
+        paused,
+        strategy,
+        canary,
+    })))
 }
 
 /// The message for what is no name of an object.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use seaworthy_model::component_set::{SetObject, SetSpec};
+use seaworthy_model::component_set::{OnLeave, SetObject, SetSpec};
 use seaworthy_model::id::{Kind, SetId};
 use seaworthy_model::meta::Parsed;
 
@@ -45,7 +45,23 @@ fn spec(spec: &v1alpha1::MachineComponentSetSpec, names: &mut Names) -> Parsed<S
     let priority = i32::try_from(spec.priority).ok().filter(|priority| (-1000..=1000).contains(priority));
     faults.require(root.name("priority"), priority.is_some(), "must be a number from -1000 to 1000");
     let components = component_settings(root.name("components"), &spec.components, names, &mut faults);
+    let on_leave = match spec.on_leave.as_str() {
+        "Remove" => OnLeave::Remove,
+        written => {
+            faults.require(root.name("onLeave"), written == "Keep", "must be Keep or Remove");
+            OnLeave::Keep
+        }
+    };
     let strategy = strategy::strategy(root.name("strategy"), &spec.strategy, &mut faults);
     let (priority, paused) = (priority.unwrap_or_default(), spec.paused);
-    faults.result(Some(Arc::new(SetSpec { selector, priority, components, paused, strategy, canary: None })))
+    let canary = None;
+    faults.result(Some(Arc::new(SetSpec {
+        selector,
+        priority,
+        components,
+        on_leave,
+        paused,
+        strategy,
+        canary,
+    })))
 }

@@ -86,7 +86,8 @@ fn component_status(status: &v1alpha1::ComponentStatus, names: &mut Names) -> Co
         let cause = CauseKind::from_name(&failed.reason)?;
         Some(FailedRelease { version: names.version(&status.name, &failed.version), release, cause })
     });
-    ComponentStatus { component, installed, failed }
+    let set = status.set.as_deref().filter(|set| !set.is_empty()).map(|set| names.id(set));
+    ComponentStatus { component, installed, failed, set }
 }
 
 pub(super) fn truth(status: &str) -> Option<Truth> {

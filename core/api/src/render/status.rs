@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use seaworthy_model::component::{VersionCondition, VersionStatus};
 use seaworthy_model::component_set::PickResult;
-use seaworthy_model::id::ComponentId;
+use seaworthy_model::id::{ComponentId, Interned as _};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{ComponentStatus, Condition, ConditionKind, MachineStatus, Want};
 use seaworthy_model::package_version::{
@@ -85,6 +85,7 @@ fn component_status(status: &ComponentStatus, names: &Names) -> Result<v1alpha1:
         version: status.installed.map(|installed| version(installed.version)).transpose()?,
         release: status.installed.map(|installed| installed.release.0.into()),
         failed: failed.transpose()?,
+        set: status.set.map(|set| names.name(set.named()).map(Arc::from)).transpose()?,
     })
 }
 

@@ -232,6 +232,10 @@ pub struct ComponentStatus {
     /// The release that failed here. It is tried again when a spec changes; `spec.retry` is there for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailedRelease>,
+    /// The MachineComponentSet with which it goes: `onLeave: Remove`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 253)))]
+    pub set: Option<Arc<str>>,
 }
 
 /// A release that failed on a machine.

@@ -30,10 +30,16 @@ pub struct MachineComponentSetSpec {
     pub priority: i64,
     /// What the machines of the set have of each component, unless they pin it. Of a component that is not in the list, they
     /// have what the ClusterPackageVersion says. To take one out of the list removes it from no machine: only
-    /// `state: Absent` does.
+    /// `state: Absent` does, and `onLeave: Remove` from machines that leave the set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(transform = schema::list_map(64, "name")))]
     pub components: Vec<ComponentSetting>,
+    /// What becomes of these components on a Machine that leaves the set, if neither the Machine nor another set or the
+    /// ClusterPackageVersion says anything of them. `Keep`: they stay as they are. `Remove`: they are removed. To delete the set, or
+    /// to take a component out of it, removes nothing.
+    #[serde(default = "on_leave_default")]
+    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["Keep", "Remove"])))]
+    pub on_leave: String,
     /// While true, nothing that the set asks for is started on any machine.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
@@ -45,6 +51,10 @@ pub struct MachineComponentSetSpec {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 const fn is_zero(number: &i64) -> bool {
     *number == 0
+}
+
+fn on_leave_default() -> String {
+    "Keep".into()
 }
 
 /// The definition of the kind.

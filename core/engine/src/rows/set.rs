@@ -129,7 +129,8 @@ impl Set {
                 spec.components.iter().map(|setting| setting.component).collect()
             };
             let picked: Vec<MachineId> = object.status.picked.iter().map(|picked| picked.machine).collect();
-            let terms = spec.map(|spec| (spec.selector.clone(), spec.priority, components(spec)));
+            let terms =
+                spec.map(|spec| (spec.selector.clone(), spec.priority, spec.on_leave, components(spec)));
             (terms, SetSpec::is_over(object), picked)
         };
         self.object().map(terms) == other.map(terms)

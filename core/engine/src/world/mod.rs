@@ -65,6 +65,8 @@ pub struct World {
     pub(crate) sets: Vec<Set>,
     /// On how many machines a set decides before another.
     pub(crate) overlaps: BTreeMap<(Owner, Owner), u32>,
+    /// How many machines a set selects, or a canary has picked, if there are any.
+    pub(crate) members: BTreeMap<Owner, u32>,
     pub(crate) set_names: Vec<Arc<str>>,
     pub(crate) canaries: Vec<Set>,
     pub(crate) canary_names: Vec<Arc<str>>,

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use super::{Hands, Model};
 use crate::vocabulary::{Fleet, Occasion, Range, Scope, Window};
 
-/// Users change the versions of sets, their priorities and selectors, pause them, and move machines between pools. At the
+/// Users change the versions of sets, their priorities, and what becomes of machines that leave them, pause them, and move
+/// machines between pools. At the
 /// start of the quiet phase they apply everything as it was.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -49,7 +50,13 @@ impl Model for SetEditors {
         let done = match hands.below("what", 8) {
             0..3 => self.publish(hands, &set),
             3 => hands.edit_set(&set, |spec| spec.paused = !spec.paused),
-            4 => hands.edit_set(&set, |spec| spec.priority = 1 - spec.priority),
+            4 => {
+                let takes_back = hands.below("takes back", 2) == 0;
+                hands.edit_set(&set, |spec| {
+                    spec.priority = 1 - spec.priority;
+                    spec.on_leave = if takes_back { "Remove" } else { "Keep" }.into();
+                })
+            }
             _ => {
                 let (machine, pool) =
                     (hands.any_machine(self.scope.as_ref()), hands.one_of("pool", &self.pools));

@@ -82,7 +82,7 @@ impl<'w> Step<'w> {
             let want = match (target.aim, target.origin) {
                 (Aim::Set(want), _) => want,
                 (Aim::Keep, Origin::Rollout(index)) => self.world.fleet.rollouts[index].record.target(),
-                (Aim::Keep, Origin::Pin | Origin::Nobody) => return None,
+                (Aim::Keep, Origin::Pin | Origin::Left(_) | Origin::Nobody) => return None,
             };
             let Want::Present { version, .. } = want else { return None };
             self.world.version_spec(*version)?.node_identity.as_ref()

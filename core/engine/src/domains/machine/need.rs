@@ -125,7 +125,7 @@ impl Step<'_> {
         let plain = Want::Present { version: installed.version, parameters: Parameters::default() };
         let record = match target.origin {
             Origin::Rollout(index) => self.world.fleet.rollouts.get(index).map(|rollout| &rollout.record),
-            Origin::Pin | Origin::Nobody => None,
+            Origin::Pin | Origin::Left(_) | Origin::Nobody => None,
         };
         let known = record.into_iter().flat_map(|record| [Some(&record.to), record.from.as_ref()]).flatten();
         known.chain([&plain]).find_map(|want| {

@@ -247,7 +247,7 @@ impl Step<'_> {
             let (component, failed) = (failure.component, Some(failure.release));
             match components.iter_mut().find(|status| status.component == component) {
                 Some(status) => status.failed = failed,
-                None => components.push(ComponentStatus { component, installed: None, failed }),
+                None => components.push(ComponentStatus { component, installed: None, failed, set: None }),
             }
         }
         self.sort(&mut components);
@@ -270,7 +270,8 @@ impl Step<'_> {
         } else {
             reported.map(|found| Installed { version: found.version, release: found.release })
         };
-        ComponentStatus { component, installed, failed: self.machine.failed_release(component) }
+        let set = installed.and_then(|_| self.world.set_to_record(self.machine, component));
+        ComponentStatus { component, installed, failed: self.machine.failed_release(component), set }
     }
 
     /// Fast path: whether a host reports exactly what is recorded, without a failed release. That is nearly always so.
@@ -279,8 +280,10 @@ impl Step<'_> {
         recorded.len() == reported.len()
             && recorded.iter().all(|status| {
                 let found = reported.iter().find(|reported| reported.component == status.component);
-                let installed = self.component(status.component, found).installed;
-                installed.is_some() && status.installed == installed && status.failed.is_none()
+                let new = self.component(status.component, found);
+                new.installed.is_some()
+                    && (status.installed, status.set) == (new.installed, new.set)
+                    && status.failed.is_none()
             })
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod confirmation;
 pub(crate) mod disruption;
+mod leaving;
 pub(crate) mod limits;
 pub(crate) mod nodes;
 pub(crate) mod owners;

@@ -163,6 +163,17 @@ impl World {
         if old.as_deref() == new {
             return;
         }
+        for owner in old.iter().flat_map(|sets| sets.iter()) {
+            if let Some(members) = self.members.get_mut(owner) {
+                *members -= 1;
+                if *members == 0 {
+                    self.members.remove(owner);
+                }
+            }
+        }
+        for owner in new.into_iter().flatten() {
+            *self.members.entry(*owner).or_insert(0) += 1;
+        }
         for pair in pairs(old.as_deref()) {
             if let Some(machines) = self.overlaps.get_mut(&pair) {
                 *machines -= 1;

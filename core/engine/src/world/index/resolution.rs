@@ -2,9 +2,9 @@
 //! default; of the last two, once the rollout admits the machine.
 //!
 //! A pure function of the record, so the last writer wins and there is nothing to lock. A component that nothing
-//! mentions is never removed: only `state: Absent` removes.
+//! mentions is not removed: only `state: Absent` removes, and a set with `onLeave: Remove` from machines that leave it.
 
-use seaworthy_model::id::ComponentId;
+use seaworthy_model::id::{ComponentId, SetId};
 use seaworthy_model::machine::Want;
 
 use crate::rows::fleet::RolloutState;
@@ -38,6 +38,8 @@ pub enum Origin {
     Pin,
     /// The rollout of this index, of the fleet's defaults or of a set.
     Rollout(usize),
+    /// A set that the machine has left, and with which the component goes.
+    Left(SetId),
     /// Nothing: it is installed, and no pin mentions it and no rollout has taken it up.
     Nobody,
 }
@@ -68,8 +70,16 @@ pub fn targets<'w>(world: &'w World, machine: &'w Machine) -> impl Iterator<Item
         Some(Target { component, aim, origin: Origin::Rollout(index) })
     });
     let others = installed.iter().map(|installed| installed.component);
+    // What goes with a set is known from the record, before the host was read.
+    let status = machine.object.as_ref().map(|object| &object.status.components[..]).unwrap_or_default();
+    let is_read = machine.host.facts.is_some();
+    let recorded = status.iter().filter(move |status| !is_read && status.set.is_some());
+    let others = others.chain(recorded.map(|status| status.component));
     let others = others.filter(move |component| !is_pinned(*component) && !is_default(*component));
-    let others = others.map(|component| Target { component, aim: Aim::Keep, origin: Origin::Nobody });
+    let others = others.map(|component| match world.set_left(machine, component) {
+        Some(set) => Target { component, aim: Aim::Set(&Want::Absent), origin: Origin::Left(set) },
+        None => Target { component, aim: Aim::Keep, origin: Origin::Nobody },
+    });
     pinned.chain(by_default).chain(others)
 }
 

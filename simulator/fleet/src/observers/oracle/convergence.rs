@@ -182,6 +182,9 @@ fn judge_host(
     findings: &mut Findings,
 ) {
     let name = &machine.metadata.name;
+    for component in desired.overdue(machine, releases.world.api_servers.home()) {
+        findings.add(|| format!("{name}: still has {component} from a set that it has left"));
+    }
     for setting in desired.wanted(machine) {
         let component = releases.world.catalogue.find_component(&setting.name);
         let present = component.and_then(|component| host.installed_of(component));

@@ -119,6 +119,7 @@ impl<'a> Group<'a> {
         has_same_members
             && (self.components, self.paused, self.priority)
                 == (other.components, other.paused, other.priority)
+            && self.spec().map(|spec| spec.on_leave) == other.spec().map(|spec| spec.on_leave)
             && self.spec().map(|spec| spec.strategy.clone()) == other.spec().map(|spec| spec.strategy.clone())
     }
 
@@ -130,6 +131,12 @@ impl<'a> Group<'a> {
             None => parse::canary_release(self.object.canary_release()?, names).ok()?.1,
         };
         read.spec.ok()
+    }
+
+    /// Whether it is a set that takes a component back from machines that leave it.
+    fn takes_back(&self, component: &str) -> bool {
+        let set = self.object.component_set().filter(|set| set.spec.on_leave == "Remove");
+        set.is_some_and(|set| set.spec.components.iter().any(|setting| *setting.name == *component))
     }
 
     fn has(&self, machine: Member<'_>) -> bool {
@@ -171,6 +178,32 @@ impl<'a> Desired<'a> {
         let machine = machine.into();
         let mentions = |group: &Group<'_>| group.components.iter().any(|one| *one.name == *component);
         self.groups.iter().copied().find(|group| mentions(group) && group.has(machine))
+    }
+
+    /// Whether a set takes a component back from the machines that have left it, and a machine is not in it.
+    pub(crate) fn takes_back<'m>(&self, machine: impl Into<Member<'m>>, component: &str) -> bool {
+        let machine = machine.into();
+        self.groups.iter().any(|group| group.takes_back(component) && !group.has(machine))
+    }
+
+    /// The components that a machine still has from sets that it has left, by its status. A set without machines takes nothing
+    /// back.
+    pub(crate) fn overdue<'m>(&self, machine: &'m Machine, api: &'m ApiServer) -> Vec<&'m str> {
+        let status = machine.status.iter().flat_map(|status| &status.components[..]);
+        let is_overdue = |(component, set): &(&'m str, &str)| {
+            let is_it =
+                |group: &&Group<'_>| group.kind == Kind::MachineComponentSet && *group.metadata.name == **set;
+            let Some(group) = self.groups.iter().find(is_it) else { return false };
+            let is_named = machine.spec.components.iter().any(|pin| *pin.name == **component)
+                || self.setting_of(&machine.metadata, component).is_some();
+            let all = api.collection(Kind::Machine).objects();
+            !is_named
+                && group.takes_back(component)
+                && !group.has((&machine.metadata).into())
+                && all.into_iter().any(|other| group.has(Member::from(&**other)))
+        };
+        let recorded = status.filter_map(|component| Some((&*component.name, component.set.as_deref()?)));
+        recorded.filter(is_overdue).map(|(component, _)| component).collect()
     }
 
     /// What the defaults or a set say of a component of a machine without a pin. What was reverted is what the machines had

@@ -1,7 +1,7 @@
-//! Software is removed only because of `state: Absent` or the deletion of the Machine, never because an object omits
-//! it.
+//! Software is removed only because of `state: Absent`, the deletion of the Machine, or because the Machine has left a set with
+//! `onLeave: Remove`; never because an object omits it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,10 @@ use crate::world::api_server::{ApiServer, Stored, Written};
 pub(super) struct Removal {
     /// By name of the Machine (empty for the fleet and the sets) and component: until when a removal is excused.
     lately: BTreeMap<(String, String), Timestamp>,
+    /// The components that sets with `onLeave: Remove` ever named.
+    taken_back: BTreeSet<String>,
+    /// By component, and by name of the Machine: until when the operator may not know who names it, or which sets select it.
+    redecided: BTreeMap<String, Timestamp>,
 }
 
 impl Removal {
@@ -28,6 +32,17 @@ impl Removal {
             return;
         }
         let (was, is) = (settings(before), settings(&written.object));
+        let until = now + detection * 2;
+        for object in [before, &written.object] {
+            let taken_back = object.component_set().filter(|set| set.spec.on_leave == "Remove");
+            let components = taken_back.iter().flat_map(|set| &set.spec.components);
+            self.taken_back.extend(components.map(|setting| setting.name.to_string()));
+        }
+        if before.kind() == Kind::Machine {
+            self.redecided.insert(before.name().to_string(), until);
+        }
+        let all = was.iter().chain(is);
+        self.redecided.extend(all.map(|setting| (setting.name.to_string(), until)));
         for setting in was.iter().filter(|setting| is_absent(setting)) {
             let still = is.iter().any(|other| other.name == setting.name && is_absent(other));
             if !still || written.removed {
@@ -55,14 +70,20 @@ impl Removal {
         if object.is_terminating() || lately(name) || lately("") {
             return true;
         }
+        let redecided = |of: &str| self.redecided.get(of).is_some_and(|until| *until >= now);
+        if self.taken_back.contains(component) && (redecided(component) || redecided(name)) {
+            return true;
+        }
         let wants = |setting: &&ComponentSetting| setting.name == component;
         if let Some(pin) = settings(object).iter().find(wants) {
             return is_absent(pin);
         }
         let desired = Desired::of(api);
         let Resource::Machine(machine) = object.resource() else { return false };
-        let setting = desired.setting_of(&machine.metadata, component);
-        setting.is_some_and(|setting| is_absent(&setting))
+        match desired.setting_of(&machine.metadata, component) {
+            Some(setting) => is_absent(&setting),
+            None => desired.takes_back(&machine.metadata, component),
+        }
     }
 }
 

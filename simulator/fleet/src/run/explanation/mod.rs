@@ -77,6 +77,9 @@ impl Teller<'_> {
                 Origin::Pin => "the Machine itself pins it".to_owned(),
                 Origin::Nobody => "neither the Machine nor the default mentions it".to_owned(),
                 Origin::Rollout(index) => self.rule_of(index),
+                Origin::Left(set) => {
+                    format!("it goes with {}, which the machine has left", self.set(Owner::Set(set)))
+                }
             };
             format!("{component}: {aim} ({rule})")
         };
