@@ -11,7 +11,7 @@ use seaworthy_kube::Projection;
 use seaworthy_model::effect::ActionId;
 use seaworthy_model::event::Outcome;
 use seaworthy_model::id::{NamedId, StoreId};
-use seaworthy_model::machine::{ConditionKind, Reason, Truth, Want};
+use seaworthy_model::machine::{ConditionKind, Reason, Truth};
 use seaworthy_model::report::Blocker;
 use tokio::time::Instant;
 
@@ -153,12 +153,8 @@ impl Status {
         let mut rollouts = BTreeMap::new();
         for state in &world.fleet.rollouts {
             let counts = &state.counts;
-            let version = match &state.record.to {
-                Want::Present { version, .. } => {
-                    names.version_text(state.record.component, *version).unwrap_or_default()
-                }
-                Want::Absent => "",
-            };
+            let text = |version| names.version_text(state.record.component, version).unwrap_or_default();
+            let version = state.record.to.version().map_or("", text);
             let component = world.component_name(state.record.component);
             let set = match state.owner {
                 Owner::Fleet => String::new(),

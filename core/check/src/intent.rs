@@ -7,7 +7,6 @@ use seaworthy_engine::{Aim, World, targets};
 use seaworthy_model::effect::Action;
 use seaworthy_model::host::{Change, Release};
 use seaworthy_model::id::{ComponentId, MachineId};
-use seaworthy_model::machine::Want;
 use seaworthy_model::report::Turn;
 
 use crate::invariant::{Findings, Invariant, works};
@@ -31,10 +30,9 @@ fn judge_install(
     let target = targets(world, machine).find(|target| target.component == component);
     let is_repair = || machine.reported(component).is_some_and(|reported| reported.release == release.id);
     let is_asked_for = match target.map(|target| target.aim) {
-        Some(Aim::Set(Want::Present { version, .. })) => *version == release.version || is_repair(),
-        Some(Aim::Keep) => is_repair(),
         // What is to go is repaired until its turn comes.
-        Some(Aim::Set(Want::Absent)) => is_repair(),
+        Some(Aim::Set(want)) => want.version() == Some(release.version) || is_repair(),
+        Some(Aim::Keep) => is_repair(),
         None => false,
     };
     if !is_asked_for {

@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use seaworthy_engine::{Machine, RolloutState, World};
 use seaworthy_model::component::Disruption;
 use seaworthy_model::id::VersionId;
-use seaworthy_model::machine::Want;
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Turn;
 use seaworthy_model::strategy::Strategy;
@@ -64,10 +63,7 @@ fn disturbed<'w>(
     if fresh.is_empty() {
         return None;
     }
-    let comes = match new.target() {
-        Want::Present { version, .. } => Some(*version),
-        Want::Absent => None,
-    };
+    let comes = new.target().version();
     let class =
         |version: VersionId| world.version_spec(version).map_or(Disruption::None, |spec| spec.disruption);
     let exceeds = |machine: &Machine| {

@@ -76,6 +76,17 @@ pub enum Want {
     Absent,
 }
 
+impl Want {
+    /// The version that has to be there; `None` if none may be.
+    #[must_use]
+    pub const fn version(&self) -> Option<VersionId> {
+        match self {
+            Self::Present { version, .. } => Some(*version),
+            Self::Absent => None,
+        }
+    }
+}
+
 /// What is recorded about a machine. It must be enough for a new operator to continue where the last one stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineStatus {

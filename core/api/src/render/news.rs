@@ -193,10 +193,7 @@ fn topic(rollout: &Rollout, component: &str) -> String {
 }
 
 fn version<'n>(rollout: &Rollout, want: &Want, names: &'n Names) -> Result<&'n str, UnknownId> {
-    match want {
-        Want::Present { version, .. } => names.version_text(rollout.component, *version),
-        Want::Absent => Ok("nothing"),
-    }
+    want.version().map_or(Ok("nothing"), |version| names.version_text(rollout.component, version))
 }
 
 /// Whether the rollouts have come to a stop, or go on again.

@@ -1,7 +1,6 @@
 //! What a machine uses a version for.
 
 use seaworthy_model::id::VersionId;
-use seaworthy_model::machine::Want;
 
 use crate::rows::machine::Machine;
 
@@ -20,7 +19,7 @@ impl Machine {
     /// What the machine uses a version for, if it does.
     pub(crate) fn uses(&self, version: VersionId) -> Option<Use> {
         let object = self.object.as_ref()?;
-        if self.spec().is_some_and(|spec| spec.pins.iter().any(|pin| names(&pin.want, version))) {
+        if self.spec().is_some_and(|spec| spec.pins.iter().any(|pin| pin.want.version() == Some(version))) {
             return Some(Use::Pinned);
         }
         let recorded = object.status.components.iter().filter_map(|status| status.installed);
@@ -43,18 +42,5 @@ impl Machine {
             Some(report) => report.release.is_some_and(|release| release.version == version),
             None => self.installs == Some(version),
         }
-    }
-}
-
-/// Whether a want names a version.
-pub(crate) fn names(want: &Want, version: VersionId) -> bool {
-    version_of(want) == Some(version)
-}
-
-/// The version that a want names.
-pub(crate) const fn version_of(want: &Want) -> Option<VersionId> {
-    match want {
-        Want::Present { version, .. } => Some(*version),
-        Want::Absent => None,
     }
 }

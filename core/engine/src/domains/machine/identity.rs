@@ -17,7 +17,7 @@ use seaworthy_model::event::Outcome;
 use seaworthy_model::host::Owner;
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::MachineId;
-use seaworthy_model::machine::{Reason, Want};
+use seaworthy_model::machine::Reason;
 use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
@@ -68,8 +68,7 @@ impl<'w> Step<'w> {
         self.machine.host.facts.as_ref()?.identity.as_ref()?;
         targets(self.world, self.machine).find_map(|target| {
             let version = match target.aim {
-                Aim::Set(Want::Present { version, .. }) => *version,
-                Aim::Set(Want::Absent) => return None,
+                Aim::Set(want) => want.version()?,
                 Aim::Keep => self.machine.reported(target.component)?.version,
             };
             self.world.version_spec(version)?.node_identity.as_ref()
@@ -84,8 +83,7 @@ impl<'w> Step<'w> {
                 (Aim::Keep, Origin::Rollout(index)) => self.world.fleet.rollouts[index].record.target(),
                 (Aim::Keep, Origin::Pin | Origin::Left(_) | Origin::Nobody) => return None,
             };
-            let Want::Present { version, .. } = want else { return None };
-            self.world.version_spec(*version)?.node_identity.as_ref()
+            self.world.version_spec(want.version()?)?.node_identity.as_ref()
         })
     }
 

@@ -273,8 +273,7 @@ impl<'w> Step<'w> {
 
     /// A version that does not exist starts nothing.
     fn unusable(self, want: &Want) -> Option<FleetReason> {
-        let Want::Present { version, .. } = want else { return None };
-        self.world.version_spec(*version).is_none().then_some(FleetReason::UnknownVersion)
+        self.world.version_spec(want.version()?).is_none().then_some(FleetReason::UnknownVersion)
     }
 
     /// Components that the spec does not mention any more: nothing is removed; the record goes when no machine is at

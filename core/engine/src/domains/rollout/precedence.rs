@@ -97,10 +97,7 @@ impl<'w> Step<'w> {
 
     /// Whether a machine that gets what is wanted does not need a component any more.
     fn lets_go(self, want: &Want, component: ComponentId) -> bool {
-        match want {
-            Want::Present { version, .. } => !self.world.needs(*version, component),
-            Want::Absent => true,
-        }
+        !want.version().is_some_and(|version| self.world.needs(version, component))
     }
 
     /// What the machines of the owner are to have: what it says itself, and what the fleet's defaults say besides.

@@ -6,14 +6,13 @@ use core::time::Duration;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::FleetDetail;
-use seaworthy_model::machine::ComponentSetting;
+use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::report::WakeReason;
 
 use super::Step;
 use super::standstill::Standstill;
 use crate::domains::draft::Draft;
-use crate::rows::usage::version_of;
 use crate::world::index::skew::{self, Conflict, Plan};
 
 /// For this long after a list, no condition reports that the versions of the API servers are unknown: a new process
@@ -33,7 +32,7 @@ impl Step<'_> {
         for setting in self.settings().filter(|setting| self.unusable(&setting.want).is_none()) {
             match self.step_of(setting) {
                 Some(step) => steps.push(step),
-                None => fixed.extend(version_of(&setting.want)),
+                None => fixed.extend(setting.want.version()),
             }
         }
         Plan::new(self.world, steps, &fixed)
@@ -42,7 +41,7 @@ impl Step<'_> {
     /// What has to change for a default; `None` when every reachable machine has it.
     fn step_of(self, setting: &ComponentSetting) -> Option<skew::Step> {
         let state = self.rollout(setting.component);
-        let after = version_of(&setting.want);
+        let after = setting.want.version();
         let Some(state) = state else {
             return Some(skew::Step { component: setting.component, before: Vec::new(), after });
         };
@@ -52,11 +51,11 @@ impl Step<'_> {
         }
         let overtaken = state.superseded.then_some(&record.to);
         if record.is_reverted() && !state.superseded {
-            let before = version_of(&record.to).into_iter().collect();
-            let after = version_of(record.target());
+            let before = record.to.version().into_iter().collect();
+            let after = record.target().version();
             return Some(skew::Step { component: setting.component, before, after });
         }
-        let before = record.from.iter().chain(overtaken).filter_map(version_of);
+        let before = record.from.iter().chain(overtaken).filter_map(Want::version);
         let before = before.filter(|before| Some(*before) != after).collect();
         Some(skew::Step { component: setting.component, before, after })
     }

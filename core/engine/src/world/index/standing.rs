@@ -169,11 +169,9 @@ impl World {
 
     /// Whether a machine without a Node has to get the component that makes it one, and does not have it yet.
     fn is_to_become_node(&self, machine: &Machine, standings: &Standings) -> bool {
-        let is_of_node = |want: &Want| match want {
-            Want::Present { version, .. } => {
-                self.version_spec(*version).is_some_and(|spec| spec.node_identity.is_some())
-            }
-            Want::Absent => false,
+        let is_of_node = |want: &Want| {
+            let spec = want.version().and_then(|version| self.version_spec(version));
+            spec.is_some_and(|spec| spec.node_identity.is_some())
         };
         let rollouts = self.fleet.rollouts.iter().zip(standings.iter());
         let unfinished = rollouts.filter(|(_, standing)| standing.is_unfinished());

@@ -7,7 +7,7 @@ use seaworthy_model::id::{ComponentId, MachineId, VersionId};
 use seaworthy_model::machine::{ComponentSetting, MachineObject, MachineSpec};
 use seaworthy_model::report::Subject;
 
-use crate::rows::usage::{Use, names, version_of};
+use crate::rows::usage::Use;
 use crate::runtime::queue::Priority;
 use crate::world::World;
 
@@ -95,18 +95,18 @@ impl World {
         self.settings()
             .map(|setting| &setting.want)
             .chain(records.flat_map(|record| record.from.iter().chain([&record.to])))
-            .any(|want| names(want, version))
+            .any(|want| want.version() == Some(version))
     }
 
     /// What the fleet names, and how far that is: what changes of it may change what uses a version.
     pub(crate) fn fleet_uses(&self) -> BTreeSet<FleetUse> {
         let spec = self.settings();
-        let spec = spec.filter_map(|setting| Some((setting.component, version_of(&setting.want)?, None)));
+        let spec = spec.filter_map(|setting| Some((setting.component, setting.want.version()?, None)));
         let records = self.fleet.rollouts.iter().map(|rollout| &rollout.record);
         let records = records.flat_map(|record| {
             let stage = Some((record.generation, record.completed_at.is_some()));
             let wants = record.from.iter().chain([&record.to]);
-            wants.filter_map(move |want| Some((record.component, version_of(want)?, stage)))
+            wants.filter_map(move |want| Some((record.component, want.version()?, stage)))
         });
         spec.chain(records).collect()
     }
@@ -138,7 +138,7 @@ impl World {
     pub(crate) fn touch_pinned(&mut self, id: MachineId, new: Option<&MachineObject>) {
         let pinned = |spec: Option<&Arc<MachineSpec>>| -> BTreeSet<VersionId> {
             let pins = spec.into_iter().flat_map(|spec| &spec.pins);
-            pins.filter_map(|pin| version_of(&pin.want)).collect()
+            pins.filter_map(|pin| pin.want.version()).collect()
         };
         let before = pinned(self.machine(id).spec());
         let after = pinned(new.and_then(|object| object.spec.as_ref().ok()));

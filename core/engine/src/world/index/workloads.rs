@@ -4,7 +4,6 @@ use core::time::Duration;
 
 use seaworthy_model::component::Disruption;
 use seaworthy_model::id::VersionId;
-use seaworthy_model::machine::Want;
 use seaworthy_model::report::Blocker;
 use seaworthy_model::strategy::{Strategy, Undrainable};
 
@@ -42,7 +41,7 @@ impl World {
         let limit = self.strategy_of(rollout)?.at_most?;
         let serves = machine.was_set_up() && !machine.is_spared();
         let goes = machine.installed(rollout.record.component).map(|installed| installed.version);
-        let exceeds = || self.disruption(goes, comes(rollout)) > limit;
+        let exceeds = || self.disruption(goes, rollout.record.target().version()) > limit;
         (serves && exceeds()).then_some(Blocker::TooDisruptive { limit })
     }
 
@@ -62,14 +61,6 @@ impl World {
     /// Whether a machine has a Node that is drained before it gets what a rollout brings.
     pub(crate) fn is_drained_for(&self, rollout: &RolloutState, machine: &Machine) -> bool {
         let goes = machine.installed(rollout.record.component).map(|installed| installed.version);
-        machine.node.is_some() && self.needs_drain(goes, comes(rollout))
-    }
-}
-
-/// The version that machines get from a rollout now; `None` if it removes the component.
-fn comes(rollout: &RolloutState) -> Option<VersionId> {
-    match rollout.record.target() {
-        Want::Present { version, .. } => Some(*version),
-        Want::Absent => None,
+        machine.node.is_some() && self.needs_drain(goes, rollout.record.target().version())
     }
 }

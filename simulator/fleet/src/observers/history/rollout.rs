@@ -151,10 +151,7 @@ fn doubt(world: &World, state: &RolloutState) -> Option<(u32, Evidence)> {
 
 /// The name of the desired version; empty when there is none.
 fn wanted<'a>(world: &'a World, want: &Want) -> &'a str {
-    match want {
-        Want::Present { version, .. } => world.version_name(*version),
-        Want::Absent => "",
-    }
+    want.version().map_or("", |version| world.version_name(version))
 }
 
 fn counts(world: &World, state: &RolloutState) -> Counts {

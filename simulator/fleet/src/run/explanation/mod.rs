@@ -59,10 +59,7 @@ impl Teller<'_> {
     }
 
     fn want(&self, want: &Want) -> String {
-        match want {
-            Want::Present { version, .. } => self.version(*version).to_owned(),
-            Want::Absent => "absent".into(),
-        }
+        want.version().map_or("absent", |version| self.version(version)).to_owned()
     }
 
     fn wanted(&self) -> Vec<String> {
