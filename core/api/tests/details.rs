@@ -390,12 +390,18 @@ fn of_versions() -> Vec<(VersionReason, VersionDetail, &'static str)> {
         ),
         (
             VersionReason::Machines,
+    let name = [fault("metadata.name", "must be the component, a hyphen, and the version")];
             VersionDetail::Leaving { users: 12, machine: Some("m-1".into()) },
             "its deletion waits for that; users when last counted: 12, one of them Machine m-1",
         ),
         (
             VersionReason::Default,
             VersionDetail::Leaving { users: 1, machine: None },
+        (
+            VersionReason::InvalidSpec,
+            VersionDetail::Faults(name.into()),
+            "metadata.name: must be the component, a hyphen, and the version",
+        ),
             "its deletion waits for that; users when last counted: 1",
         ),
         (
@@ -427,6 +433,15 @@ fn a_spec_with_many_faults_is_told_in_part() {
         message: "must be a relative path".to_owned(),
     };
     let faults = (0..100).map(fault).collect();
+/// A colon alone makes no fault of a text.
+#[test]
+fn only_what_names_a_field_is_a_fault() {
+    for other in ["~ : ", "note: must be a URL", "specs: is missing", "spec.probe: is missing; ~ : "] {
+        let words = VersionDetail::Other(other.into());
+        assert_eq!(of_version(VersionReason::InvalidSpec, words.clone()), (other.to_owned(), Some(words)));
+    }
+}
+
     let (words, read) = of_version(VersionReason::InvalidSpec, VersionDetail::Faults(faults));
     assert!(words.len() <= 2048 && words.starts_with("spec.files[0].path: must be"), "{words}");
     assert!(read.is_some());

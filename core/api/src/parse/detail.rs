@@ -192,7 +192,7 @@ fn gate_name(words: &str) -> Option<GateName> {
 
 fn faults(words: &str) -> Option<VersionDetail> {
     let fault = |words: &str| {
-        let (field, message) = words.split_once(": ")?;
+        let (field, message) = words.split_once(": ").filter(|(field, _)| is_field(field))?;
         Some(SpecError { field: field.into(), message: message.into() })
     };
     words.split("; ").map(fault).collect::<Option<_>>().map(VersionDetail::Faults)
@@ -203,6 +203,12 @@ fn leaving(words: &str) -> Option<VersionDetail> {
     let (users, machine) =
         rest.split_once(ONE_OF_THEM).map_or((rest, None), |(users, name)| (users, Some(name)));
     Some(VersionDetail::Leaving { users: users.parse().ok()?, machine: machine.map(Arc::from) })
+/// Whether a text is the path of a field. Anything may stand before a colon in the words of another build.
+fn is_field(path: &str) -> bool {
+    let rest = path.strip_prefix("spec").or_else(|| path.strip_prefix("metadata"));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
 }
 
 fn unavailable(words: &str) -> Option<FleetDetail> {
