@@ -66,6 +66,14 @@ pub(super) fn admit(before: Option<&Resource>, object: &Resource) -> Result<(), 
         if *metadata.name != *format!("{}-{}", version.spec.component, version.spec.version) {
             return invalid("metadata.name", "the name must be spec.component, a hyphen, and spec.version");
         }
+    } else if let (Resource::CanaryRelease(canary), Some(Resource::CanaryRelease(before))) = (object, before)
+    {
+        if canary.spec.selector != before.spec.selector {
+            return invalid("spec.selector", PICKS_ONCE);
+        }
+        if canary.spec.pick != before.spec.pick {
+            return invalid("spec.pick", PICKS_ONCE);
+        }
     } else if object.kind() == Kind::ClusterPackageVersion && *metadata.name != *SINGLETON {
         return invalid("metadata.name", "the only allowed name is default");
     } else if let Resource::CertificateSigningRequest(request) = object {
@@ -83,6 +91,9 @@ pub(super) fn admit(before: Option<&Resource>, object: &Resource) -> Result<(), 
     }
     Ok(())
 }
+
+/// Why it cannot be changed which machines a canary picks.
+const PICKS_ONCE: &str = "cannot be changed: the machines are picked once; create another CanaryRelease";
 
 fn has_duplicates(taints: &[Taint]) -> bool {
     let is_same = |one: &Taint, other: &Taint| one.key == other.key && one.effect == other.effect;

@@ -8,8 +8,8 @@ use seaworthy_api::object::{
 };
 use seaworthy_api::request::{FinalizersPatch, Precondition, Request, StatusUpdate};
 use seaworthy_api::v1alpha1::{
-    API_VERSION, Address, ClusterPackageVersionSpec, IntOrString, MachineComponentSpec, MachineSpec,
-    MachineStatus, Ssh,
+    API_VERSION, Address, CanaryReleaseSpec, ClusterPackageVersionSpec, IntOrString, MachineComponentSpec,
+    MachineSpec, MachineStatus, Ssh,
 };
 use seaworthy_kernel::{Draws, Seed, Timestamp};
 use seaworthy_model::id::Kind;
@@ -216,6 +216,27 @@ fn a_version_is_immutable_and_named_by_its_contents() {
         }
     });
     assert!(matches!(changed.unwrap_err(), Refusal::Invalid(_)));
+}
+
+#[test]
+fn what_a_canary_picks_is_immutable() {
+    let mut server = server();
+    let text = r#"{"metadata":{"name":"first"},"spec":{"pick":{"count":2}}}"#;
+    created(&mut server, Resource::CanaryRelease(Box::new(serde_json::from_str(text).unwrap())));
+    let mut update = |change: fn(&mut CanaryReleaseSpec)| {
+        let key = (Kind::CanaryRelease, "first");
+        server.update(key, ANY, START, |object| {
+            if let Resource::CanaryRelease(canary) = object {
+                change(&mut canary.spec);
+            }
+        })
+    };
+    assert!(matches!(update(|spec| spec.pick.count = 3).unwrap_err(), Refusal::Invalid(_)));
+    let labels = |spec: &mut CanaryReleaseSpec| {
+        spec.selector.match_labels.insert("pool".into(), "blue".into());
+    };
+    assert!(matches!(update(labels).unwrap_err(), Refusal::Invalid(_)));
+    assert!(update(|spec| spec.aborted = true).is_ok());
 }
 
 fn empty_component() -> MachineComponent {
