@@ -278,8 +278,15 @@ fn hosts() -> Vec<(Reason, Detail, &'static str)> {
     ]
 }
 
+fn gate() -> GateName {
+    GateName { component: "webd".into(), generation: 7, batch: 2 }
+}
+
+fn bake(is_last: bool) -> FleetDetail {
+    FleetDetail::Bake { gate: gate(), until: Timestamp(1_795_000_000_000), is_last }
+}
+
 fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
-    let gate = || GateName { component: "webd".into(), generation: 7, batch: 2 };
     let wait = |component: &str, first: &str| Wait { component: component.into(), first: first.into() };
     vec![
         (
@@ -315,9 +322,10 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
         ),
         (
             FleetReason::Baking,
-            FleetDetail::Bake(gate(), Timestamp(1_795_000_000_000)),
-            "webd/7/2 until 2026-11-18T11:06:40Z",
+            bake(false),
+            "webd/7/2 until 2026-11-18T11:06:40Z, before the next batch starts",
         ),
+        (FleetReason::Baking, bake(true), "webd/7/2 until 2026-11-18T11:06:40Z, before it is complete"),
         (
             FleetReason::GateFailed,
             FleetDetail::Gate(
@@ -382,6 +390,7 @@ fn of_versions() -> Vec<(VersionReason, VersionDetail, &'static str)> {
     let fault =
         |field: &str, message: &str| SpecError { field: field.to_owned(), message: message.to_owned() };
     let faults = [fault("spec.artefacts[0].url", "must be a URL"), fault("spec.probe", "one: of them")];
+    let name = [fault("metadata.name", "must be the component, a hyphen, and the version")];
     vec![
         (
             VersionReason::InvalidSpec,
@@ -389,19 +398,18 @@ fn of_versions() -> Vec<(VersionReason, VersionDetail, &'static str)> {
             "spec.artefacts[0].url: must be a URL; spec.probe: one: of them",
         ),
         (
+            VersionReason::InvalidSpec,
+            VersionDetail::Faults(name.into()),
+            "metadata.name: must be the component, a hyphen, and the version",
+        ),
+        (
             VersionReason::Machines,
-    let name = [fault("metadata.name", "must be the component, a hyphen, and the version")];
             VersionDetail::Leaving { users: 12, machine: Some("m-1".into()) },
             "its deletion waits for that; users when last counted: 12, one of them Machine m-1",
         ),
         (
             VersionReason::Default,
             VersionDetail::Leaving { users: 1, machine: None },
-        (
-            VersionReason::InvalidSpec,
-            VersionDetail::Faults(name.into()),
-            "metadata.name: must be the component, a hyphen, and the version",
-        ),
             "its deletion waits for that; users when last counted: 1",
         ),
         (
@@ -425,14 +433,6 @@ fn the_details_of_a_version_have_their_words_and_are_read_back() {
     }
 }
 
-/// Faults may be many, and their text is cut: it is then read as something, and never as none.
-#[test]
-fn a_spec_with_many_faults_is_told_in_part() {
-    let fault = |index: usize| SpecError {
-        field: format!("spec.files[{index}].path"),
-        message: "must be a relative path".to_owned(),
-    };
-    let faults = (0..100).map(fault).collect();
 /// A colon alone makes no fault of a text.
 #[test]
 fn only_what_names_a_field_is_a_fault() {
@@ -442,6 +442,14 @@ fn only_what_names_a_field_is_a_fault() {
     }
 }
 
+/// Faults may be many, and their text is cut: it is then read as something, and never as none.
+#[test]
+fn a_spec_with_many_faults_is_told_in_part() {
+    let fault = |index: usize| SpecError {
+        field: format!("spec.files[{index}].path"),
+        message: "must be a relative path".to_owned(),
+    };
+    let faults = (0..100).map(fault).collect();
     let (words, read) = of_version(VersionReason::InvalidSpec, VersionDetail::Faults(faults));
     assert!(words.len() <= 2048 && words.starts_with("spec.files[0].path: must be"), "{words}");
     assert!(read.is_some());

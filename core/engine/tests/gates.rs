@@ -44,6 +44,13 @@ fn reason(fixture: &Fixture) -> FleetReason {
     fixture.store.fleet.as_ref().expect("there are defaults").status.conditions[0].reason
 }
 
+/// Whether the batch that is watched is told as the last one.
+fn is_last(fixture: &Fixture) -> bool {
+    let told = &fixture.store.fleet.as_ref().expect("there are defaults").status.conditions[0].detail;
+    let Some(FleetDetail::Bake { is_last, .. }) = told else { panic!("no batch is watched: {told:?}") };
+    *is_last
+}
+
 /// The machines with `web-2`.
 fn updated(fixture: &Fixture) -> Vec<u32> {
     (0..).zip(fixture.web()).filter(|(_, version)| *version == Some(2)).map(|(id, _)| id).collect()
@@ -72,6 +79,7 @@ fn each_batch_is_watched_before_the_next_one() {
     fixture.pass(MINUTE * 29);
     assert_eq!(updated(&fixture).len(), 1);
     assert_eq!(reason(&fixture), FleetReason::Baking);
+    assert!(!is_last(&fixture));
     fixture.pass(MINUTE * 2);
     assert_eq!((updated(&fixture).len(), course(&fixture).batch), (4, 2));
     fixture.pass(MINUTE * 8);
@@ -79,6 +87,7 @@ fn each_batch_is_watched_before_the_next_one() {
     fixture.pass(MINUTE * 3);
     assert_eq!((updated(&fixture).len(), course(&fixture).batch), (20, 3));
     assert_eq!(record(&fixture).completed_at, None, "the last batch has a gate as well");
+    assert!(is_last(&fixture));
     fixture.pass(MINUTE * 11);
     assert!(record(&fixture).completed_at.is_some());
     assert_eq!(reason(&fixture), FleetReason::AllUpdated);

@@ -299,8 +299,15 @@ pub enum FleetDetail {
     },
     /// Rollouts that admit no machine until another one has gone through the fleet.
     Waits(Box<[Wait]>),
-    /// A batch is watched until this time.
-    Bake(GateName, Timestamp),
+    /// A batch is watched.
+    Bake {
+        /// Its gate.
+        gate: GateName,
+        /// Until this time.
+        until: Timestamp,
+        /// Whether every machine is permitted: no batch follows it.
+        is_last: bool,
+    },
     /// What a gate goes by.
     Gate(GateName, Evidence),
     /// What a gate has asked was not answered, and why.

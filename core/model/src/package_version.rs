@@ -357,7 +357,7 @@ pub enum FleetReason {
     MachinesLeftOut,
     /// Machines are being changed.
     RollingOut,
-    /// The machines of a batch are being watched before the next batch starts.
+    /// The machines of a batch are being watched before the next batch starts, or the rollout is complete.
     Baking,
     /// The gate after a batch waits for evidence.
     GateInconclusive,

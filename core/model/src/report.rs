@@ -128,7 +128,7 @@ pub enum Blocker {
         /// The limit.
         limit: u32,
     },
-    /// The machines of a batch are being watched; the next batch starts then.
+    /// The machines of a batch are being watched; its gate decides then.
     Baking {
         /// Until when.
         until: Timestamp,

@@ -22,8 +22,9 @@ use seaworthy_model::requirement::{API_SERVER, VersionNumber};
 use seaworthy_model::strategy::Evidence;
 
 use crate::render::detail::{
-    FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, POLICY, RELEASE, UNTIL,
-    detail, fixed, fleet_detail, of_loss, of_state, suffix, unanswered, version_detail as version_words,
+    FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, POLICY, RELEASE,
+    THEN_COMPLETE, THEN_NEXT, UNTIL, detail, fixed, fleet_detail, of_loss, of_state, suffix,
+    unanswered, version_detail as version_words,
 };
 use crate::rfc3339;
 
@@ -140,8 +141,12 @@ fn policy(words: &str) -> Option<Detail> {
 }
 
 fn bake(words: &str) -> Option<FleetDetail> {
-    let (gate, until) = words.split_once(UNTIL)?;
-    Some(FleetDetail::Bake(gate_name(gate)?, rfc3339::parse(until)?))
+    let (gate, rest) = words.split_once(UNTIL)?;
+    let (until, is_last) = match rest.strip_suffix(THEN_COMPLETE) {
+        Some(until) => (until, true),
+        None => (rest.strip_suffix(THEN_NEXT)?, false),
+    };
+    Some(FleetDetail::Bake { gate: gate_name(gate)?, until: rfc3339::parse(until)?, is_last })
 }
 
 fn gate(words: &str) -> Option<FleetDetail> {
@@ -198,17 +203,17 @@ fn faults(words: &str) -> Option<VersionDetail> {
     words.split("; ").map(fault).collect::<Option<_>>().map(VersionDetail::Faults)
 }
 
-fn leaving(words: &str) -> Option<VersionDetail> {
-    let rest = words.strip_prefix(LEAVING)?;
-    let (users, machine) =
-        rest.split_once(ONE_OF_THEM).map_or((rest, None), |(users, name)| (users, Some(name)));
-    Some(VersionDetail::Leaving { users: users.parse().ok()?, machine: machine.map(Arc::from) })
 /// Whether a text is the path of a field. Anything may stand before a colon in the words of another build.
 fn is_field(path: &str) -> bool {
     let rest = path.strip_prefix("spec").or_else(|| path.strip_prefix("metadata"));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
+fn leaving(words: &str) -> Option<VersionDetail> {
+    let rest = words.strip_prefix(LEAVING)?;
+    let (users, machine) =
+        rest.split_once(ONE_OF_THEM).map_or((rest, None), |(users, name)| (users, Some(name)));
+    Some(VersionDetail::Leaving { users: users.parse().ok()?, machine: machine.map(Arc::from) })
 }
 
 fn unavailable(words: &str) -> Option<FleetDetail> {

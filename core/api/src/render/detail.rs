@@ -89,8 +89,9 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
                 |Wait { component, first }: &Wait| format!("{component} waits until {first} was rolled out");
             waits.iter().map(wait).collect::<Vec<_>>().join("; ").into()
         }
-        FleetDetail::Bake(gate, until) => {
-            format!("{}{UNTIL}{}", gate_name(gate), rfc3339::format(*until)).into()
+        FleetDetail::Bake { gate, until, is_last } => {
+            let then = if *is_last { THEN_COMPLETE } else { THEN_NEXT };
+            format!("{}{UNTIL}{}{then}", gate_name(gate), rfc3339::format(*until)).into()
         }
         FleetDetail::Gate(gate, evidence) => format!("{}: {}", gate_name(gate), in_numbers(evidence)).into(),
         FleetDetail::Unanswered(gate, check, why) => {
@@ -109,6 +110,12 @@ pub(crate) const fn unanswered(check: GateCheck) -> &'static str {
 
 /// The text before the end of a bake.
 pub(crate) const UNTIL: &str = " until ";
+
+/// The text after the end of a bake that another batch follows.
+pub(crate) const THEN_NEXT: &str = ", before the next batch starts";
+
+/// The text after the end of the last bake.
+pub(crate) const THEN_COMPLETE: &str = ", before it is complete";
 
 /// As the annotation that overrides a gate names it.
 fn gate_name(gate: &GateName) -> String {

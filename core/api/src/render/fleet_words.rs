@@ -95,10 +95,10 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
              blocked or only just back: kubectl get machines shows them"
         }
         FleetReason::RollingOut => "machines are being changed, at most maxUnavailable of them at once",
-        FleetReason::Baking => "the machines of a batch are watched before the next batch starts",
+        FleetReason::Baking => "the machines of a batch are watched",
         FleetReason::GateInconclusive => {
             "too little is known of the machines that were changed, or more of them became unavailable than usual, so the \
-             next batch waits: kubectl get machines shows them"
+             rollout waits: kubectl get machines shows them"
         }
         FleetReason::GateFailed => GATE_FAILED,
         FleetReason::RolledBack => {

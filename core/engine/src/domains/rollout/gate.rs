@@ -299,7 +299,8 @@ impl Step<'_> {
                 Some(FleetDetail::Gate(name(), failure.evidence))
             }
             (None, Some(done_at)) if reason == FleetReason::Baking => {
-                Some(FleetDetail::Bake(name(), done_at + course.bake_time()))
+                let is_last = record.admitted_below == Rollout::EVERYBODY;
+                Some(FleetDetail::Bake { gate: name(), until: done_at + course.bake_time(), is_last })
             }
             _ => None,
         }
