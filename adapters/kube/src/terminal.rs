@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::Method;
 use seaworthy_api::object::Endpoint;
 use seaworthy_model::id::Kind;
+use seaworthy_model::requirement::ApiServers;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -14,6 +15,7 @@ use crate::api::{Api, Failure, READ_TIMEOUT, request};
 use crate::collection::Collection;
 use crate::connect::{ConnectError, connect_as_person};
 use crate::source::Source;
+use crate::version::round;
 
 /// The media type of a merge patch.
 const MERGE_PATCH: &str = "application/merge-patch+json";
@@ -58,6 +60,14 @@ impl Terminal {
                 None => return Ok(items),
             }
         }
+    }
+
+    /// Asks for the versions of the API servers.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn api_servers(&self) -> Result<ApiServers, Failure> {
+        round(&self.api).await
     }
 
     /// Changes an object by a merge patch.

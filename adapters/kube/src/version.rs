@@ -32,7 +32,7 @@ impl Rounds {
     pub(crate) async fn run(self) {
         let mut told = None;
         loop {
-            match self.round().await {
+            match round(&self.api).await {
                 Ok(found) => {
                     told = None;
                     if self.found.send(found).await.is_err() {
@@ -51,24 +51,25 @@ impl Rounds {
             }
         }
     }
+}
 
-    async fn round(&self) -> Result<ApiServers, Failure> {
-        let (mut versions, mut failures) = (Vec::new(), 0);
-        while versions.len() < ApiServers::ROUND as usize {
-            match self.ask().await {
-                Ok(version) => versions.push(version),
-                Err(failure) if failures == FAILURES_MAX || failure.is_final() => return Err(failure),
-                Err(_) => failures += 1,
-            }
+/// One round.
+pub(crate) async fn round(api: &Api) -> Result<ApiServers, Failure> {
+    let (mut versions, mut failures) = (Vec::new(), 0);
+    while versions.len() < ApiServers::ROUND as usize {
+        match ask(api).await {
+            Ok(version) => versions.push(version),
+            Err(failure) if failures == FAILURES_MAX || failure.is_final() => return Err(failure),
+            Err(_) => failures += 1,
         }
-        ApiServers::of(versions.iter().copied()).ok_or_else(|| Failure::Unreadable("nobody was asked".into()))
     }
+    ApiServers::of(versions.iter().copied()).ok_or_else(|| Failure::Unreadable("nobody was asked".into()))
+}
 
-    async fn ask(&self) -> Result<VersionNumber, Failure> {
-        let Version { git_version } = self.api.over_new_connection()?.get("get", "/version").await?;
-        VersionNumber::of(&git_version)
-            .ok_or_else(|| Failure::Unreadable(format!("{git_version:?} does not begin with three numbers")))
-    }
+async fn ask(api: &Api) -> Result<VersionNumber, Failure> {
+    let Version { git_version } = api.over_new_connection()?.get("get", "/version").await?;
+    VersionNumber::of(&git_version)
+        .ok_or_else(|| Failure::Unreadable(format!("{git_version:?} does not begin with three numbers")))
 }
 
 impl Failure {

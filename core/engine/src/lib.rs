@@ -14,9 +14,12 @@ mod world;
 use alloc::vec::Vec;
 
 use seaworthy_model::config::Config;
+use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::draw::Seed;
 use seaworthy_model::effect::{Action, ActionId};
 use seaworthy_model::event::Event;
+use seaworthy_model::id::ComponentId;
+use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::report::{Blocked, Report, Subject, Turn, Wake, WakeReason};
 use seaworthy_model::time::Timestamp;
 
@@ -32,7 +35,7 @@ pub use rows::node_use::NodeUse;
 pub use rows::node_write::NodeWrite;
 use rows::note::Note;
 pub use rows::policy::{Policies, Policy};
-pub use rows::rank::RankKey;
+pub use rows::rank::{RankKey, end_of_batch};
 pub use rows::set::{Charter, Owner, Set};
 pub use rows::standing::Standing;
 pub use rows::store::{Store, Stores};
@@ -47,6 +50,7 @@ pub use runtime::tracked::{Object, Tracked, Writes};
 pub use runtime::under_way::{InFlight, UnderWay};
 pub use world::World;
 pub use world::index::limits::DomainUse;
+pub use world::index::picks::{Choice, PassedOver};
 pub use world::index::policies::Work;
 pub use world::index::resolution::{Aim, Origin, Target, targets};
 pub use world::index::users::User;
@@ -133,6 +137,17 @@ impl Engine {
     #[must_use]
     pub const fn world(&self) -> &World {
         &self.world
+    }
+
+    /// Why nothing is rolled out of what an owner wants of a component, as far as that shows before a rollout begins: the
+    /// version does not exist, or a rule about versions excludes it.
+    #[must_use]
+    pub fn refusal(
+        &self,
+        owner: Owner,
+        component: ComponentId,
+    ) -> Option<(FleetReason, Option<FleetDetail>)> {
+        domains::refusal(&self.world, owner, component)
     }
 
     /// Whether a `reconcile` at this moment could decide anything: a fact arrived or a resource became free since the

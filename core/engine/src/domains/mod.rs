@@ -28,6 +28,8 @@ use crate::world::World;
 use draft::{Draft, Order};
 use leadership::Reset;
 
+pub(crate) use rollout::refusal;
+
 /// What has to happen to every domain at once.
 struct Domain {
     /// A new epoch is ours: forgets what was learnt under an older one.

@@ -1,18 +1,13 @@
 //! What decides about the components of a machine: canaries, sets, and the fleet's defaults, in this order.
 
-use std::cmp::Reverse;
-
-use seaworthy_api::names::Names;
-use seaworthy_api::object::{CanaryRelease, ClusterPackageVersion, Machine, MachineComponentSet, Metadata};
-use seaworthy_api::parse;
+use seaworthy_api::object::{ClusterPackageVersion, Machine, Metadata, Resource};
 use seaworthy_api::v1alpha1::{ClusterPackageVersionStatus, ComponentSetting, Condition, RolloutStatus};
-use seaworthy_engine::RankKey;
+use seaworthy_engine::{Owner, RankKey};
 use seaworthy_kube::Terminal;
-use seaworthy_model::id::{Kind, Uid};
-use seaworthy_model::labels::Labels;
-use seaworthy_model::selector::Selector;
+use seaworthy_model::id::Uid;
 
 use super::Problem;
+use super::picture::Picture;
 use super::words::progressing;
 
 /// An object that decides about components of a machine.
@@ -39,32 +34,36 @@ pub(super) struct Decision<'a> {
     pub(super) passed_over: Vec<&'a str>,
 }
 
-/// Reads what decides about a machine, the first one first. An API server without one of the kinds has no such objects.
+/// Reads what decides about a machine, the first one first.
 pub(super) async fn governors(
     terminal: &Terminal,
     machine: &Machine,
     fleet: &ClusterPackageVersion,
 ) -> Result<Vec<Governor>, Problem> {
-    let canaries = terminal.list::<CanaryRelease>(Kind::CanaryRelease).await.unwrap_or_default();
-    let sets = terminal.list::<MachineComponentSet>(Kind::MachineComponentSet).await.unwrap_or_default();
-    let canaries = canaries.iter().filter(|canary| tries(canary, machine)).map(|canary| {
-        let status = canary.status.as_ref().map(|status| &status.record);
-        governor(
-            format!("canary {}", canary.metadata.name),
-            &canary.metadata,
-            &canary.spec.components,
-            status,
-        )
-    });
-    let mut selecting: Vec<&MachineComponentSet> = sets.iter().filter(|set| selects(set, machine)).collect();
-    selecting.sort_by_key(|set| (Reverse(set.spec.priority), set.metadata.name.clone()));
-    let sets = selecting.into_iter().map(|set| {
-        let name = format!("set {}", set.metadata.name);
-        governor(name, &set.metadata, &set.spec.components, set.status.as_ref())
-    });
+    let mut picture = Picture::new();
+    let (canaries, sets) = picture.owners(terminal).await?;
+    picture.see(&Resource::Machine(Box::new(machine.clone())))?;
+    let world = picture.world();
+    let of = |owner: &Owner| {
+        let name = world.name_of(*owner);
+        match owner {
+            Owner::Canary(_) => {
+                let canary = canaries.iter().find(|canary| *canary.metadata.name == *name)?;
+                let status = canary.status.as_ref().map(|status| &status.record);
+                Some(governor(format!("canary {name}"), &canary.metadata, &canary.spec.components, status))
+            }
+            Owner::Set(_) => {
+                let set = sets.iter().find(|set| *set.metadata.name == *name)?;
+                let told = format!("set {name}");
+                Some(governor(told, &set.metadata, &set.spec.components, set.status.as_ref()))
+            }
+            Owner::Fleet => None,
+        }
+    };
+    let owners = picture.machine(&machine.metadata.name).map(|machine| world.owners_of(machine));
     let (metadata, components) = (&fleet.metadata, &fleet.spec.components);
     let defaults = governor("default".to_owned(), metadata, components, fleet.status.as_ref());
-    Ok(canaries.chain(sets).chain([defaults]).collect())
+    Ok(owners.unwrap_or_default().iter().filter_map(of).chain([defaults]).collect())
 }
 
 /// What they decide, component by component.
@@ -131,70 +130,6 @@ fn governor(
         told: status.and_then(progressing).cloned(),
         rollouts: status.map(|status| status.rollouts.clone()).unwrap_or_default(),
     }
-}
-
-/// Whether a canary has picked a machine, and still decides about it.
-fn tries(canary: &CanaryRelease, machine: &Machine) -> bool {
-    let Some(status) = &canary.status else { return false };
-    let is_promoted = status.record.conditions.iter().any(|told| told.reason == "Promoted");
-    let is_picked = status.machines.iter().any(|picked| *picked.name == *machine.metadata.name);
-    is_picked && !canary.spec.aborted && !is_promoted
-}
-
-fn selects(set: &MachineComponentSet, machine: &Machine) -> bool {
-    selector(set).is_some_and(|selector| selector.matches(&labels(machine)))
-}
-
-/// What decides about a component of a machine before the object that a plan is about.
-pub(super) struct Rivals {
-    canaries: Vec<CanaryRelease>,
-    /// With the labels that they select.
-    sets: Vec<(MachineComponentSet, Option<Selector>)>,
-}
-
-impl Rivals {
-    /// Reads all of them but the planned set itself. An API server without one of the kinds has no such objects.
-    pub(super) async fn read(terminal: &Terminal, planned: Option<&str>) -> Self {
-        let canaries = terminal.list::<CanaryRelease>(Kind::CanaryRelease).await.unwrap_or_default();
-        let sets = terminal.list::<MachineComponentSet>(Kind::MachineComponentSet).await.unwrap_or_default();
-        Self::of(canaries, sets.into_iter().filter(|set| Some(&*set.metadata.name) != planned).collect())
-    }
-
-    pub(super) fn of(canaries: Vec<CanaryRelease>, sets: Vec<MachineComponentSet>) -> Self {
-        let sets = sets.into_iter().map(|set| {
-            let selector = selector(&set);
-            (set, selector)
-        });
-        Self { canaries, sets: sets.collect() }
-    }
-
-    /// Whether one of them decides. `place` is the priority and the name of the planned set; `None` for the defaults.
-    pub(super) fn decide(&self, place: Option<(i64, &str)>, machine: &Machine, component: &str) -> bool {
-        let names = |settings: &[ComponentSetting]| settings.iter().any(|setting| setting.name == component);
-        let mut canaries = self.canaries.iter();
-        if canaries.any(|canary| names(&canary.spec.components) && tries(canary, machine)) {
-            return true;
-        }
-        let labels = labels(machine);
-        self.sets.iter().any(|(set, selector)| {
-            let first = place.is_none_or(|(priority, name)| {
-                (Reverse(set.spec.priority), &*set.metadata.name) < (Reverse(priority), name)
-            });
-            let selects = || selector.as_ref().is_some_and(|selector| selector.matches(&labels));
-            first && names(&set.spec.components) && selects()
-        })
-    }
-}
-
-/// The labels of a machine.
-pub(super) fn labels(machine: &Machine) -> Labels {
-    machine.metadata.labels.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect()
-}
-
-/// What a set selects; `None` if its spec cannot be read.
-fn selector(set: &MachineComponentSet) -> Option<Selector> {
-    let (_, read) = parse::machine_component_set(set, &mut Names::new()).ok()?;
-    read.spec.ok().map(|spec| spec.selector.clone())
 }
 
 #[cfg(test)]

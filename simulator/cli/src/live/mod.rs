@@ -3,6 +3,7 @@
 mod canary;
 mod explain;
 mod governors;
+mod picture;
 mod plan;
 mod rollout;
 mod subject;

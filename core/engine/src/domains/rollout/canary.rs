@@ -1,12 +1,10 @@
 //! The machines of a `CanaryRelease`: which ones it picks, what became of each, and when it is over.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use seaworthy_model::component_set::{Canary, Pick, PickResult, Picked, SetSpec};
+use seaworthy_model::component_set::{Canary, PickResult, Picked, SetSpec};
 use seaworthy_model::id::{ComponentId, MachineId};
-use seaworthy_model::labels::Labels;
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::report::WakeReason;
 
@@ -14,7 +12,6 @@ use super::Step;
 use super::standstill::Standstill;
 use crate::domains::draft::Draft;
 use crate::rows::machine::Machine;
-use crate::rows::rank::RankKey;
 use crate::rows::set::{Owner, Spec};
 use crate::rows::standing::Standing;
 
@@ -30,10 +27,13 @@ impl<'w> Step<'w> {
     /// The machines of a canary as they are to be recorded: picked once, each with what became of it. None of other owners.
     pub(super) fn picked(self) -> Vec<Picked> {
         let recorded = &self.object.status.picked;
-        let Some((spec, canary)) = self.canary().filter(|_| !self.is_over()) else { return recorded.clone() };
+        let Owner::Canary(id) = self.owner else { return recorded.clone() };
+        if self.canary().is_none() || self.is_over() {
+            return recorded.clone();
+        }
         if recorded.is_empty() {
             let waiting = |machine| Picked { machine, result: PickResult::Waiting };
-            return self.pick(spec, &canary.pick).into_iter().map(waiting).collect();
+            return self.world.choice(id).machines.into_iter().map(waiting).collect();
         }
         let machines = recorded.iter().map(|picked| picked.machine);
         machines.map(|machine| Picked { machine, result: self.result(machine) }).collect()
@@ -104,47 +104,6 @@ impl<'w> Step<'w> {
             })
         };
         machines.peek().is_some() && machines.all(gets_the_same)
-    }
-
-    /// Picks machines. The same ones are picked again as long as the uids are the same.
-    fn pick(self, spec: &SetSpec, pick: &Pick) -> Vec<MachineId> {
-        let mut picked = match pick {
-            Pick::Machines(machines) => machines.clone(),
-            Pick::Count { count, per } => {
-                let key = RankKey::new(self.object.meta.uid, 0, "");
-                let mut groups: BTreeMap<Vec<&str>, Vec<(u32, MachineId)>> = BTreeMap::new();
-                for (id, machine) in self.world.machines() {
-                    let Some(labels) = self.pickable(machine, spec) else { continue };
-                    let values = per.iter().map(|key| labels.get(key).map(AsRef::as_ref));
-                    if let (Some(values), Some(uid)) = (values.collect(), machine.uid()) {
-                        groups.entry(values).or_default().push((key.rank(uid), id));
-                    }
-                }
-                let mut chosen: Vec<(u32, MachineId)> = Vec::new();
-                for group in groups.values_mut() {
-                    group.sort_unstable();
-                    chosen.extend(group.iter().take(*count as usize));
-                }
-                chosen.sort_unstable();
-                chosen.truncate(Pick::MAX);
-                chosen.into_iter().map(|(_, id)| id).collect()
-            }
-        };
-        picked.sort_by(|one, other| self.world.machine_name(*one).cmp(self.world.machine_name(*other)));
-        picked.dedup();
-        picked
-    }
-
-    /// The labels of a machine, if a canary may pick it: it can be worked on, and nothing else decides about it.
-    fn pickable<'m>(self, machine: &'m Machine, spec: &SetSpec) -> Option<&'m Labels> {
-        let object = machine.object.as_ref().filter(|object| !object.meta.is_terminating())?;
-        let pins = &machine.spec()?.pins;
-        let is_pinned = |component| pins.iter().any(|pin| pin.component == component);
-        let mut sets = machine.sets.iter().flat_map(|sets| sets.iter());
-        let is_free = !sets.any(|owner| matches!(owner, Owner::Canary(_)))
-            && !spec.components.iter().any(|setting| is_pinned(setting.component));
-        let is_able = !machine.is_paused() && !machine.is_unreachable() && !machine.is_out_of_service();
-        (is_free && is_able && spec.selector.matches(&object.labels)).then_some(&object.labels)
     }
 
     /// What became of a machine: the worst of its components.

@@ -46,6 +46,7 @@ use crate::world::World;
 use crate::world::index::skew::Plan as Order;
 
 pub(super) use observe::{observe, observe_set};
+pub(crate) use skew::refusal;
 
 /// No API server executes a request later than this after it was sent: `--request-timeout` of kube-apiserver, whose default
 /// is one minute.

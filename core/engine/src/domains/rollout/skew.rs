@@ -6,6 +6,7 @@ use core::time::Duration;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::FleetDetail;
+use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{ComponentSetting, Want};
 use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::report::WakeReason;
@@ -13,11 +14,26 @@ use seaworthy_model::report::WakeReason;
 use super::Step;
 use super::standstill::Standstill;
 use crate::domains::draft::Draft;
+use crate::rows::set::Owner;
+use crate::world::World;
 use crate::world::index::skew::{self, Conflict, Plan};
 
 /// For this long after a list, no condition reports that the versions of the API servers are unknown: a new process
 /// learns them in a moment.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why nothing is rolled out of what an owner wants of a component, as far as that shows before a rollout begins.
+pub(crate) fn refusal(
+    world: &World,
+    owner: Owner,
+    component: ComponentId,
+) -> Option<(FleetReason, Option<FleetDetail>)> {
+    let object = world.charter(owner)?;
+    let step = Step { world, owner, object };
+    let unusable = step.unusable(object.want(component)?);
+    let broken = || Some((FleetReason::VersionSkew, Some(step.skew_detail()?)));
+    unusable.map(|reason| (reason, None)).or_else(broken)
+}
 
 impl Step<'_> {
     /// The order in which the defaults can be reached from what the fleet had before.

@@ -6,6 +6,7 @@ mod leaving;
 pub(crate) mod limits;
 pub(crate) mod nodes;
 pub(crate) mod owners;
+pub(crate) mod picks;
 pub(crate) mod policies;
 mod recent;
 pub(crate) mod releases;

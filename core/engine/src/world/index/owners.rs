@@ -119,6 +119,12 @@ impl World {
         first.unwrap_or(Owner::Fleet)
     }
 
+    /// The canaries that have picked a machine, and the sets that select it: those that decide before others first.
+    #[must_use]
+    pub fn owners_of<'w>(&self, machine: &'w Machine) -> &'w [Owner] {
+        machine.sets.as_deref().unwrap_or_default()
+    }
+
     /// The canaries that have picked a machine with these labels, and the sets that select it: those that decide before
     /// others first.
     pub(crate) fn sets_of(&self, id: MachineId, labels: &Labels) -> Option<Arc<[Owner]>> {
