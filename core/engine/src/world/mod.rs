@@ -38,6 +38,7 @@ use table::Rows;
 
 use crate::rows::api_servers::KnownApiServers;
 use crate::rows::certificates::Certificates;
+use crate::rows::changes::Changes;
 use crate::rows::fleet::Fleet;
 use crate::rows::leadership::Leadership;
 use crate::rows::machine::{Machine, Progress};
@@ -111,6 +112,8 @@ pub struct World {
     pub(crate) unrecorded: BTreeSet<MachineId>,
     /// Repairs that did not last.
     pub(crate) repairs: Repairs,
+    /// When machines were changed for rollouts with gates.
+    pub(crate) changes: Changes,
     /// Writes of labels and taints of Nodes whose echo is awaited, or that failed. Most fleets have none.
     pub(crate) node_writes: BTreeMap<MachineId, NodeWrite>,
     /// What each subject waited for when it was last reconciled.

@@ -34,7 +34,10 @@ pub(crate) fn start(world: &mut World, id: MachineId, action: ActionId, ticket: 
     let now = world.now;
     world.note(id, |progress| progress.writes.action = Some(action));
     match ticket {
-        Ticket::Host(HostTicket::Change(operation, _, installs)) => {
+        Ticket::Host(HostTicket::Change(operation, component, installs)) => {
+            if let Some(installed) = installs {
+                world.note_change(id, component, installed);
+            }
             world.change(id, |machine| {
                 machine.uncertain = Some(operation);
                 machine.ordered_at = now;

@@ -18,7 +18,7 @@ use seaworthy_model::time::Timestamp;
 
 use super::inquiry::{Found, with_answers};
 use super::standstill::{Gate, Standstill};
-use super::suspects::{Suspects, is_away};
+use super::suspects::{Suspects, changed_at, is_away};
 use super::verdict::{Verdict, is_silent, verdict};
 use super::{Plan, Step, has_gates, is_done};
 use crate::domains::draft::Draft;
@@ -210,16 +210,17 @@ impl Step<'_> {
         let (began, component) = (state.record.started_at, state.record.component);
         let is_of_set = state.owner != Owner::Fleet;
         let mut evidence = Evidence::default();
-        let mut suspects = Suspects::new(index);
+        let mut suspects = Suspects::new(self.world, index);
         for (id, machine) in self.world.machines() {
             let repaired = || {
                 let installed = machine.installed(component)?;
                 self.world.repairs.last(id, component, installed.release)
             };
             // Work on a machine may be why it is not available; it is no reason why a service does not run.
-            let is_away = || is_away(machine, began);
-            let fell = || {
-                (!machine.is_unresolved() && is_away())
+            // What had gone wrong before the machine was changed says nothing of the release.
+            let is_away = |since| is_away(machine, since);
+            let fell = |since| {
+                (!machine.is_unresolved() && is_away(since))
                     || does_not_run(machine, component)
                     || repaired().is_some_and(|last| last > began)
             };
@@ -230,10 +231,10 @@ impl Step<'_> {
                 }
                 Standing::Done | Standing::Restored => {
                     evidence.changed += 1;
-                    let is_unavailable = fell();
+                    let is_unavailable = fell(changed_at(self.world, (component, id), began));
                     let is_silent = machine.is_unresolved() || says_nothing(machine, done_at);
                     evidence.unavailable += u32::from(is_unavailable);
-                    suspects.note(self.world, machine, is_unavailable);
+                    suspects.note(id, machine, is_unavailable);
                     evidence.silent += u32::from(!is_unavailable && is_silent);
                 }
                 Standing::Held if machine.is_lost() => {
@@ -242,12 +243,12 @@ impl Step<'_> {
                 }
                 Standing::Waiting => {
                     evidence.untouched += 1;
-                    evidence.untouched_unavailable += u32::from(fell());
+                    evidence.untouched_unavailable += u32::from(fell(began));
                 }
                 // What befalls others says as much of chance as what befalls the rest of a set.
                 Standing::Outside if is_of_set && machine.is_live() && !machine.derived.touched => {
                     evidence.untouched += 1;
-                    evidence.untouched_unavailable += u32::from(fell());
+                    evidence.untouched_unavailable += u32::from(fell(began));
                 }
                 Standing::Outside
                 | Standing::Eligible
@@ -256,7 +257,7 @@ impl Step<'_> {
                 | Standing::Deferred => {}
             }
         }
-        evidence.unavailable -= suspects.charged_to_others(self.world, began);
+        evidence.unavailable -= suspects.charged_to_others(began);
         evidence
     }
 

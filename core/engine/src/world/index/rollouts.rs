@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use seaworthy_model::id::{ComponentId, MachineId};
 use seaworthy_model::lease::Epoch;
+use seaworthy_model::machine::Installed;
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Subject;
 
@@ -104,6 +105,9 @@ impl World {
             return self.touch_machines();
         }
         let past = core::mem::replace(&mut self.fleet.rollouts, rollouts);
+        let mut changes = core::mem::take(&mut self.changes);
+        changes.keep(|component| self.has_gates(component));
+        self.changes = changes;
         let place = |rollout: &RolloutState| (rollout.owner, rollout.record.component);
         let same_places = past.iter().map(place).eq(self.fleet.rollouts.iter().map(place));
         if reach == Reach::Everybody || !same_places {
@@ -123,6 +127,22 @@ impl World {
                 world.touch(Subject::Machine(id), Priority::Low);
             }
         });
+    }
+
+    /// A machine is about to get another release of a component. It matters to the gates of rollouts that bring one.
+    pub(crate) fn note_change(&mut self, id: MachineId, component: ComponentId, new: Installed) {
+        let is_same =
+            self.machine(id).installed(component).is_some_and(|installed| installed.release == new.release);
+        if !is_same && self.has_gates(component) {
+            self.changes.begins((component, id), new.release, self.now);
+        }
+    }
+
+    /// Whether some rollout of a component goes through gates.
+    fn has_gates(&self, component: ComponentId) -> bool {
+        self.fleet.rollouts.iter().any(|rollout| {
+            rollout.record.component == component && rollout.is_active() && rollout.record.course.is_some()
+        })
     }
 
     /// The rollouts of the records, in the order of the components in the defaults: a runtime is listed before what runs on

@@ -1,0 +1,46 @@
+//! When machines were changed for rollouts with gates: what had gone wrong on a machine before says nothing of the release,
+//! and of several changes the last one before a fault is the likeliest cause. A new engine knows of no changes.
+
+use alloc::collections::BTreeMap;
+
+use seaworthy_model::component::ReleaseId;
+use seaworthy_model::id::{ComponentId, MachineId};
+use seaworthy_model::time::Timestamp;
+
+/// The changes for the rollouts that are under way, by component and machine.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changes(BTreeMap<(ComponentId, MachineId), Change>);
+
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    /// What is installed.
+    release: ReleaseId,
+    /// When that was first ordered.
+    began: Timestamp,
+}
+
+impl Changes {
+    /// A change is ordered. What is ordered once more has begun before.
+    pub(crate) fn begins(
+        &mut self,
+        (component, machine): (ComponentId, MachineId),
+        release: ReleaseId,
+        now: Timestamp,
+    ) {
+        let new = Change { release, began: now };
+        let change = self.0.entry((component, machine)).or_insert(new);
+        if change.release != release {
+            *change = new;
+        }
+    }
+
+    /// When the last change of a component of a machine began, as far as is known.
+    pub(crate) fn began(&self, component: ComponentId, machine: MachineId) -> Option<Timestamp> {
+        Some(self.0.get(&(component, machine))?.began)
+    }
+
+    /// Forgets the changes of all components but these.
+    pub(crate) fn keep(&mut self, is_kept: impl Fn(ComponentId) -> bool) {
+        self.0.retain(|(component, _), _| is_kept(*component));
+    }
+}
