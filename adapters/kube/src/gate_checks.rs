@@ -19,7 +19,9 @@ pub(crate) async fn query(api: &Api, query: &Request, deadline: Instant) -> Outc
             Some(series) => Outcome::Done(Receipt::Series(series)),
             None => refused("the answer is not that of a Prometheus to the number of series".into()),
         },
-        Err(failure) => failed(failure),
+        // Also what the service itself answers, or that there is none: the API server is well.
+        Err(failure @ Failure::Answered { .. }) => refused(failure.to_string()),
+        Err(failure) => unavailable(&failure),
     }
 }
 
@@ -27,7 +29,8 @@ pub(crate) async fn query(api: &Api, query: &Request, deadline: Instant) -> Outc
 pub(crate) async fn list_probes(api: &Api, query: &Request, deadline: Instant) -> Outcome {
     match read::<JobList>(api, query, deadline).await {
         Ok(jobs) => Outcome::Done(Receipt::Probes(started(&jobs).into())),
-        Err(failure) => failed(failure),
+        Err(failure @ Failure::Answered { code: 400..=499, .. }) => refused(failure.to_string()),
+        Err(failure) => unavailable(&failure),
     }
 }
 
@@ -41,15 +44,8 @@ async fn read<T: DeserializeOwned>(api: &Api, query: &Request, deadline: Instant
     serde_json::from_str(&text).map_err(|error| Failure::Unreadable(error.to_string()))
 }
 
-/// An answer with such a code will be the same until somebody changes something: a right, a Service, the expression.
-fn failed(failure: Failure) -> Outcome {
-    match failure {
-        Failure::Answered { code: 400..=499, ref message } => {
-            tracing::error!(message, "a gate cannot ask what its strategy says");
-            refused(failure.to_string())
-        }
-        failure => Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, failure.to_string())),
-    }
+fn unavailable(failure: &Failure) -> Outcome {
+    Outcome::Retryable(Cause::new(CauseKind::ApiUnavailable, failure.to_string()))
 }
 
 fn refused(why: String) -> Outcome {

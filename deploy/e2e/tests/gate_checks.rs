@@ -39,7 +39,8 @@ fn gates_ask_the_metrics_and_start_pods() -> Result<()> {
     })
 }
 
-/// A Service without a selector leads to the Prometheus.
+/// A Service leads to the Prometheus. The API server reaches only what a pod stands for, so there is one with that address,
+/// which nobody schedules.
 fn serve(fleet: &Fleet<'_>, address: Ipv4Addr) -> Result<()> {
     fleet.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "monitoring"}}))?;
     fleet.apply(&json!({
@@ -48,17 +49,27 @@ fn serve(fleet: &Fleet<'_>, address: Ipv4Addr) -> Result<()> {
         "metadata": {"name": "prometheus", "namespace": "monitoring"},
         "spec": {"ports": [{"port": prometheus::PORT}]},
     }))?;
+    let pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "prometheus", "namespace": "monitoring"},
+        "spec": {"schedulerName": "nobody", "containers": [{"name": "prometheus", "image": "prometheus"}]},
+    });
+    fleet.eventually("a service account for the pod", || fleet.apply(&pod))?;
+    let address = address.to_string();
+    let status = json!({"status": {"podIP": address, "podIPs": [{"ip": address}]}}).to_string();
+    let patch =
+        ["patch", "pod", "prometheus", "-n", "monitoring", "--subresource=status", "--type=merge", "-p"];
+    fleet.world().kubectl(patch.into_iter().chain([&*status]))?;
+    let pod = json!({"kind": "Pod", "name": "prometheus", "namespace": "monitoring"});
     fleet.apply(&json!({
-        "apiVersion": "discovery.k8s.io/v1",
-        "kind": "EndpointSlice",
-        "metadata": {
-            "name": "prometheus",
-            "namespace": "monitoring",
-            "labels": {"kubernetes.io/service-name": "prometheus"},
-        },
-        "addressType": "IPv4",
-        "ports": [{"port": prometheus::PORT, "protocol": "TCP", "name": ""}],
-        "endpoints": [{"addresses": [address.to_string()], "conditions": {"ready": true}}],
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {"name": "prometheus", "namespace": "monitoring"},
+        "subsets": [{
+            "addresses": [{"ip": address, "targetRef": pod}],
+            "ports": [{"port": prometheus::PORT}],
+        }],
     }))
 }
 

@@ -131,6 +131,11 @@ impl<'w> Step<'w> {
                 | FleetReason::GateFailed
                 | FleetReason::RolledBack
         );
+        let detail = || self.detail(reason, rollouts);
+        // What people have to mend, so that a gate is answered.
+        let is_in_detail = is_in_detail
+            || (reason == FleetReason::GateInconclusive
+                && matches!(detail(), Some(FleetDetail::Unanswered(..))));
         as_told
             && (!is_in_detail || {
                 let detail = self.detail(reason, rollouts);
