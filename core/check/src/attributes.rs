@@ -7,9 +7,10 @@
 
 use alloc::format;
 
-use seaworthy_engine::{Machine, World};
+use seaworthy_engine::{Machine, Standing, World};
 use seaworthy_model::attributes::{
-    AttributesChange, Carried, LabelChange, NodeAttributes, TaintChange, is_reserved,
+    AttributesChange, Carried, LabelChange, NEXT_TAINT, NodeAttributes, Taint, TaintChange, TaintEffect,
+    is_reserved,
 };
 use seaworthy_model::draw::word;
 use seaworthy_model::effect::{Action, Effect};
@@ -37,6 +38,7 @@ fn judge_change(
     let (nothing, bare) = (NodeAttributes::default(), Carried::default());
     let carried = node.carried.as_deref().unwrap_or(&bare);
     let wanted = machine.spec().and_then(|spec| spec.node.as_deref()).unwrap_or(&nothing);
+    let wanted = &with_next(world, machine, wanted);
     let applied = carried.applied().unwrap_or(&nothing);
     let record = carried.record.as_ref().map(|(_, text)| text);
     let has = (change.has_labels, change.has_annotations, change.has_taints);
@@ -57,6 +59,22 @@ fn judge_change(
         }
     }
     judge_record(change, (wanted, applied), action, findings);
+}
+
+/// What is wanted of a Node, with the taint of those that are next in line: steering is asked for, and some rollout permits the
+/// machine and has not changed it.
+fn with_next(world: &World, machine: &Machine, wanted: &NodeAttributes) -> NodeAttributes {
+    let mut wanted = wanted.clone();
+    let rollouts = world.fleet.rollouts.iter().enumerate();
+    let mut standings = rollouts.filter(|(_, it)| it.is_active()).map(|(index, _)| machine.standing(index));
+    let is_permitted =
+        standings.any(|it| matches!(it, Standing::Eligible | Standing::Granted | Standing::Held));
+    if world.drain_policy().steer && is_permitted && world.is_next(machine) {
+        let (key, effect) = (NEXT_TAINT.into(), TaintEffect::PreferNoSchedule);
+        wanted.taints.push(Taint { key, value: "".into(), effect });
+        wanted.sort();
+    }
+    wanted
 }
 
 /// What is wanted, what the operator has set, and what the Node carries.
@@ -84,7 +102,7 @@ fn wrong_taint(change: &TaintChange, (wanted, applied, carried): Sides<'_>) -> O
     let TaintChange { key, effect, from, to } = change;
     let ours = applied.taint(key, *effect);
     let there = carried.taint(key, *effect).map(|(place, taint)| (place, &taint.value));
-    if is_reserved(key) {
+    if is_reserved(key) && **key != *NEXT_TAINT {
         Some("is reserved")
     } else if from.as_ref().map(|(place, value)| (*place, value)) != there {
         Some("looks different by now")

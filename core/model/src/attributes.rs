@@ -13,6 +13,10 @@ use serde::{Deserialize, Serialize};
 /// The annotation of a Node that records what was set on it: [`NodeAttributes`] as JSON.
 pub const ATTRIBUTES_ANNOTATION: &str = "seaworthy.dev/from-machine";
 
+/// The taint of Nodes that are next in line to be drained, with the effect `PreferNoSchedule`: pods that have to leave another
+/// Node go elsewhere if they can. It has no value.
+pub const NEXT_TAINT: &str = "seaworthy.dev/next";
+
 /// Domains whose labels and taints belong to Kubernetes and to us. A key belongs to a domain if its prefix is that, or ends in
 /// it after a dot.
 const RESERVED: [&str; 3] = ["kubernetes.io", "k8s.io", "seaworthy.dev"];

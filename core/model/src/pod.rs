@@ -72,12 +72,14 @@ pub struct DrainPolicy {
     pub delete_empty_dir_data: bool,
     /// Whether bare pods go, which no controller replaces.
     pub force: bool,
+    /// Whether pods are steered away from Nodes that are next in line: they would have to leave those again.
+    pub steer: bool,
 }
 
 impl Default for DrainPolicy {
     /// An hour, as the Machine Config Operator has it; the rest as `kubectl drain`.
     fn default() -> Self {
-        Self { timeout_seconds: 3600, delete_empty_dir_data: false, force: false }
+        Self { timeout_seconds: 3600, delete_empty_dir_data: false, force: false, steer: false }
     }
 }
 
@@ -136,7 +138,7 @@ mod tests {
     use super::*;
 
     const DEFAULT: DrainPolicy =
-        DrainPolicy { timeout_seconds: 0, delete_empty_dir_data: false, force: false };
+        DrainPolicy { timeout_seconds: 0, delete_empty_dir_data: false, force: false, steer: false };
 
     const GRACE: Duration = Duration::from_secs(30);
 

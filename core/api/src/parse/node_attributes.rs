@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use seaworthy_model::attributes::{
-    ATTRIBUTES_ANNOTATION, Carried, Label, LabelDigest, NodeAttributes, Taint, TaintEffect, is_reserved,
+    ATTRIBUTES_ANNOTATION, Carried, Label, LabelDigest, NEXT_TAINT, NodeAttributes, Taint, TaintEffect,
+    is_reserved,
 };
 use seaworthy_model::draw::word;
 use seaworthy_model::node::DRAIN_TAINT;
@@ -79,7 +80,8 @@ pub(super) fn carried(object: &Node) -> Option<Box<Carried>> {
     }
     for (place, taint) in (0..).zip(taints) {
         let Some(effect) = TaintEffect::named(&taint.effect) else { continue };
-        if is_reserved(&taint.key) || taint.key == DRAIN_TAINT {
+        let is_others = is_reserved(&taint.key) && taint.key != NEXT_TAINT;
+        if is_others || taint.key == DRAIN_TAINT {
             continue;
         }
         let (key, value) = (Arc::from(&*taint.key), Arc::from(&*taint.value));

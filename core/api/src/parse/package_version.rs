@@ -94,6 +94,7 @@ fn drain(field: Field<'_>, policy: Option<&v1alpha1::DrainPolicy>, faults: &mut 
             .unwrap_or_default(),
         delete_empty_dir_data: policy.delete_empty_dir_data,
         force: policy.force,
+        steer: policy.steer,
     }
 }
 

@@ -72,6 +72,10 @@ pub struct DrainPolicy {
     /// Whether pods go that no controller makes again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
+    /// Whether Nodes that are next in line to be drained get the taint `seaworthy.dev/next:PreferNoSchedule`, so that pods that
+    /// leave another Node go elsewhere if they can. They lose it when they are done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub steer: bool,
 }
 
 /// The default of `timeoutSeconds`: an hour.

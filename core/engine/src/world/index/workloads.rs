@@ -58,6 +58,21 @@ impl World {
         forced.min()
     }
 
+    /// Whether a machine is next in line to be drained: a rollout permits it, and has not changed it. Pods that have to leave
+    /// another Node are steered away from it, if the fleet's defaults say so.
+    #[must_use]
+    pub fn is_next(&self, machine: &Machine) -> bool {
+        if !self.drain_policy().steer || !machine.is_live() {
+            return false;
+        }
+        let mut rollouts = self.fleet.rollouts.iter().enumerate();
+        rollouts.any(|(index, rollout)| {
+            let standing = machine.standing(index);
+            let is_permitted = matches!(standing, Standing::Eligible | Standing::Granted | Standing::Held);
+            is_permitted && rollout.is_active() && self.is_drained_for(rollout, machine)
+        })
+    }
+
     /// Whether a machine has a Node that is drained before it gets what a rollout brings.
     pub(crate) fn is_drained_for(&self, rollout: &RolloutState, machine: &Machine) -> bool {
         let goes = machine.installed(rollout.record.component).map(|installed| installed.version);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use seaworthy_api::object::{Node, Resource};
 use seaworthy_api::request::read_record;
 use seaworthy_api::v1alpha1::MachineSpec;
-use seaworthy_model::attributes::{ATTRIBUTES_ANNOTATION, is_reserved};
+use seaworthy_model::attributes::{ATTRIBUTES_ANNOTATION, NEXT_TAINT, is_reserved};
 
 use crate::world::api_server::Written;
 
@@ -119,7 +119,8 @@ fn node(object: &Resource) -> Option<&Node> {
 fn marks(node: &Node) -> Values {
     let labels = node.metadata.labels.iter().filter(|(key, _)| !is_reserved(key));
     let labels = labels.map(|(key, value)| (format!("label {key}"), value.clone()));
-    let taints = node.spec.taints.iter().filter(|taint| !is_reserved(&taint.key));
+    let is_ours = |key: &str| !is_reserved(key) || key == NEXT_TAINT;
+    let taints = node.spec.taints.iter().filter(|taint| is_ours(&taint.key));
     let taints =
         taints.map(|taint| (format!("taint {}:{}", taint.key, taint.effect), taint.value.to_string()));
     labels.chain(taints).collect()

@@ -9,7 +9,7 @@ use seaworthy_model::report::{Blocker, WakeReason};
 use seaworthy_model::time::Timestamp;
 
 use super::order::NodeWork;
-use super::plan::{Plan, attributes_plan};
+use super::plan::{Plan, attributes_plan, plan_to_tell};
 use crate::domains::draft::Draft;
 use crate::domains::machine::contest;
 use crate::domains::machine::status::Verdict;
@@ -55,7 +55,7 @@ impl Step<'_> {
     /// condition is written for a machine whose host was not read in this epoch.
     pub(in crate::domains::machine) fn has_attributes_to_tell(self) -> bool {
         let Some(recorded) = self.object.status.condition(ConditionKind::InSync) else { return false };
-        let Some(Plan { change, conflict }) = attributes_plan(self.world, self.machine) else {
+        let Some(Plan { change, conflict }) = plan_to_tell(self.world, self.machine) else {
             return recorded.reason == Reason::NodeConflict;
         };
         let is_awaited =
@@ -70,7 +70,7 @@ impl Step<'_> {
         self,
         draft: &mut Draft<'_>,
     ) -> Option<(Option<Verdict>, Blocker)> {
-        let Plan { change, conflict } = attributes_plan(self.world, self.machine)?;
+        let Plan { change, conflict } = plan_to_tell(self.world, self.machine)?;
         if let Some(change) = change {
             if self.is_paused() || self.is_fleet_paused() {
                 return Some((Some(Verdict::out_of_sync(Reason::Paused)), Blocker::Paused));

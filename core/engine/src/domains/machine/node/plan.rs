@@ -14,7 +14,8 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use seaworthy_model::attributes::{
-    AttributesChange, Carried, Label, LabelChange, NodeAttributes, Taint, TaintChange,
+    AttributesChange, Carried, Label, LabelChange, NEXT_TAINT, NodeAttributes, Taint, TaintChange,
+    TaintEffect,
 };
 use seaworthy_model::detail::Detail;
 use seaworthy_model::draw::word;
@@ -68,10 +69,33 @@ const fn fate(is_wanted: bool, is_set: bool, there: There) -> Fate {
 
 /// The plan for the labels and taints of a machine's Node; `None` if none are wanted and none are ours.
 pub(crate) fn attributes_plan(world: &World, machine: &Machine) -> Option<Plan> {
+    plan_with(world, machine, world.is_next(machine))
+}
+
+/// The same, as far as people are told of it: whether its Node is next in line tells nothing of the machine.
+pub(crate) fn plan_to_tell(world: &World, machine: &Machine) -> Option<Plan> {
+    let applied = machine.node.as_ref()?.carried.as_ref().and_then(|carried| carried.applied());
+    let is_marked = applied.is_some_and(|it| it.taint(NEXT_TAINT, TaintEffect::PreferNoSchedule).is_some());
+    plan_with(world, machine, is_marked)
+}
+
+fn plan_with(world: &World, machine: &Machine, is_next: bool) -> Option<Plan> {
     let node = machine.node.as_ref()?;
     let wanted = machine.spec()?.node.as_deref();
     let is_recorded = node.carried.as_ref().is_some_and(|carried| carried.record.is_some());
+    if is_next {
+        return Some(plan(world, Some(&as_next(wanted)), node));
+    }
     (wanted.is_some() || is_recorded).then(|| plan(world, wanted, node))
+}
+
+/// What is wanted of a Node that is next in line.
+fn as_next(wanted: Option<&NodeAttributes>) -> NodeAttributes {
+    let mut wanted = wanted.cloned().unwrap_or_default();
+    let (key, effect) = (NEXT_TAINT.into(), TaintEffect::PreferNoSchedule);
+    wanted.taints.push(Taint { key, value: "".into(), effect });
+    wanted.sort();
+    wanted
 }
 
 /// Whether none of our labels and taints on a machine's Node needs a repair.

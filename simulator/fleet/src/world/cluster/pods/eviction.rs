@@ -16,7 +16,8 @@ use crate::world::happening::{Evicted, Happening};
 use crate::world::node::Owner;
 
 /// A policy that lets every pod go that can be evicted.
-const FORCED: DrainPolicy = DrainPolicy { timeout_seconds: 0, delete_empty_dir_data: true, force: true };
+const FORCED: DrainPolicy =
+    DrainPolicy { timeout_seconds: 0, delete_empty_dir_data: true, force: true, steer: false };
 
 impl World {
     /// The pods of a Node, as the operator lists them.

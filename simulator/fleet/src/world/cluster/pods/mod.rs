@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use seaworthy_api::object::Metadata;
 use seaworthy_kernel::{Priority, Span, Timestamp, word};
+use seaworthy_model::attributes::NEXT_TAINT;
 use seaworthy_model::id::Kind;
 use seaworthy_model::node::{DRAIN_TAINT, Health};
 
@@ -292,7 +293,15 @@ impl World {
             self.api_servers.home().pods_of_node(&machine_name(*host)).len() < PODS_MAX as usize
                 && (self.takes_pods(*host) || (ignores_cordon && self.has_ready_node(*host)))
         };
-        (0..machines).map(|step| (first + step) % machines).find(has_room)
+        let places = || (0..machines).map(|step| (first + step) % machines).filter(has_room);
+        places().find(|host| !self.is_next(*host)).or_else(|| places().next())
+    }
+
+    /// Whether pods are steered away from the Node of a host.
+    fn is_next(&self, host: u32) -> bool {
+        let node = self.api_servers.home().get(Kind::Node, &machine_name(host));
+        let spec = node.and_then(|node| node.node_spec());
+        spec.is_some_and(|spec| spec.taints.iter().any(|taint| taint.key == NEXT_TAINT))
     }
 
     fn has_ready_node(&self, host: u32) -> bool {
