@@ -101,6 +101,8 @@ pub enum Step {
     Rebooted,
     /// Its unit was restarted.
     Restarted,
+    /// Its unit has read its configuration again.
+    Reloaded,
     /// It is healthy, and is taken back unless that is confirmed in time. A later boot begins that time anew.
     Confirming {
         /// When the time is over, in milliseconds since the start of the boot of this line.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use seaworthy_api::host::wire::{Component, RenderedFile};
 use seaworthy_model::cause::{Cause, CauseKind};
-use seaworthy_model::component::{Probe, ReleaseId, Rollback};
+use seaworthy_model::component::{Disruption, Probe, ReleaseId, Rollback};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::Drift;
 use seaworthy_model::removal::Removal;
@@ -40,6 +40,9 @@ pub(crate) struct Manifest {
     /// Whether the host is started anew when it comes or goes.
     #[serde(default)]
     pub(crate) reboot: bool,
+    /// What a change to it does to workloads, if that is less than a restart of its unit.
+    #[serde(default)]
+    pub(crate) less_than_restart: Option<Disruption>,
     /// What is done when it is removed.
     #[serde(default)]
     pub(crate) removal: Option<Removal>,
@@ -199,6 +202,7 @@ mod tests {
             probe: None,
             rollback: Rollback::Safe,
             reboot: false,
+            less_than_restart: None,
             removal: None,
             rendered: Vec::new(),
         };

@@ -113,6 +113,7 @@ impl Stage<'_> {
             probe: content.probe.clone(),
             rollback: content.rollback,
             reboot: content.reboot,
+            less_than_restart: content.less_than_restart,
             removal: content.removal.clone(),
             rendered,
         };

@@ -30,6 +30,18 @@ pub trait System {
     /// When it does not start.
     fn restart(&self, unit: &str) -> Result<()>;
 
+    /// Makes a unit that runs read its configuration again, by the means of its own, and waits until it has.
+    ///
+    /// # Errors
+    /// When it does not run, has no such means, or these fail.
+    fn reload_unit(&self, unit: &str) -> Result<()>;
+
+    /// Whether a unit has such means.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    fn can_reload(&self, unit: &str) -> Result<bool>;
+
     /// Stops a unit. One that does not run, or does not exist, is stopped.
     ///
     /// # Errors

@@ -155,6 +155,14 @@ impl System for Systemd {
         self.systemctl(["restart", unit]).map(drop)
     }
 
+    fn reload_unit(&self, unit: &str) -> Result<()> {
+        self.systemctl(["reload", unit]).map(drop)
+    }
+
+    fn can_reload(&self, unit: &str) -> Result<bool> {
+        Ok(self.systemctl(["show", "--property=CanReload", "--value", unit])?.trim() == "yes")
+    }
+
     fn stop(&self, unit: &str) -> Result<()> {
         if self.unit(unit)? == UnitState::Stopped {
             return Ok(());

@@ -7,22 +7,23 @@ mod world;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use seaworthy_api::host::wire::{Answer, Command, Facts, Fence, Reply, Request};
-use seaworthy_host::{Host, Layout, Site, System, UnitState, Unobserved};
-use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_host::{Host, Site, System, UnitState, Unobserved};
+use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{CgroupVersion, Rollback};
-use seaworthy_model::host::{BootId, Drift, OperationId, OperationState};
+use seaworthy_model::host::{Drift, OperationState};
 use seaworthy_model::id::Uid;
 use seaworthy_model::invocation::Invocation;
 use seaworthy_model::lease::Epoch;
 
 use world::artefacts::{ANEW, Artefacts, BARE, Edition, NEW, OLD, SICK, UNFIT, install, remove};
+use world::flawed::{Flaw, Flawed};
 use world::judge::{assert_whole, facts};
-use world::{LAUNCHER, Units, World, apply, fence, operation_id, request, scratch};
+use world::{LAUNCHER, World, apply, fence, operation_id, request, scratch};
 
 fn new_host(name: &str) -> (World, Artefacts) {
     let base = scratch(name);
@@ -350,92 +351,6 @@ fn operations_of_another_cluster_are_not_mistaken_for_ours() {
     end(world);
 }
 
-/// What is wrong with a system that otherwise works.
-#[derive(PartialEq)]
-enum Flaw {
-    /// It does not start what is to run detached.
-    StartsNothing,
-    /// It starts it, and says that it did not.
-    DeniesStart,
-    /// It does not tell how units are.
-    HidesUnits,
-    /// It does not go down to be started anew.
-    StaysUp,
-}
-
-struct Flawed<'a> {
-    units: Units<'a>,
-    flaw: Flaw,
-}
-
-impl Flawed<'_> {
-    fn fail_if(&self, flaw: &Flaw) -> Result<(), Cause> {
-        if self.flaw == *flaw { Err(Cause::new(CauseKind::HostFailed, "flawed")) } else { Ok(()) }
-    }
-}
-
-impl System for Flawed<'_> {
-    fn boot(&self) -> Result<BootId, Cause> {
-        self.units.boot()
-    }
-
-    fn reload(&self) -> Result<(), Cause> {
-        self.units.reload()
-    }
-
-    fn restart(&self, unit: &str) -> Result<(), Cause> {
-        self.units.restart(unit)
-    }
-
-    fn stop(&self, unit: &str) -> Result<(), Cause> {
-        self.units.stop(unit)
-    }
-
-    fn unit(&self, unit: &str) -> Result<UnitState, Cause> {
-        self.fail_if(&Flaw::HidesUnits)?;
-        self.units.unit(unit)
-    }
-
-    fn mounts(&self) -> Result<Vec<PathBuf>, Cause> {
-        self.units.mounts()
-    }
-
-    fn unmount(&self, path: &Path) -> Result<(), Cause> {
-        self.units.unmount(path)
-    }
-
-    fn reboot(&self) -> Result<(), Cause> {
-        self.fail_if(&Flaw::StaysUp)?;
-        self.units.reboot()
-    }
-
-    fn alarm(&self, layout: &Layout, operation: OperationId, after: Duration) -> Result<(), Cause> {
-        self.units.alarm(layout, operation, after)
-    }
-
-    fn uptime(&self) -> Duration {
-        self.units.uptime()
-    }
-
-    fn detach(&self, layout: &Layout, operation: OperationId, persists: bool) -> Result<(), Cause> {
-        self.fail_if(&Flaw::StartsNothing)?;
-        if self.flaw == Flaw::StaysUp {
-            let (layout, program) = (layout.clone(), &*LAUNCHER);
-            return Host::new(Site { layout, system: self, steps: &Unobserved, program }).execute(operation);
-        }
-        self.units.detach(layout, operation, persists)?;
-        self.fail_if(&Flaw::DeniesStart)
-    }
-
-    fn now(&self) -> Duration {
-        self.units.now()
-    }
-
-    fn wait(&self, span: Duration) {
-        self.units.wait(span);
-    }
-}
-
 #[test]
 fn an_accepted_operation_is_never_said_not_to_have_begun() {
     for flaw in [Flaw::StartsNothing, Flaw::DeniesStart, Flaw::HidesUnits] {
@@ -461,7 +376,7 @@ fn an_accepted_operation_is_never_said_not_to_have_begun() {
                 assert_eq!(reply.answer, Answer::Pending);
                 assert_eq!(state, OperationState::Succeeded);
             }
-            Flaw::StaysUp => unreachable!("it is not among them"),
+            Flaw::StaysUp | Flaw::IgnoresReloads => unreachable!("they are not among them"),
         }
         end(world);
     }

@@ -328,7 +328,13 @@ fn of_links_and_units() {
                 "is the same as in spec.dependsOn[0]",
             ),
             ("/spec/facts", json!(["ip", "ip"]), "spec.facts[1]", "is the same as in spec.facts[0]"),
-            ("/spec/disruption", json!("Some"), "spec.disruption", "must be None, Restart, Drain or Reboot"),
+            (
+                "/spec/disruption",
+                json!("Some"),
+                "spec.disruption",
+                "must be None, Reload, Restart, Drain or Reboot",
+            ),
+            ("/spec/disruption", json!("Reload"), "spec.disruption", "must not be Reload without a unit"),
             ("/spec/rollback", json!("Never"), "spec.rollback", "must be Safe or Unsafe"),
             (
                 "/spec/confirm",

@@ -26,9 +26,9 @@ fn each_fault_is_found() {
     let table = [
         (json!({ "onFailure": "Panic" }), "onFailure", "must be Pause or RollBack"),
         (
-            disruption(json!({ "atMost": "Reload" })),
+            disruption(json!({ "atMost": "Some" })),
             "disruption.atMost",
-            "must be None, Restart, Drain or Reboot",
+            "must be None, Reload, Restart, Drain or Reboot",
         ),
         (
             disruption(json!({ "undrainable": "Leave" })),

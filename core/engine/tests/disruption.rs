@@ -4,6 +4,7 @@
 
 mod fixture;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fixture::{Fixture, pod, web};
@@ -80,6 +81,33 @@ fn a_change_that_does_as_much_as_it_may_is_made() {
         fixture.upgrade();
         fixture.pass(HOUR);
         assert_eq!((told(&fixture).0, updated(&fixture)), (FleetReason::AllUpdated, 10));
+    }
+}
+
+/// The greater of the two classes counts.
+#[test]
+fn a_reload_is_more_than_nothing_and_less_than_a_restart() {
+    use Disruption::{None as Nothing, Reload, Restart};
+    for (goes, comes, at_most, is_made) in [
+        (Reload, Reload, Reload, true),
+        (Nothing, Reload, Reload, true),
+        (Reload, Reload, Restart, true),
+        (Reload, Reload, Nothing, false),
+        (Reload, Restart, Reload, false),
+        (Restart, Reload, Reload, false),
+    ] {
+        let mut fixture = fleet(Some(at_most), Undrainable::default());
+        for (version, class) in [(1, goes), (2, comes)] {
+            let version = fixture.store.versions.get_mut(&web(version).0).unwrap();
+            Arc::make_mut(version.spec.as_mut().unwrap()).disruption = class;
+        }
+        fixture.restart();
+        fixture.upgrade();
+        fixture.pass(HOUR);
+        let what = format!("from {goes:?} to {comes:?} with at most {at_most:?}");
+        let expected = if is_made { (FleetReason::AllUpdated, 10) } else { (FleetReason::TooDisruptive, 0) };
+        assert_eq!((told(&fixture).0, updated(&fixture)), expected, "{what}");
+        assert_eq!(fixture.cluster.evicted, Vec::<String>::new(), "{what}");
     }
 }
 

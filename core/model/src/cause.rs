@@ -93,6 +93,9 @@ pub enum CauseKind {
     /// No confirmation came in time that the host can be reached with the new release; the previous one was restored (or
     /// there was none).
     NotConfirmed,
+    /// The release asks for no more than a reload, and that would not make what runs what the release says; nothing that
+    /// runs was touched.
+    ReloadRefused,
 }
 
 impl CauseKind {
@@ -110,6 +113,7 @@ impl CauseKind {
                 | Self::ProbeFailed
                 | Self::RollbackFailed
                 | Self::NotConfirmed
+                | Self::ReloadRefused
         )
     }
 
@@ -170,11 +174,12 @@ impl CauseKind {
             Self::DisruptionBudget => "DisruptionBudget",
             Self::Guard => "Guard",
             Self::NotConfirmed => "NotConfirmed",
+            Self::ReloadRefused => "ReloadRefused",
         }
     }
 
     /// Every cause, for parsing names back.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::ConnectionFailed,
         Self::HostKeyMismatch,
         Self::HostKeyUnknown,
@@ -204,6 +209,7 @@ impl CauseKind {
         Self::PreflightFailed,
         Self::RemovalFailed,
         Self::NotConfirmed,
+        Self::ReloadRefused,
     ];
 
     /// The cause whose [`name`](Self::name) this is.

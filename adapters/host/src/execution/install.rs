@@ -49,6 +49,7 @@ impl Execution<'_> {
             self.invoke(preflight, &directory)
                 .map_err(|complaint| Cause::new(CauseKind::PreflightFailed, complaint))?;
         }
+        self.check_reload(release, &manifest, before)?;
         let paths = links::add_missing(self.site, &manifest, before.manifest.as_ref())?;
         if !paths.is_empty() {
             let ran = match &manifest.unit {
@@ -71,7 +72,7 @@ impl Execution<'_> {
 
     /// The new release is the current one: makes it run, and decides whether it stays.
     pub(super) fn activate(&mut self, release: &Release, manifest: &Manifest, before: &Before) -> Result<()> {
-        match self.bring_up(manifest, before) {
+        match self.bring_up(release, manifest, before) {
             Ok(Progress::Done) if release.recipe.content.confirm.is_some() => {
                 self.await_confirmation(release, before)
             }
@@ -89,7 +90,7 @@ impl Execution<'_> {
         }
     }
 
-    fn bring_up(&mut self, manifest: &Manifest, before: &Before) -> Result<Progress> {
+    fn bring_up(&mut self, release: &Release, manifest: &Manifest, before: &Before) -> Result<Progress> {
         links::put_right(self.site, &manifest.links)?;
         let old = before.manifest.as_ref().and_then(|manifest| manifest.unit.as_ref());
         if let Some(old) = old.filter(|old| manifest.unit.as_ref().is_none_or(|unit| unit.name != old.name)) {
@@ -105,7 +106,9 @@ impl Execution<'_> {
         }
         if let Some(unit) = &manifest.unit {
             let runs = if reboots { self.runs(unit)? } else { self.runs_already(unit)? };
-            if !runs {
+            if !runs && !reboots && self.reloads(release, manifest, before)? {
+                self.reload_unit(unit)?;
+            } else if !runs {
                 self.site
                     .system
                     .restart(&unit.name)

@@ -8,7 +8,7 @@
 //! | accepted | another boot | nothing was done: `Interrupted` |
 //! | started ... linked | | undone: `Interrupted` |
 //! | swapping | `current/` is still the old release | undone: `Interrupted` |
-//! | swapping, swapped, restarted | `current/` is the new release | finished: brought up, probed, kept or restored |
+//! | swapping, swapped, restarted, reloaded | `current/` is the new release | finished: brought up, probed, kept or restored |
 //! | rebooting | the same boot | the host is rebooted |
 //! | rebooting | another boot | that was done: finished as above |
 //! | confirming | the same boot, its time is not over | it goes on waiting |
@@ -24,6 +24,7 @@
 mod confirmation;
 mod install;
 mod reboot;
+mod reload;
 mod removal;
 mod rollback;
 
@@ -126,9 +127,7 @@ impl Execution<'_> {
         let removing = steps().any(|step| *step == Step::Removing);
         let restoring = steps()
             .find_map(|step| if let Step::Restoring { cause } = step { Some(cause.clone()) } else { None });
-        let swapping = steps().find_map(|step| {
-            if let Step::Swapping { directory } = step { Some(directory.clone()) } else { None }
-        });
+        let swapping = self.swapping().map(str::to_owned);
         let release = match &self.operation.change {
             Change::Remove if removing => return self.remove_now(before),
             Change::Remove => return self.end(OperationState::Interrupted),
@@ -167,6 +166,18 @@ impl Execution<'_> {
             }
         }
         None
+    }
+
+    /// The directory of the release that is to become the current one, once that is about to be.
+    fn swapping(&self) -> Option<&str> {
+        self.journal.lines().iter().find_map(|line| {
+            if let Step::Swapping { directory } = &line.step { Some(directory.as_str()) } else { None }
+        })
+    }
+
+    /// The manifest of that release.
+    fn swapped_in(&self) -> Option<Manifest> {
+        Manifest::read(&self.site.layout, &self.operation.component, self.swapping()?)
     }
 
     /// The paths where this operation has found the files of the release already, not made by us, and whether its unit ran.

@@ -39,6 +39,7 @@ impl Execution<'_> {
         }
         let Some(old) = &before.manifest else { return Ok(Progress::Done) };
         match &old.unit {
+            Some(_) if before.ran && !has_rebooted && self.reload_back(release, old)? => {}
             Some(unit) if before.ran => {
                 self.site.system.restart(&unit.name)?;
                 self.site.disk().step("restart the old unit");

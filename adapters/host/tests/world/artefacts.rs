@@ -10,8 +10,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use seaworthy_api::host::wire::{Change, Operation, Release};
 use seaworthy_model::component::{
-    Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Fact, Link, Probe, ProbeCheck,
-    Recipe, Rollback, Unit,
+    Architecture, Artefact, ArtefactFormat, ConfigFile, Confirm, Content, Disruption, Fact, Link, Probe,
+    ProbeCheck, Recipe, Rollback, Unit,
 };
 use seaworthy_model::digest::Digest;
 use seaworthy_model::invocation::Invocation;
@@ -140,6 +140,8 @@ pub struct Edition {
     pub reboot: bool,
     /// Whether it has to be confirmed.
     pub confirm: bool,
+    /// Of an edition that asks for a reload: what names its binary and its unit, which others of the line have as well.
+    pub line: Option<&'static str>,
 }
 
 pub const OLD: Edition = Edition {
@@ -151,6 +153,7 @@ pub const OLD: Edition = Edition {
     bare: false,
     reboot: false,
     confirm: false,
+    line: None,
 };
 pub const NEW: Edition = Edition { version: "1.1.0", link: "/usr/local/bin/webnew", ..OLD };
 pub const SICK: Edition = Edition { version: "1.2.0", healthy: false, link: "/usr/local/bin/websick", ..OLD };
@@ -163,9 +166,33 @@ pub const GUARDED: Edition =
     Edition { version: "1.7.0", confirm: true, link: "/usr/local/bin/webguarded", ..OLD };
 pub const GUARDED_ANEW: Edition =
     Edition { version: "1.8.0", reboot: true, link: "/usr/local/bin/webguardedanew", ..GUARDED };
+pub const LIVE: Edition =
+    Edition { version: "2.0.0", line: Some("first line"), link: "/usr/local/bin/weblive", ..OLD };
+pub const LIVE_NEXT: Edition = Edition { version: "2.1.0", link: "/usr/local/bin/weblivenext", ..LIVE };
+pub const LIVE_SICK: Edition =
+    Edition { version: "2.2.0", healthy: false, link: "/usr/local/bin/weblivesick", ..LIVE };
+pub const LIVE_GUARDED: Edition =
+    Edition { version: "2.3.0", confirm: true, link: "/usr/local/bin/webliveguarded", ..LIVE };
+pub const LIVE_OTHER: Edition =
+    Edition { version: "2.4.0", line: Some("other line"), link: "/usr/local/bin/webliveother", ..LIVE };
 
 /// Every edition.
-pub const ALL: [Edition; 9] = [OLD, NEW, SICK, UNFIT, BARE, ANEW, SICK_ANEW, GUARDED, GUARDED_ANEW];
+pub const ALL: [Edition; 14] = [
+    OLD,
+    NEW,
+    SICK,
+    UNFIT,
+    BARE,
+    ANEW,
+    SICK_ANEW,
+    GUARDED,
+    GUARDED_ANEW,
+    LIVE,
+    LIVE_NEXT,
+    LIVE_SICK,
+    LIVE_GUARDED,
+    LIVE_OTHER,
+];
 
 /// Within so many seconds an edition has to be confirmed.
 pub const WITHIN: u32 = 60;
@@ -173,16 +200,28 @@ pub const WITHIN: u32 = 60;
 /// What the daemon leaves behind on a host where it ran, with something mounted in it.
 pub const LEFT: &str = "/var/lib/webd";
 
+/// What the daemon does to read its configuration.
+const READ: &str = "#!/bin/sh\ncat \"${0%/*}/../share/doc/README\"\n";
+
 impl Edition {
+    /// What names its binary and its unit.
+    pub const fn build(self) -> &'static str {
+        match self.line {
+            Some(line) => line,
+            None => self.version,
+        }
+    }
+
     pub fn archive(self) -> Vec<u8> {
         let mut binary = std::fs::read("/bin/sleep").unwrap();
         // What follows an ELF file's own contents does not matter to it, but to its digest.
-        binary.extend(self.version.as_bytes());
+        binary.extend(self.build().as_bytes());
         let check = format!("#!/bin/sh\nexit {}\n", i32::from(!self.healthy));
         Archive::new()
             .directory("bin/")
             .file("./bin/webd", 0o755, &binary)
             .file("bin/check", 0o755, check.as_bytes())
+            .file("bin/read", 0o755, READ.as_bytes())
             .file("etc/webd.conf", 0o644, b"the default")
             .file("share/doc/README", 0o644, self.version.as_bytes())
             .link("share/README", "doc/README")
@@ -191,8 +230,10 @@ impl Edition {
 
     pub fn recipe(self, url: String, sha256: Digest) -> Recipe {
         let kind = if self.bare { "Type=oneshot\nRemainAfterExit=yes\n" } else { "" };
-        let unit =
-            format!("[Service]\n# {{{{ version }}}}\n{kind}ExecStart={{{{ current }}}}/bin/webd infinity\n");
+        let unit = format!(
+            "[Service]\n# {}\n{kind}ExecStart={{{{ current }}}}/bin/webd infinity\nExecReload={{{{ current }}}}/bin/read\n",
+            self.line.unwrap_or("{{ version }}")
+        );
         let artefact =
             Artefact { architecture: Architecture::Amd64, url, sha256, format: ArtefactFormat::TarGz };
         let file = |path: &str, template: &str, mode| ConfigFile {
@@ -234,6 +275,7 @@ impl Edition {
                 facts: vec![Fact::MachineName],
                 rollback: self.rollback,
                 reboot: self.reboot,
+                less_than_restart: self.line.map(|_| Disruption::Reload),
                 confirm: self.confirm.then_some(Confirm { within_seconds: WITHIN }),
                 preflight: Some(shell(if self.fit { "test -x bin/webd" } else { "echo unfit >&2; exit 7" })),
                 removal: Some(Removal {

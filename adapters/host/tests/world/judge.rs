@@ -128,8 +128,16 @@ pub fn assert_whole(world: &World, installed: Option<Edition>, others: &[Edition
     if let Some(edition) = installed {
         assert!(is_there(edition.link), "{what}: {}", edition.link);
         let unit = fs::read_to_string(prefix.join("etc/systemd/system/webd.service")).unwrap();
-        assert!(unit.contains(edition.version), "{what}: the unit is {unit}");
+        assert!(unit.contains(edition.build()), "{what}: the unit is {unit}");
         assert_eq!(units.loaded("webd.service"), Some(unit), "{what}: systemd runs the unit as it is");
+        if !edition.bare {
+            let read = units.configuration("webd.service");
+            assert_eq!(
+                read.as_deref(),
+                Some(edition.version),
+                "{what}: the service has read another configuration"
+            );
+        }
     }
     assert_tidy(world, what);
 }

@@ -3,6 +3,7 @@
 
 pub mod artefacts;
 pub mod authority;
+pub mod flawed;
 pub mod identity;
 pub mod judge;
 pub mod scenario;

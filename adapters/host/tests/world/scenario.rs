@@ -9,8 +9,8 @@ use seaworthy_host::{Steps, Unobserved};
 use seaworthy_model::host::{OperationId, OperationState};
 
 use super::artefacts::{
-    ALL, ANEW, Artefacts, BARE, Edition, GUARDED, GUARDED_ANEW, LEFT, NEW, OLD, SICK, SICK_ANEW, UNFIT,
-    remove,
+    ALL, ANEW, Artefacts, BARE, Edition, GUARDED, GUARDED_ANEW, LEFT, LIVE, LIVE_GUARDED, LIVE_NEXT,
+    LIVE_OTHER, LIVE_SICK, NEW, OLD, SICK, SICK_ANEW, UNFIT, remove,
 };
 use super::judge::{assert_whole, confirm, facts, lapse, outcome, outcome_with, started_anew};
 use super::units::MOUNTS;
@@ -18,6 +18,10 @@ use super::{World, apply, operation_id};
 
 /// The number of the operation that is interrupted.
 pub const VICTIM: u64 = 10;
+
+/// The file with the number of the daemon's process, and one with that of the process before the operation.
+const PROCESS: &str = "webd.service.pid";
+const FIRST: &str = "first";
 
 /// What is done to the host beforehand, what is ordered, and what may come of it.
 pub struct Scenario {
@@ -45,7 +49,7 @@ pub enum Ordered {
     Remove,
 }
 
-pub const SCENARIOS: [Scenario; 18] = [
+pub const SCENARIOS: [Scenario; 22] = [
     Scenario {
         name: "install",
         before: None,
@@ -200,6 +204,42 @@ pub const SCENARIOS: [Scenario; 18] = [
         then: Then::Lapse,
     },
     Scenario {
+        name: "reload",
+        before: Some(LIVE),
+        damage: none,
+        order: Ordered::Install(LIVE_NEXT),
+        after: Some(LIVE_NEXT),
+        fails: false,
+        then: Then::Confirm,
+    },
+    Scenario {
+        name: "reload and back",
+        before: Some(LIVE),
+        damage: none,
+        order: Ordered::Install(LIVE_SICK),
+        after: Some(LIVE_SICK),
+        fails: true,
+        then: Then::Confirm,
+    },
+    Scenario {
+        name: "reload that lapses",
+        before: Some(LIVE),
+        damage: none,
+        order: Ordered::Install(LIVE_GUARDED),
+        after: Some(LIVE_GUARDED),
+        fails: true,
+        then: Then::Lapse,
+    },
+    Scenario {
+        name: "reload that is refused",
+        before: Some(LIVE),
+        damage: none,
+        order: Ordered::Install(LIVE_OTHER),
+        after: Some(LIVE_OTHER),
+        fails: true,
+        then: Then::Confirm,
+    },
+    Scenario {
         name: "remove",
         before: Some(OLD),
         damage: used,
@@ -286,6 +326,17 @@ impl Scenario {
             self.carry_out(world, artefacts.install(1, edition), "before");
         }
         (self.damage)(world);
+        if self.name.starts_with("reload") {
+            fs::copy(world.volatile.join(PROCESS), world.volatile.join(FIRST)).unwrap();
+        }
+    }
+
+    /// A service that is reloaded is the process that it was, unless the host was started anew in between.
+    fn assert_ran_on(&self, world: &World, what: &str) {
+        if let Ok(first) = fs::read_to_string(world.volatile.join(FIRST)) {
+            let present = fs::read_to_string(world.volatile.join(PROCESS)).unwrap();
+            assert_eq!(present, first, "{what}: the service was restarted");
+        }
     }
 
     /// Orders an operation, and sees it to its success.
@@ -333,9 +384,11 @@ impl Scenario {
             };
             assert_eq!(started_anew(world, operation_id(VICTIM)), halves, "{what}: reboots");
         }
+        self.assert_ran_on(world, &what);
         if !self.fails {
             self.carry_out(world, self.operation(artefacts, VICTIM + 25), &format!("{what}, then again"));
             self.assert_is(world, self.after, &what);
+            self.assert_ran_on(world, &what);
         }
     }
 

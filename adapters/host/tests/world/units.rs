@@ -87,6 +87,24 @@ impl<'a> Units<'a> {
         fs::read_to_string(self.volatile.join("loaded").join(unit)).ok()
     }
 
+    /// What a service has read as its configuration.
+    pub fn configuration(&self, unit: &str) -> Option<String> {
+        fs::read_to_string(self.volatile.join(format!("{unit}.read"))).ok()
+    }
+
+    /// A service reads its configuration, by the command that is there for that.
+    fn read_configuration(&self, unit: &str) -> Result<(), Cause> {
+        let text = self.loaded(unit).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("ExecReload="));
+        let program = line.ok_or_else(|| failed(unit, "no ExecReload"))?;
+        let output = Command::new(program).output().map_err(|error| failed(unit, &error.to_string()))?;
+        if !output.status.success() {
+            return Err(failed(unit, "it cannot be reloaded"));
+        }
+        fs::write(self.volatile.join(format!("{unit}.read")), output.stdout).unwrap();
+        Ok(())
+    }
+
     fn start(&self, unit: &str) -> Result<(), Cause> {
         let loaded = self.volatile.join("loaded").join(unit);
         if !loaded.exists() {
@@ -114,6 +132,8 @@ impl<'a> Units<'a> {
             .map_err(|error| failed(unit, &error.to_string()))?;
         fs::write(self.volatile.join(format!("{unit}.pid")), child.id().to_string()).unwrap();
         CHILDREN.lock().unwrap().push(child);
+        // What it cannot read it does without.
+        let _ = self.read_configuration(unit);
         Ok(())
     }
 }
@@ -183,12 +203,24 @@ impl System for Units<'_> {
         self.start(unit)
     }
 
+    fn reload_unit(&self, unit: &str) -> Result<(), Cause> {
+        if self.unit(unit)? == UnitState::Stopped {
+            return Err(failed(unit, "it does not run"));
+        }
+        self.read_configuration(unit)
+    }
+
+    fn can_reload(&self, unit: &str) -> Result<bool, Cause> {
+        Ok(self.loaded(unit).is_some_and(|text| text.contains("ExecReload=")))
+    }
+
     fn stop(&self, unit: &str) -> Result<(), Cause> {
         if let Some(pid) = pid(&self.volatile, unit) {
             kill(pid);
         }
         let _ = fs::remove_file(self.volatile.join(format!("{unit}.pid")));
         let _ = fs::remove_file(self.volatile.join(format!("{unit}.done")));
+        let _ = fs::remove_file(self.volatile.join(format!("{unit}.read")));
         Ok(())
     }
 

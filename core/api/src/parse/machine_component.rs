@@ -58,9 +58,11 @@ fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<Ve
     depends_on(root.name("dependsOn"), spec, &mut faults);
     requirements(root.name("requires"), spec, &mut faults);
     let disruption = disruption(root.name("disruption"), &spec.disruption, &mut faults);
+    let reloads_nothing = disruption == Disruption::Reload && spec.unit.is_none();
+    faults.require(root.name("disruption"), !reloads_nothing, "must not be Reload without a unit");
     let machine_parameters = &spec.machine_parameters;
     machine_parameter_names(root.name("machineParameters"), machine_parameters, &mut faults);
-    let content = content(root, spec, &mut faults);
+    let content = content(root, spec, disruption, &mut faults);
     let identity = spec.node_identity.as_ref();
     let node_identity = identity.map(|read| node_identity(root.name("nodeIdentity"), read, &mut faults));
     if faults.count() > 0 {
@@ -84,8 +86,8 @@ fn spec(name: &str, spec: &MachineComponentSpec, names: &mut Names) -> Parsed<Ve
 }
 
 fn disruption(field: Field<'_>, name: &str, faults: &mut Faults) -> Disruption {
-    let known = Disruption::ALL.into_iter().find(|known| known.name() == name);
-    faults.require(field, known.is_some(), "must be None, Restart, Drain or Reboot");
+    let known = Disruption::from_name(name);
+    faults.require(field, known.is_some(), "must be None, Reload, Restart, Drain or Reboot");
     known.unwrap_or_default()
 }
 
@@ -157,7 +159,12 @@ fn format(field: Field<'_>, artefact: &v1alpha1::Artefact, faults: &mut Faults) 
     None
 }
 
-fn content(root: Field<'_>, spec: &MachineComponentSpec, faults: &mut Faults) -> Content {
+fn content(
+    root: Field<'_>,
+    spec: &MachineComponentSpec,
+    disruption: Disruption,
+    faults: &mut Faults,
+) -> Content {
     let files = files(root.name("files"), &spec.files, faults);
     collisions(root, spec, faults);
     let links = links(root.name("links"), &spec.links, faults);
@@ -177,11 +184,24 @@ fn content(root: Field<'_>, spec: &MachineComponentSpec, faults: &mut Faults) ->
     let is_served = unit.is_some() || removal.as_ref().is_none_or(|removal| removal.before_stop.is_empty());
     let message = "must not be set without a unit";
     faults.require(root.name("removal").name("beforeStop"), is_served, message);
-    let reboot = spec.disruption == Disruption::Reboot.name();
+    let reboot = disruption == Disruption::Reboot;
+    let less_than_restart = Some(disruption).filter(|class| *class < Disruption::Restart);
     let confirm = spec.confirm.as_ref().and_then(|read| confirm(root.name("confirm"), read, faults));
     let is_restored = spec.confirm.is_none() || rollback == Rollback::Safe;
     faults.require(root.name("confirm"), is_restored, "must not be set when rollback is Unsafe");
-    Content { files, links, unit, probe, facts, rollback, reboot, confirm, preflight, removal }
+    Content {
+        files,
+        links,
+        unit,
+        probe,
+        facts,
+        rollback,
+        reboot,
+        less_than_restart,
+        confirm,
+        preflight,
+        removal,
+    }
 }
 
 fn confirm(field: Field<'_>, read: &v1alpha1::Confirm, faults: &mut Faults) -> Option<Confirm> {

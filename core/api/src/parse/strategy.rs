@@ -18,7 +18,7 @@ use crate::v1alpha1;
 const ON_FAILURE: &str = "must be Pause or RollBack";
 
 /// The classes of disruption.
-const AT_MOST: &str = "must be None, Restart, Drain or Reboot";
+const AT_MOST: &str = "must be None, Reload, Restart, Drain or Reboot";
 
 /// The most characters of a PromQL expression.
 const EXPRESSION_MAX: usize = 2048;
@@ -115,8 +115,7 @@ fn disruption(
     read: &v1alpha1::RolloutDisruption,
     faults: &mut Faults,
 ) -> (Option<Disruption>, Undrainable) {
-    let class = |name: &str| Disruption::ALL.into_iter().find(|known| known.name() == name);
-    let at_most = read.at_most.as_deref().and_then(class);
+    let at_most = read.at_most.as_deref().and_then(Disruption::from_name);
     faults.require(field.name("atMost"), read.at_most.is_some() == at_most.is_some(), AT_MOST);
     let skip = read.skip_at_most.as_ref();
     let skip = skip.map(|skip| count_or_percent(field.name("skipAtMost"), skip, faults));

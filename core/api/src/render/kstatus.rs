@@ -141,6 +141,7 @@ const fn of_cause(cause: CauseKind) -> State {
         | CauseKind::ProbeFailed
         | CauseKind::RollbackFailed
         | CauseKind::NotConfirmed
+        | CauseKind::ReloadRefused
         | CauseKind::HostFailed
         | CauseKind::ApiRefused
         | CauseKind::Guard => State::Stalled,

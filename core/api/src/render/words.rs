@@ -209,6 +209,9 @@ const LAST_SCHEDULABLE_NODE: &str = "other Nodes are being emptied and no Node b
 const NOT_CONFIRMED: &str = "nobody could reach the host anew with the new release, so it took it back; what was there before is back. Look for what \
      the release does to the network, the firewall or SSH; change spec.retry to try it once more";
 
+const RELOAD_REFUSED: &str = "the version says disruption: Reload, and a reload of the service would not do; nothing was touched: publish \
+     a new version that says disruption: Restart";
+
 const REMOVAL_FAILED: &str = "a command of the component's removal failed on the host, so it is not removed yet; it is tried \
      again by itself: see what it said in the journal of the operation";
 
@@ -279,6 +282,7 @@ pub(crate) const fn cause_explanation(cause: CauseKind) -> &'static str {
              hand, then change spec.retry"
         }
         CauseKind::NotConfirmed => NOT_CONFIRMED,
+        CauseKind::ReloadRefused => RELOAD_REFUSED,
         CauseKind::HostFailed => "the host's systemd or file system failed: look at its journal",
         CauseKind::ApiRefused => "the API server refused a request of the operator: see the operator's log",
         CauseKind::ApiUnavailable => "the API server does not answer",

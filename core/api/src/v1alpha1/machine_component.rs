@@ -48,6 +48,11 @@ use super::{Condition, Requirement};
             field: ".confirm",
             message: "must not be set when rollback is Unsafe",
         },
+        Rule {
+            rule: "self.disruption != 'Reload' || has(self.unit)",
+            field: ".disruption",
+            message: "must not be Reload without a unit",
+        },
     ]),
 )))]
 #[serde(rename_all = "camelCase")]
@@ -104,12 +109,14 @@ pub struct MachineComponentSpec {
     /// What is done when the component is removed from a host, besides taking away what installing it made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
-    /// What a change to this version costs those who work on the machine. `None`: nothing. `Restart`: its service is away
-    /// for a moment. `Drain`: the pods of the machine have to go elsewhere first. `Reboot`: that, and the machine is
+    /// What a change to this version costs those who work on the machine. `None`: nothing. `Reload`: its service
+    /// reads its configuration again, and goes on running: its unit needs an `ExecReload=`. A change from another version
+    /// that says `None` or `Reload` is refused on the host, before anything is touched, if unit, unit file or executable
+    /// are not the same in both. `Restart`: its service is away for a moment. `Drain`: the pods of the machine have to go elsewhere first. `Reboot`: that, and the machine is
     /// started anew once the release is in place, proven by the id of its boot, and again should it be taken back. A change
     /// away from this version costs the same. Nothing is started anew for a repair or a removal.
     #[serde(default = "disruption_default")]
-    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["None", "Restart", "Drain", "Reboot"])))]
+    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["None", "Reload", "Restart", "Drain", "Reboot"])))]
     pub disruption: String,
     /// `Safe`: a host restores the previous release by itself when this one does not become healthy. `Unsafe`: this
     /// version may change data that the previous one cannot read, so the host stops and says so.

@@ -103,7 +103,7 @@ pub struct RolloutDisruption {
     /// The most that they may do. A machine whose change would do more, by `spec.disruption` of the version that comes or of that
     /// which goes, is not changed; when no other machine is left, the rollout stops. Anything if omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["None", "Restart", "Drain", "Reboot"])))]
+    #[cfg_attr(feature = "crd", schemars(extend("enum" = ["None", "Reload", "Restart", "Drain", "Reboot"])))]
     pub at_most: Option<String>,
     /// What becomes of machines that cannot be drained, because pods must not be lost or do not leave in time. `Wait`: the batch
     /// waits for them. `Skip`: the batch ends without them, and they follow when they can. `Force`: the batch waits, and pods that

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Disruption;
 use super::fact::Fact;
 use crate::invocation::Invocation;
 use crate::removal::Removal;
@@ -31,6 +32,9 @@ pub struct Content {
     /// Whether a change from or to it needs a reboot of the host.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reboot: bool,
+    /// What a change to it does to workloads, if that is less than a restart of its unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub less_than_restart: Option<Disruption>,
     /// The confirmation without which the release is taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
@@ -40,6 +44,14 @@ pub struct Content {
     /// What is done when the component is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removal: Option<Removal>,
+}
+
+impl Content {
+    /// Whether its unit is told to read its configuration again, where it runs already, and is not restarted.
+    #[must_use]
+    pub fn reloads(&self) -> bool {
+        self.less_than_restart == Some(Disruption::Reload)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes every field by reference")]

@@ -83,6 +83,8 @@ impl VersionSpec {
 pub enum Disruption {
     /// Nothing.
     None,
+    /// Its service reads its configuration again, and goes on running.
+    Reload,
     /// Its service is away for a moment.
     #[default]
     Restart,
@@ -94,17 +96,24 @@ pub enum Disruption {
 
 impl Disruption {
     /// Every class.
-    pub const ALL: [Self; 4] = [Self::None, Self::Restart, Self::Drain, Self::Reboot];
+    pub const ALL: [Self; 5] = [Self::None, Self::Reload, Self::Restart, Self::Drain, Self::Reboot];
 
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "None",
+            Self::Reload => "Reload",
             Self::Restart => "Restart",
             Self::Drain => "Drain",
             Self::Reboot => "Reboot",
         }
+    }
+
+    /// The class whose [`name`](Self::name) this is.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.name() == name)
     }
 
     /// Whether pods have to leave the Node first.

@@ -51,8 +51,8 @@ pub struct Recipe {
 impl Recipe {
     /// The id of the release that this recipe makes: version, artefact (without its URL: bytes count, not where
     /// they come from), files, links, unit, parameters, facts, and what is kept on the host for the day when it is
-    /// removed. The probe, the preflight, the rollback policy, the reboot and the confirmation do not go in, since they change
-    /// nothing in the files of the host.
+    /// removed. The probe, the preflight, the rollback policy, the class of the change and the confirmation do not go in, since
+    /// they change nothing in the files of the host.
     /// What is absent leaves no trace: a field that is new changes no id.
     #[must_use]
     pub fn release_id(&self) -> ReleaseId {
@@ -120,7 +120,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::component::{Architecture, ConfigFile, Confirm, Rollback, Unit};
+    use crate::component::{Architecture, ConfigFile, Confirm, Disruption, Rollback, Unit};
     use crate::invocation::Invocation;
 
     fn recipe() -> Recipe {
@@ -182,6 +182,7 @@ mod tests {
         assert!(!changed(|r| r.content.preflight = Some(invocation(&["bin/webd", "check"]))));
         assert!(!changed(|r| r.content.rollback = Rollback::Unsafe));
         assert!(!changed(|r| r.content.reboot = true));
+        assert!(!changed(|r| r.content.less_than_restart = Some(Disruption::Reload)));
         assert!(!changed(|r| r.content.confirm = Some(Confirm { within_seconds: 60 })));
     }
 }

@@ -1,7 +1,5 @@
 //! The modelled host.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, bail, ensure};
 use seaworthy_fleet::vocabulary::{FoundState, Pace, Step};
 use seaworthy_fleet::world::host::{
@@ -89,10 +87,12 @@ impl HostModel {
                     has_preflight: release.is_careful,
                     has_removal: release.is_careful,
                     reboots: release.reboots,
+                    service: None,
+                    less_than_restart: None,
                     confirm: release.confirm,
                     rollback: if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe },
-                    probe: Duration::from_secs(1),
-                    probe_deadline: Duration::from_secs(60),
+                    probe: 1,
+                    probe_deadline: 60,
                 });
                 Command::Apply(Work { id: *id, generation: 1, component: WEBD, change })
             }

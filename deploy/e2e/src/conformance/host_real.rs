@@ -463,6 +463,7 @@ fn content(release: &releases::Release) -> Content {
         facts: Vec::new(),
         rollback: if release.is_unsafe { Rollback::Unsafe } else { Rollback::Safe },
         reboot: release.reboots,
+        less_than_restart: None,
         confirm: (release.confirm > 0).then(|| Confirm { within_seconds: release.confirm.into() }),
         preflight: careful.then(|| held("preflight", Fault::Unfit)),
         removal: careful.then_some(removal),

@@ -82,6 +82,8 @@ occasions! {
     ProbeStarted,
     /// An operation rebooted its host.
     HostRebooted,
+    /// A service read its configuration again, and was not restarted.
+    ServiceReloaded,
     /// An operation was confirmed.
     OperationConfirmed,
     /// An operation was not confirmed in time, and its host restored the previous release.

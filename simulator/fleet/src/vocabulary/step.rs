@@ -49,11 +49,13 @@ pub enum Step {
     /// After the probe: the host waits until the operation is confirmed or the time limit is over, if the release needs
     /// a confirmation.
     Confirm,
+    /// Instead of the restart, after the swap or on a rollback: the service reads its configuration again.
+    Reload,
 }
 
 impl Step {
     /// Every step, in the order of its number.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Lock,
         Self::Journal,
         Self::Download,
@@ -72,6 +74,7 @@ impl Step {
         Self::Clean,
         Self::Reboot,
         Self::Confirm,
+        Self::Reload,
     ];
 
     /// The steps of an installation that succeeds.
@@ -139,6 +142,7 @@ impl Pace {
             // The release sets how long the confirmation may take.
             Step::Confirm => Span::millis(0, 0),
             Step::Preflight => Span::millis(20, 2_000),
+            Step::Reload => Span::millis(10, 500),
             Step::Clean => Span::millis(50, 10_000),
             // From the order to the power-on self-test: a virtual machine takes half a minute, a large server minutes.
             Step::Reboot => Span::millis(20_000, 240_000),

@@ -2,10 +2,11 @@
 //! each operator process assigns for itself.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
-use seaworthy_model::component::ReleaseId;
+use seaworthy_model::component::{Recipe, ReleaseId};
 
-use super::host::{ComponentNumber, ReleaseNumber, TextNumber, VersionNumber};
+use super::host::{ComponentNumber, ReleaseNumber, ServiceNumber, TextNumber, VersionNumber};
 
 /// The names of components and of `MachineComponent` objects, and the ids of releases.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +14,8 @@ pub struct Catalogue {
     components: Table,
     versions: Table,
     texts: Table,
+    services: Table,
+    services_of: BTreeMap<ReleaseNumber, Option<ServiceNumber>>,
     releases: Vec<ReleaseId>,
     release_numbers: BTreeMap<ReleaseId, u32>,
 }
@@ -55,6 +58,31 @@ impl Catalogue {
     #[must_use]
     pub fn text_of(&self, number: TextNumber) -> &str {
         self.texts.names.get(number.0 as usize).map_or("", String::as_str)
+    }
+
+    /// The number of what a release starts its service from. Nothing is rendered here: a value that the template of the unit may
+    /// use makes a difference. The executable is that of the artefact.
+    pub fn service(&mut self, release: ReleaseNumber, recipe: &Recipe) -> Option<ServiceNumber> {
+        if let Some(known) = self.services_of.get(&release) {
+            return *known;
+        }
+        let number = Self::started_from(recipe).map(|name| {
+            let number = self.services.number(&name).saturating_add(1);
+            ServiceNumber(NonZeroU32::new(number).unwrap_or(NonZeroU32::MAX))
+        });
+        self.services_of.insert(release, number);
+        number
+    }
+
+    fn started_from(recipe: &Recipe) -> Option<String> {
+        let unit = recipe.content.unit.as_ref()?;
+        let artefact = recipe.artefact.as_ref().filter(|_| unit.executable.is_some());
+        let uses = |name: &str| unit.template.contains(name);
+        let version = Some(&recipe.version).filter(|_| uses("version"));
+        let parameters = Some((&recipe.parameters, &recipe.machine_parameters)).filter(|_| uses("arameters"));
+        let facts = Some(&recipe.facts).filter(|_| uses("facts"));
+        let sha256 = artefact.map(|artefact| artefact.sha256);
+        Some(format!("{unit:?} {sha256:?} {version:?} {parameters:?} {facts:?}"))
     }
 
     /// The number of a release.

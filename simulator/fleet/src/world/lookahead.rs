@@ -79,7 +79,7 @@ impl World {
         let Some(host) = self.hosts.get(number as usize) else { return 0 };
         let Some(running) = host.running() else { return 0 };
         // The steps after staging are short, so the installed software changes soon after the end of the staging.
-        if matches!(running.step, Step::Stage | Step::Swap | Step::Restart) {
+        if matches!(running.step, Step::Stage | Step::Swap | Step::Restart | Step::Reload) {
             let ends = [host.installed().first(), host.installed().last()];
             return ends.into_iter().flatten().fold(0, |sum, end| sum ^ u64::from(end.version.0));
         }

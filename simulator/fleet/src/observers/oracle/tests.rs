@@ -41,10 +41,12 @@ fn work(version: u32, sequence: u64) -> Work {
             has_preflight: false,
             has_removal: false,
             reboots: false,
+            service: None,
+            less_than_restart: None,
             confirm: 0,
             rollback: Rollback::Safe,
-            probe: Duration::ZERO,
-            probe_deadline: Duration::ZERO,
+            probe: 0,
+            probe_deadline: 0,
         }),
     }
 }

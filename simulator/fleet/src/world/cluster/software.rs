@@ -9,7 +9,7 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::id::Kind;
 use seaworthy_model::node::Health;
 
-use crate::vocabulary::{Step, machine_name};
+use crate::vocabulary::{Occasion, Step, machine_name};
 use crate::world::World;
 use crate::world::happening::Happening;
 use crate::world::host::{ComponentNumber, VersionNumber};
@@ -89,7 +89,7 @@ impl World {
 
     /// A step of an operation on a component of a host has taken effect.
     pub(in crate::world) fn step_took_effect(&mut self, number: u32, component: ComponentNumber, step: Step) {
-        if matches!(step, Step::Restart | Step::Recover | Step::Delete) {
+        if matches!(step, Step::Restart | Step::Recover | Step::Reload | Step::Delete) {
             self.late_harm_ends(number, component);
         }
         let host = &self.hosts[number as usize];
@@ -103,6 +103,10 @@ impl World {
                 if is_kubelet && runs {
                     self.kubelet_lost(number, |kubelet| kubelet.stop());
                 }
+                self.software_changed(number);
+            }
+            Step::Reload => {
+                self.note_occasion(Occasion::ServiceReloaded);
                 self.software_changed(number);
             }
             Step::Stop | Step::Clean | Step::Delete | Step::Commit => self.software_changed(number),

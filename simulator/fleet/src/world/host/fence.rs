@@ -315,7 +315,7 @@ impl Running {
     fn is_decided(&self) -> bool {
         match self.step {
             Step::Restore | Step::Recover | Step::Commit => true,
-            Step::Reboot => self.is_on_the_way_back(),
+            Step::Reboot | Step::Reload => self.is_on_the_way_back(),
             Step::Lock
             | Step::Journal
             | Step::Download

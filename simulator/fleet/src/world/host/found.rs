@@ -2,7 +2,7 @@
 //! report it. When a release with the same files is installed, it takes over the files, and a running service
 //! continues. Different files block the installation.
 
-use super::operation::Met;
+use super::running::Met;
 use super::{Change, ComponentNumber, Host, VersionNumber, Work};
 
 use crate::vocabulary::FoundState;

@@ -8,9 +8,13 @@ mod fence;
 mod found;
 mod identity;
 mod operation;
+mod running;
+mod work;
+
+use std::num::NonZeroU32;
 
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::{Architecture, CgroupVersion};
+use seaworthy_model::component::{Architecture, CgroupVersion, Disruption};
 use seaworthy_model::host::{BootId, Drift, OperationId};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
@@ -21,7 +25,9 @@ use crate::vocabulary::HostLie;
 pub use fence::{Answer, Command, Order, Report};
 pub use found::Found;
 pub use identity::{KeyNumber, NodeCertificate, NodeIdentity, Offered, TextNumber, Wanted};
-pub use operation::{Change, Install, Operation, Progress, Running, Setting, Work};
+pub use operation::{Progress, Setting};
+pub use running::Running;
+pub use work::{Change, Install, Operation, Work};
 
 /// A component, by its number in the world's catalogue (process ids mean nothing outside one operator process).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +40,10 @@ pub struct VersionNumber(pub u32);
 /// A release, by its number in the world's catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReleaseNumber(pub u32);
+
+/// What a release starts its service from, by its number in the world's catalogue: the unit and the executable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServiceNumber(pub NonZeroU32);
 
 /// A release on a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +60,10 @@ pub struct Installed {
     pub has_removal: bool,
     /// Whether the host is rebooted when it is installed or removed.
     pub reboots: bool,
+    /// What its service was started from, if it has one.
+    pub service: Option<ServiceNumber>,
+    /// What a change to it does to workloads, if that is less than a restart.
+    pub less_than_restart: Option<Disruption>,
     /// Whether the host accepts no new connections while it is installed.
     pub shuts: bool,
 }

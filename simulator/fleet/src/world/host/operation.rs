@@ -4,95 +4,12 @@ use std::time::Duration;
 
 use seaworthy_kernel::{Draws, Share, word};
 use seaworthy_model::cause::CauseKind;
-use seaworthy_model::component::Rollback;
-use seaworthy_model::host::{Drift, OperationId};
+use seaworthy_model::host::Drift;
 
-use super::{ComponentNumber, Ended, Host, Installed, ReleaseNumber, VersionNumber};
+use super::running::{Met, Running, Sessions};
+use super::work::{Change, Install, Work};
+use super::{ComponentNumber, Ended, Host, Installed, VersionNumber};
 use crate::vocabulary::{Pace, Step};
-
-/// What an operation finds of preexisting software.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Met {
-    /// Nothing.
-    Nothing,
-    /// The same files, and the service runs.
-    Running,
-    /// The same files, and the service does not run.
-    Stopped,
-    /// Different files.
-    Other,
-}
-
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
-    /// The operation's name.
-    pub id: OperationId,
-    /// The generation of the Machine's spec for which it is done.
-    pub generation: u64,
-    /// The component that changes.
-    pub component: ComponentNumber,
-    /// How.
-    pub change: Change,
-}
-
-impl Work {
-    /// The operation, as the journal has it.
-    #[must_use]
-    pub const fn operation(&self) -> Operation {
-        let release = match &self.change {
-            Change::Install(install) => Some((install.version, install.release)),
-            Change::Remove => None,
-        };
-        let Self { id, generation, component, .. } = *self;
-        Operation { id, generation, component, release }
-    }
-}
-
-/// An operation, as the journal has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation {
-    /// Its name.
-    pub id: OperationId,
-    /// The generation of the Machine's spec for which it was ordered.
-    pub generation: u64,
-    /// The component that it changes.
-    pub component: ComponentNumber,
-    /// What it installs; `None` when it removes.
-    pub release: Option<(VersionNumber, ReleaseNumber)>,
-}
-
-/// How a component changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Makes this release the current one.
-    Install(Install),
-    /// Removes the component.
-    Remove,
-}
-
-/// A release to install.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Install {
-    /// Its version.
-    pub version: VersionNumber,
-    /// Which it is.
-    pub release: ReleaseNumber,
-    /// Whether the previous one may be restored.
-    pub rollback: Rollback,
-    /// Whether its own test runs before the swap.
-    pub has_preflight: bool,
-    /// Whether its removal has a clean-up step.
-    pub has_removal: bool,
-    /// Whether the host is rebooted when it is installed or removed.
-    pub reboots: bool,
-    /// The time for its confirmation in seconds; 0 when it needs none.
-    pub confirm: u16,
-    /// How long a healthy release is probed, at least.
-    pub probe: Duration,
-    /// The time after which the probe of an unhealthy release fails.
-    pub probe_deadline: Duration,
-}
 
 /// The setting of a host: what the world decides about its speed and failures.
 #[derive(Clone, Copy, Debug)]
@@ -117,157 +34,6 @@ impl Setting<'_> {
         let (cause, share) = (*self.failures.get(version.0 as usize)?)?;
         let owner = u64::from(self.number);
         self.draws.chance(word("release fails"), owner, u64::from(version.0), share).then_some(cause)
-    }
-}
-
-/// An operation that is under way.
-#[derive(Clone, Debug)]
-pub struct Running {
-    /// What is done.
-    pub work: Work,
-    /// The step that is being taken.
-    pub step: Step,
-    /// Which run of the host this is: events of an earlier one are void.
-    pub run: u32,
-    /// Whether the host itself resumed it after it had been down.
-    pub resumed: bool,
-    /// Whether the host program was killed, so that nothing continues the operation until the program is started.
-    pub is_orphaned: bool,
-    /// Whether there is nothing to change.
-    untouched: bool,
-    /// What was there before.
-    previous: Option<Installed>,
-    /// The preexisting software that it found.
-    met: Met,
-    /// The cause of its failure, once that is certain.
-    failed: Option<CauseKind>,
-    sessions: Sessions,
-}
-
-/// The sessions that wait for the end of an operation: the numbers of the messages to answer. The first has a field of
-/// its own, because usually there is no other.
-#[derive(Clone, Debug, Default)]
-struct Sessions {
-    first: Option<u32>,
-    #[expect(clippy::box_collection, reason = "hardly ever there: one word instead of three")]
-    others: Option<Box<Vec<u32>>>,
-}
-
-/// Each step of each host reads one, so it must fit into two cache lines.
-const _: () = assert!(size_of::<Running>() <= 128);
-
-impl Sessions {
-    fn iter(&self) -> impl Iterator<Item = u32> {
-        self.first.into_iter().chain(self.others.iter().flat_map(|others| others.iter().copied()))
-    }
-
-    fn add(&mut self, session: u32) {
-        match self.first {
-            None => self.first = Some(session),
-            Some(_) => self.others.get_or_insert_default().push(session),
-        }
-    }
-}
-
-impl Running {
-    /// Drops the waiting sessions, which then get no answer, and returns them.
-    pub(super) fn take_sessions(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.sessions).iter().collect()
-    }
-
-    /// The sessions that wait for the end.
-    pub fn sessions(&self) -> impl Iterator<Item = u32> {
-        self.sessions.iter()
-    }
-
-    /// Adds a session that waits for the end.
-    pub(super) fn attach(&mut self, session: u32) {
-        self.sessions.add(session);
-    }
-
-    /// Whether there is anything to change.
-    #[must_use]
-    pub const fn touches(&self) -> bool {
-        !self.untouched
-    }
-
-    /// What was there before.
-    #[must_use]
-    pub const fn previous(&self) -> Option<&Installed> {
-        self.previous.as_ref()
-    }
-
-    /// Whether it takes over preexisting software whose service continues to run.
-    #[must_use]
-    pub const fn takes_over(&self) -> bool {
-        matches!(self.met, Met::Running)
-    }
-
-    /// Whether it reboots the host: the release changes, and the new or the old one asks for a reboot.
-    const fn reboots(&self) -> bool {
-        let Change::Install(install) = self.work.change else { return false };
-        match &self.previous {
-            Some(previous) => {
-                previous.release.0 != install.release.0 && (previous.reboots || install.reboots)
-            }
-            None => install.reboots && !self.takes_over(),
-        }
-    }
-
-    /// The step after the preparation: the swap, unless preexisting software blocks it.
-    const fn prepared(&mut self) -> Step {
-        if matches!(self.met, Met::Other) {
-            self.failed = Some(CauseKind::OperationInvalid);
-            return Step::Commit;
-        }
-        Step::Swap
-    }
-
-    /// The release is installed, and its service has started or failed.
-    fn started(&mut self, failure: Option<CauseKind>, install: &Install) -> Step {
-        if failure == Some(CauseKind::ProbeFailed) {
-            self.failed = Some(match install.rollback {
-                // Without a previous release, a rollback loses nothing.
-                Rollback::Unsafe if self.previous.is_some() => CauseKind::RollbackFailed,
-                Rollback::Safe | Rollback::Unsafe => CauseKind::ProbeFailed,
-            });
-        }
-        Step::Probe
-    }
-
-    /// The step after the reboot of the host.
-    const fn after_reboot(&self) -> Step {
-        if self.is_on_the_way_back() { Step::Recover } else { Step::Restart }
-    }
-
-    /// Whether the operation has failed, so that it rolls back after the reboot.
-    pub(super) const fn is_on_the_way_back(&self) -> bool {
-        self.failed.is_some()
-    }
-
-    /// Whether the change itself is done or, of a removal, begun, so that it will be finished and not undone.
-    #[must_use]
-    pub const fn is_past_the_swap(&self) -> bool {
-        match self.step {
-            Step::Lock
-            | Step::Journal
-            | Step::Download
-            | Step::Verify
-            | Step::Stage
-            | Step::Render
-            | Step::Preflight
-            | Step::Swap => false,
-            Step::Stop
-            | Step::Clean
-            | Step::Delete
-            | Step::Reboot
-            | Step::Confirm
-            | Step::Restart
-            | Step::Probe
-            | Step::Restore
-            | Step::Recover => true,
-            Step::Commit => !self.untouched,
-        }
     }
 }
 
@@ -400,7 +166,11 @@ impl Host {
         // After a reboot by the operation itself, the operation counts as ordered, not as resumed.
         running.resumed |= running.step != Step::Reboot;
         if matches!(running.step, Step::Probe | Step::Confirm) {
-            running.step = if running.takes_over() { Step::Probe } else { Step::Restart };
+            running.step = match running.reloads() {
+                true => Step::Reload,
+                false if running.takes_over() => Step::Probe,
+                false => Step::Restart,
+            };
         }
         if running.step == Step::Reboot {
             running.step = running.after_reboot();
@@ -433,29 +203,24 @@ impl Host {
         let component = running.work.component;
         match (running.step, running.work.change) {
             (Step::Swap, Change::Install(install)) => {
-                let drift = if running.takes_over() {
+                let drift = if running.takes_over() || running.reloads() {
                     Drift::NONE
                 } else {
                     Drift::NOT_RUNNING.with(Drift::WRONG_BINARY)
                 };
-                let Install { version, release, has_removal, reboots, .. } = install;
-                let shuts = setting.failure(version) == Some(CauseKind::NotConfirmed);
-                self.put(Installed { component, version, release, drift, has_removal, reboots, shuts });
+                self.put(installed(component, &install, drift, setting));
             }
-            (Step::Restart, Change::Install(install)) => {
-                let Install { version, release, has_removal, reboots, .. } = install;
-                let drift = Drift::NONE;
-                let shuts = setting.failure(version) == Some(CauseKind::NotConfirmed);
-                self.put(Installed { component, version, release, drift, has_removal, reboots, shuts });
+            (Step::Restart | Step::Reload, Change::Install(install)) if !running.is_on_the_way_back() => {
+                self.put(installed(component, &install, Drift::NONE, setting));
             }
             (Step::Restore, _) => match running.previous {
                 Some(previous) => {
-                    let drift = restored(previous.drift).with(Drift::NOT_RUNNING);
-                    self.put(Installed { drift, ..previous });
+                    let stops = if running.reloads() { Drift::NONE } else { Drift::NOT_RUNNING };
+                    self.put(Installed { drift: restored(previous.drift).with(stops), ..previous });
                 }
                 None => self.take(component),
             },
-            (Step::Recover, _) => {
+            (Step::Recover | Step::Reload, _) => {
                 if let Some(previous) = running.previous {
                     self.put(Installed { drift: restored(previous.drift), ..previous });
                 }
@@ -478,6 +243,18 @@ impl Host {
             _ => {}
         }
     }
+}
+
+/// A release as it is on the host.
+fn installed(
+    component: ComponentNumber,
+    install: &Install,
+    drift: Drift,
+    setting: &Setting<'_>,
+) -> Installed {
+    let Install { version, release, has_removal, reboots, service, less_than_restart, .. } = *install;
+    let shuts = setting.failure(version) == Some(CauseKind::NotConfirmed);
+    Installed { component, version, release, drift, has_removal, reboots, service, less_than_restart, shuts }
 }
 
 /// The drift after a rollback: links are right and the process is new, files stay as they were found, and a service
@@ -510,6 +287,7 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
             | Step::Swap
             | Step::Reboot
             | Step::Restart
+            | Step::Reload
             | Step::Probe
             | Step::Confirm
             | Step::Restore
@@ -542,10 +320,12 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
             Some(if running.failed.is_some() { Step::Commit } else { running.prepared() })
         }
         Step::Swap | Step::Restore if running.reboots() => Some(Step::Reboot),
+        Step::Swap | Step::Restore if running.reloads() => Some(Step::Reload),
+        Step::Reload if running.is_on_the_way_back() => Some(Step::Commit),
         Step::Swap if running.takes_over() => Some(running.started(failure, &install)),
         Step::Swap => Some(Step::Restart),
         Step::Reboot => Some(running.after_reboot()),
-        Step::Restart => Some(running.started(failure, &install)),
+        Step::Restart | Step::Reload => Some(running.started(failure, &install)),
         Step::Probe => Some(after_probe(running.failed, &install)),
         Step::Confirm => {
             running.failed = Some(CauseKind::NotConfirmed);
@@ -581,8 +361,10 @@ const fn is_found_out_later(cause: CauseKind) -> bool {
 fn length(running: &Running, setting: &Setting<'_>) -> Duration {
     let drawn = setting.pace.length(setting.draws, u64::from(setting.number), running.run, running.step);
     match (running.step, running.work.change) {
-        (Step::Probe, Change::Install(install)) if running.failed.is_some() => install.probe_deadline,
-        (Step::Probe, Change::Install(install)) => install.probe + drawn,
+        (Step::Probe, Change::Install(install)) if running.failed.is_some() => {
+            Duration::from_secs(install.probe_deadline.into())
+        }
+        (Step::Probe, Change::Install(install)) => Duration::from_secs(install.probe.into()) + drawn,
         (Step::Confirm, Change::Install(install)) => Duration::from_secs(install.confirm.into()),
         _ => drawn,
     }

@@ -1,7 +1,5 @@
 //! The host's rules: steps, power loss at each of them, fences, owners.
 
-use std::time::Duration;
-
 use seaworthy_kernel::{Draws, Seed, Share};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Architecture, Rollback};
@@ -15,6 +13,7 @@ use super::*;
 use crate::vocabulary::{Pace, Step};
 
 mod found;
+mod reload;
 
 const DRAWS: Draws = Draws::new(Seed(3));
 const WEBD: ComponentNumber = ComponentNumber(0);
@@ -45,9 +44,11 @@ fn install(epoch: u32, sequence: u64, version: u32) -> Order {
         has_preflight: false,
         has_removal: false,
         reboots: false,
+        service: None,
+        less_than_restart: None,
         confirm: 0,
-        probe: Duration::from_secs(3),
-        probe_deadline: Duration::from_secs(60),
+        probe: 3,
+        probe_deadline: 60,
     });
     apply(epoch, sequence, change)
 }

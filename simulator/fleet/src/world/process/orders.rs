@@ -1,7 +1,5 @@
 //! Orders to hosts, in the numbers of the world.
 
-use std::time::Duration;
-
 use seaworthy_api::names::UnknownId;
 use seaworthy_model::component::{ProbeCheck, Recipe};
 use seaworthy_model::effect::Target;
@@ -42,13 +40,16 @@ impl Process {
             host::Change::Remove => Change::Remove,
             host::Change::Install(release) => {
                 let version = dialect.version_number(release.version, catalogue, names);
+                let number = catalogue.release(release.id);
                 Change::Install(Install {
                     version: version.map_err(unknown)?,
-                    release: catalogue.release(release.id),
+                    release: number,
                     rollback: release.recipe.content.rollback,
                     has_preflight: release.recipe.content.preflight.is_some(),
                     has_removal: release.recipe.content.removal.is_some(),
                     reboots: release.recipe.content.reboot,
+                    service: catalogue.service(number, &release.recipe),
+                    less_than_restart: release.recipe.content.less_than_restart,
                     confirm: confirmed_within(&release.recipe),
                     probe: probe_length(&release.recipe),
                     probe_deadline: probe_deadline(&release.recipe),
@@ -60,11 +61,11 @@ impl Process {
     }
 }
 
-/// The length of the probe of a working release: one success after the other.
-fn probe_length(recipe: &Recipe) -> Duration {
-    recipe.content.probe.as_ref().map_or(Duration::ZERO, |probe| match probe.check {
+/// The seconds that the probe of a working release takes: one success after the other.
+fn probe_length(recipe: &Recipe) -> u32 {
+    recipe.content.probe.as_ref().map_or(0, |probe| match probe.check {
         ProbeCheck::Http { .. } | ProbeCheck::Tcp { .. } | ProbeCheck::Exec { .. } => {
-            Duration::from_secs(u64::from(probe.period_seconds) * u64::from(probe.success_threshold))
+            probe.period_seconds.saturating_mul(probe.success_threshold)
         }
     })
 }
@@ -73,7 +74,6 @@ fn confirmed_within(recipe: &Recipe) -> u16 {
     recipe.content.confirm.map_or(0, |confirm| u16::try_from(confirm.within_seconds).unwrap_or(u16::MAX))
 }
 
-fn probe_deadline(recipe: &Recipe) -> Duration {
-    let seconds = recipe.content.probe.as_ref().map_or(0, |probe| probe.deadline_seconds);
-    Duration::from_secs(u64::from(seconds))
+fn probe_deadline(recipe: &Recipe) -> u32 {
+    recipe.content.probe.as_ref().map_or(0, |probe| probe.deadline_seconds)
 }

@@ -2,7 +2,6 @@
 //! deleted does not count.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use seaworthy_api::object::Resource;
 use seaworthy_kernel::{Draws, Seed};
@@ -81,10 +80,12 @@ impl Fleet {
             has_preflight: false,
             has_removal: false,
             reboots: false,
+            service: None,
+            less_than_restart: None,
             confirm: 0,
             rollback: Rollback::Safe,
-            probe: Duration::ZERO,
-            probe_deadline: Duration::ZERO,
+            probe: 0,
+            probe_deadline: 0,
         };
         let id = OperationId { epoch: Epoch(1), sequence: 1 };
         let work =
