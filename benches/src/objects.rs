@@ -130,5 +130,6 @@ pub(crate) fn package_version(version: VersionId, max_unavailable: CountOrPercen
         resume: None,
         confirmed: None,
         cause: None,
+        by: None,
     }
 }

@@ -24,15 +24,18 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 #[derive(Clone)]
 pub struct Terminal {
     api: Api,
+    /// The name under which it writes.
+    manager: String,
 }
 
 impl Terminal {
-    /// Takes the kubeconfig at `path`; without one, what `KUBECONFIG` names, or `~/.kube/config`.
+    /// Takes the kubeconfig at `path`; without one, what `KUBECONFIG` names, or `~/.kube/config`. What is written, is written
+    /// under the name `manager`, which is made of characters that need no escape.
     ///
     /// # Errors
     /// When it cannot be used. The API server is not asked.
-    pub async fn connect(path: Option<&Path>) -> Result<Self, ConnectError> {
-        Ok(Self { api: Api::connect(connect_as_person(path).await?, Arc::new(()))? })
+    pub async fn connect(path: Option<&Path>, manager: String) -> Result<Self, ConnectError> {
+        Ok(Self { api: Api::connect(connect_as_person(path).await?, Arc::new(()))?, manager })
     }
 
     /// Reads an object.
@@ -75,7 +78,8 @@ impl Terminal {
     /// # Errors
     /// When the API server does not answer, or refuses.
     pub async fn patch(&self, kind: Kind, name: &str, patch: &Value) -> Result<(), Failure> {
-        let request = request(Method::PATCH, &path(kind, name), MERGE_PATCH, patch.to_string().into_bytes())?;
+        let path = format!("{}?fieldManager={}", path(kind, name), self.manager);
+        let request = request(Method::PATCH, &path, MERGE_PATCH, patch.to_string().into_bytes())?;
         self.api.send("patch", request, READ_TIMEOUT).await.map(drop)
     }
 }

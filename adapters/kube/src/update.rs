@@ -1,5 +1,6 @@
 //! The updates that watches send.
 
+use seaworthy_api::managed;
 use seaworthy_api::object::{CertificateSigningRequest, Read, Resource};
 use seaworthy_api::parse::{is_of_interest, request_content};
 use seaworthy_model::certificate::RequestContent;
@@ -70,7 +71,12 @@ impl Change {
                 let content = request_content(&object.spec.request, request::read);
                 Self::Requested(object, content)
             }
-            Ok(resource) => Self::Present(resource),
+            Ok(mut resource) => {
+                if managed::is_of_interest(kind) {
+                    resource.metadata_mut().spec_manager = managed::spec_manager(Text(json));
+                }
+                Self::Present(resource)
+            }
             Err(error) => {
                 let name = serde_json::from_str::<Bare>(json).map(|bare| bare.metadata.name);
                 Self::Unreadable { name: name.unwrap_or_default(), why: error.to_string() }
@@ -90,6 +96,7 @@ pub(crate) fn version(json: &str) -> Result<String, serde_json::Error> {
 }
 
 /// Reads what the API server sends.
+#[derive(Clone, Copy)]
 struct Text<'a>(&'a str);
 
 impl Read for Text<'_> {
@@ -112,6 +119,20 @@ mod tests {
         assert!(why.contains("line 1"), "{why}");
         assert_eq!(version(json).unwrap(), "7");
         assert_eq!(Change::gone(json).unwrap(), Change::Gone("m1".into()));
+    }
+
+    #[test]
+    fn who_wrote_a_spec_is_read_only_of_what_owns_rollouts() {
+        let managers =
+            r#"[{"manager":"kubectl-edit","time":"2026-11-26T10:00:00Z","fieldsV1":{"f:spec":{}}}]"#;
+        let manager = |kind, spec: &str| {
+            let json = format!(r#"{{"metadata":{{"name":"a","managedFields":{managers}}},"spec":{spec}}}"#);
+            let Change::Present(object) = Change::of(kind, &json) else { panic!("unreadable: {json}") };
+            object.metadata().spec_manager.clone()
+        };
+        let owner = manager(Kind::ClusterPackageVersion, r#"{"components":[]}"#);
+        assert_eq!(owner.as_deref(), Some("kubectl-edit"));
+        assert_eq!(manager(Kind::Node, "{}"), None);
     }
 
     #[test]

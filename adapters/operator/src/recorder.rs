@@ -170,8 +170,15 @@ mod tests {
     fn engine() -> Engine {
         let mut engine = Engine::new(Config::default(), Seed(1));
         let (spec, status) = (Err(Vec::new()), PackageVersionStatus::default());
-        let object =
-            PackageVersionObject { meta: meta(), spec, status, resume: None, confirmed: None, cause: None };
+        let object = PackageVersionObject {
+            meta: meta(),
+            spec,
+            status,
+            resume: None,
+            confirmed: None,
+            cause: None,
+            by: None,
+        };
         let observation = Observation::PackageVersion(Some(Box::new(object)));
         engine.observe(Fact::Observed(StoreId::HOME, observation));
         engine

@@ -14,6 +14,7 @@ pub mod crd;
 pub mod host;
 pub mod host_path;
 mod kubernetes;
+pub mod managed;
 pub mod manifest;
 pub mod names;
 pub mod object;

@@ -51,6 +51,9 @@ pub struct Metadata {
     /// Annotations.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
+    /// The field manager that wrote the spec last. It is read by itself, where it is wanted: [`managed`](crate::managed).
+    #[serde(skip)]
+    pub spec_manager: Option<Arc<str>>,
 }
 
 impl Metadata {

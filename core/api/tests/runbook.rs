@@ -63,6 +63,7 @@ fn of_the_fleet() -> impl Iterator<Item = String> {
         superseded: Vec::new(),
         course: None,
         cause: None,
+        by: None,
         progress: Progress { deferred: deferred.into(), ..Progress::default() },
         started_at: Timestamp(0),
         completed_at: None,

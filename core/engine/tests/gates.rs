@@ -274,7 +274,7 @@ fn a_release_that_fails_stops_at_the_first_gate() {
     assert_eq!(failed.count(), 1);
 }
 
-/// What was rolled out before, how it ended, and why people wanted it.
+/// What was rolled out before, how it ended, who wanted it, and why.
 #[test]
 fn the_record_keeps_the_last_rollouts() {
     let mut fixture = fleet(OnFailure::Pause);
@@ -284,18 +284,26 @@ fn the_record_keeps_the_last_rollouts() {
     fixture.pass(MINUTE);
     report(&mut fixture, first, Health::Healthy);
     for turn in 0..12 {
-        fixture.store.fleet.as_mut().expect("there are defaults").cause =
-            Some(format!("ticket {turn}").into());
+        let fleet = fixture.store.fleet.as_mut().expect("there are defaults");
+        fleet.cause = Some(format!("ticket {turn}").into());
+        fleet.by = Some(format!("seaworthy/person-{turn}").into());
         fixture.store.defaults(vec![want(WEB, web(1 + turn % 2 * 2))]);
         fixture.deliver();
         fixture.pass(HOUR * 2);
     }
     let history = &fixture.store.fleet.as_ref().expect("there are defaults").status.history;
-    let ends: Vec<_> = history.iter().map(|past| (past.cause.as_deref(), past.end)).collect();
+    let ends: Vec<_> =
+        history.iter().map(|past| (past.cause.as_deref(), past.by.as_deref(), past.end)).collect();
     assert_eq!(ends.len(), Past::KEPT);
-    assert_eq!(ends[0], (Some("ticket 1"), End::Completed));
-    assert_eq!(ends[9], (Some("ticket 10"), End::Completed));
+    assert_eq!(ends[0], (Some("ticket 1"), Some("seaworthy/person-1"), End::Completed));
+    assert_eq!(ends[9], (Some("ticket 10"), Some("seaworthy/person-10"), End::Completed));
     assert_eq!(record(&fixture).cause.as_deref(), Some("ticket 11"));
+    // Who edits the spec while a rollout is under way does not take it over.
+    fixture.store.fleet.as_mut().expect("there are defaults").by = Some("kubectl-edit".into());
+    fixture.limit(3);
+    fixture.deliver();
+    fixture.pass(HOUR);
+    assert_eq!(record(&fixture).by.as_deref(), Some("seaworthy/person-11"));
 }
 
 #[test]

@@ -144,6 +144,7 @@ fn fleet_of(machines: &[OneMachine], fleet: &[OfFleet; 2], is_deleted: bool) -> 
             superseded: Vec::new(),
             course: None,
             cause: None,
+            by: None,
             progress: Progress::default(),
             started_at,
             completed_at: None,

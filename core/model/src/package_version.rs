@@ -33,6 +33,8 @@ pub struct OwnerObject<S> {
     pub resume: Option<Resume>,
     /// Why people made the last change, in their words.
     pub cause: Option<Arc<str>>,
+    /// Who wrote the spec last: the name under which that client writes.
+    pub by: Option<Arc<str>>,
     /// The generation whose changes a person has confirmed, however many machines they reach.
     pub confirmed: Option<u64>,
 }
@@ -109,6 +111,8 @@ pub struct Past {
     pub progress: (u32, u32),
     /// Why people made the change, in their words.
     pub cause: Option<Arc<str>>,
+    /// Who made the change: the name under which that client writes.
+    pub by: Option<Arc<str>>,
     /// When it started, in whole seconds.
     pub started_at: Timestamp,
     /// When it was replaced, in whole seconds.
@@ -120,6 +124,8 @@ impl Past {
     pub const KEPT: usize = 10;
     /// The longest cause that is kept, in bytes.
     pub const CAUSE_MAX: usize = 256;
+    /// The most bytes of the name of a client that are kept: as many as the API server accepts.
+    pub const BY_MAX: usize = 128;
 }
 
 /// How a rollout ended that another one has replaced.
@@ -217,6 +223,8 @@ pub struct Rollout {
     pub course: Option<Course>,
     /// Why people made this change, in their words.
     pub cause: Option<Arc<str>>,
+    /// Who made this change: the name under which that client writes.
+    pub by: Option<Arc<str>>,
     /// How far it was when this was written.
     pub progress: Progress,
     /// When it started, in whole seconds.

@@ -35,8 +35,9 @@ pub fn canary_release(
     let status = status.map(|status| canary_status(status, names)).unwrap_or_default();
     let resume = package_version::resume(&object.metadata, names);
     let cause = package_version::cause(&object.metadata);
+    let by = package_version::by(&object.metadata);
     let confirmed = package_version::confirmed(&object.metadata);
-    Ok((id, SetObject { meta, spec, status, resume, cause, confirmed }))
+    Ok((id, SetObject { meta, spec, status, resume, cause, by, confirmed }))
 }
 
 /// Reads what is recorded about a `CanaryRelease`.

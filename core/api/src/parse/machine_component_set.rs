@@ -33,8 +33,9 @@ pub fn machine_component_set(
     let status = status.map(|status| status::package_version_status(status, names)).unwrap_or_default();
     let resume = package_version::resume(&object.metadata, names);
     let cause = package_version::cause(&object.metadata);
+    let by = package_version::by(&object.metadata);
     let confirmed = package_version::confirmed(&object.metadata);
-    Ok((id, SetObject { meta, spec, status, resume, cause, confirmed }))
+    Ok((id, SetObject { meta, spec, status, resume, cause, by, confirmed }))
 }
 
 fn spec(spec: &v1alpha1::MachineComponentSetSpec, names: &mut Names) -> Parsed<SetSpec> {

@@ -37,8 +37,9 @@ pub fn package_version(
     let status = object.status.as_ref();
     let status = status.map(|status| status::package_version_status(status, names)).unwrap_or_default();
     let resume = resume(&object.metadata, names);
-    let (cause, confirmed) = (cause(&object.metadata), confirmed(&object.metadata));
-    Ok(PackageVersionObject { meta, spec, status, resume, cause, confirmed })
+    let (cause, by) = (cause(&object.metadata), by(&object.metadata));
+    let confirmed = confirmed(&object.metadata);
+    Ok(PackageVersionObject { meta, spec, status, resume, cause, by, confirmed })
 }
 
 /// The gate that a person overrides.
@@ -51,6 +52,12 @@ pub(super) fn resume(metadata: &Metadata, names: &mut Names) -> Option<Resume> {
 pub(super) fn cause(metadata: &Metadata) -> Option<Arc<str>> {
     let text = metadata.annotations.get(v1alpha1::CAUSE_ANNOTATION).filter(|text| !text.is_empty())?;
     Some(prefix(text, Past::CAUSE_MAX).into())
+}
+
+/// Who wrote the spec last.
+pub(super) fn by(metadata: &Metadata) -> Option<Arc<str>> {
+    let name = metadata.spec_manager.as_deref().filter(|name| !name.is_empty())?;
+    Some(prefix(name, Past::BY_MAX).into())
 }
 
 /// The generation whose changes a person has confirmed. Nonsense confirms none.

@@ -160,6 +160,7 @@ fn past(status: &v1alpha1::PastStatus, names: &mut Names) -> Option<Past> {
         end: End::ALL.into_iter().find(|end| end.name() == status.end)?,
         progress: (count(status.total), count(status.updated)),
         cause: status.cause.as_deref().map(Arc::from),
+        by: status.by.as_deref().map(Arc::from),
         started_at: status.started_at.get()?,
         replaced_at: status.replaced_at.get()?,
     })
@@ -205,6 +206,7 @@ fn rollout(status: &v1alpha1::RolloutStatus, names: &mut Names) -> Option<Rollou
         superseded,
         course,
         cause: status.cause.as_deref().map(Arc::from),
+        by: status.by.as_deref().map(Arc::from),
         progress: progress(status),
         started_at: status.started_at.get()?,
         completed_at,

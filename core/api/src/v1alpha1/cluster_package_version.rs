@@ -156,6 +156,10 @@ pub struct PastStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub cause: Option<String>,
+    /// Who made the change: the field manager that had written the spec last. It is the client's own word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 128)))]
+    pub by: Option<String>,
     /// When it started.
     #[cfg_attr(feature = "crd", schemars(extend("format" = "date-time")))]
     pub started_at: Time,
@@ -217,6 +221,10 @@ pub struct RolloutStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub cause: Option<String>,
+    /// Who made the change: the field manager that had written the spec last. It is the client's own word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 128)))]
+    pub by: Option<String>,
     /// How many machines take part.
     #[serde(default)]
     #[cfg_attr(feature = "crd", schemars(range(min = 0)))]

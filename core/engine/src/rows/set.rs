@@ -169,6 +169,8 @@ pub struct Charter<'w> {
     pub resume: Option<Resume>,
     /// Why people made the last change, in their words.
     pub cause: Option<&'w Arc<str>>,
+    /// Who wrote the spec last.
+    pub by: Option<&'w Arc<str>>,
     /// Whether a person has confirmed what it wants now, however many machines that reaches.
     pub is_confirmed: bool,
 }
@@ -245,6 +247,7 @@ impl<'w, S: Spec> From<&'w OwnerObject<S>> for Charter<'w> {
             status: &object.status,
             resume: object.resume,
             cause: object.cause.as_ref(),
+            by: object.by.as_ref(),
             is_confirmed: object.confirmed == Some(object.meta.generation),
         }
     }

@@ -10,6 +10,7 @@ mod subject;
 mod undo;
 mod words;
 
+use std::env;
 use std::io::{ErrorKind, Write as _, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -123,8 +124,19 @@ fn say(text: &str) -> Result<(), Problem> {
 /// The exit code of a command that could not do its work.
 const CANNOT_RUN: u8 = 2;
 
+/// The most characters of a user's name that are told.
+const USER_MAX: usize = 64;
+
+/// The name under which these commands write: with that of the user, as the system tells it. It proves nothing.
+fn manager(user: &str) -> String {
+    let is_plain = |character: &char| character.is_ascii_alphanumeric() || "._-".contains(*character);
+    let user: String = user.chars().filter(is_plain).take(USER_MAX).collect();
+    if user.is_empty() { "seaworthy".to_owned() } else { format!("seaworthy/{user}") }
+}
+
 fn run(cluster: &Cluster, command: impl AsyncFnOnce(Terminal) -> Result<ExitCode, Problem>) -> ExitCode {
-    let work = async { command(Terminal::connect(cluster.kubeconfig.as_deref()).await?).await };
+    let manager = manager(&env::var("USER").unwrap_or_default());
+    let work = async { command(Terminal::connect(cluster.kubeconfig.as_deref(), manager).await?).await };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime.map_err(Problem::from).and_then(|runtime| runtime.block_on(work)) {
         Ok(code) => code,
@@ -144,5 +156,18 @@ async fn fleet(terminal: &Terminal) -> Result<ClusterPackageVersion, Problem> {
             "there is no ClusterPackageVersion `default`, or the kind is not installed".to_owned(),
         )),
         read => Ok(read?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_api_server_accepts_the_name_of_any_user() {
+        assert_eq!(manager("alice"), "seaworthy/alice");
+        assert_eq!(manager(""), "seaworthy");
+        assert_eq!(manager("a&b c\u{e4}\n"), "seaworthy/abc");
+        assert!(manager(&"x".repeat(1000)).len() <= 128);
     }
 }

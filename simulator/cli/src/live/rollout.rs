@@ -146,7 +146,7 @@ pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["COMPONENT", "VERSION", "STARTED", "END", "MACHINES", "CAUSE"]);
+    table.set_header(["COMPONENT", "VERSION", "STARTED", "END", "MACHINES", "BY", "CAUSE"]);
     for past in past {
         table.add_row([
             past.component.clone(),
@@ -154,6 +154,7 @@ pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -
             past.started_at.to_string(),
             past.end.clone(),
             format!("{} of {}", past.updated, past.total),
+            past.by.clone().unwrap_or_default(),
             past.cause.clone().unwrap_or_default(),
         ]);
     }
@@ -165,6 +166,7 @@ pub(super) async fn history(terminal: &Terminal, arguments: &HistoryArguments) -
             rollout.started_at.to_string(),
             end.to_owned(),
             format!("{} of {}", rollout.updated, rollout.total),
+            rollout.by.clone().unwrap_or_default(),
             rollout.cause.clone().unwrap_or_default(),
         ]);
     }

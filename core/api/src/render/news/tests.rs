@@ -126,6 +126,7 @@ fn a_rollout_is_told_when_it_begins_stops_goes_on_and_ends() {
         superseded: Vec::new(),
         course: None,
         cause: None,
+        by: None,
         progress: Progress { total: 60, ..Progress::default() },
         started_at: AT,
         completed_at: None,

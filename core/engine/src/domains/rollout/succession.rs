@@ -60,6 +60,7 @@ impl<'w> Step<'w> {
             superseded,
             course: strategy.filter(|_| is_new).map(Course::new),
             cause: self.object.cause.cloned(),
+            by: self.object.by.cloned(),
             progress: Progress::default(),
             started_at: draft.now.whole_seconds(),
             completed_at: None,
@@ -124,6 +125,7 @@ impl<'w> Step<'w> {
             end: End::of(old),
             progress: (old.progress.total, old.progress.updated),
             cause: old.cause.clone(),
+            by: old.by.clone(),
             started_at: old.started_at,
             replaced_at: now.whole_seconds(),
         });

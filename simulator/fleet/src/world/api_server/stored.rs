@@ -155,6 +155,7 @@ impl Stored {
             finalizers: frame.finalizers.clone(),
             labels: frame.labels.clone(),
             annotations: frame.annotations.clone(),
+            spec_manager: None,
         }
     }
 
