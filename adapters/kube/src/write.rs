@@ -20,11 +20,14 @@ const AMBIGUOUS: [&str; 3] = ["etcdserver:", "timed out", "timeout"];
 
 /// Sends `write`, once, and waits for the answer until `deadline`. A list is read in as many pages as it takes.
 pub async fn write(api: &Api, write: &Request, deadline: Instant) -> Outcome {
-    match write {
-        Request::ListPods(query) => return pods::list(api, query, deadline).await,
-        Request::Query(_) => return gate_checks::query(api, write, deadline).await,
-        Request::ListProbes(_) => return gate_checks::list_probes(api, write, deadline).await,
-        _ => {}
+    if let Request::ListPods(query) = write {
+        return pods::list(api, query, deadline).await;
+    }
+    if matches!(write, Request::Query(_)) {
+        return gate_checks::query(api, write, deadline).await;
+    }
+    if matches!(write, Request::ListProbes(_)) {
+        return gate_checks::list_probes(api, write, deadline).await;
     }
     let http = write.http(MANAGER);
     let method = http.method;

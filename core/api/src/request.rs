@@ -385,20 +385,24 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
             let name = names.name(id.named())?;
             Ok(Request::CreateEvent(Box::new(render::event(note, Kind::CertificateSigningRequest, name))))
         }
-        (Effect::Query(query), target) if action.fence == Fence::None => {
-            let owner = finalized(target, names)?.ok_or_else(unfit)?;
-            let owner = (owner.0, owner.1.to_owned());
-            Ok(Request::Query(GateQuery { owner, query: Arc::clone(query) }))
-        }
-        (Effect::ListProbes(round), target) if action.fence == Fence::None => {
-            let owner = finalized(target, names)?.ok_or_else(unfit)?;
-            Ok(Request::ListProbes(ProbeQuery { owner: (owner.0, owner.1.to_owned()), round: *round }))
+        (effect @ (Effect::Query(_) | Effect::ListProbes(_)), target) if action.fence == Fence::None => {
+            let (kind, name) = finalized(target, names)?.ok_or_else(unfit)?;
+            about_gate(effect, (kind, name.to_owned())).ok_or_else(unfit)
         }
         (effect, Target::Node(id)) => {
             about_node(effect, names.machine_name(id)?.into(), action.fence).ok_or_else(unfit)
         }
         _ => Err(unfit()),
     }
+}
+
+/// What a gate of an owner asks. `None` when the effect is another.
+fn about_gate(effect: &Effect, owner: (Kind, String)) -> Option<Request> {
+    if let Effect::Query(query) = effect {
+        return Some(Request::Query(GateQuery { owner, query: Arc::clone(query) }));
+    }
+    let Effect::ListProbes(round) = effect else { return None };
+    Some(Request::ListProbes(ProbeQuery { owner, round: *round }))
 }
 
 /// The request about a Node and what runs there. `None` when the effect is another, or its fence.

@@ -321,6 +321,25 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
             "12 left, 3 of them failed",
         ),
         (
+            FleetReason::RollingOut,
+            FleetDetail::Waits([wait("kubelet", "runc"), wait("webd", "kubelet")].into()),
+            "kubelet waits until runc was rolled out; webd waits until kubelet was rolled out",
+        ),
+        (
+            FleetReason::RollingOut,
+            FleetDetail::Other("another build's words".into()),
+            "another build's words",
+        ),
+    ]
+    .into_iter()
+    .chain(of_gates())
+    .chain(of_limits())
+    .collect()
+}
+
+fn of_gates() -> [(FleetReason, FleetDetail, &'static str); 5] {
+    [
+        (
             FleetReason::Baking,
             bake(false),
             "webd/7/2 until 2026-11-18T11:06:40Z, before the next batch starts",
@@ -346,7 +365,14 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
             FleetReason::GateFailed,
             FleetDetail::Gate(
                 gate(),
-                Evidence { changed: 3, untouched: 9, series: 7, probes: 2, unstarted: 1, ..Evidence::default() },
+                Evidence {
+                    changed: 3,
+                    untouched: 9,
+                    series: 7,
+                    probes: 2,
+                    unstarted: 1,
+                    ..Evidence::default()
+                },
             ),
             "webd/7/2: 3 changed, 0 failed, 0 went down, 0 silent; of 9 others 0 went down; the query found 7 \
              series; of 2 probe pods 1 did not start",
@@ -356,20 +382,7 @@ fn of_fleets() -> Vec<(FleetReason, FleetDetail, &'static str)> {
             FleetDetail::Unanswered(gate(), GateCheck::Query, "503: no endpoints: none".into()),
             "webd/7/2: the query was not answered: 503: no endpoints: none",
         ),
-        (
-            FleetReason::RollingOut,
-            FleetDetail::Waits([wait("kubelet", "runc"), wait("webd", "kubelet")].into()),
-            "kubelet waits until runc was rolled out; webd waits until kubelet was rolled out",
-        ),
-        (
-            FleetReason::RollingOut,
-            FleetDetail::Other("another build's words".into()),
-            "another build's words",
-        ),
     ]
-    .into_iter()
-    .chain(of_limits())
-    .collect()
 }
 
 fn of_limits() -> [(FleetReason, FleetDetail, &'static str); 4] {

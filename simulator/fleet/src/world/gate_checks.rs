@@ -39,12 +39,15 @@ struct Probe {
 impl World {
     /// Answers what a gate asks; `None` for any other request.
     pub(super) fn ask_for_gate(&mut self, request: &Request) -> Option<Outcome> {
-        Some(match request {
-            Request::Query(_) => self.query_metrics(),
-            Request::StartProbe(job) => self.start_probe(job),
-            Request::ListProbes(query) => self.list_probes(query.round),
-            _ => return None,
-        })
+        if matches!(request, Request::Query(_)) {
+            Some(self.query_metrics())
+        } else if let Request::StartProbe(job) = request {
+            Some(self.start_probe(job))
+        } else if let Request::ListProbes(query) = request {
+            Some(self.list_probes(query.round))
+        } else {
+            None
+        }
     }
 
     /// One series for each host whose release does harm that only metrics show.

@@ -69,11 +69,11 @@ impl Step<'_> {
         let evidence = self.evidence(index, state, course.done_at);
         match verdict(course, &evidence) {
             Verdict::Fail => self.fail(draft, evidence, record, plan),
-            Verdict::Pass if is_baked => self.ask(draft, (index, state), evidence, record, plan),
+            Verdict::Pass if is_baked => self.ask(draft, (index, state, evidence), record, plan),
             Verdict::Inconclusive if is_baked => {
                 let until = bakes_until.unwrap_or(draft.now) + course.bake_time();
                 if !is_silent(&evidence) && until <= draft.now {
-                    return self.ask(draft, (index, state), evidence, record, plan);
+                    return self.ask(draft, (index, state, evidence), record, plan);
                 }
                 draft.wake_at(draft.now + LOOKS_AGAIN, WakeReason::Gate);
                 self.stay_in_doubt(draft, evidence, record, plan)
@@ -88,8 +88,7 @@ impl Step<'_> {
     fn ask(
         self,
         draft: &mut Draft<'_>,
-        (index, state): (usize, &RolloutState),
-        evidence: Evidence,
+        (index, state, evidence): (usize, &RolloutState, Evidence),
         record: &mut Cow<'_, Rollout>,
         plan: &mut Plan,
     ) -> Gate {
