@@ -1,9 +1,11 @@
 //! What is written into a status is read back as it was, and nothing that stands there makes reading fail.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
-use std::time::Duration;
+mod courses;
 
+use std::sync::Arc;
+
+use courses::{course, instant};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -11,12 +13,11 @@ use seaworthy_api::names::Names;
 use seaworthy_api::{parse, render, v1alpha1};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{
-    Architecture, CgroupVersion, Disruption, ReleaseId, VersionCondition, VersionConditionKind,
-    VersionReason, VersionStatus,
+    Architecture, CgroupVersion, ReleaseId, VersionCondition, VersionConditionKind, VersionReason,
+    VersionStatus,
 };
 use seaworthy_model::detail::{Detail, FleetDetail, VersionDetail};
 use seaworthy_model::digest::Digest;
-use seaworthy_model::gate_check::{ProbePod, Query};
 use seaworthy_model::id::{ComponentId, SetId};
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{
@@ -27,9 +28,6 @@ use seaworthy_model::package_version::{
     Begun, DeferralReason, Deferred, End, FleetCondition, FleetConditionKind, FleetReason,
     PackageVersionStatus, Past, Progress, Rollout, Superseded,
 };
-use seaworthy_model::quantity::CountOrPercent;
-use seaworthy_model::strategy::{self, Course, Evidence, GateFailure, OnFailure, Undrainable};
-use seaworthy_model::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -57,10 +55,6 @@ fn version(names: &mut Names, component: usize, version: usize) -> seaworthy_mod
 }
 
 /// The very first moment is that of a default, which is not read at all.
-fn instant() -> impl Strategy<Value = Timestamp> {
-    (1..=253_402_300_799_u64).prop_map(|seconds| Timestamp(seconds * 1000))
-}
-
 fn generation() -> impl Strategy<Value = u64> {
     prop_oneof![0..100_u64, Just(i64::MAX as u64)]
 }
@@ -178,98 +172,6 @@ fn progress() -> impl Strategy<Value = Progress> {
             .map(|(reason, machines)| Deferred { reason: DeferralReason::ALL[reason], machines });
         Progress { total, updated, at_work, failed, lost, deferred: deferred.collect() }
     })
-}
-
-fn quantity() -> impl Strategy<Value = CountOrPercent> {
-    prop_oneof![
-        (0..=1_000_000_u32).prop_map(CountOrPercent::Count),
-        (0..=100_u8).prop_map(CountOrPercent::Percent)
-    ]
-}
-
-fn strategy() -> impl Strategy<Value = strategy::Strategy> {
-    let quantities = (vec(quantity(), 0..5), option::of(quantity()), option::of(quantity()));
-    let undrainable = prop_oneof![
-        Just(Undrainable::Wait),
-        quantity().prop_map(|at_most| Undrainable::Skip { at_most }),
-        bake().prop_map(|after| Undrainable::Force { after }),
-    ];
-    let disruption = (option::of(0..Disruption::ALL.len()), undrainable);
-    let checks = (option::of(query()), option::of(probe_pod()));
-    let parts = (quantities, bake(), bake(), 0..OnFailure::ALL.len(), disruption, checks);
-    parts.prop_map(
-        |((batches, tolerance, confirm_above), first_bake, bake, on_failure, disruption, checks)| {
-            strategy::Strategy {
-                batches,
-                first_bake,
-                bake,
-                tolerance,
-                on_failure: OnFailure::ALL[on_failure],
-                confirm_above,
-                at_most: disruption.0.map(|class| Disruption::ALL[class]),
-                undrainable: disruption.1,
-                query: checks.0.map(Arc::new),
-                probe_pod: checks.1.map(Arc::new),
-            }
-        },
-    )
-}
-
-/// A duration that can be written.
-fn bake() -> impl Strategy<Value = Duration> {
-    (1..=31_536_000_u64).prop_map(Duration::from_secs)
-}
-
-fn query() -> impl Strategy<Value = Query> {
-    let prefix = prop_oneof![Just(""), Just("/prometheus")];
-    ("[a-z]{1,9}", 1..=u16::MAX, any::<bool>(), prefix, "[a-z0-9(){}=\"]{1,20}").prop_map(
-        |(name, port, tls, path_prefix, expression)| Query {
-            namespace: "monitoring".into(),
-            service: name.into(),
-            port,
-            tls,
-            path_prefix: path_prefix.into(),
-            expression: expression.into(),
-        },
-    )
-}
-
-fn probe_pod() -> impl Strategy<Value = ProbePod> {
-    ("[a-z./:0-9]{1,20}", 1..=ProbePod::MACHINES_MAX, bake()).prop_map(|(image, machines, within)| ProbePod {
-        image: image.into(),
-        machines,
-        within,
-    })
-}
-
-fn course() -> impl Strategy<Value = Course> {
-    let failure = (instant(), any::<[u32; 9]>()).prop_map(|(at, counts)| {
-        let [changed, failed, unavailable, silent, untouched, untouched_unavailable, ..] = counts;
-        let [.., series, probes, unstarted] = counts;
-        let evidence = Evidence {
-            changed,
-            failed,
-            unavailable,
-            silent,
-            untouched,
-            untouched_unavailable,
-            series,
-            probes,
-            unstarted,
-        };
-        GateFailure { at, evidence }
-    });
-    let times = (option::of(instant()), option::of(instant()));
-    (strategy(), any::<[u32; 2]>(), times, option::of(failure)).prop_map(
-        |(strategy, [batch, excused], (done_at, reverted_at), failure)| Course {
-            strategy,
-            batch,
-            done_at,
-            failure,
-            excused,
-            reverted_at,
-        },
-    )
 }
 
 fn rollouts() -> impl Strategy<Value = Vec<Rollout>> {
@@ -453,7 +355,7 @@ proptest! {
         let mut names = names();
         let rendered = render::machine_status(&status, &mut names).unwrap();
         prop_assert_eq!(parse::machine_status(&stored(&rendered), &mut names), status);
-        prop_assert!(names.take_new().len() == COMPONENTS.len() * (VERSIONS.len() + 1), "no new name appeared");
+        prop_assert!(names.take_new().len() == COMPONENTS.len() * (VERSIONS.len() + 1) + 1, "no new name appeared");
     }
 
     /// Whatever was written before, and however often.

@@ -4,6 +4,7 @@
 use alloc::format;
 
 use seaworthy_engine::World;
+use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::report::Turn;
 
 use crate::invariant::{Findings, Invariant};
@@ -12,7 +13,12 @@ pub(crate) const INVARIANT: Invariant = Invariant { name: "patience", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
-        let retry = world.retry(action.target);
+        let retry = match (&action.effect, action.target) {
+            (Effect::WriteNodeAttributes(_), Target::Node(id)) => world.retry_of_attributes(id),
+            // Gates have a time of their own: `gate` judges them.
+            (Effect::StartProbe(_), _) => None,
+            (_, target) => world.retry(target),
+        };
         if let Some(retry) = retry.filter(|retry| retry.not_before > world.now()) {
             findings.against(
                 action,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fixture::{Fixture, WEB};
 use seaworthy_model::detail::FleetDetail;
-use seaworthy_model::gate_check::{GateCheck, ProbePod, Query};
+use seaworthy_model::gate_check::{GateCheck, ProbePod, Query, Silence};
 use seaworthy_model::node::Health;
 use seaworthy_model::package_version::{FleetCondition, FleetReason, Resume, Rollout};
 use seaworthy_model::quantity::CountOrPercent::{Count, Percent};
@@ -109,7 +109,7 @@ fn without_an_answer_the_gate_waits_and_says_why() {
     let Some(FleetDetail::Unanswered(_, GateCheck::Query, why)) = &told(&fixture).detail else {
         panic!("{:?}", told(&fixture).detail)
     };
-    assert_eq!(&**why, "no endpoints");
+    assert_eq!(*why, Silence::Told("no endpoints".into()));
     assert!(fixture.checks.asked >= 50, "it is asked again");
     let written = fixture.store.changes();
     fixture.pass(MINUTE * 30);

@@ -111,3 +111,17 @@ fn a_new_operator_takes_the_taint_of_its_predecessor_away() {
     fixture.pass(MINUTE * 60);
     assert_eq!((updated(&fixture).len(), next(&fixture)), (10, vec![]));
 }
+
+/// The taint and the cordon of a Node are written for themselves: a write of one that has failed does not hold up the other.
+#[test]
+fn lost_replies_leave_no_taint_behind() {
+    let mut fixture = fleet(true);
+    fixture.upgrade();
+    for _ in 0..30 {
+        fixture.lost_node_replies += 2;
+        fixture.pass(MINUTE);
+    }
+    fixture.lost_node_replies = 0;
+    fixture.pass(MINUTE * 60);
+    assert_eq!((updated(&fixture).len(), next(&fixture)), (10, vec![]));
+}

@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::attributes::TaintEffect;
-use crate::gate_check::GateCheck;
+use crate::gate_check::{GateCheck, Silence};
 use crate::id::{HostId, Uid};
 use crate::lease::Epoch;
 use crate::meta::SpecError;
@@ -311,7 +311,7 @@ pub enum FleetDetail {
     /// What a gate goes by.
     Gate(GateName, Evidence),
     /// What a gate has asked was not answered, and why.
-    Unanswered(GateName, GateCheck, Arc<str>),
+    Unanswered(GateName, GateCheck, Silence),
 }
 
 /// The gate after a batch of a rollout.

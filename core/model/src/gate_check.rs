@@ -57,6 +57,17 @@ impl GateCheck {
     pub const ALL: [Self; 2] = [Self::Query, Self::ProbePods];
 }
 
+/// Why a gate was not answered.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Silence {
+    /// In the words of who was asked.
+    Told(Arc<str>),
+    /// No answer came in time.
+    NoAnswer,
+    /// No probe pod can start: no changed machine has a Node that is ready.
+    NothingToProbe,
+}
+
 /// What the probe pods of one gate have in common, so that those of another gate, or of an earlier try, are not taken for
 /// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

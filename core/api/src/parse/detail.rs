@@ -11,7 +11,7 @@ use seaworthy_model::detail::{
     Dependency, DependencyState, Detail, FleetDetail, Found, GateName, IdentityFlaw, Pod, Regress, Skew,
     Stranger, VersionDetail, Wait,
 };
-use seaworthy_model::gate_check::GateCheck;
+use seaworthy_model::gate_check::{GateCheck, Silence};
 use seaworthy_model::id::Uid;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::{HostId, Reason};
@@ -23,8 +23,8 @@ use seaworthy_model::strategy::Evidence;
 
 use crate::render::detail::{
     FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, POLICY, RELEASE,
-    THEN_COMPLETE, THEN_NEXT, UNTIL, detail, fixed, fleet_detail, of_loss, of_state, suffix, unanswered,
-    version_detail as version_words,
+    THEN_COMPLETE, THEN_NEXT, UNTIL, detail, fixed, fleet_detail, of_loss, of_state, silence, suffix,
+    unanswered, version_detail as version_words,
 };
 use crate::rfc3339;
 
@@ -154,7 +154,8 @@ fn gate(words: &str) -> Option<FleetDetail> {
     let gate = gate_name(gate)?;
     let why = |check: GateCheck| {
         let why = found.strip_prefix(unanswered(check))?.strip_prefix(": ")?;
-        Some((check, why.into()))
+        let known = [Silence::NoAnswer, Silence::NothingToProbe].into_iter().find(|it| silence(it) == why);
+        Some((check, known.unwrap_or_else(|| Silence::Told(why.into()))))
     };
     if let Some((check, why)) = GateCheck::ALL.into_iter().find_map(why) {
         return Some(FleetDetail::Unanswered(gate, check, why));

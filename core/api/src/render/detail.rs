@@ -8,7 +8,7 @@ use seaworthy_model::detail::{
     Dependency, DependencyState, Detail, FleetDetail, Found, GateName, IdentityFlaw, Pod, Regress, Skew,
     Stranger, VersionDetail, Wait,
 };
-use seaworthy_model::gate_check::GateCheck;
+use seaworthy_model::gate_check::{GateCheck, Silence};
 use seaworthy_model::meta::SpecError;
 use seaworthy_model::pod::PodLoss;
 use seaworthy_model::requirement::{API_SERVER, VersionNumber};
@@ -95,8 +95,17 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
         }
         FleetDetail::Gate(gate, evidence) => format!("{}: {}", gate_name(gate), in_numbers(evidence)).into(),
         FleetDetail::Unanswered(gate, check, why) => {
-            format!("{}: {}: {why}", gate_name(gate), unanswered(*check)).into()
+            format!("{}: {}: {}", gate_name(gate), unanswered(*check), silence(why)).into()
         }
+    }
+}
+
+/// Why a check was not answered.
+pub(crate) fn silence(why: &Silence) -> &str {
+    match why {
+        Silence::Told(words) => words,
+        Silence::NoAnswer => "no answer came in time",
+        Silence::NothingToProbe => "no changed machine has a Node that is ready",
     }
 }
 

@@ -1,12 +1,10 @@
 //! What a gate has asked besides the machines, and what was answered.
 
-use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use seaworthy_model::draw::mix;
-use seaworthy_model::gate_check::{GateCheck, ProbeRound};
+use seaworthy_model::gate_check::{GateCheck, ProbeRound, Silence};
 use seaworthy_model::id::MachineId;
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::strategy::Course;
@@ -16,9 +14,6 @@ use crate::rows::rank::RankKey;
 
 /// What was not answered is asked again after this time.
 const ASKS_AGAIN: Duration = Duration::from_secs(60);
-
-/// Of the reason why something was not answered, so many characters are told.
-const WHY_MAX: usize = 200;
 
 /// What a gate has asked. It is lost with the engine: a successor asks again. It counts for one gate only.
 #[derive(Clone, Debug)]
@@ -40,7 +35,7 @@ pub struct Inquiry {
     /// How many series the query has found, once it was answered.
     pub(crate) series: Option<u32>,
     /// What was not answered, and why.
-    pub(crate) trouble: Option<(GateCheck, Arc<str>)>,
+    pub(crate) trouble: Option<(GateCheck, Silence)>,
     /// Nothing is asked before.
     pub(crate) not_before: Timestamp,
 }
@@ -102,10 +97,8 @@ impl Inquiry {
     }
 
     /// Notes that something was not answered.
-    pub(crate) fn fails(&mut self, check: GateCheck, why: &str, now: Timestamp) {
-        let printed = why.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
-        let why: String = printed.take(WHY_MAX).collect();
-        self.trouble = Some((check, why.trim().into()));
+    pub(crate) fn fails(&mut self, check: GateCheck, why: Silence, now: Timestamp) {
+        self.trouble = Some((check, why));
         self.not_before = now + ASKS_AGAIN;
     }
 }

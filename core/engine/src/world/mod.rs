@@ -398,6 +398,13 @@ impl World {
         }
     }
 
+    /// When the labels and taints of a machine's Node are written again, if a write of them has failed or awaits its echo. It does
+    /// not depend on writes of its cordon.
+    #[must_use]
+    pub fn retry_of_attributes(&self, id: MachineId) -> Option<Retry> {
+        self.node_writes.get(&id).map(|write| write.retry)
+    }
+
     /// The subjects of which there are few: all but the machines, the fleet's defaults and sets, and the leadership.
     fn few(&self) -> Vec<Subject> {
         let versions = (0..).take(self.versions.len()).map(|id| Subject::Version(VersionId(id)));

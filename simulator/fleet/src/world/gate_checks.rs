@@ -1,40 +1,19 @@
-//! What gates ask besides the machines: the metrics of the cluster, and pods that start or do not.
+//! Answers what gates ask besides the machines.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use seaworthy_api::request::{ProbeJob, Request};
-use seaworthy_kernel::{Span, Timestamp, word};
+use seaworthy_kernel::{Span, word};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::gate_check::ProbeRound;
 
 use super::World;
+use super::probes::Probe;
 use crate::vocabulary::Occasion;
 
 /// From the creation of a Job until its pod is ready: its image may have to be pulled.
 const STARTS: Span = Span::millis(1_000, 30_000);
-
-/// All of it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct GateChecks {
-    /// How many hosts have releases that only the metrics show to be bad.
-    pub(super) ailing: u32,
-    /// The hosts on which no new pod starts.
-    pub(super) stalled: BTreeSet<u32>,
-    /// The probe pods, by round and number.
-    probes: BTreeMap<(ProbeRound, u32), Probe>,
-}
-
-/// A probe pod.
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    /// The host of its Node; `None` if there is no such Node.
-    host: Option<u32>,
-    /// From then on it runs, if something does not keep it from that.
-    starts_at: Timestamp,
-    has_started: bool,
-}
 
 impl World {
     /// Answers what a gate asks; `None` for any other request.

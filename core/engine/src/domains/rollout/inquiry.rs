@@ -12,7 +12,7 @@ use core::time::Duration;
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::{Effect, Fence, Target};
 use seaworthy_model::event::{Outcome, Receipt};
-use seaworthy_model::gate_check::{GateCheck, ProbePod, ProbeStart, Query};
+use seaworthy_model::gate_check::{GateCheck, ProbePod, ProbeStart, Query, Silence};
 use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::report::{Subject, WakeReason};
 use seaworthy_model::strategy::{Course, Evidence};
@@ -171,7 +171,7 @@ impl Step<'_> {
         }
         let name = self.gate_name(&state.record, course);
         Some(match &inquiry.trouble {
-            Some((check, why)) => FleetDetail::Unanswered(name, *check, Arc::clone(why)),
+            Some((check, why)) => FleetDetail::Unanswered(name, *check, why.clone()),
             None => FleetDetail::Gate(name, with_answers(evidence, state, course)),
         })
     }
@@ -209,7 +209,7 @@ pub(super) fn begin(world: &mut World, index: usize) {
 pub(super) fn has_nothing_to_probe(world: &mut World, index: usize) {
     let now = world.now;
     if let Some(inquiry) = world.fleet.rollouts[index].inquiry.as_deref_mut() {
-        inquiry.fails(GateCheck::ProbePods, "no changed machine has a Node that is ready", now);
+        inquiry.fails(GateCheck::ProbePods, Silence::NothingToProbe, now);
     }
 }
 
@@ -237,14 +237,21 @@ pub(super) fn settle(world: &mut World, owner: Owner, ticket: CheckTicket, outco
         }
         // The next try shows what became of it.
         (CheckTicket::StartProbe(..), Outcome::Unknown) => inquiry.not_before = now + LOOKS_AGAIN,
-        (ticket, outcome) => inquiry.fails(ticket.check(), &why(outcome), now),
+        (ticket, outcome) => inquiry.fails(ticket.check(), why(outcome), now),
     }
 }
 
+/// Of the reason why something was not answered, so many characters are told.
+const TOLD_MAX: usize = 200;
+
 /// Why there is no answer.
-fn why(outcome: &Outcome) -> String {
+fn why(outcome: &Outcome) -> Silence {
     match outcome {
-        Outcome::Retryable(cause) | Outcome::Refused(cause) => cause.detail.clone(),
-        Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => "no answer came in time".into(),
+        Outcome::Retryable(cause) | Outcome::Refused(cause) => {
+            let printed = cause.detail.chars().filter(|letter| !letter.is_control());
+            let told: String = printed.take(TOLD_MAX).collect();
+            Silence::Told(told.trim().into())
+        }
+        Outcome::Done(_) | Outcome::Stale | Outcome::Unknown => Silence::NoAnswer,
     }
 }

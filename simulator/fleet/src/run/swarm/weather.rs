@@ -180,6 +180,7 @@ fn on_servers(name: &str, lots: Lots, climate: Climate) -> Option<Value> {
             "lag": lots.range("lag", name, (1, 60)),
             "lasting": lots.range("lasting", name, (60, 1_800)),
         }}),
+        "metrics_down" => json!({"metricsDown": {"at": at(), "lasting": lasting(1_800)}}),
         "registry_down" => json!({"registryDown": {"at": at(), "lasting": lasting(1_800)}}),
         "stale_watch" => json!({"staleWatch": {"every": every(), "lasting": lasting(720)}}),
         "throttle" => json!({"throttle": {
