@@ -38,6 +38,7 @@ impl Host {
             HostCommand::Facts
             | HostCommand::Status(_)
             | HostCommand::Confirm(_)
+            | HostCommand::Fetch { .. }
             | HostCommand::ResetFences(_) => {}
             HostCommand::Apply(operation) => {
                 self.facts.owner = Owner::Machine(fence.machine);

@@ -9,8 +9,15 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::statvfs;
+use seaworthy_model::cause::{Cause, CauseKind};
+
 use crate::failure::{self, Result};
 use crate::steps::Steps;
+
+/// So much of the disk stays free, in bytes and in inodes: a full disk is worse for the host than an old release.
+const BYTES_KEPT: u64 = 64 << 20;
+const INODES_KEPT: u64 = 1024;
 
 /// The only way in which this crate changes the disk.
 #[derive(Clone, Copy)]
@@ -182,6 +189,21 @@ impl<'a> Disk<'a> {
             Err(error) => Err(failure::on("remove directory", path, &error)),
         }
     }
+}
+
+/// How many bytes may be written below `directory`.
+pub(crate) fn room(directory: &Path) -> Result<u64> {
+    let free = statvfs(directory).map_err(|error| failure::on("look at", directory, &error.into()))?;
+    let bytes = free.f_bavail.saturating_mul(free.f_frsize);
+    // File systems that make inodes on demand report none at all.
+    if free.f_files > 0 && free.f_favail < INODES_KEPT {
+        let detail = format!("only {} inodes are free at {}", free.f_favail, directory.display());
+        return Err(Cause::new(CauseKind::NoSpace, detail));
+    }
+    bytes.checked_sub(BYTES_KEPT).ok_or_else(|| {
+        let detail = format!("only {bytes} bytes are free at {}", directory.display());
+        Cause::new(CauseKind::NoSpace, detail)
+    })
 }
 
 /// Refuses a directory that users other than root may write to: they could replace every name in it.

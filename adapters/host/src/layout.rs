@@ -59,6 +59,11 @@ impl Layout {
         self.state().join("execution.lock")
     }
 
+    /// Held by the process that fetches an artefact before an operation needs it.
+    pub(crate) fn fetch_lock(&self) -> PathBuf {
+        self.state().join("fetch.lock")
+    }
+
     pub(crate) fn memory(&self) -> PathBuf {
         self.state().join("memory.json")
     }
@@ -90,6 +95,11 @@ impl Layout {
 
     pub(crate) fn staging(&self) -> PathBuf {
         self.root.join("staging")
+    }
+
+    /// What was fetched before an operation needs it.
+    pub(crate) fn artefacts(&self) -> PathBuf {
+        self.root.join("artefacts")
     }
 
     pub(crate) fn releases(&self, component: &str) -> PathBuf {

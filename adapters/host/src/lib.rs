@@ -7,6 +7,7 @@
 //!   current/<component>  -> ../releases/...      the one link that a change swaps
 //!   previous/<component> -> ../releases/...      the release before it, kept: going back needs no download
 //!   staging/<operation>/                         a release that is being made
+//!   artefacts/<sha256>                           an artefact that was fetched before an operation needs it
 //!   state/memory.json                            owner and fences
 //!   state/operations/<operation>.{json,journal}  the order, and a line for each step; `.damaged`: a journal put aside
 //!   state/identity.{json,journal}                the key that waits for a certificate, and the history of keys
@@ -29,6 +30,7 @@
 //! - No input is trusted: names, paths, archives, templates and lengths are validated before they are used.
 
 mod archive;
+mod artefacts;
 mod claims;
 mod clearing;
 mod difference;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use seaworthy_api::host::wire::{Command, Fence, Owner};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::OperationId;
-use seaworthy_model::host_order::Claim;
+use seaworthy_model::host_order::{Claim, HostCommandKind};
 use seaworthy_model::lease::Epoch;
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +90,7 @@ impl Memory {
     ///   moves them: a late order of an older operator must not claim the host after a newer operator has read it.
     /// - (epoch, sequence) must grow. Reads are answered again with an equal one; with a lower epoch `Facts` is
     ///   still answered, so that an operator whose store was set back learns of it.
-    /// - `Confirm` comes again only for the operation that it came for.
+    /// - `Confirm` comes again only for the operation that it came for. `Fetch` may come again.
     /// - `Apply` claims a host that nobody owns, and comes again only with the operation that it came with. So do orders
     ///   about certificates; those never come again.
     /// - `ResetFences` is about fences that are too high, so it is judged by the epoch that it names instead. A host that
@@ -114,11 +114,12 @@ impl Memory {
             (_, None) if order < seen => return Verdict::Refuse(too_old(fence, highest)),
             (Claim::Reads, None) if order == seen => return Verdict::Answer,
             (_, Some(owner)) => return Verdict::Refuse(owned_by(&owner)),
-            (Claim::Needs, None) if !owned => return Verdict::Refuse(nothing_to_confirm(fence)),
+            (Claim::Needs, None) if !owned => return Verdict::Refuse(owned_by_nobody(fence)),
             (claim, None) if order == seen => {
                 let is_same = command.operation().is_some_and(|id| highest.operation == Some(id));
                 let is_over = claim == Claim::GivesUp && !owned;
-                return if is_same || is_over {
+                let is_fetch = command.kind() == HostCommandKind::Fetch;
+                return if is_same || is_over || is_fetch {
                     Verdict::Answer
                 } else {
                     Verdict::Refuse(too_old(fence, highest))
@@ -165,8 +166,9 @@ fn owned_by(owner: &Owner) -> Cause {
     Cause::new(CauseKind::OwnedByAnother, detail)
 }
 
-fn nothing_to_confirm(fence: &Fence) -> Cause {
-    let detail = format!("nobody owns the host, so nothing is left to confirm for {}", fence.machine_name);
+fn owned_by_nobody(fence: &Fence) -> Cause {
+    let detail =
+        format!("nobody owns the host, and only its owner may order this: {} is not", fence.machine_name);
     Cause::new(CauseKind::FenceRefused, detail)
 }
 
@@ -190,6 +192,8 @@ fn too_old(fence: &Fence, seen: SeenFence) -> Cause {
 #[cfg(test)]
 mod tests {
     use seaworthy_api::host::wire::{Change, Operation};
+    use seaworthy_model::component::{Architecture, Artefact, ArtefactFormat};
+    use seaworthy_model::digest::Digest;
     use seaworthy_model::id::Uid;
 
     use super::*;
@@ -269,6 +273,33 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn only_the_owner_has_a_host_fetch() {
+        let fetch = || {
+            Command::Fetch(Box::new(Artefact {
+                architecture: Architecture::Amd64,
+                url: "http://artefacts/webd".into(),
+                sha256: Digest::of(b"webd"),
+                format: ArtefactFormat::TarGz,
+            }))
+        };
+        let table = [
+            (fence("c", 1, 5, 11), Remember),
+            (fence("c", 1, 5, 10), Answer),
+            (fence("c", 1, 5, 9), Old),
+            (fence("c", 1, 4, 99), Old),
+            (fence("c", 2, 9, 9), Foreign),
+        ];
+        for (by, expected) in table {
+            let mut memory = owned();
+            assert_eq!(word(&memory.judge(&by, &fetch())), expected, "{by:?}");
+            assert_eq!(memory.owner, owned().owner);
+        }
+        let mut memory = Memory::default();
+        assert_eq!(word(&memory.judge(&fence("c", 1, 5, 11), &fetch())), Old, "nobody's");
+        assert_eq!(memory, Memory::default());
     }
 
     #[test]

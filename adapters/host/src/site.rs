@@ -34,7 +34,7 @@ impl Site<'_> {
         for open in ["releases", "manifests", "current", "previous"] {
             disk.make_own_dir(&layout.root().join(open), 0o755)?;
         }
-        for closed in [layout.state(), layout.operations(), layout.staging()] {
+        for closed in [layout.state(), layout.operations(), layout.staging(), layout.artefacts()] {
             disk.make_own_dir(&closed, 0o700)?;
         }
         Ok(())

@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::statvfs;
 use seaworthy_api::host::wire::Release;
-use seaworthy_model::cause::{Cause, CauseKind};
+use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Artefact, ArtefactFormat, Content, ProbeCheck};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::OperationId;
 
 use crate::archive;
+use crate::artefacts;
 use crate::disk;
 use crate::failure::{self, Result};
 use crate::fetch;
@@ -21,10 +21,6 @@ use crate::manifest::{Entry, EntryKind, Manifest, ServiceUnit};
 use crate::site::Site;
 use crate::template::{self, Template};
 use crate::tree::Tree;
-
-/// So much of the disk stays free, in bytes and in inodes: a full disk is worse for the host than an old release.
-const BYTES_KEPT: u64 = 64 << 20;
-const INODES_KEPT: u64 = 1024;
 
 /// What a file of a release may permit at most: the same as in an archive. Others than root never write to it.
 const MODE_MASK: u32 = 0o755;
@@ -44,16 +40,23 @@ impl Stage<'_> {
         let staging = self.site.layout.staging().join(self.operation.to_string());
         disk.remove_tree(&staging)?;
         disk.make_dir(&staging, 0o700)?;
-        let room = room(&staging)?;
-
         let recipe = &self.release.recipe;
         let file = staging.join("artefact.part");
         let root = staging.join("tree");
+        let kept = recipe.artefact.as_ref().map(|artefact| artefacts::take(self.site, artefact, &file));
+        let kept = kept.transpose()?.flatten();
+        let room = disk::room(&staging)?;
         let mut tree = match &recipe.artefact {
             Some(artefact) => {
-                let bytes = fetch::fetch(disk, artefact, &file, room)?;
+                let (bytes, room) = match kept {
+                    Some(bytes) => (bytes, room),
+                    None => {
+                        let bytes = fetch::fetch(disk, artefact, &file, room)?;
+                        (bytes, room.saturating_sub(bytes))
+                    }
+                };
                 journal.write(disk, Step::Fetched { bytes, sha256: artefact.sha256 })?;
-                let mut tree = Tree::make(disk, root.clone(), room.saturating_sub(bytes))?;
+                let mut tree = Tree::make(disk, root.clone(), room)?;
                 unpack(artefact, &file, &mut tree)?;
                 journal.write(disk, Step::Unpacked { entries: tree.len() as u64 })?;
                 tree
@@ -199,21 +202,6 @@ fn executable(manifest: &Manifest, path: &str) -> Result<Digest> {
         }
         None => Err(failure::invalid(format!("the release has no {path:?}"))),
     }
-}
-
-/// How many bytes may be written below `directory`.
-fn room(directory: &Path) -> Result<u64> {
-    let free = statvfs(directory).map_err(|error| failure::on("look at", directory, &error.into()))?;
-    let bytes = free.f_bavail.saturating_mul(free.f_frsize);
-    // File systems that make inodes on demand report none at all.
-    if free.f_files > 0 && free.f_favail < INODES_KEPT {
-        let detail = format!("only {} inodes are free at {}", free.f_favail, directory.display());
-        return Err(Cause::new(CauseKind::NoSpace, detail));
-    }
-    bytes.checked_sub(BYTES_KEPT).ok_or_else(|| {
-        let detail = format!("only {bytes} bytes are free at {}", directory.display());
-        Cause::new(CauseKind::NoSpace, detail)
-    })
 }
 
 /// The release `release` of `component` that is complete and intact on this host, if there is one: making it again

@@ -70,7 +70,8 @@ fn check_release(release: &Release, architecture: Architecture, layout: &Layout)
     check_content(&recipe.content, layout)
 }
 
-fn check_artefact(artefact: &Artefact, architecture: Architecture) -> Result<()> {
+/// Validates an artefact for a host of `architecture`.
+pub(crate) fn check_artefact(artefact: &Artefact, architecture: Architecture) -> Result<()> {
     if artefact.architecture != architecture {
         return Err(failure::invalid(format!(
             "the artefact is for {}, this host is {}",

@@ -103,7 +103,8 @@ fn the_fleet_is_as_healthy_as_its_rollouts() {
         | FleetReason::Superseding
         | FleetReason::Overlap
         | FleetReason::Terminating => "Progressing",
-        FleetReason::GateFailed
+        FleetReason::ArtefactUnavailable
+        | FleetReason::GateFailed
         | FleetReason::RolledBack
         | FleetReason::TooManyFailures
         | FleetReason::TooManyLost

@@ -31,7 +31,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         let kind = ticket.and_then(Ticket::host_command);
         let is_change = kind.is_some_and(HostCommandKind::is_destructive);
         // The record need not mention other work: the next leader finds its result on the host.
-        let changes = is_change || kind.is_some_and(|kind| kind.claim() == Claim::Takes);
+        let is_other = |kind: HostCommandKind| kind.claim() == Claim::Takes || kind == HostCommandKind::Fetch;
+        let changes = is_change || kind.is_some_and(is_other);
         let (Some(facts), Some(object), true) = (&machine.host.facts, &machine.object, changes) else {
             continue;
         };

@@ -1,11 +1,12 @@
 //! Gates: a rollout with a strategy permits the next batch only once the machines of the last one were watched for its bake
-//! time, and not after its gate has failed, unless people let it go on. It takes a release back only if its strategy says
-//! so, and there is something to go back to.
+//! time, and not after its gate has failed, unless people let it go on. The first batch comes once a sample of the machines has
+//! fetched the artefact. It takes a release back only if its strategy says so, and there is something to go back to.
 
 use alloc::borrow::ToOwned;
 
 use seaworthy_engine::{Inquiry, Owner, RolloutState, Ticket, World};
 use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Turn;
 use seaworthy_model::strategy::{Course, OnFailure};
@@ -18,6 +19,12 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
         if let Some(wrong) = objection_to_question(world, action) {
             findings.against(action, wrong.to_owned());
+        }
+        if let (Effect::Host(order), Target::Host(id)) = (&action.effect, action.target)
+            && matches!(order.command, HostCommand::Fetch { .. })
+            && !world.fleet.rollouts.iter().any(|state| state.is_awaiting(id))
+        {
+            findings.against(action, "it fetches an artefact that no rollout asks for".to_owned());
         }
         let Some((owner, status)) = recorded(action) else { continue };
         for state in world.fleet.rollouts.iter().filter(|state| state.owner == owner) {
@@ -45,6 +52,10 @@ fn objection(world: &World, state: &RolloutState, new: &Rollout) -> Option<&'sta
     if next.reverted_at != course.reverted_at {
         return Some("it is not reverted any more");
     }
+    let is_first = new.admitted_below > 0 && state.is_before_first_batch();
+    if is_first && !is_sampled(world, state) && !is_overridden(world, state, course) {
+        return Some("the first batch is permitted before a sample of the machines has fetched the artefact");
+    }
     let is_next = new.admitted_below > old.admitted_below && old.admitted_below > 0;
     if course.failure.is_some() && next.failure.is_none() && !is_overridden(world, state, course) {
         return Some("its gate has failed, and is forgotten");
@@ -57,6 +68,14 @@ fn objection(world: &World, state: &RolloutState, new: &Rollout) -> Option<&'sta
     }
     (!is_answered(state, course) && !is_overridden(world, state, course))
         .then_some("the next batch is permitted before the gate has the answers that its strategy asks for")
+}
+
+/// Whether a sample of the machines says that the artefact is to be had, or nobody can say it.
+fn is_sampled(world: &World, state: &RolloutState) -> bool {
+    match state.present_sample() {
+        Some(sample) => sample.lets_begin(),
+        None => !state.waiting.iter().any(|(_, id)| world.may_fetch(world.machine(*id), state)),
+    }
 }
 
 /// Whether people let the rollout go on in spite of this gate.

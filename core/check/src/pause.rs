@@ -5,7 +5,7 @@ use alloc::format;
 
 use seaworthy_engine::{Ticket, World};
 use seaworthy_model::effect::Target;
-use seaworthy_model::host_order::{Claim, HostCommandKind};
+use seaworthy_model::host_order::HostCommandKind;
 use seaworthy_model::package_version::Rollout;
 use seaworthy_model::report::Turn;
 
@@ -31,9 +31,8 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         }
         let ticket = world.in_flight().get(&action.id).map(|in_flight| in_flight.ticket);
         // Operations under way end as usual, and a confirmation starts nothing.
-        let claim = ticket.and_then(Ticket::host_command).map(HostCommandKind::claim);
-        let begins_nothing = matches!(claim, Some(Claim::Reads | Claim::Needs | Claim::Keeps));
-        if ticket.is_some() && !begins_nothing {
+        let command = ticket.and_then(Ticket::host_command);
+        if ticket.is_some() && command.is_none_or(HostCommandKind::begins_work) {
             let who = if is_paused { "the machine" } else { "the fleet, or its policy," };
             findings.against(action, format!("{ticket:?} although {who} is paused"));
         }

@@ -117,6 +117,12 @@ impl CauseKind {
         )
     }
 
+    /// Whether it says of an artefact that it is not to be had, or not as it was promised. Another host would be told the same.
+    #[must_use]
+    pub const fn blames_artefact(self) -> bool {
+        matches!(self, Self::DownloadFailed | Self::DigestMismatch | Self::OperationInvalid)
+    }
+
     /// Whether the host was not reached at all, or not far enough to be asked anything.
     #[must_use]
     pub const fn is_contact(self) -> bool {

@@ -312,6 +312,17 @@ pub enum FleetDetail {
     Gate(GateName, Evidence),
     /// What a gate has asked was not answered, and why.
     Unanswered(GateName, GateCheck, Silence),
+    /// Machines that could not fetch the artefact of a version.
+    Unfetched {
+        /// The version.
+        version: Arc<str>,
+        /// How many could not.
+        failed: u32,
+        /// How many have said whether they could.
+        asked: u32,
+        /// Why one of them could not, in its words.
+        why: Arc<str>,
+    },
 }
 
 /// The gate after a batch of a rollout.

@@ -77,12 +77,13 @@ pub struct Release {
 /// The fence of an order to a host.
 ///
 /// The host refuses an order of another owner, and one that is older than what it has seen: (epoch, sequence) must grow. Reads
-/// are answered again, and so is a repeated [`Apply`] or [`Confirm`] of the same operation. [`Facts`] is answered even with a
-/// lower epoch: so an operator whose store was restored from a backup learns that the host has seen newer ones.
+/// are answered again, and so is a repeated [`Fetch`], and an [`Apply`] or [`Confirm`] of the same operation. [`Facts`] is answered
+/// even with a lower epoch: so an operator whose store was restored from a backup learns that the host has seen newer ones.
 ///
 /// [`Apply`]: crate::host_order::HostCommand::Apply
 /// [`Confirm`]: crate::host_order::HostCommand::Confirm
 /// [`Facts`]: crate::host_order::HostCommand::Facts
+/// [`Fetch`]: crate::host_order::HostCommand::Fetch
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFence {
     /// The Machine in whose name we act.

@@ -8,9 +8,11 @@ use alloc::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::component::Artefact;
 use crate::connection::Connection;
 use crate::digest::Digest;
 use crate::host::{Operation, OperationId};
+use crate::id::VersionId;
 use crate::lease::Epoch;
 
 /// An order to a host: how to get there, and what to do.
@@ -60,6 +62,14 @@ pub enum HostCommand {
     /// Forget the fences of this cluster, if the highest epoch among them is this one, and remember that of this order. A
     /// person has said so. The operations that came with those fences are forgotten as well: later ones may have the same ids.
     ResetFences(Epoch),
+    /// Fetch an artefact to where [`Apply`](Self::Apply) looks for it, verify it, and change nothing else. It is no operation:
+    /// a host that is interrupted forgets it, and one that has an operation under way does not begin it.
+    Fetch {
+        /// The version that it belongs to.
+        version: VersionId,
+        /// What is fetched.
+        artefact: Box<Artefact>,
+    },
 }
 
 impl HostCommand {
@@ -75,6 +85,7 @@ impl HostCommand {
             Self::InstallCertificate { .. } => HostCommandKind::InstallCertificate,
             Self::Confirm(_) => HostCommandKind::Confirm,
             Self::ResetFences(_) => HostCommandKind::ResetFences,
+            Self::Fetch { .. } => HostCommandKind::Fetch,
         }
     }
 
@@ -88,7 +99,8 @@ impl HostCommand {
             | Self::Disown
             | Self::ResetFences(_)
             | Self::RequestCertificate { .. }
-            | Self::InstallCertificate { .. } => None,
+            | Self::InstallCertificate { .. }
+            | Self::Fetch { .. } => None,
         }
     }
 }
@@ -113,6 +125,8 @@ pub enum HostCommandKind {
     Confirm,
     /// [`HostCommand::ResetFences`].
     ResetFences,
+    /// [`HostCommand::Fetch`].
+    Fetch,
 }
 
 /// What a command has to do with the owner of the host.
@@ -143,6 +157,7 @@ impl HostCommandKind {
             Self::InstallCertificate => "host_install_certificate",
             Self::Confirm => "host_confirm",
             Self::ResetFences => "host_reset_fences",
+            Self::Fetch => "host_fetch",
         }
     }
 
@@ -152,7 +167,7 @@ impl HostCommandKind {
         match self {
             Self::Facts | Self::Status => Claim::Reads,
             Self::Apply | Self::RequestCertificate | Self::InstallCertificate => Claim::Takes,
-            Self::Confirm => Claim::Needs,
+            Self::Confirm | Self::Fetch => Claim::Needs,
             Self::ResetFences => Claim::Keeps,
             Self::Disown => Claim::GivesUp,
         }
@@ -168,6 +183,20 @@ impl HostCommandKind {
     #[must_use]
     pub const fn is_destructive(self) -> bool {
         matches!(self, Self::Apply | Self::Disown)
+    }
+
+    /// Whether it begins something on the host: not for a paused machine. A read begins nothing, and neither does what ends
+    /// work that was begun before.
+    #[must_use]
+    pub const fn begins_work(self) -> bool {
+        match self {
+            Self::Apply
+            | Self::Disown
+            | Self::RequestCertificate
+            | Self::InstallCertificate
+            | Self::Fetch => true,
+            Self::Facts | Self::Status | Self::Confirm | Self::ResetFences => false,
+        }
     }
 
     /// Whether it has to prove that the host can be reached over a new connection.

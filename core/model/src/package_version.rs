@@ -367,6 +367,8 @@ pub enum FleetReason {
     RollingOut,
     /// The machines of a batch are being watched before the next batch starts, or the rollout is complete.
     Baking,
+    /// Most of the machines that were asked before the first batch could not fetch the artefact.
+    ArtefactUnavailable,
     /// The gate after a batch waits for evidence.
     GateInconclusive,
     /// The gate after a batch has failed.
@@ -419,11 +421,12 @@ pub enum FleetReason {
 
 impl FleetReason {
     /// Every reason.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::AllUpdated,
         Self::MachinesLeftOut,
         Self::RollingOut,
         Self::Baking,
+        Self::ArtefactUnavailable,
         Self::GateInconclusive,
         Self::GateFailed,
         Self::RolledBack,

@@ -135,6 +135,10 @@ pub enum Blocker {
     },
     /// The gate after a batch knows too little, or finds more machines unavailable than usual.
     GateInconclusive,
+    /// A rollout waits until some of its machines have fetched the artefact of its version.
+    AwaitingArtefact,
+    /// Most of the machines that were asked could not fetch the artefact.
+    ArtefactUnavailable,
     /// The gate after a batch has failed.
     GateFailed {
         /// The number of the batch.
@@ -385,6 +389,8 @@ impl Blocker {
             Self::TooManyUnavailable { .. } => "TooManyUnavailable",
             Self::Baking { .. } => "Baking",
             Self::GateInconclusive => "GateInconclusive",
+            Self::AwaitingArtefact => "AwaitingArtefact",
+            Self::ArtefactUnavailable => "ArtefactUnavailable",
             Self::GateFailed { .. } => "GateFailed",
             Self::TooDisruptive { .. } => "TooDisruptive",
             Self::TooManyUndrained { .. } => "TooManyUndrained",

@@ -34,6 +34,7 @@ use seaworthy_api::host::wire::{Change, Operation, Release};
 use seaworthy_model::host::{OperationId, OperationState};
 use seaworthy_model::invocation::Invocation;
 
+use crate::artefacts;
 use crate::disk;
 use crate::failure::{self, Result};
 use crate::invocation;
@@ -196,13 +197,14 @@ impl Execution<'_> {
         if ending.succeeded { Ok(()) } else { Err(ending.complaint(invocation)) }
     }
 
-    /// Removes every release but the current one and the one before it.
+    /// Removes every release but the current one and the one before it, and what was fetched for another.
     fn tidy(&self) -> Result<()> {
         let (disk, layout) = (self.site.disk(), &self.site.layout);
         let component = &self.operation.component;
         for name in disk::names(&layout.staging())? {
             disk.remove_tree(&layout.staging().join(name))?;
         }
+        artefacts::clear(self.site)?;
         let kept: Vec<String> = [layout.current(component), layout.previous(component)]
             .iter()
             .filter_map(|link| linked_directory(link))

@@ -4,12 +4,14 @@ mod admission;
 mod apply;
 mod certificates;
 mod confirmation;
+mod fetch;
 mod reply;
 
 use seaworthy_api::host::wire::{Answer, Command, Facts, PROTOCOL, Reply, Request};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::host::OperationId;
 
+use crate::artefacts;
 use crate::execution;
 use crate::facts;
 use crate::failure::{self, Result};
@@ -68,6 +70,7 @@ impl<'a> Host<'a> {
             Command::Status(id) => report(site, request, Some(*id)),
             Command::Confirm(id) => confirmation::confirm(site, request, *id),
             Command::ResetFences(_) => reset_fences(site, request),
+            Command::Fetch(artefact) => fetch::fetch(site, request, artefact),
         }
     }
 
@@ -164,6 +167,7 @@ fn disown(site: &Site<'_>, request: &Request) -> Result<Answer> {
     }
     // Before the owner is forgotten: after that no operator would come back to remove it.
     identity::remove(site)?;
+    artefacts::clear(site)?;
     if verdict == Verdict::Remember {
         memory.write(site.disk(), &site.layout)?;
     }

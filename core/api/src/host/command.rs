@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use seaworthy_model::component::{Recipe, ReleaseId};
+use seaworthy_model::component::{Artefact, Recipe, ReleaseId};
 use seaworthy_model::digest::Digest;
 use seaworthy_model::host::{self, OperationId};
 use seaworthy_model::host_order::{HostCommand, HostCommandKind};
@@ -33,6 +33,8 @@ pub enum Command {
     Confirm(OperationId),
     /// Forget the fences of the owner's cluster, if their highest epoch is this one, and remember that of this order.
     ResetFences(Epoch),
+    /// Fetch this artefact, so that a later operation finds it, and change nothing else.
+    Fetch(Box<Artefact>),
 }
 
 /// Where a certificate is wanted.
@@ -102,6 +104,7 @@ pub(super) fn command(command: &HostCommand, names: &Names) -> Result<Command, U
         HostCommand::Confirm(id) => Command::Confirm(*id),
         HostCommand::ResetFences(seen) => Command::ResetFences(*seen),
         HostCommand::Disown => Command::Disown,
+        HostCommand::Fetch { artefact, .. } => Command::Fetch(artefact.clone()),
         HostCommand::RequestCertificate { path, replaces } => {
             let request = CertificateRequest { path: path.clone(), replaces: *replaces };
             Command::RequestCertificate(request)
@@ -139,6 +142,7 @@ impl Command {
             Self::InstallCertificate(_) => HostCommandKind::InstallCertificate,
             Self::Confirm(_) => HostCommandKind::Confirm,
             Self::ResetFences(_) => HostCommandKind::ResetFences,
+            Self::Fetch(_) => HostCommandKind::Fetch,
         }
     }
 
@@ -152,7 +156,8 @@ impl Command {
             | Self::Disown
             | Self::ResetFences(_)
             | Self::RequestCertificate(_)
-            | Self::InstallCertificate(_) => None,
+            | Self::InstallCertificate(_)
+            | Self::Fetch(_) => None,
         }
     }
 }

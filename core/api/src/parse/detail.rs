@@ -23,7 +23,7 @@ use seaworthy_model::strategy::Evidence;
 
 use crate::render::detail::{
     FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, POLICY, RELEASE,
-    THEN_COMPLETE, THEN_NEXT, UNTIL, detail, fixed, fleet_detail, of_loss, of_state, silence, suffix,
+    THEN_COMPLETE, THEN_NEXT, UNFETCHED, UNTIL, detail, fixed, fleet_detail, of_loss, of_state, silence, suffix,
     unanswered, version_detail as version_words,
 };
 use crate::rfc3339;
@@ -97,6 +97,7 @@ pub(super) fn package_version_detail(reason: FleetReason, words: &str) -> Option
         FleetReason::MachinesLeftOut => left_out(words),
         FleetReason::RollingOut => waits(words),
         FleetReason::Baking => bake(words),
+        FleetReason::ArtefactUnavailable => unfetched(words),
         FleetReason::GateInconclusive | FleetReason::GateFailed | FleetReason::RolledBack => gate(words),
         FleetReason::AllUpdated
         | FleetReason::TooDisruptive
@@ -147,6 +148,18 @@ fn bake(words: &str) -> Option<FleetDetail> {
         None => (rest.strip_suffix(THEN_NEXT)?, false),
     };
     Some(FleetDetail::Bake { gate: gate_name(gate)?, until: rfc3339::parse(until)?, is_last })
+}
+
+fn unfetched(words: &str) -> Option<FleetDetail> {
+    let (version, rest) = words.split_once(": ")?;
+    let (counts, why) = rest.split_once(UNFETCHED)?;
+    let (failed, asked) = counts.strip_suffix(" machines ")?.split_once(" of ")?;
+    Some(FleetDetail::Unfetched {
+        version: version.into(),
+        failed: failed.parse().ok()?,
+        asked: asked.parse().ok()?,
+        why: why.into(),
+    })
 }
 
 fn gate(words: &str) -> Option<FleetDetail> {

@@ -55,6 +55,8 @@ pub fn blocker(blocker: &Blocker, names: &Names) -> Explanation {
         | Blocker::TooManyUnavailable { .. } => (blocker.name(), limit_words(*blocker)),
         Blocker::Baking { .. }
         | Blocker::GateInconclusive
+        | Blocker::AwaitingArtefact
+        | Blocker::ArtefactUnavailable
         | Blocker::GateFailed { .. }
         | Blocker::TooDisruptive { .. }
         | Blocker::TooManyUndrained { .. } => strategy(*blocker),
@@ -221,6 +223,11 @@ fn limit_words(blocker: Blocker) -> String {
 fn strategy(blocker: Blocker) -> (&'static str, String) {
     let words = if let Blocker::Baking { until } = blocker {
         format!("the machines of the batch are watched until {}", rfc3339::format(until))
+    } else if matches!(blocker, Blocker::AwaitingArtefact) {
+        "it begins once some of its machines have fetched the artefact".into()
+    } else if matches!(blocker, Blocker::ArtefactUnavailable) {
+        "most of the machines that were asked cannot fetch the artefact; they are asked again every minute"
+            .into()
     } else if let Blocker::GateFailed { batch } = blocker {
         format!("the gate after batch {batch} has failed: correct the version in spec.components")
     } else if let Blocker::TooDisruptive { limit } = blocker {

@@ -97,6 +97,9 @@ pub(crate) fn fleet_detail(detail: &FleetDetail) -> Cow<'_, str> {
         FleetDetail::Unanswered(gate, check, why) => {
             format!("{}: {}: {}", gate_name(gate), unanswered(*check), silence(why)).into()
         }
+        FleetDetail::Unfetched { version, failed, asked, why } => {
+            format!("{version}: {failed} of {asked} machines {UNFETCHED}{why}").into()
+        }
     }
 }
 
@@ -116,6 +119,9 @@ pub(crate) const fn unanswered(check: GateCheck) -> &'static str {
         GateCheck::ProbePods => "the probe pods tell nothing",
     }
 }
+
+/// The text before the reason why machines do not have an artefact.
+pub(crate) const UNFETCHED: &str = "could not fetch it: ";
 
 /// The text before the end of a bake.
 pub(crate) const UNTIL: &str = " until ";

@@ -30,6 +30,7 @@ pub(crate) const fn reason(reason: FleetReason) -> &'static str {
         FleetReason::MachinesLeftOut => "MachinesLeftOut",
         FleetReason::RollingOut => "RollingOut",
         FleetReason::Baking => "Baking",
+        FleetReason::ArtefactUnavailable => "ArtefactUnavailable",
         FleetReason::GateInconclusive => "GateInconclusive",
         FleetReason::GateFailed => "GateFailed",
         FleetReason::RolledBack => "RolledBack",
@@ -86,6 +87,10 @@ const TOO_DISRUPTIVE: &str = "every machine that is left would be disrupted more
 const TOO_MANY_UNDRAINED: &str = "so many machines cannot be drained that the batch waits for them: kubectl get machines shows them with the pods \
      that stay; see spec.strategy.disruption.undrainable";
 
+/// The explanation of `ArtefactUnavailable`.
+const ARTEFACT_UNAVAILABLE: &str = "machines that were asked before the first batch cannot fetch the artefact, so no machine is changed; they are asked \
+     again every minute, and the rollout begins once most of them can; see spec.artefacts of the MachineComponent";
+
 /// The explanation of a reason.
 pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
     match reason {
@@ -96,6 +101,7 @@ pub(crate) const fn explanation(reason: FleetReason) -> &'static str {
         }
         FleetReason::RollingOut => "machines are being changed, at most maxUnavailable of them at once",
         FleetReason::Baking => "the machines of a batch are watched",
+        FleetReason::ArtefactUnavailable => ARTEFACT_UNAVAILABLE,
         FleetReason::GateInconclusive => {
             "too little is known of the machines that were changed, or more of them became unavailable than usual, so the \
              rollout waits: kubectl get machines shows them"

@@ -165,7 +165,8 @@ pub(super) const fn state_of_fleet(reason: FleetReason) -> State {
         | FleetReason::Superseding
         | FleetReason::Overlap
         | FleetReason::Terminating => State::Reconciling,
-        FleetReason::GateFailed
+        FleetReason::ArtefactUnavailable
+        | FleetReason::GateFailed
         | FleetReason::RolledBack
         | FleetReason::TooManyFailures
         | FleetReason::TooManyLost

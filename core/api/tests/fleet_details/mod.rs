@@ -133,7 +133,7 @@ fn of_gates() -> [(FleetReason, FleetDetail, &'static str); 6] {
     ]
 }
 
-fn of_limits() -> [(FleetReason, FleetDetail, &'static str); 4] {
+fn of_limits() -> [(FleetReason, FleetDetail, &'static str); 5] {
     let overlap = |decides| FleetDetail::Overlap { component: "webd".into(), other: "gpu".into(), decides };
     [
         (FleetReason::Overlap, overlap(true), "it decides about webd on those that gpu selects, too"),
@@ -143,6 +143,16 @@ fn of_limits() -> [(FleetReason, FleetDetail, &'static str); 4] {
             FleetReason::TooManyUndrained,
             FleetDetail::Undrained { machines: 9, limit: 8 },
             "9 cannot be drained, 8 are left out",
+        ),
+        (
+            FleetReason::ArtefactUnavailable,
+            FleetDetail::Unfetched {
+                version: "webd-1.1.0".into(),
+                failed: 4,
+                asked: 5,
+                why: "http://artefacts/webd: could not fetch it: 404".into(),
+            },
+            "webd-1.1.0: 4 of 5 machines could not fetch it: http://artefacts/webd: could not fetch it: 404",
         ),
     ]
 }

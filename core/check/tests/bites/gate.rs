@@ -3,9 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::Disruption;
-use seaworthy_model::effect::{Action, Effect};
+use seaworthy_model::effect::{Action, Effect, Target};
+use seaworthy_model::event::Outcome;
 use seaworthy_model::gate_check::Query;
+use seaworthy_model::host_order::HostCommand;
+use seaworthy_model::id::MachineId;
 use seaworthy_model::package_version::{FleetReason, Rollout};
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::Turn;
@@ -101,6 +105,81 @@ fn gate_sees_a_batch_without_the_answers_that_its_strategy_asks_for() {
     assert!(broken(&fixture, turn.clone(), is_admission, |_| {}).is_empty());
     let everybody = with_rollouts(|rollouts| rollouts[0].admitted_below = Rollout::EVERYBODY);
     assert_eq!(broken(&fixture, turn, is_admission, everybody), ["gate"]);
+}
+
+/// A rollout whose artefact no host can fetch, and the first turn with such an action.
+fn without_artefact(wanted: fn(&Action) -> bool) -> (Fixture, Turn) {
+    let (mut fixture, _) = under_way(None);
+    for host in fixture.hosts.values_mut() {
+        let gone = Cause::new(CauseKind::DownloadFailed, "http status: 404");
+        host.unfetched = Some(Outcome::Retryable(gone));
+    }
+    let turn = turn_with(&mut fixture, wanted);
+    (fixture, turn)
+}
+
+fn is_fetch(action: &Action) -> bool {
+    matches!(&action.effect, Effect::Host(order) if matches!(order.command, HostCommand::Fetch { .. }))
+}
+
+#[test]
+fn gate_sees_a_first_batch_whose_artefact_is_not_to_be_had() {
+    let is_unavailable = |action: &Action| {
+        let Effect::WritePackageVersionStatus(status) = &action.effect else { return false };
+        status.conditions.iter().any(|told| told.reason == FleetReason::ArtefactUnavailable)
+    };
+    let (fixture, turn) = without_artefact(is_unavailable);
+    assert!(broken(&fixture, turn.clone(), is_unavailable, |_| {}).is_empty());
+    let everybody = with_rollouts(|rollouts| rollouts[0].admitted_below = Rollout::EVERYBODY);
+    assert_eq!(broken(&fixture, turn, is_unavailable, everybody), ["gate"]);
+}
+
+#[test]
+fn gate_sees_a_first_batch_before_anybody_was_asked() {
+    let (mut fixture, _) = under_way(None);
+    // The record of the new rollout is written, and was not seen yet.
+    let is_new = |action: &Action| {
+        let Effect::WritePackageVersionStatus(status) = &action.effect else { return false };
+        status.rollouts.iter().any(|rollout| rollout.course.is_some())
+    };
+    let turn = turn_with(&mut fixture, is_new);
+    fixture.execute();
+    fixture.deliver();
+    assert!(fixture.engine.world().fleet.rollouts[0].is_before_first_batch());
+    assert!(fixture.engine.world().fleet.rollouts[0].present_sample().is_none());
+    let everybody = with_rollouts(|rollouts| rollouts[0].admitted_below = Rollout::EVERYBODY);
+    assert!(broken(&fixture, turn, is_new, everybody).contains(&"gate"));
+}
+
+#[test]
+fn a_host_that_nobody_asks_fetches_nothing() {
+    let (fixture, turn) = without_artefact(is_fetch);
+    assert!(broken(&fixture, turn.clone(), is_fetch, |_| {}).is_empty());
+    let asked = |id: u32| turn.actions.iter().any(|action| action.target == Target::Host(MachineId(id)));
+    let other = (0..10).find(|id| !asked(*id)).map(MachineId).expect("five of ten are asked");
+    let tamper = |action: &mut Action| action.target = Target::Host(other);
+    assert!(broken(&fixture, turn.clone(), is_fetch, tamper).contains(&"gate"));
+}
+
+/// It writes to the disk of the host.
+#[test]
+fn pause_sees_a_paused_machine_that_is_to_fetch() {
+    let (mut fixture, turn) = without_artefact(is_fetch);
+    fixture.store.edit_fleet(|spec| spec.paused = true);
+    fixture.deliver();
+    assert!(broken(&fixture, turn, is_fetch, |_| {}).contains(&"pause"));
+}
+
+#[test]
+fn exclusivity_sees_a_machine_without_our_finalizer_that_is_to_fetch() {
+    let (mut fixture, turn) = without_artefact(is_fetch);
+    for id in 0..10 {
+        fixture.store.edit_machine(id, |_| {});
+        let machine = fixture.store.machines.get_mut(&id).expect("a machine");
+        machine.meta.finalizers = Arc::default();
+    }
+    fixture.deliver();
+    assert!(broken(&fixture, turn, is_fetch, |_| {}).contains(&"exclusivity"));
 }
 
 #[test]

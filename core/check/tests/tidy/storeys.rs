@@ -125,6 +125,7 @@ const STOREYS_OF_HOST: &[&str] = &[
     "archive",
     "identity",
     "clearing",
+    "artefacts",
     "stage",
     "facts",
     "execution",

@@ -21,6 +21,7 @@ use crate::rows::inquiry::Inquiry;
 use crate::rows::machine::Machine;
 use crate::rows::rank::RankKey;
 use crate::rows::release::{Prepared, find};
+use crate::rows::sample::Sample;
 use crate::rows::set::{Doubt, Owner};
 use crate::rows::standing::{Derived, Standing};
 
@@ -72,6 +73,8 @@ pub struct RolloutState {
     pub small_wave_since: Option<Timestamp>,
     /// What its last gate has asked besides the machines, if it has asked anything.
     pub inquiry: Option<Box<Inquiry>>,
+    /// What its machines have said of its artefact before its first batch, if it has asked any.
+    pub sample: Option<Box<Sample>>,
     /// The releases of `to` and of `from`, prepared once, unless they depend on facts or parameters of a single
     /// machine.
     pub(crate) to_releases: Prepared,
@@ -262,6 +265,30 @@ impl RolloutState {
     #[must_use]
     pub const fn is_active(&self) -> bool {
         self.record.completed_at.is_none()
+    }
+
+    /// Whether it has gates, and its first batch was not permitted yet.
+    #[must_use]
+    pub fn is_before_first_batch(&self) -> bool {
+        let record = &self.record;
+        let is_first = record.course.as_ref().is_some_and(|course| course.batch == 0);
+        is_first
+            && record.admitted_below == 0
+            && self.is_active()
+            && !self.superseded
+            && !record.is_reverted()
+    }
+
+    /// What its machines have said of its artefact.
+    #[must_use]
+    pub fn present_sample(&self) -> Option<&Sample> {
+        self.sample.as_deref().filter(|sample| sample.is_for(&self.record))
+    }
+
+    /// Whether it wants to know before its first batch whether this machine can fetch its artefact.
+    #[must_use]
+    pub fn is_awaiting(&self, machine: MachineId) -> bool {
+        self.is_before_first_batch() && self.present_sample().is_some_and(|sample| sample.awaits(machine))
     }
 
     /// Whether a machine of this rank is permitted to change.

@@ -16,6 +16,7 @@ pub(crate) mod policy;
 pub(crate) mod rank;
 pub(crate) mod release;
 pub(crate) mod repairs;
+pub(crate) mod sample;
 pub(crate) mod set;
 pub(crate) mod standing;
 pub(crate) mod store;

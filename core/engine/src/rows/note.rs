@@ -43,6 +43,12 @@ pub(crate) enum RolloutNote {
     Inquire(Owner, ComponentId),
     /// No probe pod can start: no changed machine has a Node that is ready.
     NothingToProbe(Owner, ComponentId),
+    /// A rollout is about to ask, or asks again, whether its artefact is to be had.
+    Sample(Owner, ComponentId),
+    /// It asks this machine.
+    Ask(Owner, ComponentId, MachineId),
+    /// This machine cannot be asked any more.
+    GiveUpAsking(Owner, ComponentId, MachineId),
 }
 
 /// About a machine.

@@ -4,7 +4,7 @@ use seaworthy_model::certificate::Refusal;
 use seaworthy_model::gate_check::GateCheck;
 use seaworthy_model::host::{Change, OperationId};
 use seaworthy_model::host_order::{HostCommand, HostCommandKind};
-use seaworthy_model::id::{ComponentId, MachineId, StoreId};
+use seaworthy_model::id::{ComponentId, MachineId, StoreId, VersionId};
 use seaworthy_model::machine::Installed;
 
 use crate::runtime::under_way;
@@ -50,6 +50,8 @@ pub enum Ticket {
 pub enum HostTicket {
     /// To change a component: the operation, the component, and what is installed.
     Change(OperationId, ComponentId, Option<Installed>),
+    /// To fetch the artefact of a version.
+    Fetch(VersionId),
     /// Any other command.
     Command(HostCommandKind),
 }
@@ -60,6 +62,7 @@ impl HostTicket {
     pub const fn kind(self) -> HostCommandKind {
         match self {
             Self::Change(..) => HostCommandKind::Apply,
+            Self::Fetch(_) => HostCommandKind::Fetch,
             Self::Command(kind) => kind,
         }
     }
@@ -158,6 +161,9 @@ impl Ticket {
 impl From<&HostCommand> for HostTicket {
     /// The only place that maps host commands to tickets.
     fn from(command: &HostCommand) -> Self {
+        if let HostCommand::Fetch { version, .. } = command {
+            return Self::Fetch(*version);
+        }
         let HostCommand::Apply(operation) = command else { return Self::Command(command.kind()) };
         let installs = match &operation.change {
             Change::Remove => None,

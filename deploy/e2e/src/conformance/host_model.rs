@@ -78,6 +78,7 @@ impl HostModel {
             Verb::Remove(id) => {
                 Command::Apply(Work { id: *id, generation: 1, component: WEBD, change: Change::Remove })
             }
+            Verb::Fetch(version) => Command::Fetch(VersionNumber(u32::try_from(releases::find(version)?.0)?)),
             Verb::Install(id, version) => {
                 let (number, release) = releases::find(version)?;
                 let number = u32::try_from(number)?;
@@ -194,6 +195,14 @@ impl HostModel {
                 self.ended(id)?
             }
             Answer::Attached => bail!("the script attaches to nothing"),
+            Answer::Fetching { number, .. } => {
+                let (host, setting) = self.parts();
+                let fetched = host.end_fetch(number, &setting).context("the fetch is cut short")?;
+                match fetched.failed {
+                    Some(cause) => Told::Later(cause),
+                    None => Told::Done(self.report(self.host.latest())),
+                }
+            }
         };
         Ok(told.summary((self.host.epoch().0, self.host.sequence())))
     }

@@ -75,7 +75,7 @@ const RESET: &str = "rm -f /run/hold-*; systemctl stop 'seaworthy-alarm-*' 2>/de
 const DISGUISE: &str = "set -e; for file in /usr/local/bin/webd /etc/systemd/system/webd.service; do \
                         cp --remove-destination \"$(readlink -f $file)\" $file; done; \
                         ln -sfn /etc/systemd/system/webd.service /etc/systemd/system/multi-user.target.wants/webd.service; \
-                        cd /opt/seaworthy && rm -rf releases manifests current previous staging state; \
+                        cd /opt/seaworthy && rm -rf releases manifests current previous staging artefacts state; \
                         cd /etc/systemd/system && rm -f seaworthy-resume.service multi-user.target.wants/seaworthy-resume.service; \
                         systemctl daemon-reload";
 const PID: &str = "systemctl show --property=MainPID --value webd.service";
@@ -134,6 +134,10 @@ impl<'w> RealHost<'w> {
                 Command::InstallCertificate(CertificateFile { path: PATH.into(), certificate })
             }
             Verb::Remove(id) => apply(*id, Change::Remove),
+            Verb::Fetch(version) => {
+                let artefact = self.release(version)?.recipe.artefact.context("it has an artefact")?;
+                Command::Fetch(Box::new(artefact))
+            }
             Verb::Install(id, version) => apply(*id, Change::Install(Box::new(self.release(version)?))),
         };
         Ok(serde_json::to_string(&Request { protocol: PROTOCOL, fence, command })?)

@@ -100,6 +100,7 @@ pub(super) enum Verb {
     Status(OperationId),
     Confirm(OperationId),
     Install(OperationId, String),
+    Fetch(String),
     Remove(OperationId),
     /// Whether the certificate that is there is of no use any more.
     Request(bool),
@@ -155,6 +156,7 @@ impl Order {
             ["reset", epoch] => Verb::Reset(Epoch(epoch.parse()?)),
             ["status", id] => Verb::Status(operation(id)?),
             ["confirm", id] => Verb::Confirm(operation(id)?),
+            ["fetch", version] => Verb::Fetch((*version).to_owned()),
             ["install", version] => Verb::Install(own, (*version).to_owned()),
             ["install", version, "as", id] => Verb::Install(operation(id)?, (*version).to_owned()),
             ["remove"] => Verb::Remove(own),
@@ -179,6 +181,7 @@ impl Order {
             | Verb::Status(_)
             | Verb::Confirm(_)
             | Verb::Request(_)
+            | Verb::Fetch(_)
             | Verb::Certify(_) => bail!("no operation: {self:?}"),
         }
     }

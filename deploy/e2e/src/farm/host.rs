@@ -72,6 +72,7 @@ impl Host {
             | Command::RequestCertificate(_)
             | Command::InstallCertificate(_)
             | Command::Confirm(_)
+            | Command::Fetch(_)
             | Command::ResetFences(_) => false,
         };
         if order <= self.seen && !repeats {
@@ -96,6 +97,7 @@ impl Host {
             | Command::RequestCertificate(_)
             | Command::InstallCertificate(_)
             | Command::Confirm(_)
+            | Command::Fetch(_)
             | Command::ResetFences(_) => {}
         }
         let operation = self.latest.clone().filter(|latest| asked.is_none_or(|id| id == latest.id));

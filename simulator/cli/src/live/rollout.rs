@@ -237,13 +237,17 @@ async fn takes_up(terminal: &Terminal, arguments: &ResumeArguments, gate: &Strin
     Ok(false)
 }
 
-/// The gates that keep rollouts from going on, as the annotation names them: they have failed, or know too little.
+/// The gates that keep rollouts from going on, as the annotation names them: they have failed, or know too little, or the artefact of
+/// the first batch is not to be had.
 fn closed_gates(status: &ClusterPackageVersionStatus) -> impl Iterator<Item = String> {
-    let is_in_doubt = words::progressing(status).is_some_and(|told| told.reason == "GateInconclusive");
+    let tells = |reason: &str| words::progressing(status).is_some_and(|told| told.reason == reason);
+    let (is_in_doubt, is_unavailable) = (tells("GateInconclusive"), tells("ArtefactUnavailable"));
     status.rollouts.iter().filter_map(move |rollout| {
         let course = rollout.course.as_ref().filter(|course| course.reverted_at.is_none())?;
-        let is_baked = rollout.completed_at.is_none() && course.done_at.is_some();
-        if course.failed_gate.is_none() && !(is_in_doubt && is_baked) {
+        let is_active = rollout.completed_at.is_none();
+        let is_baked = is_active && course.done_at.is_some();
+        let is_first = is_active && course.batch == 0;
+        if course.failed_gate.is_none() && !(is_in_doubt && is_baked) && !(is_unavailable && is_first) {
             return None;
         }
         Some(format!("{}/{}/{}", rollout.component, rollout.generation, course.batch))

@@ -74,6 +74,9 @@ fn hint(reason: &str) -> Option<&'static str> {
         "GateFailed" => {
             Some("seaworthy rollout resume lets it go on; seaworthy rollout undo COMPONENT takes it back")
         }
+        "ArtefactUnavailable" => Some(
+            "seaworthy rollout undo COMPONENT goes back to what worked; seaworthy rollout resume begins all the same",
+        ),
         "GateInconclusive" => Some("seaworthy rollout resume lets it go on in spite of the doubt"),
         "Paused" => Some("seaworthy rollout resume ends the pause"),
         "ConfirmationNeeded" => Some("seaworthy rollout confirm lets it begin"),

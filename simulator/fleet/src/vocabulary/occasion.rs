@@ -80,6 +80,10 @@ occasions! {
     MetricsSilent,
     /// A gate started a probe pod.
     ProbeStarted,
+    /// A host began to fetch an artefact that a rollout is about to bring.
+    ArtefactFetched,
+    /// A host could not fetch such an artefact.
+    ArtefactUnfetched,
     /// An operation rebooted its host.
     HostRebooted,
     /// A service read its configuration again, and was not restarted.

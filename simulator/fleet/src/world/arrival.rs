@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use seaworthy_api::request::Request;
-use seaworthy_kernel::{Span, Timestamp, word};
+use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::id::{Kind, StoreId};
 
 use super::World;
 use super::api_server::{Preconditions, WriteResult, Written, outcome, required};
+use super::event::Event;
 use super::happening::{Commit, Happening};
 use super::host::{Answer, Command, Order};
 use super::mail::{Letter, Sender};
@@ -195,7 +196,7 @@ impl World {
         if matches!((&order.command, &answer), (Command::ResetFences(_), Answer::Facts(_))) {
             self.happened(&Happening::FencesReset(number, order.fence.epoch));
         }
-        if !matches!(answer, Answer::Begun(_)) {
+        if !matches!(answer, Answer::Begun(_) | Answer::Fetching { .. }) {
             let epoch = self.hosts[number as usize].epoch();
             self.happened(&Happening::Heard(number, epoch));
         }
@@ -211,6 +212,12 @@ impl World {
                 return self.pass(&Point::Write { to: Destination::Host, side: Side::After }, Some(number));
             }
             Answer::Attached => return,
+            Answer::Fetching { number: fetch, length } => {
+                self.note_occasion(Occasion::ArtefactFetched);
+                let ends = Event::Fetched { host: number, number: fetch };
+                self.queue.after(length, Priority::NORMAL, ends);
+                return self.pass(&Point::Write { to: Destination::Host, side: Side::After }, Some(number));
+            }
             Answer::Confirmed(length) => {
                 self.operation_confirmed(number, length);
                 return self.pass(&Point::Write { to: Destination::Host, side: Side::After }, Some(number));

@@ -65,6 +65,13 @@ pub(crate) enum Event {
         /// The event is void if the host's run number has changed.
         run: u32,
     },
+    /// A host has fetched an artefact, or could not.
+    Fetched {
+        /// The host.
+        host: u32,
+        /// The event is void if the host fetches something else by now, or nothing.
+        number: u32,
+    },
     /// A host that shut down for a reboot starts.
     Boot(u32),
     /// A kubelet renews the lease of its Node.

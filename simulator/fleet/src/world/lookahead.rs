@@ -42,6 +42,7 @@ impl World {
             | Event::Versions { .. }
             | Event::Turn { .. }
             | Event::Deadline { .. }
+            | Event::Fetched { .. }
             | Event::Renewal { .. }
             | Event::Expiry { .. }
             | Event::People(_)

@@ -277,6 +277,7 @@ impl World {
             Event::Turn { process } => self.turn(process),
             Event::Deadline { process } => self.give_up(process),
             Event::Step { host, run } => self.step(host, run),
+            Event::Fetched { host, number } => self.fetched(host, number),
             Event::Boot(host) => drop(self.start(host)),
             Event::Renewal { host } => self.renewal(host),
             Event::Expiry { host } => self.expiry(host),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use seaworthy_api::names::Names;
 use seaworthy_engine::{Engine, World as Cache};
+use seaworthy_kernel::Share;
+use seaworthy_model::cause::CauseKind;
 use seaworthy_model::id::Kind;
 
 use super::World;
@@ -23,6 +25,16 @@ impl World {
     #[must_use]
     pub fn host(&self, number: u32) -> Option<&Host> {
         self.hosts.get(number as usize)
+    }
+
+    /// Whether nothing can be downloaded now, or hosts cannot download some version.
+    pub(crate) fn lacks_artefacts(&self) -> bool {
+        let is_lacking = |failure: &Option<(CauseKind, Share)>| {
+            failure.is_some_and(|(cause, _)| {
+                matches!(cause, CauseKind::DownloadFailed | CauseKind::DigestMismatch)
+            })
+        };
+        self.queue.now() < self.disturbance.registry_down || self.failures.iter().any(is_lacking)
     }
 
     /// The operator processes that are alive: number and seat.

@@ -34,6 +34,7 @@ impl Step<'_> {
                 || self.machine.is_recorded_unreachable()
                 || self.machine.is_recorded_in_trouble()
                 || self.wants_change()
+                || self.world.to_fetch(self.machine).is_some()
                 || self.has_attributes_to_tell())
     }
 

@@ -93,6 +93,9 @@ fn finish_host(
             progress.contact.stale = true;
         });
     }
+    if let HostTicket::Fetch(version) = ticket {
+        world.settle_fetch(id, version, &outcome);
+    }
     let is_ahead = matches!(&outcome, Outcome::Done(Receipt::Host(facts)) if is_ahead(facts, ours));
     if let Outcome::Done(Receipt::Host(facts)) = &outcome
         && !is_ahead
@@ -222,6 +225,8 @@ fn settle_host(
     match outcome {
         Outcome::Done(Receipt::Host(facts)) => settle_facts(machine, ticket, facts, ours, now),
         Outcome::Done(_) | Outcome::Stale => machine.progress.contact.stale = true,
+        // It says nothing of the host, which was not changed.
+        Outcome::Retryable(cause) | Outcome::Refused(cause) if is_of_fetch(ticket, &cause) => {}
         Outcome::Retryable(cause) => {
             if matches!(ticket, HostTicket::Change(..)) {
                 machine.uncertain = None;
@@ -265,12 +270,13 @@ fn settle_facts(
     let is_shown = match ticket {
         HostTicket::Change(_, component, installs) => shows(&facts, component, installs),
         HostTicket::Command(kind) => shows_identity(machine.host.facts.as_ref(), &facts, kind),
+        HostTicket::Fetch(_) => true,
     };
     let is_settled = match ticket {
         HostTicket::Change(..) => is_shown,
-        HostTicket::Command(kind) => {
+        HostTicket::Command(_) | HostTicket::Fetch(_) => {
             let trouble = machine.progress.contact.trouble.as_ref();
-            let is_claim = kind.claim() == Claim::Takes;
+            let is_claim = ticket.kind().claim() == Claim::Takes;
             is_shown && (is_claim || trouble.is_none_or(|cause| cause.kind.is_contact()))
         }
     };
@@ -338,6 +344,12 @@ fn shows_identity(before: Option<&HostFacts>, facts: &HostFacts, kind: HostComma
     let is_about_it =
         matches!(kind, HostCommandKind::RequestCertificate | HostCommandKind::InstallCertificate);
     !is_about_it || before.is_none_or(|before| before.identity != facts.identity)
+}
+
+/// Whether an artefact could not be fetched for a reason that the present release has no share in.
+fn is_of_fetch(ticket: HostTicket, cause: &Cause) -> bool {
+    let is_its = cause.kind.blames_artefact() || cause.kind == CauseKind::NoSpace;
+    matches!(ticket, HostTicket::Fetch(_)) && is_its
 }
 
 /// A failure that the host reports later counts like one in a reply.

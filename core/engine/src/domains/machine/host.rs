@@ -55,6 +55,9 @@ impl Step<'_> {
 
 /// How long a command may take.
 fn allowance(command: &HostCommand, config: &Config) -> Duration {
+    if matches!(command, HostCommand::Fetch { .. }) {
+        return config.apply_deadline;
+    }
     let HostCommand::Apply(operation) = command else { return config.read_deadline };
     match &operation.change {
         Change::Remove => config.apply_deadline,

@@ -17,6 +17,7 @@ mod status;
 mod step;
 mod uninstall;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::time::Duration;
 
@@ -192,6 +193,10 @@ impl Step<'_> {
         if self.has_lost_its_hold() {
             let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
             return write_finalizers(draft, target, meta, meta.finalizers_with_ours());
+        }
+        if let Some((version, artefact)) = self.world.to_fetch(self.machine) {
+            return self
+                .order_host(draft, HostCommand::Fetch { version, artefact: Box::new(artefact.clone()) });
         }
         self.bring_to_target(draft);
     }

@@ -123,7 +123,7 @@ impl Step<'_> {
     }
 
     /// Whether people let a rollout go on in spite of its present gate.
-    fn is_overridden(self, record: &Rollout) -> bool {
+    pub(super) fn is_overridden(self, record: &Rollout) -> bool {
         let batch = record.course.as_ref().map(|course| course.batch);
         self.object.resume.is_some_and(|resume| {
             (resume.component, resume.generation, Some(resume.batch))

@@ -8,7 +8,7 @@ use seaworthy_model::report::{Blocker, WakeReason};
 
 use super::standstill::{self, Standstill};
 use super::wave::{self, Pace, Wave};
-use super::{Plan, Step, gate, is_idle, permission, undrained};
+use super::{Plan, Step, gate, is_done, is_idle, permission, undrained};
 use crate::domains::draft::Draft;
 use crate::rows::fleet::RolloutState;
 use crate::rows::note::{MachineNote, Note, RolloutNote};
@@ -35,6 +35,9 @@ impl Step<'_> {
             // A granted machine would have to wait for the predecessor, and yield to the next one, which would wait as
             // well.
             return draft.wait_as_well(Blocker::Dependency { component });
+        }
+        if is_done(self.world, state) && !self.may_begin(draft, state, plan) {
+            return;
         }
         let own = state.record.course.as_ref().map(|course| &course.strategy.batches);
         let batches = own.unwrap_or(&draft.config.batches);

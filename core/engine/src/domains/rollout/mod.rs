@@ -12,6 +12,7 @@ mod observe;
 mod permission;
 mod precedence;
 mod progress;
+mod sample;
 mod skew;
 mod standstill;
 mod status;
@@ -100,7 +101,10 @@ pub(super) fn remember(world: &mut World, note: RolloutNote) {
     let (RolloutNote::Wave(owner, component)
     | RolloutNote::SmallWave(owner, component)
     | RolloutNote::Inquire(owner, component)
-    | RolloutNote::NothingToProbe(owner, component)) = note;
+    | RolloutNote::NothingToProbe(owner, component)
+    | RolloutNote::Sample(owner, component)
+    | RolloutNote::Ask(owner, component, _)
+    | RolloutNote::GiveUpAsking(owner, component, _)) = note;
     let Some(index) = world.rollout_of(owner, component) else { return };
     let (now, state) = (world.now, &mut world.fleet.rollouts[index]);
     match note {
@@ -110,11 +114,17 @@ pub(super) fn remember(world: &mut World, note: RolloutNote) {
         }
         RolloutNote::Inquire(..) => inquiry::begin(world, index),
         RolloutNote::NothingToProbe(..) => inquiry::has_nothing_to_probe(world, index),
+        RolloutNote::Sample(..) => sample::begin(world, index),
+        RolloutNote::Ask(.., machine) => sample::ask(world, index, machine),
+        RolloutNote::GiveUpAsking(.., machine) => sample::give_up(world, index, machine),
     }
 }
 
-/// Begins an epoch: whatever is granted was granted by a predecessor.
+/// Begins an epoch: whatever is granted was granted by a predecessor, and whoever was asked under the last one may never answer.
 pub(super) fn begin_epoch(world: &mut World) {
+    for state in &mut world.fleet.rollouts {
+        state.sample = None;
+    }
     world.inherit_grants();
 }
 

@@ -128,6 +128,7 @@ impl<'w> Step<'w> {
                 | FleetReason::VersionSkew
                 | FleetReason::RollingOut
                 | FleetReason::Baking
+                | FleetReason::ArtefactUnavailable
                 | FleetReason::GateFailed
                 | FleetReason::RolledBack
         );
@@ -181,6 +182,7 @@ impl<'w> Step<'w> {
                 rollouts.iter().find_map(|record| self.course_detail(reason, record))
             }
             FleetReason::GateInconclusive => self.doubt(),
+            FleetReason::ArtefactUnavailable => self.unfetched(),
             FleetReason::AllUpdated
             | FleetReason::Superseding
             | FleetReason::Overlap

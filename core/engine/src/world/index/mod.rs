@@ -12,6 +12,7 @@ mod recent;
 pub(crate) mod releases;
 pub(crate) mod resolution;
 pub(crate) mod rollouts;
+pub(crate) mod sampling;
 mod sharing;
 pub(crate) mod skew;
 mod standing;

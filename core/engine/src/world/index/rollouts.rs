@@ -177,6 +177,7 @@ impl World {
         let paced = known.filter(|known| known.record == record);
         let inquiry = known.filter(|known| known.record.generation == record.generation);
         let inquiry = inquiry.and_then(|known| known.inquiry.as_ref());
+        let sample = known.and_then(|known| known.sample.as_ref()).filter(|sample| sample.is_for(&record));
         RolloutState {
             owner,
             key,
@@ -191,6 +192,7 @@ impl World {
             wave_at: paced.and_then(|known| known.wave_at),
             small_wave_since: paced.and_then(|known| known.small_wave_since),
             inquiry: inquiry.cloned(),
+            sample: sample.cloned(),
             to_releases,
             from_releases,
             record,

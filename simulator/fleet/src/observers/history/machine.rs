@@ -67,7 +67,7 @@ impl WaitsFor {
     pub const NOTHING: Self = Self(0);
 
     /// The names, by [`WaitsFor::number`].
-    pub const NAMES: [&'static str; 32] = [
+    pub const NAMES: [&'static str; 33] = [
         "",
         "StoreRegressed",
         "BackOff",
@@ -100,6 +100,7 @@ impl WaitsFor {
         "RateLimit",
         "TooDisruptive",
         "TooManyUndrained",
+        "ArtefactUnavailable",
     ];
 
     /// Its number.
@@ -150,6 +151,7 @@ impl WaitsFor {
             Blocker::RateLimit { .. } => 29,
             Blocker::TooDisruptive { .. } => 30,
             Blocker::TooManyUndrained { .. } => 31,
+            Blocker::AwaitingArtefact | Blocker::ArtefactUnavailable => 32,
             Blocker::NotLeading
             | Blocker::Standby { .. }
             | Blocker::RenewalOverdue { .. }

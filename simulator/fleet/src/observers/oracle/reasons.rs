@@ -10,6 +10,7 @@
 //! | `TooManyUnavailable` | four fifths of `limit` hosts are unreachable or have a Node that is not ready |
 //! | `TooManyFailures` | at least `limit` hosts have a failed release, or a journal that has lost its beginning |
 //! | `GateInconclusive` | a host is unreachable or has a failed release, or a Node is not ready |
+//! | `ArtefactUnavailable` | nothing can be downloaded now, or a version has no artefact that can be |
 //! | `GateFailed` | the record, which shows machines that went wrong |
 //! | `Paused` | the Machine, a set that decides about it, or the fleet is paused |
 //! | `InvalidSpec`, `UnknownVersion`, `NoArtefact`, `MissingParameter`, `DependencyCycle` | the objects, read again |
@@ -143,6 +144,7 @@ impl<'a> Truth<'a> {
                 u64::from(self.unavailable) * 5 >= u64::from(limit) * 4 && self.unavailable > 0
             }
             Blocker::TooManyFailures { limit, .. } => self.failed > 0 && self.failed >= limit,
+            Blocker::ArtefactUnavailable => self.world.lacks_artefacts(),
             Blocker::GateInconclusive => self.unavailable > 0 || self.broken > 0,
             Blocker::GateFailed { batch } => self.has_failed_gate(batch),
             Blocker::Paused => machine.spec.paused || self.is_fleet_paused() || self.is_set_paused(machine),
@@ -179,6 +181,7 @@ impl<'a> Truth<'a> {
             | Blocker::AwaitingOwnWrite
             | Blocker::InFlight
             | Blocker::SessionLimit
+            | Blocker::AwaitingArtefact
             | Blocker::Baking { .. }
             | Blocker::TooDisruptive { .. }
             | Blocker::TooManyUndrained { .. }

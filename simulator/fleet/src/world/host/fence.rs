@@ -6,7 +6,7 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::host::{HostFence, OperationId};
 use seaworthy_model::lease::Epoch;
 
-use super::{Ended, Host, Offered, Operation, Running, Setting, Wanted, Work};
+use super::{Ended, Host, Offered, Operation, Running, Setting, VersionNumber, Wanted, Work};
 use crate::vocabulary::Step;
 
 /// An order as it reaches a host.
@@ -37,6 +37,8 @@ pub enum Command {
     Confirm(OperationId),
     /// Forget the fences, if this is their epoch.
     ResetFences(Epoch),
+    /// Fetch the artefact of a version.
+    Fetch(VersionNumber),
 }
 
 /// The report of an operation.
@@ -61,6 +63,13 @@ pub enum Answer {
     Attached,
     /// The operation is confirmed; its last step ends after this time. The host reports its end later.
     Confirmed(Duration),
+    /// It fetches an artefact, and is done after this time. The host reports the end later.
+    Fetching {
+        /// Which fetch of the host this is.
+        number: u32,
+        /// How long it takes.
+        length: Duration,
+    },
     /// Refused.
     Refused(CauseKind),
     /// Refused for now; a retry may succeed.
@@ -98,11 +107,7 @@ impl Host {
             Command::Facts => Answer::Facts(self.latest()),
             Command::Status(id) => Answer::Facts(self.report(id)),
             Command::Disown => {
-                if is_new {
-                    self.remember(order.fence, None);
-                }
-                self.remove_identity();
-                self.owner = None;
+                self.disown(order.fence, is_new);
                 Answer::Facts(self.latest())
             }
             Command::ResetFences(_) => {
@@ -135,6 +140,12 @@ impl Host {
                 }
                 self.take_confirmation(id, session, setting)
             }
+            Command::Fetch(version) => {
+                if is_new {
+                    self.remember(order.fence, None);
+                }
+                self.fetch(version, session, setting)
+            }
             Command::Apply(work) => {
                 if self.running.is_some() && !self.knows(work.id) {
                     // A refused order is not remembered either.
@@ -151,6 +162,16 @@ impl Host {
                 self.apply(work, session, setting)
             }
         }
+    }
+
+    /// It belongs to nobody from now on.
+    fn disown(&mut self, fence: HostFence, is_new: bool) {
+        if is_new {
+            self.remember(fence, None);
+        }
+        self.remove_identity();
+        self.fetched = None;
+        self.owner = None;
     }
 
     fn remember(&mut self, fence: HostFence, operation: Option<OperationId>) {
@@ -173,6 +194,7 @@ impl Host {
             | Command::Disown
             | Command::InstallCertificate(_)
             | Command::Confirm(_)
+            | Command::Fetch(_)
             | Command::ResetFences(_) => false,
         }
     }
@@ -231,11 +253,12 @@ impl Host {
                 | Command::Apply(_)
                 | Command::Disown
                 | Command::ResetFences(_)
+                | Command::Fetch(_)
                 | Command::RequestCertificate(_)
                 | Command::InstallCertificate(_) => Standing::Refused(CauseKind::FenceRefused),
             };
         }
-        if matches!(order.command, Command::Confirm(_)) && self.owner.is_none() {
+        if matches!(order.command, Command::Confirm(_) | Command::Fetch(_)) && self.owner.is_none() {
             return Standing::Refused(CauseKind::FenceRefused);
         }
         let present = (self.epoch, self.sequence);
@@ -247,7 +270,7 @@ impl Host {
             return Standing::Refused(CauseKind::FenceRefused);
         }
         match order.command {
-            Command::Facts | Command::Status(_) => Standing::ReadOnly,
+            Command::Facts | Command::Status(_) | Command::Fetch(_) => Standing::ReadOnly,
             // A repetition of the last order.
             Command::Apply(work) if self.operation == Some(work.id) => Standing::ReadOnly,
             Command::Confirm(id) if self.operation == Some(id) => Standing::ReadOnly,
@@ -299,6 +322,7 @@ const fn is_alone(command: &Command) -> bool {
         Command::Disown
         | Command::RequestCertificate(_)
         | Command::InstallCertificate(_)
+        | Command::Fetch(_)
         | Command::ResetFences(_) => true,
         Command::Facts | Command::Status(_) | Command::Apply(_) | Command::Confirm(_) => false,
     }

@@ -5,6 +5,7 @@
 //! next start.
 
 mod fence;
+mod fetching;
 mod found;
 mod identity;
 mod operation;
@@ -23,6 +24,7 @@ use seaworthy_model::machine::HostId;
 use crate::vocabulary::HostLie;
 
 pub use fence::{Answer, Command, Order, Report};
+pub use fetching::Fetched;
 pub use found::Found;
 pub use identity::{KeyNumber, NodeCertificate, NodeIdentity, Offered, TextNumber, Wanted};
 pub use operation::{Progress, Setting};
@@ -115,6 +117,12 @@ pub struct Host {
     journal: Vec<(Operation, Ended)>,
     /// Earlier operations were forgotten together with fences.
     has_forgotten: bool,
+    /// The artefact that it is fetching, if it is.
+    fetching: Option<Box<fetching::Fetching>>,
+    /// How many fetches were begun.
+    fetches: u32,
+    /// The version whose artefact was fetched before an operation needs it.
+    fetched: Option<VersionNumber>,
     /// What it reports although it is not true.
     lie: Option<HostLie>,
     /// It reported what was not true, now or earlier.
@@ -152,6 +160,9 @@ impl Host {
             running: None,
             journal: Vec::new(),
             has_forgotten: false,
+            fetching: None,
+            fetches: 0,
+            fetched: None,
             lie: None,
             has_lied: false,
             runs: 0,
@@ -297,9 +308,11 @@ impl Host {
         self.outages == 1
     }
 
-    /// Drops the sessions that wait for the end of the operation in flight, and returns them.
+    /// Drops the sessions that wait for the end of the operation in flight, or of a fetch, and returns them.
     pub fn take_sessions(&mut self) -> Vec<u32> {
-        self.running.as_mut().map(|running| running.take_sessions()).unwrap_or_default()
+        let mut sessions = self.running.as_mut().map(|running| running.take_sessions()).unwrap_or_default();
+        sessions.extend(self.cut_fetch_short());
+        sessions
     }
 
     /// Removes one cause of its being powered off. True when it starts now; then [`Host::recover`] is due.

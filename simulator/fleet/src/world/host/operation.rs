@@ -64,6 +64,10 @@ impl Host {
             }
             Change::Remove => previous.is_none(),
         };
+        let is_fetched = match work.change {
+            Change::Install(install) if !untouched => self.fetched.take() == Some(install.version),
+            Change::Install(_) | Change::Remove => false,
+        };
         self.running = Some(Box::new(Running {
             work,
             step: Step::Lock,
@@ -71,6 +75,7 @@ impl Host {
             resumed: false,
             is_orphaned: false,
             untouched,
+            is_fetched,
             previous,
             met: if previous.is_some() { Met::Nothing } else { self.meets(&work) },
             failed: None,
@@ -299,7 +304,7 @@ fn next(running: &mut Running, setting: &Setting<'_>) -> Option<Step> {
         Step::Lock => Some(Step::Journal),
         Step::Journal if running.untouched => Some(Step::Commit),
         Step::Journal => Some(Step::Download),
-        Step::Download if !setting.downloads => {
+        Step::Download if !setting.downloads && !running.is_fetched => {
             running.failed = Some(CauseKind::DownloadFailed);
             Some(Step::Commit)
         }

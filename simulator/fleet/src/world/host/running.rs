@@ -36,6 +36,8 @@ pub struct Running {
     pub is_orphaned: bool,
     /// Whether there is nothing to change.
     pub(super) untouched: bool,
+    /// Whether the artefact was fetched before.
+    pub(super) is_fetched: bool,
     /// What was there before.
     pub(super) previous: Option<Installed>,
     /// The preexisting software that it found.

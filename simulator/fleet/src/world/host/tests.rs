@@ -12,6 +12,7 @@ use super::*;
 
 use crate::vocabulary::{Pace, Step};
 
+mod fetching;
 mod found;
 mod reload;
 

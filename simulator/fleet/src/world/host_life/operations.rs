@@ -7,11 +7,11 @@ use seaworthy_kernel::{Priority, Span, Timestamp, word};
 use seaworthy_model::cause::Cause;
 use seaworthy_model::event::{Outcome, Receipt};
 
-use crate::vocabulary::{Injection, OperationFate, OperationSite, Point, Step};
+use crate::vocabulary::{Injection, Occasion, OperationFate, OperationSite, Point, Step};
 use crate::world::World;
 use crate::world::event::Event;
 use crate::world::happening::{Began, Happening};
-use crate::world::host::{Change, Command, Ended, Order, Progress, Work};
+use crate::world::host::{Change, Command, Ended, Fetched, Order, Progress, Work};
 use crate::world::mail::Letter;
 use crate::world::strikes::Encounter;
 
@@ -134,6 +134,28 @@ impl World {
         let (id, run) = (running.work.id, running.run);
         self.happened(&Happening::Confirmed(number, id));
         self.step_begun(number, run, Step::Commit, length);
+    }
+
+    /// A host has fetched an artefact, or could not.
+    pub(in crate::world) fn fetched(&mut self, number: u32, fetch: u32) {
+        let setting = setting!(self, number);
+        let host = &mut self.hosts[number as usize];
+        let Some(Fetched { session, failed }) = host.end_fetch(fetch, &setting) else {
+            return self.queue.discount();
+        };
+        let (epoch, latest) = (host.epoch(), host.latest());
+        let kind = failed.map_or(0, |cause| 1 + cause as u64);
+        self.trace.record(&[word("fetched"), u64::from(number), kind, self.queue.now().0]);
+        self.happened(&Happening::Heard(number, epoch));
+        let Some(Letter::Session { sender }) = self.mail.take(session) else { return };
+        let delay = self.way_back(sender);
+        if let Some(kind) = failed {
+            self.note_occasion(Occasion::ArtefactUnfetched);
+            return self.answer(sender, delay, Outcome::Retryable(Cause::new(kind, "it cannot be fetched")));
+        }
+        if let Some(facts) = self.facts(sender.process, number, latest) {
+            self.answer(sender, delay, Outcome::Done(Receipt::Host(facts)));
+        }
     }
 
     pub(super) fn operation_ended(&mut self, number: u32, work: &Work, ended: Ended, sessions: Vec<u32>) {

@@ -71,6 +71,7 @@ impl World {
             | Event::Replace { .. }
             | Event::Kill { .. }
             | Event::Step { .. }
+            | Event::Fetched { .. }
             | Event::Boot(_)
             | Event::Renewal { .. }
             | Event::Expiry { .. }

@@ -24,6 +24,11 @@ impl Process {
             HostCommand::Confirm(id) => return Ok(Command::Confirm(*id)),
             HostCommand::Disown => return Ok(Command::Disown),
             HostCommand::ResetFences(seen) => return Ok(Command::ResetFences(*seen)),
+            HostCommand::Fetch { version, .. } => {
+                let Self { names, dialect, .. } = self;
+                let version = dialect.version_number(*version, catalogue, names);
+                return version.map(Command::Fetch).map_err(|error| error.to_string());
+            }
             HostCommand::RequestCertificate { path, replaces } => {
                 return self.wanted_certificate(target, (path, *replaces), catalogue);
             }
