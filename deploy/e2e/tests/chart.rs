@@ -40,6 +40,36 @@ fn plain_manifests_are_those_of_the_chart() -> Result<()> {
     })
 }
 
+/// Values that give the operator more rights, and what its roles have then and not before.
+const RIGHTS: [(&str, &[&str]); 3] = [
+    ("drain.allowForce=true", &["verbs: [list, delete]"]),
+    ("gates.allowProbePods=true", &["resources: [jobs]", "verbs: [create, list]"]),
+    (
+        "gates.metrics[0].namespace=monitoring,gates.metrics[0].service=prometheus,gates.metrics[0].port=9090",
+        &["namespace: monitoring", r#"resourceNames: ["http:prometheus:9090"]"#],
+    ),
+];
+
+#[test]
+fn the_operator_has_more_rights_only_if_people_say_so() -> Result<()> {
+    where_supported(|| {
+        let template = |more: &[&str]| {
+            let mut command = Command::new(ensure_helm()?);
+            command.args(["template", "seaworthy", "--namespace", chart::NAMESPACE]);
+            run_to_end(command.args(more).arg(chart::folder()))
+        };
+        let plain = template(&[])?;
+        for (value, rights) in RIGHTS {
+            let made = template(&["--set", value])?;
+            for right in rights {
+                ensure!(!plain.contains(right), "{right} is there without {value}");
+                ensure!(made.contains(right), "{right} is missing with {value}: {made}");
+            }
+        }
+        Ok(())
+    })
+}
+
 #[test]
 fn the_chart_says_which_value_it_cannot_use() -> Result<()> {
     where_supported(|| {

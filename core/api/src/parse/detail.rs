@@ -23,8 +23,8 @@ use seaworthy_model::strategy::Evidence;
 
 use crate::render::detail::{
     FIXED, HOST_TELLS, HOSTS_TELL, LEAVING, NO_LEASE, NO_ROOM, ON_NODE, ONE_OF_THEM, POLICY, RELEASE,
-    THEN_COMPLETE, THEN_NEXT, UNFETCHED, UNTIL, detail, fixed, fleet_detail, of_loss, of_state, silence, suffix,
-    unanswered, version_detail as version_words,
+    THEN_COMPLETE, THEN_NEXT, UNFETCHED, UNTIL, detail, fixed, fleet_detail, of_loss, of_state, silence,
+    suffix, unanswered, version_detail as version_words,
 };
 use crate::rfc3339;
 
