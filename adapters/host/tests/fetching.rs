@@ -169,23 +169,25 @@ fn beside(world: &World, request: Request) -> thread::JoinHandle<Reply> {
     })
 }
 
+/// Waits until there is such a file or folder on the host.
+fn appears(world: &World, path: &str, otherwise: &str) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !world.layout().root().join(path).exists() {
+        assert!(Instant::now() < deadline, "{otherwise}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn it_is_not_begun_beside_an_operation_and_keeps_none_from_beginning() {
     let (world, artefacts) = host("fetching-busy");
     let (wanted, new) = (artefact(&artefacts), artefacts.install(10, NEW));
     artefacts.hold(FILE);
     let fetching = beside(&world, fetch(2, wanted.clone()));
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !world.layout().root().join("state/fetch.lock").exists() {
-        assert!(Instant::now() < deadline, "it does not begin");
-        thread::sleep(Duration::from_millis(5));
-    }
+    appears(&world, "state/fetch.lock", "it does not begin");
     assert_eq!(cause(world.handle(&fetch(3, wanted.clone()))).kind, CauseKind::HostBusy, "one at a time");
     let installing = beside(&world, apply(new));
-    while !world.layout().root().join("staging/e1-s10").exists() {
-        assert!(Instant::now() < deadline, "the operation waits for what is fetched");
-        thread::sleep(Duration::from_millis(5));
-    }
+    appears(&world, "staging/e1-s10", "the operation waits for what is fetched");
     assert_eq!(cause(beside(&world, fetch(11, wanted)).join().unwrap()).kind, CauseKind::HostBusy);
     artefacts.release(FILE);
     succeed(installing.join().unwrap());
