@@ -4,7 +4,7 @@
 
 use alloc::borrow::ToOwned;
 
-use seaworthy_engine::{Inquiry, Owner, RolloutState, Ticket, World};
+use seaworthy_engine::{Answers, Inquiry, Owner, RolloutState, Ticket, World};
 use seaworthy_model::effect::{Action, Effect, Target};
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::package_version::Rollout;
@@ -70,10 +70,14 @@ fn objection(world: &World, state: &RolloutState, new: &Rollout) -> Option<&'sta
         .then_some("the next batch is permitted before the gate has the answers that its strategy asks for")
 }
 
-/// Whether a sample of the machines says that the artefact is to be had, or nobody can say it.
+/// Whether at least half of the machines that were asked have fetched the artefact, or nobody can say anything about it.
 fn is_sampled(world: &World, state: &RolloutState) -> bool {
     match state.present_sample() {
-        Some(sample) => sample.lets_begin(),
+        Some(sample) => {
+            let Answers { fetched, failed, open } = sample.answers();
+            let nobody_can_say = fetched + failed + open == 0 && !sample.is_in_trouble();
+            nobody_can_say || fetched > 0 && fetched >= failed + open
+        }
         None => !state.waiting.iter().any(|(_, id)| world.may_fetch(world.machine(*id), state)),
     }
 }

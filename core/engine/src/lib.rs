@@ -36,7 +36,7 @@ pub use rows::node_write::NodeWrite;
 use rows::note::Note;
 pub use rows::policy::{Policies, Policy};
 pub use rows::rank::{RankKey, end_of_batch};
-pub use rows::sample::Sample;
+pub use rows::sample::{Answers, Sample};
 pub use rows::set::{Charter, Owner, Set};
 pub use rows::standing::Standing;
 pub use rows::store::{Store, Stores};

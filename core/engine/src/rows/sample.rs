@@ -48,6 +48,17 @@ enum Answer {
     Silent,
 }
 
+/// How many machines of a round have said what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// They have the artefact.
+    pub fetched: u32,
+    /// They cannot have it.
+    pub failed: u32,
+    /// They have not answered.
+    pub open: u32,
+}
+
 /// That most could not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trouble {
@@ -84,14 +95,20 @@ impl Sample {
         self.rollout == identity(record)
     }
 
-    /// Whether the first batch may follow: at least half of the machines that can say it have the artefact, or nobody can.
+    /// What the machines of this round have said.
     #[must_use]
-    pub fn lets_begin(&self) -> bool {
-        match self.known() {
-            Known::Available => true,
-            Known::Nothing => self.trouble.is_none(),
-            Known::Unavailable | Known::Open => false,
+    pub fn answers(&self) -> Answers {
+        Answers {
+            fetched: self.count(|answer| *answer == Answer::Fetched),
+            failed: self.count(|answer| matches!(answer, Answer::Failed(_))),
+            open: self.count(|answer| *answer == Answer::None),
         }
+    }
+
+    /// Whether most could not, in the last round that has decided it.
+    #[must_use]
+    pub fn is_in_trouble(&self) -> bool {
+        self.trouble().is_some()
     }
 
     /// Whether this machine is to be asked, and has not answered.
@@ -112,9 +129,8 @@ impl Sample {
 
     /// What is known of the artefact. What is decided is not changed by the answers that are left.
     pub(crate) fn known(&self) -> Known {
-        let fetched = self.count(|answer| *answer == Answer::Fetched);
-        let failed = self.count(|answer| matches!(answer, Answer::Failed(_)));
-        let all = self.count(|answer| *answer != Answer::Silent);
+        let Answers { fetched, failed, open } = self.answers();
+        let all = fetched + failed + open;
         if all == 0 {
             Known::Nothing
         } else if fetched * 2 >= all {
@@ -128,15 +144,14 @@ impl Sample {
 
     /// That most could not: in this round, or in the last one while this one goes on.
     pub(crate) fn trouble(&self) -> Option<Trouble> {
-        let failed = self.count(|answer| matches!(answer, Answer::Failed(_)));
         let why = self.asked.iter().find_map(|(_, answer)| match answer {
             Answer::Failed(why) => Some(Arc::clone(why)),
             Answer::None | Answer::Fetched | Answer::Silent => None,
         });
         match why.filter(|_| self.known() == Known::Unavailable) {
             Some(why) => {
-                let asked = failed + self.count(|answer| *answer == Answer::Fetched);
-                Some(Trouble { failed, asked, why })
+                let Answers { fetched, failed, .. } = self.answers();
+                Some(Trouble { failed, asked: failed + fetched, why })
             }
             None => self.trouble.clone(),
         }

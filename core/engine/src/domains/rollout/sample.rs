@@ -51,7 +51,7 @@ impl Step<'_> {
             return true;
         }
         let sample = state.present_sample();
-        let is_in_trouble = sample.is_some_and(|sample| sample.trouble().is_some());
+        let is_in_trouble = sample.is_some_and(Sample::is_in_trouble);
         match (sample.map_or(Known::Nothing, Sample::known), sample) {
             (Known::Available, _) => return true,
             (Known::Open, Some(sample)) => self.wait_for_answers(draft, state, sample),
