@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use seaworthy_model::digest::Digest;
 #[cfg(feature = "crd")]
-use seaworthy_model::id::{Kind, Uid};
+use seaworthy_model::id::Kind;
+use seaworthy_model::id::Uid;
 use seaworthy_model::machine::HostId;
 use serde::{Deserialize, Serialize};
 
