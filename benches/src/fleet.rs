@@ -200,22 +200,19 @@ impl Fleet {
                 self.machine(id)
             }
             (Effect::WriteFinalizers(finalizers), Target::Machine(id)) => {
-                let machine = &mut self.machines[id.index()];
-                machine.meta.finalizers = finalizers.names.clone().into();
-                machine.meta.resource_version = resource_version;
-                if let Some(host) = &finalizers.host {
-                    machine.status.identity = Some((**host).clone());
-                }
+                let meta = &mut self.machines[id.index()].meta;
+                meta.finalizers = finalizers.clone().into();
+                meta.resource_version = resource_version;
                 self.machine(id)
             }
             (Effect::WriteFinalizers(finalizers), Target::Version(id)) => {
                 let meta = &mut self.versions[id.index()].meta;
-                meta.finalizers = finalizers.names.clone().into();
+                meta.finalizers = finalizers.clone().into();
                 meta.resource_version = resource_version;
                 self.version(id)
             }
             (Effect::WriteFinalizers(finalizers), Target::PackageVersion) => {
-                self.package_version.meta.finalizers = finalizers.names.clone().into();
+                self.package_version.meta.finalizers = finalizers.clone().into();
                 self.package_version.meta.resource_version = resource_version;
                 self.package_version()
             }

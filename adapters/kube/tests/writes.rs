@@ -88,7 +88,7 @@ async fn finalizers_are_patched_and_nothing_else() {
     let target = Target::Machine(names.machine("m1"));
     let fence = unchanged(&fake.get(MACHINES, "m1").unwrap());
     let patch =
-        order(target, fence, Effect::WriteFinalizers(vec!["seaworthy.dev/in-use".into()].into()), &mut names);
+        order(target, fence, Effect::WriteFinalizers(vec!["seaworthy.dev/in-use".into()]), &mut names);
     assert_eq!(send(&fake, &patch).await, written(2));
     let machine = fake.get(MACHINES, "m1").unwrap();
     assert_eq!(machine["metadata"]["finalizers"], json!(["seaworthy.dev/in-use"]));

@@ -29,7 +29,7 @@ mod node;
 use std::sync::Arc;
 
 use seaworthy_model::attributes::AttributesChange;
-use seaworthy_model::effect::{Action, Effect, Fence, Finalizers, Target};
+use seaworthy_model::effect::{Action, Effect, Fence, Target};
 use seaworthy_model::gate_check::{ProbeRound, ProbeStart, Query};
 use seaworthy_model::id::{Interned as _, Kind, Uid};
 use seaworthy_model::node::{NodeCordon, NodeUncordon};
@@ -45,7 +45,7 @@ use crate::object::{
 };
 use crate::render;
 use crate::scalar::Scalar;
-use crate::v1alpha1::{HOST_ANNOTATION, LEASE, NAMESPACE};
+use crate::v1alpha1::{LEASE, NAMESPACE};
 
 pub use attributes::{read_record, record_text};
 pub use gate_check::{Job, JobList, JobMetadata, JobStatus, Metrics, ProbeJob, started};
@@ -221,7 +221,10 @@ impl Request {
                 })
             }
             Self::PutStatus(update) => json!(update),
-            Self::PatchFinalizers(patch) => patch.body(),
+            Self::PatchFinalizers(FinalizersPatch { precondition, finalizers, .. }) => {
+                let Precondition { uid, resource_version, .. } = precondition;
+                json!({ "metadata": { "uid": uid, "resourceVersion": resource_version, "finalizers": finalizers } })
+            }
             Self::PatchNode(patch) => patch.body(),
             Self::DeleteNode(deletion) => delete_options(deletion.uid),
             Self::ListPods(_) | Self::Query(_) | Self::ListProbes(_) => Value::Null,
@@ -268,7 +271,7 @@ fn kind_name<S: serde::Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, 
     serializer.serialize_str(kind.name())
 }
 
-/// New finalizers, and for a Machine the record of its host.
+/// New finalizers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinalizersPatch {
     /// The kind of the object.
@@ -277,26 +280,6 @@ pub struct FinalizersPatch {
     pub precondition: Precondition,
     /// The whole new list.
     pub finalizers: Vec<String>,
-    /// The new text of the annotation [`HOST_ANNOTATION`]; the annotation stays as it is if `None`.
-    pub host: Option<String>,
-}
-
-impl FinalizersPatch {
-    fn new(kind: Kind, precondition: Precondition, finalizers: &Finalizers) -> Self {
-        let Finalizers { names, host } = finalizers;
-        let host = host.as_ref().map(|host| render::host_record(precondition.uid.clone(), host));
-        Self { kind, precondition, finalizers: names.clone(), host }
-    }
-
-    fn body(&self) -> Value {
-        let Precondition { uid, resource_version, .. } = &self.precondition;
-        let mut metadata =
-            json!({ "uid": uid, "resourceVersion": resource_version, "finalizers": self.finalizers });
-        if let Some(host) = &self.host {
-            metadata["annotations"] = json!({ HOST_ANNOTATION: host });
-        }
-        json!({ "metadata": metadata })
-    }
 }
 
 /// The decision about a certificate request on which nobody has decided.
@@ -385,7 +368,8 @@ pub fn request(action: &Action, names: &mut Names) -> Result<Request, RequestErr
         }
         (Effect::WriteFinalizers(finalizers), target) => {
             let (kind, name) = finalized(target, names)?.ok_or_else(unfit)?;
-            Ok(Request::PatchFinalizers(FinalizersPatch::new(kind, unchanged(name)?, finalizers)))
+            let (precondition, finalizers) = (unchanged(name)?, finalizers.clone());
+            Ok(Request::PatchFinalizers(FinalizersPatch { kind, precondition, finalizers }))
         }
         (Effect::CreateCertificateRequest(new), Target::NewCertificateRequest(_)) => {
             if action.fence == Fence::Absent {

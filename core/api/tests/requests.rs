@@ -1,24 +1,19 @@
 //! Actions into requests.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use seaworthy_api::names::Names;
-use seaworthy_api::object::Metadata;
-use seaworthy_api::parse;
 use seaworthy_api::request::{Request, RequestError, mark_text, request};
-use seaworthy_api::v1alpha1::HOST_ANNOTATION;
 use seaworthy_model::attributes::{
     AttributesChange, Label, LabelChange, NodeAttributes, Taint, TaintChange, TaintEffect,
 };
-use seaworthy_model::component::{Architecture, CgroupVersion};
-use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Finalizers, Target};
+use seaworthy_model::effect::{Action, ActionId, Effect, Fence, Target};
 use seaworthy_model::gate_check::{ProbePod, ProbeRound, ProbeStart};
 use seaworthy_model::id::{MachineId, StoreId, Uid, VersionId};
 use seaworthy_model::lease::{Epoch, LeaseRecord};
-use seaworthy_model::machine::{Condition, ConditionKind, HostId, Identity, MachineStatus, Reason, Truth};
+use seaworthy_model::machine::{Condition, ConditionKind, MachineStatus, Reason, Truth};
 use seaworthy_model::meta::FINALIZER;
 use seaworthy_model::node::{Mark, NodeCordon, NodeShape, NodeUncordon};
 use seaworthy_model::pod::PodName;
@@ -386,50 +381,15 @@ fn finalizers_are_replaced_as_a_whole() {
         (Target::PackageVersion, "clusterpackageversions/default"),
     ];
     for (target, path) in table {
-        let write = Effect::WriteFinalizers(vec![FINALIZER.into()].into());
+        let write = Effect::WriteFinalizers(vec![FINALIZER.into()]);
         let path = format!("/apis/seaworthy.dev/v1alpha1/{path}");
         assert_http(&action(target, unchanged(), write), ("PATCH", &path, MERGE), &body);
     }
-    let none = action(Target::PackageVersion, unchanged(), Effect::WriteFinalizers(vec![].into()));
+    let none = action(Target::PackageVersion, unchanged(), Effect::WriteFinalizers(vec![]));
     let Request::PatchFinalizers(patch) = request(&none, &mut names()).unwrap() else { panic!("a patch") };
     assert!(patch.finalizers.is_empty());
     let http = Request::PatchFinalizers(patch).http("seaworthy");
     assert_eq!(http.body["metadata"]["finalizers"], json!([]), "an empty list, not a missing one");
-}
-
-/// The uid is that of the Machine, so that a copy of it has no host.
-#[test]
-fn a_host_is_recorded_with_the_finalizer() {
-    let identity = Identity {
-        host: HostId(0x2f4e),
-        host_key: Some("ssh-ed25519 AAAA".into()),
-        architecture: Architecture::Arm64,
-        cgroup_version: Some(CgroupVersion::V2),
-    };
-    let finalizers = Finalizers { names: vec![FINALIZER.into()], host: Some(Box::new(identity.clone())) };
-    let write = action(Target::Machine(MachineId(0)), unchanged(), Effect::WriteFinalizers(finalizers));
-    let http = request(&write, &mut names()).unwrap().http("seaworthy");
-    let annotation = &http.body["metadata"]["annotations"]["seaworthy.dev/host"];
-    let record: Value = serde_json::from_str(annotation.as_str().unwrap()).unwrap();
-    let expected = json!({
-        "uid": UID,
-        "identity": {
-            "machineID": "00000000000000000000000000002f4e",
-            "hostKey": "ssh-ed25519 AAAA",
-            "architecture": "arm64",
-            "cgroupVersion": "v2",
-        },
-    });
-    assert_eq!(record, expected);
-
-    let read = |uid: &str, annotation: &str| {
-        let annotations = BTreeMap::from([(HOST_ANNOTATION.to_owned(), annotation.to_owned())]);
-        let metadata = Metadata { uid: Uid::parse(uid).unwrap().into(), annotations, ..Metadata::default() };
-        parse::host_record(&metadata)
-    };
-    assert_eq!(read(UID, annotation.as_str().unwrap()), Some(identity));
-    assert_eq!(read("00000000-0000-0000-0000-000000000001", annotation.as_str().unwrap()), None, "a copy");
-    assert_eq!(read(UID, "by hand"), None);
 }
 
 #[test]
@@ -438,7 +398,7 @@ fn what_is_not_a_sound_request_is_refused() {
         let expected = RequestError::Unfit { target: action.target, fence: action.fence };
         assert_eq!(request(action, &mut names()), Err(expected));
     };
-    let finalizers = || Effect::WriteFinalizers(vec![].into());
+    let finalizers = || Effect::WriteFinalizers(vec![]);
     let status = || Effect::WriteMachineStatus(Box::default());
     unfit(&action(Target::Machine(MachineId(0)), Fence::None, finalizers()));
     unfit(&action(Target::Machine(MachineId(0)), Fence::Absent, status()));

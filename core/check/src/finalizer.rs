@@ -8,10 +8,10 @@
 use alloc::format;
 
 use seaworthy_engine::{Machine, Owner as RolloutOwner, World};
-use seaworthy_model::effect::{Effect, Finalizers, Target};
+use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::host::Owner;
 use seaworthy_model::id::Kind;
-use seaworthy_model::machine::{ConditionKind, HostId, Reason};
+use seaworthy_model::machine::{ConditionKind, Reason};
 use seaworthy_model::meta::{FINALIZER, Meta};
 use seaworthy_model::report::Turn;
 
@@ -21,9 +21,7 @@ pub(crate) const INVARIANT: Invariant = Invariant { name: "finalizer", judge };
 
 fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
     for action in &turn.actions {
-        let Effect::WriteFinalizers(Finalizers { names: finalizers, host }) = &action.effect else {
-            continue;
-        };
+        let Effect::WriteFinalizers(finalizers) = &action.effect else { continue };
         let target = Some(action.target).filter(|target| target.kind().is_some_and(Kind::is_ours));
         let meta = target.and_then(|target| world.meta(target));
         let Some(meta) = meta else {
@@ -35,11 +33,6 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
         };
         if others(finalizers) != others(&meta.finalizers) {
             findings.against(action, "it changes finalizers that are not ours".into());
-        }
-        if let Some(host) = host
-            && !is_its_host(world, action.target, host.host)
-        {
-            findings.against(action, "it records a host that is not the Machine's".into());
         }
         if finalizers.iter().any(|name| name == FINALIZER) {
             if meta.is_terminating() {
@@ -54,14 +47,6 @@ fn judge(world: &World, turn: &Turn, findings: &mut Findings<'_>) {
             findings.against(action, reason.into());
         }
     }
-}
-
-/// Whether a Machine that has no host yet has read this one.
-fn is_its_host(world: &World, target: Target, host: HostId) -> bool {
-    let Target::Machine(id) = target else { return false };
-    let machine = world.machine(id);
-    let is_recorded = machine.object.as_ref().is_some_and(|object| object.status.identity.is_some());
-    !is_recorded && machine.host.facts.as_ref().is_some_and(|facts| facts.host == host)
 }
 
 /// Why our finalizer may not go yet. For a version this looks at every machine, which is fine: versions are deleted seldom.

@@ -15,7 +15,7 @@ use crate::host::HostFence;
 use crate::host_order::HostOrder;
 use crate::id::{StoreId, Uid};
 use crate::lease::LeaseRecord;
-use crate::machine::{Identity, MachineStatus};
+use crate::machine::MachineStatus;
 use crate::node::{NodeCordon, NodeUncordon};
 use crate::package_version::PackageVersionStatus;
 use crate::pod::PodName;
@@ -65,22 +65,6 @@ pub enum Fence {
     Host(HostFence),
 }
 
-/// The finalizers of an object, and what is recorded with them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finalizers {
-    /// The whole list.
-    pub names: Vec<String>,
-    /// The host of a Machine whose status does not say it yet. It counts as if the status said so, until that does: nothing
-    /// is begun on a host that is not recorded.
-    pub host: Option<Box<Identity>>,
-}
-
-impl From<Vec<String>> for Finalizers {
-    fn from(names: Vec<String>) -> Self {
-        Self { names, host: None }
-    }
-}
-
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
@@ -89,8 +73,8 @@ pub enum Effect {
     Watch,
     /// Create or update the Lease: take it, renew it, or let it go. It holds this afterwards.
     WriteLease(LeaseRecord),
-    /// Replace the list of finalizers, and record the host of a Machine that has none yet in the same write.
-    WriteFinalizers(Finalizers),
+    /// Replace the list of finalizers.
+    WriteFinalizers(Vec<String>),
     /// Replace the status of a Machine.
     WriteMachineStatus(Box<MachineStatus>),
     /// Replace the status of the `ClusterPackageVersion`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use seaworthy_model::host::Connection;
 use seaworthy_model::id::{Kind, MachineId, Uid};
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::machine::{Address, HostKeyPolicy, Identity, MachineObject, MachineSpec};
+use seaworthy_model::machine::{Address, HostKeyPolicy, MachineObject, MachineSpec};
 use seaworthy_model::meta::Parsed;
 
 use super::component_setting::{check_parameters, component_settings};
@@ -13,7 +13,7 @@ use super::faults::{Faults, Field};
 use super::metadata::{MetadataError, metadata};
 use super::{node_attributes, status, text};
 use crate::names::Names;
-use crate::object::{Machine, Metadata};
+use crate::object::Machine;
 use crate::v1alpha1;
 
 /// Reads a Machine.
@@ -37,30 +37,13 @@ pub fn machine_again(
     let meta = metadata(Kind::Machine, &object.metadata)?;
     let id = names.machine_of(&object.metadata.name);
     let spec = known(id).unwrap_or_else(|| spec(&object.spec, names));
-    let mut status =
+    let status =
         object.status.as_ref().map(|status| status::machine_status(status, names)).unwrap_or_default();
-    status.identity = status.identity.or_else(|| host_record(&object.metadata));
     let is_released = is_released(object, meta.uid);
     let reset_fences = reset_fences(object);
     let labels = object.metadata.labels.iter();
     let labels = labels.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();
     Ok((id, MachineObject { meta, labels, spec, status, is_released, reset_fences }))
-}
-
-/// The host of this very Machine, as its annotation records it. Nonsense is none: the host is recorded again.
-#[must_use]
-pub fn host_record(metadata: &Metadata) -> Option<Identity> {
-    let named = if metadata.annotations.is_empty() {
-        None
-    } else {
-        metadata.annotations.get(v1alpha1::HOST_ANNOTATION)
-    };
-    let record: v1alpha1::HostRecord = serde_json::from_str(named?).ok()?;
-    if record.uid.get().is_some() && record.uid == metadata.uid {
-        status::identity(&record.identity)
-    } else {
-        None
-    }
 }
 
 /// The epoch whose fences the host is to forget. Nonsense is none: the condition `HostAhead` stays, and says what to write.

@@ -42,7 +42,7 @@ pub use canary_release::{canary_release, canary_status};
 pub use certificate_request::{ReadRequest, is_of_interest, request_content};
 pub use disruption_policy::{disruption_policy, policy_status};
 pub use lease::lease;
-pub use machine::{host_record, machine, machine_again};
+pub use machine::{machine, machine_again};
 pub use machine_component::version;
 pub use machine_component_set::machine_component_set;
 pub use metadata::MetadataError;

@@ -65,7 +65,7 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-pub(super) fn identity(identity: &v1alpha1::Identity) -> Option<Identity> {
+fn identity(identity: &v1alpha1::Identity) -> Option<Identity> {
     let host = identity.machine_id.get()?;
     let architecture = Architecture::ALL.into_iter().find(|known| known.name() == identity.architecture)?;
     let cgroup_version = identity.cgroup_version.as_deref();

@@ -4,20 +4,18 @@ use std::sync::Arc;
 
 use seaworthy_model::component::{VersionCondition, VersionStatus};
 use seaworthy_model::component_set::PickResult;
-use seaworthy_model::id::{ComponentId, Interned as _, Uid};
+use seaworthy_model::id::{ComponentId, Interned as _};
 use seaworthy_model::lease::Epoch;
-use seaworthy_model::machine::{ComponentStatus, Condition, ConditionKind, Identity, MachineStatus, Want};
+use seaworthy_model::machine::{ComponentStatus, Condition, ConditionKind, MachineStatus, Want};
 use seaworthy_model::package_version::{
     Begun, Deferred, FleetCondition, PackageVersionStatus, Past, Rollout,
 };
-use serde_json::json;
 
 use super::course::course;
 use super::detail::{detail, fleet_detail, version_detail};
 use super::recent::Written;
 use super::{fleet_words, kstatus, version_words, words};
 use crate::names::{Names, UnknownId};
-use crate::scalar::Scalar;
 use crate::v1alpha1;
 
 /// Longest text of `status.installed`, in bytes.
@@ -44,7 +42,12 @@ pub fn machine_status(
     Ok(v1alpha1::MachineStatus {
         observed_generation: signed(status.observed_generation),
         reason: ready.map(|ready| words::reason(ready.reason).into()).unwrap_or_default(),
-        identity: status.identity.as_ref().map(identity),
+        identity: status.identity.as_ref().map(|identity| v1alpha1::Identity {
+            machine_id: identity.host.into(),
+            host_key: identity.host_key.clone(),
+            architecture: identity.architecture.name().into(),
+            cgroup_version: identity.cgroup_version.map(|version| version.name().into()),
+        }),
         installed,
         components,
         conditions: status
@@ -54,21 +57,6 @@ pub fn machine_status(
             .chain(kstatus::of_machine(&status.conditions))
             .collect(),
     })
-}
-
-fn identity(identity: &Identity) -> v1alpha1::Identity {
-    v1alpha1::Identity {
-        machine_id: identity.host.into(),
-        host_key: identity.host_key.clone(),
-        architecture: identity.architecture.name().into(),
-        cgroup_version: identity.cgroup_version.map(|version| version.name().into()),
-    }
-}
-
-/// The host of the Machine `uid`, as the text of its annotation.
-#[must_use]
-pub fn host_record(uid: Scalar<Uid>, host: &Identity) -> String {
-    json!(v1alpha1::HostRecord { uid, identity: identity(host) }).to_string()
 }
 
 fn write_components(list: &[ComponentStatus], names: &Names) -> Result<Written, UnknownId> {

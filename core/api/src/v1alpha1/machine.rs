@@ -6,7 +6,6 @@ use std::sync::Arc;
 use seaworthy_model::digest::Digest;
 #[cfg(feature = "crd")]
 use seaworthy_model::id::Kind;
-use seaworthy_model::id::Uid;
 use seaworthy_model::machine::HostId;
 use serde::{Deserialize, Serialize};
 
@@ -212,16 +211,6 @@ pub struct Identity {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 32)))]
     pub cgroup_version: Option<Cow<'static, str>>,
-}
-
-/// The host of one Machine, as the annotation [`HOST_ANNOTATION`](super::HOST_ANNOTATION) records it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct HostRecord {
-    /// The uid of the Machine. A Machine that was created from a copy of this one has its own, and no host yet.
-    pub uid: Scalar<Uid>,
-    /// Who the host is.
-    pub identity: Identity,
 }
 
 /// What is recorded about one component of a machine.

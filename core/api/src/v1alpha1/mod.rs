@@ -36,9 +36,7 @@ pub use disruption_policy::{
 };
 pub use int_or_string::IntOrString;
 pub use label_selector::{LabelExpression, LabelSelector};
-pub use machine::{
-    Address, ComponentStatus, FailedRelease, HostRecord, Identity, MachineSpec, MachineStatus, Ssh,
-};
+pub use machine::{Address, ComponentStatus, FailedRelease, Identity, MachineSpec, MachineStatus, Ssh};
 pub use machine_component::{
     Artefact, ConfigFile, Confirm, ExecProbe, HttpProbe, Invocation, Link, MachineComponentSpec,
     MachineComponentStatus, NodeIdentity, Probe, Removal, TcpProbe, Unit,
@@ -65,10 +63,6 @@ pub const APPROVED: &str = "SeaworthyApproved";
 pub const ADOPT_ANNOTATION: &str = "seaworthy.dev/adopt-epoch";
 /// The annotation on a Machine by which a person records that its host is gone for good: the uid of the Machine.
 pub const RELEASE_ANNOTATION: &str = "seaworthy.dev/release-host";
-
-/// The annotation on a Machine by which the operator records its host before the first change there, as a
-/// [`HostRecord`]. It counts until `status.identity` says the same.
-pub const HOST_ANNOTATION: &str = "seaworthy.dev/host";
 
 /// The annotation on a Machine by which a person makes its host forget the fences of its owner: the epoch that the host
 /// reports.

@@ -273,11 +273,11 @@ fn finalizer_sees_ours_leave_too_early_and_others_touched() {
     let mut fixture = Fixture::new(1);
     fixture.store.edit_machine(0, |spec| spec.pins = vec![want(WEB, web(1))]);
     let turn = turn_with(&mut fixture, is_finalizer);
-    let none = |action: &mut Action| action.effect = Effect::WriteFinalizers(Vec::new().into());
+    let none = |action: &mut Action| action.effect = Effect::WriteFinalizers(Vec::new());
     assert_eq!(broken(&fixture, turn.clone(), is_finalizer, none), ["finalizer"]);
     let foreign = |action: &mut Action| {
         if let Effect::WriteFinalizers(finalizers) = &mut action.effect {
-            finalizers.names.push("somebody.else/finalizer".into());
+            finalizers.push("somebody.else/finalizer".into());
         }
     };
     assert_eq!(broken(&fixture, turn, is_finalizer, foreign), ["finalizer"]);

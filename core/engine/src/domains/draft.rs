@@ -23,5 +23,5 @@ pub(crate) fn write(draft: &mut Draft<'_>, target: Target, meta: &Meta, effect: 
 
 /// Replaces the finalizers of an object.
 pub(crate) fn write_finalizers(draft: &mut Draft<'_>, target: Target, meta: &Meta, finalizers: Vec<String>) {
-    write(draft, target, meta, Effect::WriteFinalizers(finalizers.into()));
+    write(draft, target, meta, Effect::WriteFinalizers(finalizers));
 }

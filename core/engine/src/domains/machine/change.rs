@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::Detail;
+use seaworthy_model::effect::Target as ActionTarget;
 use seaworthy_model::host::Change;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{FailedRelease, Reason};
@@ -14,7 +15,7 @@ use super::need::Need;
 use super::order::Hindrance;
 use super::status::Verdict;
 use super::step::Step;
-use crate::domains::draft::Draft;
+use crate::domains::draft::{Draft, write_finalizers};
 use crate::rows::machine::Failure;
 use crate::rows::note::MachineNote as Note;
 use crate::rows::standing::Standing;
@@ -231,7 +232,8 @@ impl<'w> Step<'w> {
             return draft.wait(blocker);
         }
         if !meta.is_held() {
-            return self.hold(draft);
+            let target = ActionTarget::Machine(self.machine.id);
+            return write_finalizers(draft, target, meta, meta.finalizers_with_ours());
         }
         if let Some(failure) = self.machine.unrecorded_failure() {
             // A successor learns only the last operation from the host, and the next one is about to replace it.

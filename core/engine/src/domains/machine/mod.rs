@@ -22,13 +22,14 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use seaworthy_model::detail::Detail;
+use seaworthy_model::effect::Target;
 use seaworthy_model::host::Owner;
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::{MachineId, StoreId};
 use seaworthy_model::machine::Reason;
 use seaworthy_model::report::{Blocker, Subject, WakeReason};
 
-use crate::domains::draft::Draft;
+use crate::domains::draft::{Draft, write_finalizers};
 use crate::rows::machine::Machine;
 use crate::rows::note::MachineNote as Note;
 use crate::runtime::queue::Priority;
@@ -190,7 +191,8 @@ impl Step<'_> {
             return self.uninstall(draft);
         }
         if self.has_lost_its_hold() {
-            return self.hold(draft);
+            let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
+            return write_finalizers(draft, target, meta, meta.finalizers_with_ours());
         }
         if let Some((version, artefact)) = self.world.to_fetch(self.machine) {
             return self

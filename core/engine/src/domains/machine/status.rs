@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use seaworthy_model::detail::Detail;
-use seaworthy_model::effect::{Effect, Finalizers, Target};
+use seaworthy_model::effect::{Effect, Target};
 use seaworthy_model::host::InstalledComponent;
 use seaworthy_model::id::ComponentId;
 use seaworthy_model::machine::{
@@ -186,15 +186,6 @@ impl Step<'_> {
         }
         let conditions = told().map(|told| self.condition(told, now, verdict)).collect();
         Some(MachineStatus { observed_generation, identity, components, conditions })
-    }
-
-    /// Puts our finalizer on the Machine, and records its host in the same write unless that is recorded.
-    pub(in crate::domains::machine) fn hold(self, draft: &mut Draft<'_>) {
-        let (target, meta) = (Target::Machine(self.machine.id), &self.object.meta);
-        let is_recorded = self.object.status.identity.is_some();
-        let host = if is_recorded { None } else { self.identity(&Verdict::contact()).map(Box::new) };
-        let finalizers = Finalizers { names: meta.finalizers_with_ours(), host };
-        write(draft, target, meta, Effect::WriteFinalizers(finalizers));
     }
 
     /// The identity of the host: as first recorded, with the facts that may change.

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use seaworthy_api::object::{Machine, Resource};
-use seaworthy_api::parse;
 use seaworthy_model::id::{Kind, Uid};
 use seaworthy_model::machine::HostId;
 
@@ -59,9 +58,7 @@ impl Mistaken {
 
 /// The machine-id that a Machine has recorded.
 pub(super) fn recorded_host(machine: &Machine) -> Option<HostId> {
-    let identity = machine.status.as_ref().and_then(|status| status.identity.as_ref());
-    let recorded = identity.and_then(|identity| identity.machine_id.get());
-    recorded.or_else(|| Some(parse::host_record(&machine.metadata)?.host))
+    machine.status.as_ref()?.identity.as_ref()?.machine_id.get()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use seaworthy_api::object::{
 };
 use seaworthy_api::scalar::Time;
 use seaworthy_api::v1alpha1::{
-    ClusterPackageVersionStatus, ComponentSetting, HOST_ANNOTATION, MachineComponentSpec, MachineSpec,
+    ClusterPackageVersionStatus, ComponentSetting, MachineComponentSpec, MachineSpec,
 };
 use seaworthy_kernel::Timestamp;
 use seaworthy_model::id::{Kind, Uid};
@@ -44,8 +44,6 @@ pub struct Stored {
 enum Body {
     Machine {
         frame: Arc<Frame>,
-        /// The annotation with its host, which no other object has.
-        host: Option<Arc<str>>,
         spec: Arc<Spec>,
         status: Option<StatusForm>,
     },
@@ -125,10 +123,10 @@ impl Stored {
     #[must_use]
     pub fn shown(&self) -> Cow<'_, Resource> {
         Cow::Owned(match &self.body {
-            Body::Machine { frame, host, spec, status } => Resource::Machine(Box::new(Machine {
+            Body::Machine { frame, spec, status } => Resource::Machine(Box::new(Machine {
                 api_version: frame.api_version.clone(),
                 kind: frame.kind.clone(),
-                metadata: self.metadata_with(frame, host.as_deref()),
+                metadata: self.metadata(frame),
                 spec: Arc::clone(&spec.wire),
                 status: status.as_ref().map(|status| status.status()),
             })),
@@ -143,13 +141,6 @@ impl Stored {
             })),
             Body::Whole(object) => return Cow::Borrowed(object),
         })
-    }
-
-    fn metadata_with(&self, frame: &Frame, host: Option<&str>) -> Metadata {
-        let mut metadata = self.metadata(frame);
-        let annotation = host.map(|host| (HOST_ANNOTATION.to_owned(), host.to_owned()));
-        metadata.annotations.extend(annotation);
-        metadata
     }
 
     fn metadata(&self, frame: &Frame) -> Metadata {
@@ -171,10 +162,9 @@ impl Stored {
     /// The next version, with another status. `None` when the kind has no such status.
     pub(super) fn with_status(&self, status: Status, dictionary: &mut Dictionary) -> Option<Self> {
         let body = match (&self.body, &status) {
-            (Body::Machine { frame, host, spec, .. }, Status::Machine(status)) => {
+            (Body::Machine { frame, spec, .. }, Status::Machine(status)) => {
                 StatusForm::of(status, dictionary).map(|form| Body::Machine {
                     frame: Arc::clone(frame),
-                    host: host.clone(),
                     spec: Arc::clone(spec),
                     status: Some(form),
                 })
@@ -447,7 +437,7 @@ impl Body {
     fn of(object: Resource, dictionary: &mut Dictionary) -> Self {
         match object {
             Resource::Machine(machine) => {
-                let Machine { api_version, kind, mut metadata, spec, status } = *machine;
+                let Machine { api_version, kind, metadata, spec, status } = *machine;
                 let form = match &status {
                     Some(status) => StatusForm::of(status, dictionary).map(Some),
                     None => Some(None),
@@ -456,11 +446,10 @@ impl Body {
                     let machine = Machine { api_version, kind, metadata, spec, status };
                     return Self::Whole(Box::new(Resource::Machine(Box::new(machine))));
                 };
-                let host = metadata.annotations.remove(HOST_ANNOTATION).map(Into::into);
                 let frame = dictionary.frames.share(Frame::of(api_version, kind, metadata));
                 let address = spec.address.ip.parse().ok();
                 let spec = Arc::new(Spec { wire: spec, address, reading: OnceLock::new() });
-                Self::Machine { frame, host, spec, status: form }
+                Self::Machine { frame, spec, status: form }
             }
             Resource::Node(node) if is_plain(&node) => {
                 let Node { api_version, kind, metadata, spec: _, status } = *node;

@@ -270,10 +270,9 @@ fn requests_of_an_operator_state_what_they_rely_on() {
         uid: written.object.uid().into(),
         resource_version: written.object.resource_version().into(),
     };
-    let (finalizers, host) = (vec!["seaworthy.dev/in-use".to_owned()], Some("it".to_owned()));
-    let patch = FinalizersPatch { kind: Kind::Machine, precondition: precondition(&written), finalizers, host };
+    let finalizers = vec!["seaworthy.dev/in-use".to_owned()];
+    let patch = FinalizersPatch { kind: Kind::Machine, precondition: precondition(&written), finalizers };
     let held = server.execute(Request::PatchFinalizers(patch.clone()), START).unwrap();
-    assert_eq!(held.object.shown().metadata().annotations["seaworthy.dev/host"], "it");
     let repeated = server.execute(Request::PatchFinalizers(patch), START);
     assert!(matches!(repeated.unwrap_err(), Refusal::Conflict(_)), "the same request again is out of date");
     let status = MachineStatus { observed_generation: 1, ..MachineStatus::default() };

@@ -10,7 +10,7 @@ use crate::vocabulary::Build;
 use crate::world::host::CGROUP_VERSION;
 use seaworthy_api::object::{Resource, Status};
 use seaworthy_api::request::Request;
-use seaworthy_api::v1alpha1::{Condition, HOST_ANNOTATION, MachineStatus};
+use seaworthy_api::v1alpha1::{Condition, MachineStatus};
 use seaworthy_model::config::Config;
 
 /// How messages of conditions of the earlier build begin.
@@ -48,9 +48,9 @@ pub(in crate::world) fn write(build: Build, request: &mut Request) {
                 reword(&mut status.conditions, told);
             }
         }
-        Request::PatchFinalizers(patch) => patch.host = None,
         Request::CreateLease(_)
         | Request::PatchLease(_)
+        | Request::PatchFinalizers(_)
         | Request::CreateCertificateRequest(_)
         | Request::PatchApproval(_)
         | Request::CreateEvent(_)
@@ -71,12 +71,11 @@ pub(in crate::world) fn read(build: Build, object: Cow<'_, Resource>) -> Cow<'_,
         return object;
     }
     let mut object = object.into_owned();
-    if let Resource::Machine(machine) = &mut object {
-        machine.metadata.annotations.remove(HOST_ANNOTATION);
-        if let Some(status) = &mut machine.status {
-            reword(&mut status.conditions, understood);
-            presume_later_fields(status);
-        }
+    if let Resource::Machine(machine) = &mut object
+        && let Some(status) = &mut machine.status
+    {
+        reword(&mut status.conditions, understood);
+        presume_later_fields(status);
     } else if let Resource::ClusterPackageVersion(fleet) = &mut object
         && let Some(status) = &mut fleet.status
     {
