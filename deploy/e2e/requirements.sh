@@ -37,7 +37,7 @@ fi
 
 echo "installing:$packages"
 export DEBIAN_FRONTEND=noninteractive
-# Lists that are absent or outdated are the usual reason for a failure, so they are renewed only then.
+# Lists that are outdated and an installation that was cut off are the usual reasons for a failure.
 # shellcheck disable=SC2086
 apt-get install -y -q --no-install-recommends $packages ||
-    { apt-get update -q && apt-get install -y -q --no-install-recommends $packages; }
+    { dpkg --configure -a && apt-get update -q && apt-get install -y -q -f --no-install-recommends $packages; }
