@@ -3,7 +3,7 @@
 mod attributes;
 mod confirmation;
 mod drain;
-#[path = "../../../engine/tests/fixture/mod.rs"]
+#[path = "../../../engine/tests/testsuite/fixture/mod.rs"]
 mod fixture;
 mod gate;
 mod policy;
