@@ -4,13 +4,12 @@
 
 mod world;
 
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-use std::{fs, mem, thread};
 
 use seaworthy_api::host::wire::{Answer, Command, Fence, Reply, Request};
-use seaworthy_host::{Steps, Unobserved};
+use seaworthy_host::Steps;
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::{Architecture, Artefact};
 use seaworthy_model::digest::Digest;
@@ -158,37 +157,17 @@ fn only_the_owner_has_a_host_fetch_and_in_order() {
     end(world);
 }
 
-/// Carries out a request in a thread. Operations run beside the requests.
-fn beside(world: &World, request: Request) -> thread::JoinHandle<Reply> {
-    let (base, volatile) = (world.base.clone(), world.volatile.clone());
-    let other = mem::ManuallyDrop::new(World { base, volatile });
-    thread::spawn(move || {
-        let mut units = other.units(&Unobserved);
-        units.beside = true;
-        other.with_host(&units, &Unobserved, |host| host.handle(&request))
-    })
-}
-
-/// Waits until there is such a file or folder on the host.
-fn appears(world: &World, path: &str, otherwise: &str) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !world.layout().root().join(path).exists() {
-        assert!(Instant::now() < deadline, "{otherwise}");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 fn it_is_not_begun_beside_an_operation_and_keeps_none_from_beginning() {
     let (world, artefacts) = host("fetching-busy");
     let (wanted, new) = (artefact(&artefacts), artefacts.install(10, NEW));
     artefacts.hold(FILE);
-    let fetching = beside(&world, fetch(2, wanted.clone()));
-    appears(&world, "state/fetch.lock", "it does not begin");
+    let fetching = world.begin_beside(fetch(2, wanted.clone()));
+    world.wait_for("state/fetch.lock", "it does not begin");
     assert_eq!(cause(world.handle(&fetch(3, wanted.clone()))).kind, CauseKind::HostBusy, "one at a time");
-    let installing = beside(&world, apply(new));
-    appears(&world, "staging/e1-s10", "the operation waits for what is fetched");
-    assert_eq!(cause(beside(&world, fetch(11, wanted)).join().unwrap()).kind, CauseKind::HostBusy);
+    let installing = world.begin_beside(apply(new));
+    world.wait_for("staging/e1-s10", "the operation waits for what is fetched");
+    assert_eq!(cause(world.begin_beside(fetch(11, wanted)).join().unwrap()).kind, CauseKind::HostBusy);
     artefacts.release(FILE);
     succeed(installing.join().unwrap());
     drop(fetching.join().unwrap());

@@ -8,8 +8,6 @@ mod world;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use seaworthy_api::host::wire::{Answer, Command, Facts, Fence, Reply, Request};
 use seaworthy_host::{Host, Site, System, UnitState, Unobserved};
@@ -252,34 +250,16 @@ fn one_operation_at_a_time() {
     succeed(world.handle(&apply(artefacts.install(1, OLD))));
     let slow = apply(artefacts.install(10, NEW));
     artefacts.hold("webd-1.1.0.tar.gz");
-    let order = |request: &Request| {
-        let mut units = world.units(&Unobserved);
-        units.beside = true;
-        world.with_host(&units, &Unobserved, |host| host.handle(request))
-    };
-    let order_in_thread = |request: Request| {
-        let other =
-            std::mem::ManuallyDrop::new(World { base: world.base.clone(), volatile: world.volatile.clone() });
-        thread::spawn(move || {
-            let mut units = other.units(&Unobserved);
-            units.beside = true;
-            other.with_host(&units, &Unobserved, |host| host.handle(&request))
-        })
-    };
-    let first = order_in_thread(slow.clone());
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !world.layout().root().join("staging/e1-s10").exists() {
-        assert!(Instant::now() < deadline, "it does not begin");
-        thread::sleep(Duration::from_millis(5));
-    }
-    assert_eq!(later(order(&apply(artefacts.install(20, SICK)))), CauseKind::HostBusy);
-    assert_eq!(later(order(&apply(remove(21)))), CauseKind::HostBusy);
-    assert_eq!(later(order(&request(22, Command::Disown))), CauseKind::HostBusy);
-    let seen = facts(order(&request(23, Command::Facts)));
+    let first = world.begin_beside(slow.clone());
+    world.wait_for("staging/e1-s10", "it does not begin");
+    assert_eq!(later(world.handle_beside(&apply(artefacts.install(20, SICK)))), CauseKind::HostBusy);
+    assert_eq!(later(world.handle_beside(&apply(remove(21)))), CauseKind::HostBusy);
+    assert_eq!(later(world.handle_beside(&request(22, Command::Disown))), CauseKind::HostBusy);
+    let seen = facts(world.handle_beside(&request(23, Command::Facts)));
     assert_eq!(seen.operation.unwrap().state, OperationState::Running);
     assert_eq!(seen.components[0].version_name, "webd-1.0.0");
     // The same order again, under a later fence, attaches to what is under way.
-    let second = order_in_thread(Request { fence: fence(30), ..slow });
+    let second = world.begin_beside(Request { fence: fence(30), ..slow });
     artefacts.release("webd-1.1.0.tar.gz");
     succeed(first.join().unwrap());
     succeed(second.join().unwrap());

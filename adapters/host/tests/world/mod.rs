@@ -12,7 +12,8 @@ pub mod units;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use std::{fs, process};
+use std::time::{Duration, Instant};
+use std::{fs, mem, process, thread};
 
 use seaworthy_api::host::wire::{Command, Fence, Operation, PROTOCOL, Reply, Request};
 use seaworthy_host::{Host, Layout, Site, Steps, Unobserved};
@@ -81,6 +82,29 @@ impl World {
     pub fn handle_with(&self, request: &Request, steps: &dyn Steps) -> Reply {
         let units = self.units(steps);
         self.with_host(&units, steps, |host| host.handle(request))
+    }
+
+    /// Carries out a request while this process carries out another one.
+    pub fn handle_beside(&self, request: &Request) -> Reply {
+        let mut units = self.units(&Unobserved);
+        units.beside = true;
+        self.with_host(&units, &Unobserved, |host| host.handle(request))
+    }
+
+    /// The same, on a thread of its own.
+    pub fn begin_beside(&self, request: Request) -> thread::JoinHandle<Reply> {
+        // The units are stopped once, by the world that the test owns.
+        let world = mem::ManuallyDrop::new(Self { base: self.base.clone(), volatile: self.volatile.clone() });
+        thread::spawn(move || world.handle_beside(&request))
+    }
+
+    /// Waits until there is such a file or folder on the host.
+    pub fn wait_for(&self, path: &str, otherwise: &str) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !self.layout().root().join(path).exists() {
+            assert!(Instant::now() < deadline, "{otherwise}");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     pub fn with_host<T>(&self, units: &Units<'_>, steps: &dyn Steps, act: impl FnOnce(&Host<'_>) -> T) -> T {
