@@ -5,18 +5,23 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{AsyncBufRead, AsyncReadExt as _};
+use futures::{AsyncBufRead, AsyncReadExt as _, TryStreamExt as _};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request};
+use http_body_util::BodyExt as _;
 use kube::Client;
+use kube::client::Body;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use crate::connect::{ConnectError, Connector};
+use crate::encoding::{Answer, Encoding, Events, JSON};
 use crate::rights::Rights;
 
 /// After this time a read is given up. Writes end with their action's deadline.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// So much of a refusal is read.
+const REFUSAL_BYTES: u64 = 64 << 10;
 
 /// The API server, and the tally of requests to it. Cheap to clone.
 #[derive(Clone)]
@@ -197,23 +202,51 @@ impl Api {
         serde_json::from_str(&text).map_err(|error| Failure::Unreadable(error.to_string()))
     }
 
-    /// Reads an answer of at most `most` bytes; of a longer one no more than that is taken in.
-    pub(crate) async fn read(&self, verb: &'static str, path: &str, most: u64) -> Result<String, Failure> {
-        let request = request(Method::GET, path, JSON, Vec::new())?;
+    /// Reads an answer of at most `most` bytes, in a form that `accept` names; of a longer one no more than that is taken in.
+    pub(crate) async fn read(
+        &self,
+        verb: &'static str,
+        path: &str,
+        accept: &'static str,
+        most: u64,
+    ) -> Result<Answer, Failure> {
         let answer = async {
-            let mut text = Vec::new();
-            let mut stream = self.client.request_stream(request).await?.take(most + 1);
-            let read = stream.read_to_end(&mut text).await;
+            let Events { encoding, reader } = self.open(path, accept).await?;
+            let mut content = Vec::new();
+            let read = reader.take(most + 1).read_to_end(&mut content).await;
             read.map_err(|error| Failure::Lost(error.to_string()))?;
-            // Judged before it is read as text: the cut may be within a character.
-            if text.len() as u64 > most {
+            if content.len() as u64 > most {
                 return Err(Failure::TooLong(most));
             }
-            String::from_utf8(text).map_err(|error| Failure::Unreadable(error.to_string()))
+            Ok(Answer { encoding, content: content.into() })
         };
         let result = timeout(READ_TIMEOUT, answer).await.unwrap_or_else(|_| Err(silent(READ_TIMEOUT)));
         self.count(verb, &result);
         result
+    }
+
+    /// Asks for what is at `path`, and returns the answer as it comes.
+    async fn open(
+        &self,
+        path: &str,
+        accept: &'static str,
+    ) -> Result<Events<impl AsyncBufRead + Unpin + use<>>, Failure> {
+        let mut request = request(Method::GET, path, JSON, Vec::new())?.map(Body::from);
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        // Newer API servers compress watches event by event, which decoders stop reading after the first.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let answer = self.client.send(request).await?;
+        let (code, encoding) = (answer.status(), Encoding::of_answer(answer.headers()));
+        let content = answer.into_body().into_data_stream().map_err(io::Error::other);
+        let reader = Box::pin(content).into_async_read();
+        if code.is_success() {
+            return Ok(Events { encoding, reader });
+        }
+        let mut content = Vec::new();
+        let read = reader.take(REFUSAL_BYTES).read_to_end(&mut content).await;
+        read.map_err(|error| Failure::Lost(error.to_string()))?;
+        Err(Failure::Answered { code: code.as_u16(), message: encoding.refusal(content.into()) })
     }
 
     /// Sends one request and returns the body of a 2xx answer, within `limit`.
@@ -231,15 +264,14 @@ impl Api {
         result
     }
 
-    /// Begins a watch: a stream of lines, for as long as the API server likes.
-    pub(crate) async fn watch(&self, path: &str) -> Result<impl AsyncBufRead + use<>, Failure> {
-        let mut request = request(Method::GET, path, JSON, Vec::new())?;
-        // Newer API servers compress watches event by event, which decoders stop reading after the first.
-        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let result = match timeout(READ_TIMEOUT, self.client.request_stream(request)).await {
-            Ok(answer) => answer.map_err(Failure::from),
-            Err(_) => Err(silent(READ_TIMEOUT)),
-        };
+    /// Begins a watch, for as long as the API server likes.
+    pub(crate) async fn watch(
+        &self,
+        path: &str,
+        accept: &'static str,
+    ) -> Result<Events<impl AsyncBufRead + Unpin + use<>>, Failure> {
+        let answer = timeout(READ_TIMEOUT, self.open(path, accept)).await;
+        let result = answer.unwrap_or_else(|_| Err(silent(READ_TIMEOUT)));
         self.count("watch", &result);
         result
     }
@@ -252,9 +284,6 @@ impl Api {
 fn silent(limit: Duration) -> Failure {
     Failure::Lost(format!("nothing came within {} ms", limit.as_millis()))
 }
-
-/// The media type of whole objects.
-pub(crate) const JSON: &str = "application/json";
 
 /// A request with a body of the media type `content`, or with none.
 pub(crate) fn request(

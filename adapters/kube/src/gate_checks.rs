@@ -10,7 +10,8 @@ use seaworthy_model::event::{Outcome, Receipt};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use crate::api::{Api, Failure, JSON, request};
+use crate::api::{Api, Failure, request};
+use crate::encoding::JSON;
 
 /// Asks a Prometheus by the proxy of the API server.
 pub(crate) async fn query(api: &Api, query: &Request, deadline: Instant) -> Outcome {

@@ -11,7 +11,8 @@ use seaworthy_model::event::{Outcome, Receipt};
 use seaworthy_model::pod::PodFacts;
 use tokio::time::Instant;
 
-use crate::api::{Api, Failure, JSON, request};
+use crate::api::{Api, Failure, request};
+use crate::encoding::JSON;
 
 /// Lists the pods that `query` asks for. It changes nothing, so every failure may be retried.
 pub(crate) async fn list(api: &Api, query: &PodQuery, deadline: Instant) -> Outcome {

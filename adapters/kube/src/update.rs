@@ -5,9 +5,10 @@ use seaworthy_api::object::{CertificateSigningRequest, Read, Resource};
 use seaworthy_api::parse::{is_of_interest, request_content};
 use seaworthy_model::certificate::RequestContent;
 use seaworthy_model::id::Kind;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::encoding::Sent;
+use crate::protobuf;
 use crate::request;
 use crate::source::Source;
 
@@ -36,7 +37,7 @@ pub enum Change {
     Unreadable {
         /// Its name.
         name: String,
-        /// Why, with the place in its JSON.
+        /// Why, with the place in it.
         why: String,
     },
     /// The object of this name is gone.
@@ -49,50 +50,36 @@ pub enum Change {
     Working,
 }
 
-#[derive(Deserialize)]
-struct Bare {
-    metadata: BareMetadata,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct BareMetadata {
-    // A bookmark has no name.
-    #[serde(default)]
-    name: String,
-    resource_version: String,
-}
-
 impl Change {
-    /// The object of `kind` in `json`. One object that cannot be parsed must not hide all others.
-    pub(crate) fn of(kind: Kind, json: &str) -> Self {
-        match Resource::read(kind, Text(json)) {
-            Ok(Resource::CertificateSigningRequest(object)) if is_of_interest(&object) => {
-                let content = request_content(&object.spec.request, request::read);
-                Self::Requested(object, content)
-            }
-            Ok(mut resource) => {
-                if managed::is_of_interest(kind) {
-                    resource.metadata_mut().spec_manager = managed::spec_manager(Text(json));
-                }
-                Self::Present(resource)
-            }
-            Err(error) => {
-                let name = serde_json::from_str::<Bare>(json).map(|bare| bare.metadata.name);
-                Self::Unreadable { name: name.unwrap_or_default(), why: error.to_string() }
-            }
-        }
-    }
-
-    /// The deletion of the object in `json`.
-    pub(crate) fn gone(json: &str) -> Result<Self, serde_json::Error> {
-        Ok(Self::Gone(serde_json::from_str::<Bare>(json)?.metadata.name))
+    /// The object of `kind` that was sent. One object that cannot be parsed must not hide all others.
+    pub(crate) fn of(kind: Kind, sent: &Sent<'_>) -> Self {
+        let parsed = match sent {
+            Sent::Json(text) => of_json(kind, text).map_err(|error| error.to_string()),
+            Sent::Protobuf(content) => protobuf::node(content.clone())
+                .map(|node| Self::Present(Resource::Node(Box::new(node))))
+                .map_err(|error| error.to_string()),
+        };
+        parsed.unwrap_or_else(|why| {
+            let name = sent.identity().map(|identity| identity.name);
+            Self::Unreadable { name: name.unwrap_or_default(), why }
+        })
     }
 }
 
-/// The version of the object in `json`.
-pub(crate) fn version(json: &str) -> Result<String, serde_json::Error> {
-    Ok(serde_json::from_str::<Bare>(json)?.metadata.resource_version)
+fn of_json(kind: Kind, json: &str) -> Result<Change, serde_json::Error> {
+    match Resource::read(kind, Text(json)) {
+        Ok(Resource::CertificateSigningRequest(object)) if is_of_interest(&object) => {
+            let content = request_content(&object.spec.request, request::read);
+            Ok(Change::Requested(object, content))
+        }
+        Ok(mut resource) => {
+            if managed::is_of_interest(kind) {
+                resource.metadata_mut().spec_manager = managed::spec_manager(Text(json));
+            }
+            Ok(Change::Present(resource))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Reads what the API server sends.
@@ -110,15 +97,17 @@ impl Read for Text<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::Identity;
 
     #[test]
     fn an_object_that_makes_no_sense_keeps_its_name() {
         let json = r#"{"metadata":{"name":"m1","resourceVersion":"7"},"spec":{"address":7}}"#;
-        let Change::Unreadable { name, why } = Change::of(Kind::Machine, json) else { panic!("readable") };
+        let sent = Sent::Json(json);
+        let Change::Unreadable { name, why } = Change::of(Kind::Machine, &sent) else { panic!("readable") };
         assert_eq!(name, "m1");
         assert!(why.contains("line 1"), "{why}");
-        assert_eq!(version(json).unwrap(), "7");
-        assert_eq!(Change::gone(json).unwrap(), Change::Gone("m1".into()));
+        let Identity { name, version } = sent.identity().unwrap();
+        assert_eq!((&*name, &*version), ("m1", "7"));
     }
 
     #[test]
@@ -127,7 +116,9 @@ mod tests {
             r#"[{"manager":"kubectl-edit","time":"2026-11-26T10:00:00Z","fieldsV1":{"f:spec":{}}}]"#;
         let manager = |kind, spec: &str| {
             let json = format!(r#"{{"metadata":{{"name":"a","managedFields":{managers}}},"spec":{spec}}}"#);
-            let Change::Present(object) = Change::of(kind, &json) else { panic!("unreadable: {json}") };
+            let Change::Present(object) = Change::of(kind, &Sent::Json(&json)) else {
+                panic!("unreadable: {json}")
+            };
             object.metadata().spec_manager.clone()
         };
         let owner = manager(Kind::ClusterPackageVersion, r#"{"components":[]}"#);
@@ -139,7 +130,7 @@ mod tests {
     fn a_node_is_read_for_its_condition_alone() {
         let json = r#"{"metadata":{"name":"m1"},"spec":{"podCIDR":"10.0.0.0/24"},
             "status":{"images":[{}],"conditions":[{"type":"Ready","status":"True"}]}}"#;
-        let Change::Present(Resource::Node(node)) = Change::of(Kind::Node, json) else {
+        let Change::Present(Resource::Node(node)) = Change::of(Kind::Node, &Sent::Json(json)) else {
             panic!("unreadable")
         };
         assert_eq!(node.status.unwrap().conditions[0].r#type, "Ready");

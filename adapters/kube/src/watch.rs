@@ -12,15 +12,13 @@
 
 use std::time::Duration;
 
-use futures::{AsyncBufReadExt as _, StreamExt as _};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::api::{Api, Failure};
 use crate::collection::Collection;
-use crate::update::{self, Change, Update};
+use crate::encoding::{Answer, Encoding, Event, Page, Type};
+use crate::update::{Change, Update};
 
 /// Objects in one page of a list; as in client-go, so that the API server's own tuning fits.
 const PAGE: u32 = 500;
@@ -78,44 +76,6 @@ impl From<Failure> for End {
             Self::Failed(failure)
         }
     }
-}
-
-/// A page of a list. Its objects are parsed where they stand in its text.
-#[derive(Deserialize)]
-struct Page<'a> {
-    metadata: PageMetadata,
-    // `null` stands for an empty list in what Go programs write.
-    #[serde(borrow)]
-    items: Option<Vec<&'a RawValue>>,
-}
-
-impl<'a> Page<'a> {
-    fn read(text: &'a str) -> Result<Self, Failure> {
-        serde_json::from_str(text).map_err(|error| Failure::Unreadable(error.to_string()))
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PageMetadata {
-    resource_version: String,
-    #[serde(default)]
-    r#continue: String,
-}
-
-#[derive(Deserialize)]
-struct Event<'a> {
-    r#type: &'a str,
-    #[serde(borrow)]
-    object: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct Status {
-    #[serde(default)]
-    code: u16,
-    #[serde(default)]
-    message: String,
 }
 
 impl Watch {
@@ -207,22 +167,27 @@ impl Watch {
         let mut token = String::new();
         let mut began = false;
         loop {
-            let text = self.api.read("list", &self.collection.list(self.page, &token), PAGE_BYTES).await?;
-            let page = Page::read(&text)?;
+            let answer = self.read_page(self.page, &token).await?;
+            let page = Page::read(&answer)?;
             if !began {
                 // Not before the first page is there: a list that fails at once has not begun.
                 self.tell(Change::ListBegan).await?;
                 began = true;
             }
-            for item in page.items.iter().flatten() {
-                self.tell(Change::of(self.collection.source.kind(), item.get())).await?;
+            for object in &page.objects {
+                self.tell(Change::of(self.collection.source.kind(), object)).await?;
             }
-            if page.metadata.r#continue.is_empty() {
+            if page.token.is_empty() {
                 self.tell(Change::ListEnded).await?;
-                return Ok(page.metadata.resource_version);
+                return Ok(page.version);
             }
-            token = page.metadata.r#continue;
+            token = page.token;
         }
+    }
+
+    async fn read_page(&self, objects: u32, token: &str) -> Result<Answer, Failure> {
+        let accept = Encoding::of_lists(self.collection.source.kind());
+        self.api.read("list", &self.collection.list(objects, token), accept, PAGE_BYTES).await
     }
 
     const fn kind(&self) -> &'static str {
@@ -233,18 +198,17 @@ impl Watch {
     async fn follow(&self, version: &mut String, failures: &mut Failures) -> Result<(), End> {
         self.compare(version).await?;
         let path = self.collection.watch(version, WATCH_SPAN.as_secs());
-        let stream = self.api.watch(&path).await?;
+        let mut events = self.api.watch(&path, Encoding::of_watches(self.collection.source.kind())).await?;
         self.tell(Change::Working).await?;
         // A failure from here on is reported, even when it is the same as before.
         failures.message = None;
         let deadline = Instant::now() + WATCH_SPAN + WATCH_GRACE;
-        let mut lines = Box::pin(stream).lines();
         loop {
             let rest = deadline.saturating_duration_since(Instant::now());
-            match timeout(rest, lines.next()).await {
-                Ok(Some(Ok(line))) => self.event(&line, version).await?,
-                Ok(None) => return Ok(()),
-                Ok(Some(Err(error))) => return Err(Failure::Lost(error.to_string()).into()),
+            match timeout(rest, events.next()).await {
+                Ok(Ok(Some(event))) => self.event(&event, version).await?,
+                Ok(Ok(None)) => return Ok(()),
+                Ok(Err(error)) => return Err(Failure::Lost(error.to_string()).into()),
                 Err(_) => return Err(Failure::Lost("the watch fell silent".into()).into()),
             }
         }
@@ -252,9 +216,9 @@ impl Watch {
 
     /// Fails with `Expired` when the store is behind `version`: it was restored from an older copy.
     async fn compare(&self, version: &str) -> Result<(), End> {
-        let text = self.api.read("list", &self.collection.list(1, ""), PAGE_BYTES).await?;
-        let page = Page::read(&text)?;
-        let (ours, theirs) = (version.parse::<u64>(), page.metadata.resource_version.parse::<u64>());
+        let answer = self.read_page(1, "").await?;
+        let theirs = Page::read(&answer)?.version;
+        let (ours, theirs) = (version.parse::<u64>(), theirs.parse::<u64>());
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) if theirs < ours => {
                 tracing::warn!(kind = self.kind(), ours, theirs, "the store was set back");
@@ -264,28 +228,16 @@ impl Watch {
         }
     }
 
-    async fn event(&self, line: &str, version: &mut String) -> Result<(), End> {
-        if line.is_empty() {
-            return Ok(());
-        }
-        let unreadable = |error: serde_json::Error| Failure::Unreadable(error.to_string());
-        let event: Event<'_> = serde_json::from_str(line).map_err(unreadable)?;
-        let kind = self.collection.source.kind();
-        let change = match event.r#type {
-            "ADDED" | "MODIFIED" => Some(Change::of(kind, event.object.get())),
-            "DELETED" => Some(Change::gone(event.object.get()).map_err(unreadable)?),
-            "BOOKMARK" => None,
-            "ERROR" => {
-                let status: Status = serde_json::from_str(event.object.get()).map_err(unreadable)?;
-                return Err(Failure::Answered { code: status.code, message: status.message }.into());
-            }
-            other => return Err(Failure::Unreadable(format!("a watch event of type {other}")).into()),
-        };
+    async fn event(&self, answer: &Answer, version: &mut String) -> Result<(), End> {
+        let event = Event::read(answer)?;
+        let identity = event.object.identity()?;
         // Sent first: the watch continues from a version only when everything before it was delivered.
-        if let Some(change) = change {
-            self.tell(change).await?;
+        match event.r#type {
+            Type::Present => self.tell(Change::of(self.collection.source.kind(), &event.object)).await?,
+            Type::Deleted => self.tell(Change::Gone(identity.name)).await?,
+            Type::Bookmark => {}
         }
-        *version = update::version(event.object.get()).map_err(unreadable)?;
+        *version = identity.version;
         Ok(())
     }
 }

@@ -22,6 +22,9 @@ pub const PORT: u16 = 2222;
 /// How many objects are created at once.
 const AT_ONCE: usize = 16;
 
+/// So many images are on a host, as a kubelet reports at most by default.
+const IMAGES: u32 = 50;
+
 const MACHINES: &str = "/apis/seaworthy.dev/v1alpha1/machines";
 const NODES: &str = "/api/v1/nodes";
 
@@ -86,24 +89,50 @@ fn node(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
 }
 
-/// The status of a Node as its kubelet writes it.
+/// The status of a Node as its kubelet writes it: the images are most of it.
 fn ready(number: u32, now: &str) -> Value {
     let id = format!("{number:032x}");
-    json!({"status": {
-        "conditions": [{
-            "type": "Ready",
-            "status": "True",
-            "reason": "KubeletReady",
-            "message": "kubelet is posting ready status",
+    let condition = |kind: &str, status: &str, reason: &str| {
+        json!({
+            "type": kind,
+            "status": status,
+            "reason": reason,
+            "message": format!("kubelet has {reason}"),
             "lastHeartbeatTime": now,
             "lastTransitionTime": now,
-        }],
+        })
+    };
+    let images = (0..IMAGES).map(|image| {
+        let name = format!("images.example.com/production/service-{image}");
+        let digest = Digest::of(name.as_bytes());
+        let names = [format!("{name}@{digest}"), format!("{name}:v1.{image}.0")];
+        json!({"names": names, "sizeBytes": 150_000_000 + image})
+    });
+    let resources = json!({
+        "cpu": "64", "memory": "263856288Ki", "ephemeral-storage": "959786032Ki", "hugepages-1Gi": "0",
+        "hugepages-2Mi": "0", "pods": "110",
+    });
+    json!({"status": {
+        "capacity": resources,
+        "allocatable": resources,
+        "addresses": [
+            {"type": "InternalIP", "address": address(number)},
+            {"type": "Hostname", "address": format!("m-{number:05}")},
+        ],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+        "conditions": [
+            condition("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+            condition("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+            condition("PIDPressure", "False", "KubeletHasSufficientPID"),
+            condition("Ready", "True", "KubeletReady"),
+        ],
         "nodeInfo": {
             "machineID": id, "systemUUID": id, "bootID": id, "kernelVersion": "6.12.0",
             "osImage": "Debian GNU/Linux 13 (trixie)", "containerRuntimeVersion": "containerd://2.2.0",
             "kubeletVersion": "v1.36.3", "kubeProxyVersion": "", "operatingSystem": "linux",
             "architecture": "amd64",
         },
+        "images": images.collect::<Vec<_>>(),
     }})
 }
 
