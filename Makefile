@@ -159,13 +159,13 @@ manifests: ## Write deploy/operator from the Helm chart in deploy/chart (needs G
 ##@ The real part: a real API server, real hosts, real SSH
 
 .PHONY: real
-real: programs image tests parts suites ## Its tests; SUITES="join heal" chooses, TIMES=10 repeats
+real: host-program image tests parts suites ## Its tests; SUITES="join heal" chooses, TIMES=10 repeats
 
-# Every test program, and the programs that the real part needs beside them.
+# Every test program, and the programs that the real part needs beside them: the operator shares with them what is built.
 .PHONY: tests
 tests:
 	@mkdir -p $(TARGET)
-	@$(STEP) "test programs" sh -c 'cargo test --locked $(TESTED) --no-run --message-format=json-render-diagnostics >$(BUILT)'
+	@$(STEP) "test programs" sh -c 'cargo build --locked $(TESTED) --tests --bins --message-format=json-render-diagnostics >$(BUILT)'
 
 .PHONY: parts
 parts:

@@ -9,6 +9,9 @@ use seaworthy_fleet::gates::{Reached, reached};
 use seaworthy_fleet::{Options, Scenario, begin, conclude};
 use seaworthy_kernel::Seed;
 
+/// Ten thousand machines for half a day take seconds each.
+const SEEDS: u64 = 8;
+
 /// How far the rollouts of a scenario come, seed by seed.
 fn reached_by(name: &str, seeds: u64) -> Vec<Reached> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("gate").join(name);
@@ -25,13 +28,13 @@ fn reached_by(name: &str, seeds: u64) -> Vec<Reached> {
 
 #[test]
 fn a_version_that_breaks_late_on_one_kernel_stays_in_two_batches() {
-    for reached in reached_by("one_kernel.yaml", 20) {
+    for reached in reached_by("one_kernel.yaml", SEEDS) {
         assert!(reached.is_stopped && reached.batch <= 2 && reached.exposed <= 100, "{reached:?}");
     }
 }
 
 #[test]
 fn a_good_version_is_seldom_stopped() {
-    let stopped = reached_by("noise.yaml", 20).into_iter().filter(|reached| reached.is_stopped);
-    assert!(stopped.count() <= 2);
+    let stopped = reached_by("noise.yaml", SEEDS).into_iter().filter(|reached| reached.is_stopped);
+    assert!(stopped.count() <= 1);
 }
