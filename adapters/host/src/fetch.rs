@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::Artefact;
-use seaworthy_model::digest::Digest;
-use sha2::{Digest as _, Sha256};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
 
+use crate::digest::Hasher;
 use crate::disk::{self, Disk};
 use crate::failure::{self, Result};
 
@@ -46,7 +45,7 @@ fn fetch_at_most(max: u64, disk: Disk<'_>, artefact: &Artefact, place: &Path, ro
     check_room(announced, room)?;
     let mut body = response.into_body().into_reader();
     let mut file = disk.create(place, 0o600)?;
-    let mut hasher = Sha256::new();
+    let mut hasher = Hasher::new();
     let mut buffer = vec![0; 1 << 16];
     let mut bytes = 0;
     loop {
@@ -64,7 +63,7 @@ fn fetch_at_most(max: u64, disk: Disk<'_>, artefact: &Artefact, place: &Path, ro
         file.write_all(&buffer[..length]).map_err(|error| failure::on("write", place, &error))?;
     }
     disk.step(&format!("write {}", place.display()));
-    let digest = Digest(hasher.finalize().into());
+    let digest = hasher.finish();
     if digest != artefact.sha256 {
         let detail = format!("{url}: its sha256 is {digest}, not {}", artefact.sha256);
         return Err(Cause::new(CauseKind::DigestMismatch, detail));
@@ -130,6 +129,7 @@ mod tests {
     use std::thread;
 
     use seaworthy_model::component::{Architecture, ArtefactFormat};
+    use seaworthy_model::digest::Digest;
 
     use super::*;
     use crate::steps::Unobserved;

@@ -7,9 +7,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use seaworthy_model::cause::{Cause, CauseKind};
-use seaworthy_model::digest::Digest;
-use sha2::{Digest as _, Sha256};
 
+use crate::digest::Hasher;
 use crate::disk::Disk;
 use crate::failure::{self, Result};
 use crate::layout::OWN;
@@ -85,7 +84,7 @@ impl<'a> Tree<'a> {
         self.prepare(path)?;
         let place = self.root.join(path);
         let mut file = self.disk.create(&place, mode)?;
-        let mut hasher = Sha256::new();
+        let mut hasher = Hasher::new();
         let mut buffer = vec![0; 1 << 16];
         loop {
             let length = match contents.read(&mut buffer) {
@@ -98,7 +97,7 @@ impl<'a> Tree<'a> {
             file.write_all(&buffer[..length]).map_err(|error| failure::on("write", &place, &error))?;
         }
         self.disk.step(&format!("write {}", place.display()));
-        let sha256 = Digest(hasher.finalize().into());
+        let sha256 = hasher.finish();
         self.entries.insert(path.to_owned(), EntryKind::File { mode, sha256 });
         Ok(())
     }
