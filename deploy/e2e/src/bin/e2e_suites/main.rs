@@ -13,6 +13,7 @@ mod suite;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -28,7 +29,7 @@ struct Arguments {
     /// What `cargo test --no-run --message-format=json` has printed.
     #[arg(long, value_name = "FILE")]
     built: PathBuf,
-    /// How many suites run at the same time; 0 is two for each processor, if there is memory for so many.
+    /// How many suites run at the same time; 0 is one for each processor, and up to two while the machine has time and memory.
     #[arg(long, env = "SEAWORTHY_E2E_AT_ONCE", default_value_t = 0, value_name = "NUMBER")]
     at_once: usize,
     /// How often each suite runs.
@@ -52,14 +53,15 @@ fn main() -> Result<ExitCode> {
         .with_context(|| format!("cannot read {}", arguments.built.display()))?;
     let suites = suite::chosen(suite::built(&messages), &arguments.only)?;
     ensure!(arguments.times > 0, "nothing to run");
-    let at_once = match arguments.at_once {
-        0 => runner::room()?,
-        number => number,
+    let (at_once, always) = match arguments.at_once {
+        0 => (runner::room()?, thread::available_parallelism()?.get()),
+        number => (number, number),
     };
     let runner = Runner {
         logs: log_folder().join("suites"),
         limit: Duration::from_secs(arguments.limit),
         at_once: at_once.min(suites.len() * arguments.times as usize),
+        always,
     };
     let outcomes = runner.run(&suites, arguments.times)?;
     // What the worlds of a killed suite left is of no use to anybody.

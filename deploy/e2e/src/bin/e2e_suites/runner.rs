@@ -16,6 +16,10 @@ use crate::suite::Suite;
 /// What a suite may take of the machine's memory, in GiB: a control plane and three nodes take less.
 const GIB_OF_A_SUITE: u64 = 3;
 
+/// The suites beyond one for each processor begin only while processes wait for a processor in less than this part of a minute,
+/// in percent: where nothing gets enough time, the deadlines of suites run out.
+const BUSY: f64 = 50.0;
+
 /// Pause between two looks at a suite; short against the shortest one.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -26,6 +30,8 @@ pub(crate) struct Runner {
     pub(crate) logs: PathBuf,
     pub(crate) limit: Duration,
     pub(crate) at_once: usize,
+    /// So many of them run however busy the machine is.
+    pub(crate) always: usize,
 }
 
 /// One run of a suite that is still to be done.
@@ -34,12 +40,18 @@ struct Job<'s> {
     log: PathBuf,
 }
 
-/// How many suites this machine can run at the same time. Most of a suite's time is waiting, so two for each processor.
+/// The most suites that this machine can run at the same time. Most of a suite's time is waiting, so two for each processor.
 pub(crate) fn room() -> Result<usize> {
     let processors = thread::available_parallelism()?.get();
     let memory = fs::read_to_string("/proc/meminfo").context("cannot read /proc/meminfo")?;
     let available = gib_available(&memory).context("/proc/meminfo does not say what is available")?;
     Ok(fits(processors, available))
+}
+
+/// In how much of the last minute a process waited for a processor, in percent; `None` where the kernel does not say.
+fn pressure(text: &str) -> Option<f64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    some.split_whitespace().find_map(|word| word.strip_prefix("avg60="))?.parse().ok()
 }
 
 fn fits(processors: usize, gib: u64) -> usize {
@@ -63,7 +75,9 @@ impl Runner {
         let outcomes = Mutex::new(Vec::new());
         println!("{} suites, {} at once; logs in {}", suites.len(), self.at_once, self.logs.display());
         thread::scope(|scope| {
-            let workers = (0..self.at_once).map(|_| scope.spawn(|| self.work(&jobs, &outcomes)));
+            let (jobs, outcomes) = (&jobs, &outcomes);
+            let workers =
+                (0..self.at_once).map(|worker| scope.spawn(move || self.work(worker, jobs, outcomes)));
             let workers = workers.collect::<Vec<_>>();
             let mut joined = workers.into_iter().map(|worker| worker.join());
             joined.try_for_each(|worker| worker.map_err(|_| anyhow!("a thread panicked"))?)
@@ -77,10 +91,14 @@ impl Runner {
     }
 
     /// Runs one job after the other until none is left.
-    fn work(&self, jobs: &Mutex<VecDeque<Job<'_>>>, outcomes: &Mutex<Vec<Outcome>>) -> Result<()> {
+    fn work(
+        &self,
+        worker: usize,
+        jobs: &Mutex<VecDeque<Job<'_>>>,
+        outcomes: &Mutex<Vec<Outcome>>,
+    ) -> Result<()> {
         loop {
-            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let Some(job) = job else { return Ok(()) };
+            let Some(job) = self.next(worker, jobs) else { return Ok(()) };
             let outcome = self.play(&job)?;
             // Held while it prints, so that the lines of two suites do not mix.
             let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,6 +106,27 @@ impl Runner {
             print!("\n{}: {verdict} after {took} s\n{}", outcome.suite, outcome.summary());
             outcomes.push(outcome);
         }
+    }
+
+    /// The next job, as soon as the machine has room for it.
+    fn next<'s>(&self, worker: usize, jobs: &Mutex<VecDeque<Job<'s>>>) -> Option<Job<'s>> {
+        loop {
+            let mut jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            if jobs.is_empty() || self.has_room(worker) {
+                return jobs.pop_front();
+            }
+            drop(jobs);
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Whether this worker may begin a suite. Each further one needs a machine that is less busy.
+    fn has_room(&self, worker: usize) -> bool {
+        let Some(further) = (worker + 1).checked_sub(self.always).filter(|further| *further > 0) else {
+            return true;
+        };
+        let pressure = fs::read_to_string("/proc/pressure/cpu").ok().and_then(|text| pressure(&text));
+        pressure.is_none_or(|pressure| pressure * further as f64 <= BUSY)
     }
 
     fn play(&self, job: &Job<'_>) -> Result<Outcome> {
@@ -148,6 +187,15 @@ mod tests {
         assert_eq!((fits(2, 24), fits(16, 24), fits(2, 7), fits(2, 1)), (4, 8, 2, 1));
     }
 
+    #[test]
+    fn a_busy_machine_is_told_by_the_kernel() {
+        let text = "some avg10=84.68 avg60=74.22 avg300=88.95 total=1\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+        assert_eq!(pressure(text), Some(74.22));
+        assert_eq!(pressure(""), None);
+        let runner = Runner { logs: PathBuf::new(), limit: Duration::ZERO, at_once: 4, always: 2 };
+        assert!(runner.has_room(0) && runner.has_room(1));
+    }
+
     /// A runner with suites that are shell scripts.
     fn scripts(name: &str, limit: Duration, texts: &[(&str, &str)]) -> (Runner, Vec<Suite>) {
         let logs = std::env::temp_dir().join(format!("seaworthy-suites-{}-{name}", std::process::id()));
@@ -159,7 +207,7 @@ mod tests {
             Suite { name: (*name).to_owned(), program }
         });
         let suites = suites.collect();
-        (Runner { logs, limit, at_once: 2 }, suites)
+        (Runner { logs, limit, at_once: 2, always: 2 }, suites)
     }
 
     #[test]
