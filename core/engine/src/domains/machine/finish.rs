@@ -311,7 +311,9 @@ fn settle_facts(
         machine.progress.contact.trouble = Some(Box::new(trouble));
     }
     let mut facts = *facts;
-    if let Some(mut known) = machine.host.facts.take() {
+    // A vector that grows takes more than it needs.
+    let fits = |known: &HostFacts| known.components.capacity() >= facts.components.len();
+    if let Some(mut known) = machine.host.facts.take().filter(fits) {
         // Reuses the old allocation: in a large fleet, freshly allocated memory is in no cache.
         known.components.clone_from(&facts.components);
         facts.components = known.components;
