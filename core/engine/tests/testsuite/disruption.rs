@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fixture::{self, Fixture, pod, web};
+use crate::fixture::{self, Fixture, pod, record, web};
 use seaworthy_model::component::Disruption;
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::package_version::{FleetReason, Rollout};
@@ -44,10 +44,6 @@ fn bare(fixture: &mut Fixture, machines: &[u32]) {
 fn told(fixture: &Fixture) -> (FleetReason, Option<FleetDetail>) {
     let condition = fixture.store.fleet.as_ref().unwrap().status.conditions[0].clone();
     (condition.reason, condition.detail)
-}
-
-fn record(fixture: &Fixture) -> &Rollout {
-    &fixture.store.fleet.as_ref().unwrap().status.rollouts[0]
 }
 
 fn updated(fixture: &Fixture) -> usize {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fixture::{Fixture, WEB};
+use crate::fixture::{Fixture, course, record, resume, told};
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::gate_check::{GateCheck, ProbePod, Query, Silence};
 use seaworthy_model::node::Health;
-use seaworthy_model::package_version::{FleetCondition, FleetReason, Resume, Rollout};
+use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::quantity::CountOrPercent::{Count, Percent};
-use seaworthy_model::strategy::{Course, OnFailure, Strategy};
+use seaworthy_model::strategy::{OnFailure, Strategy};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -45,31 +45,8 @@ fn fleet(edit: impl FnOnce(&mut Strategy)) -> Fixture {
     fixture
 }
 
-fn record(fixture: &Fixture) -> &Rollout {
-    &fixture.store.fleet.as_ref().expect("there are defaults").status.rollouts[0]
-}
-
-fn course(fixture: &Fixture) -> &Course {
-    record(fixture).course.as_ref().expect("the spec has a strategy")
-}
-
-fn told(fixture: &Fixture) -> &FleetCondition {
-    &fixture.store.fleet.as_ref().expect("there are defaults").status.conditions[0]
-}
-
 fn updated(fixture: &Fixture) -> usize {
     fixture.web().iter().filter(|version| **version == Some(2)).count()
-}
-
-/// People let the rollout go on in spite of its present gate.
-fn resume(fixture: &mut Fixture) {
-    let (generation, batch) = (record(fixture).generation, course(fixture).batch);
-    fixture.store.revision += 1;
-    let revision = fixture.store.revision;
-    let fleet = fixture.store.fleet.as_mut().expect("there are defaults");
-    fleet.resume = Some(Resume { component: WEB, generation, batch });
-    fleet.meta.resource_version = revision;
-    fixture.deliver();
 }
 
 #[test]
@@ -122,7 +99,8 @@ fn people_may_let_a_rollout_go_on_whose_gate_has_no_answer() {
     let mut fixture = fleet(|strategy| strategy.query = Some(query()));
     fixture.checks.series = None;
     fixture.pass(MINUTE * 40);
-    resume(&mut fixture);
+    let batch = course(&fixture).batch;
+    resume(&mut fixture, batch);
     fixture.pass(MINUTE * 2);
     assert_eq!(updated(&fixture), 4);
     fixture.pass(MINUTE * 60);

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::fixture::{Fixture, WEB, want, web};
+use crate::fixture::{Fixture, WEB, course, record, resume, told, want, web};
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::node::Health;
-use seaworthy_model::package_version::{End, FleetReason, Past, Resume, Rollout};
+use seaworthy_model::package_version::{End, FleetReason, Past};
 use seaworthy_model::quantity::CountOrPercent::{Count, Percent};
-use seaworthy_model::strategy::{Course, OnFailure, Strategy};
+use seaworthy_model::strategy::{OnFailure, Strategy};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -30,22 +30,14 @@ fn fleet(on_failure: OnFailure) -> Fixture {
     fixture
 }
 
-fn record(fixture: &Fixture) -> &Rollout {
-    &fixture.store.fleet.as_ref().expect("there are defaults").status.rollouts[0]
-}
-
-fn course(fixture: &Fixture) -> &Course {
-    record(fixture).course.as_ref().expect("the spec has a strategy")
-}
-
 fn reason(fixture: &Fixture) -> FleetReason {
-    fixture.store.fleet.as_ref().expect("there are defaults").status.conditions[0].reason
+    told(fixture).reason
 }
 
 /// Whether the batch that is watched is told as the last one.
 fn is_last(fixture: &Fixture) -> bool {
-    let told = &fixture.store.fleet.as_ref().expect("there are defaults").status.conditions[0].detail;
-    let Some(FleetDetail::Bake { is_last, .. }) = told else { panic!("no batch is watched: {told:?}") };
+    let detail = &told(fixture).detail;
+    let Some(FleetDetail::Bake { is_last, .. }) = detail else { panic!("no batch is watched: {detail:?}") };
     *is_last
 }
 
@@ -57,17 +49,6 @@ fn updated(fixture: &Fixture) -> Vec<u32> {
 fn report(fixture: &mut Fixture, id: u32, health: Health) {
     let now = fixture.now;
     fixture.cluster.report(id, health, now);
-    fixture.deliver();
-}
-
-/// People let the rollout go on in spite of the gate of this batch.
-fn resume(fixture: &mut Fixture, batch: u32) {
-    let generation = record(fixture).generation;
-    fixture.store.revision += 1;
-    let revision = fixture.store.revision;
-    let fleet = fixture.store.fleet.as_mut().expect("there are defaults");
-    fleet.resume = Some(Resume { component: WEB, generation, batch });
-    fleet.meta.resource_version = revision;
     fixture.deliver();
 }
 

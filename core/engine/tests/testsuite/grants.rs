@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::fixture::{FakeHost, Fixture, WEB, host_of, is_change, want, web};
+use crate::fixture::{FakeHost, Fixture, WEB, host_of, is_change, record, want, web};
 use seaworthy_engine::RankKey;
 use seaworthy_model::detail::FleetDetail;
 use seaworthy_model::effect::{Action, Effect};
@@ -14,16 +14,12 @@ use seaworthy_model::id::MachineId;
 use seaworthy_model::lease::Epoch;
 use seaworthy_model::machine::Installed;
 use seaworthy_model::node::Health;
-use seaworthy_model::package_version::{FleetReason, Rollout};
+use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::quantity::CountOrPercent;
 use seaworthy_model::report::{Blocker, Subject};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
-
-fn record(fixture: &Fixture) -> &Rollout {
-    &fixture.store.fleet.as_ref().expect("there are defaults").status.rollouts[0]
-}
 
 /// The changes of each host so far.
 fn changes(fixture: &Fixture) -> BTreeMap<u32, u32> {

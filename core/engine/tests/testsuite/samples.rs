@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fixture::{Fixture, WEB, want, web};
+use crate::fixture::{Fixture, WEB, record, resume, told, want, web};
 use seaworthy_model::cause::{Cause, CauseKind};
 use seaworthy_model::component::{Architecture, Artefact};
 use seaworthy_model::detail::FleetDetail;
@@ -11,7 +11,7 @@ use seaworthy_model::effect::{Effect, Fence, Target};
 use seaworthy_model::event::Outcome;
 use seaworthy_model::host_order::HostCommand;
 use seaworthy_model::id::MachineId;
-use seaworthy_model::package_version::{FleetCondition, FleetReason, Resume, Rollout};
+use seaworthy_model::package_version::FleetReason;
 use seaworthy_model::policy::Freeze;
 use seaworthy_model::quantity::CountOrPercent::{Count, Percent};
 use seaworthy_model::strategy::Strategy;
@@ -45,14 +45,6 @@ fn answer(fixture: &mut Fixture, unfetched: Option<Outcome>) {
     for host in fixture.hosts.values_mut() {
         host.unfetched.clone_from(&unfetched);
     }
-}
-
-fn told(fixture: &Fixture) -> &FleetCondition {
-    &fixture.store.fleet.as_ref().expect("there are defaults").status.conditions[0]
-}
-
-fn record(fixture: &Fixture) -> &Rollout {
-    &fixture.store.fleet.as_ref().expect("there are defaults").status.rollouts[0]
 }
 
 fn updated(fixture: &Fixture) -> usize {
@@ -248,13 +240,7 @@ fn people_may_let_it_begin_all_the_same() {
     fixture.upgrade();
     fixture.pass(MINUTE * 2);
     assert_eq!(updated(&fixture), 0);
-    let generation = record(&fixture).generation;
-    fixture.store.revision += 1;
-    let revision = fixture.store.revision;
-    let defaults = fixture.store.fleet.as_mut().expect("there are defaults");
-    defaults.resume = Some(Resume { component: WEB, generation, batch: 0 });
-    defaults.meta.resource_version = revision;
-    fixture.deliver();
+    resume(&mut fixture, 0);
     fixture.pass(MINUTE / 2);
     assert_eq!(updated(&fixture), 2);
 }
