@@ -22,7 +22,7 @@
 //! | `SEAWORTHY_OPERATOR` | the operator to test; default `debug/seaworthy-operator` in the target folder |
 //! | `SEAWORTHY_HOST_PROGRAM` | the static host program; default the one in the target folder |
 //!
-//! `tests/harness.rs` shows what can be done in a world.
+//! `tests/testsuite/harness.rs` shows what can be done in a world.
 
 mod artefacts;
 pub mod bench;

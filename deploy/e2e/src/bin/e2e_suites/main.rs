@@ -1,6 +1,6 @@
 //! Runs the suites of this crate side by side, each in a process and in worlds of its own.
 //!
-//! A suite is one test program. What it prints goes to a file of its name; here it is one line when the suite ends. A suite
+//! A suite is one module of the test program, or the unit tests of the library or of a program. What it prints goes to a file of its name; here it is one line when the suite ends. A suite
 //! that fails does not stop the others. At the end it says why each failure happened, and lists all suites with their times.
 //!
 //! Cargo builds the suites before: `cargo test --no-run --message-format=json` prints which programs there are.
@@ -51,7 +51,7 @@ fn main() -> Result<ExitCode> {
     }
     let messages = std::fs::read_to_string(&arguments.built)
         .with_context(|| format!("cannot read {}", arguments.built.display()))?;
-    let suites = suite::chosen(suite::built(&messages), &arguments.only)?;
+    let suites = suite::chosen(suite::built(&messages)?, &arguments.only)?;
     ensure!(arguments.times > 0, "nothing to run");
     let (at_once, always) = match arguments.at_once {
         0 => (runner::room()?, thread::available_parallelism()?.get()),

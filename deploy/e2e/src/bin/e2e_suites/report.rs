@@ -31,9 +31,15 @@ fn briefly(outcome: &Outcome) -> String {
         let words = words.join(" ");
         let start = words.char_indices().rev().nth(BRIEF_MAX - 1).map_or(0, |(start, _)| start);
         let mark = if start > 0 { "... " } else { "" };
-        format!("{}: {}: {mark}{}\n", outcome.suite, failure.test, &words[start..])
+        format!("{}: {}: {mark}{}\n", outcome.suite, plain(outcome, failure), &words[start..])
     };
     found.iter().map(line).collect()
+}
+
+/// The name of a test within its suite.
+fn plain<'f>(outcome: &Outcome, failure: &'f Failure) -> &'f str {
+    let within = failure.test.strip_prefix(&outcome.suite);
+    within.and_then(|rest| rest.strip_prefix("::")).unwrap_or(&failure.test)
 }
 
 fn explained(outcome: &Outcome) -> String {
@@ -43,7 +49,8 @@ fn explained(outcome: &Outcome) -> String {
         let _ = writeln!(text, "\n---- {}: {}", outcome.suite, outcome.verdict());
     }
     for failure in found {
-        let _ = writeln!(text, "\n---- {}: {}: {}", outcome.suite, failure.test, outcome.verdict());
+        let _ =
+            writeln!(text, "\n---- {}: {}: {}", outcome.suite, plain(outcome, &failure), outcome.verdict());
         for line in &failure.words {
             let _ = writeln!(text, "{line}");
         }
@@ -100,7 +107,8 @@ mod tests {
     #[test]
     fn the_report_begins_with_the_failures_and_ends_with_a_line_for_each() {
         let green = "test one ... ok\ntest result: ok. 1 passed; 0 failed\n";
-        let red = "test two ... \nhalf way\nError: why\nFAILED\ntest result: FAILED. 0 passed; 1 failed\n";
+        let red =
+            "test heal::two ... \nhalf way\nError: why\nFAILED\ntest result: FAILED. 0 passed; 1 failed\n";
         let outcomes = [outcome("join", 7, green), outcome("heal", 70, red), outcome("join", 9, green)];
         let text = report(&outcomes, 4);
         let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));

@@ -131,7 +131,7 @@ impl Runner {
 
     fn play(&self, job: &Job<'_>) -> Result<Outcome> {
         let start = Instant::now();
-        let end = match spawn(&job.suite.program, &job.log) {
+        let end = match spawn(job.suite, &job.log) {
             Ok(child) => self.wait(child, start)?,
             Err(error) => End::Failed(format!("{error:#}")),
         };
@@ -164,14 +164,17 @@ fn ended(status: ExitStatus) -> End {
     if status.success() { End::Passed } else { End::Failed(status.to_string()) }
 }
 
-/// Starts a test program as cargo does: in the folder of its crate. Its worlds are its own, so its tests run one at a time.
-fn spawn(program: &Path, log: &Path) -> Result<Child> {
+/// Starts a suite as cargo does: in the folder of its crate. Its worlds are its own, so its tests run one at a time.
+fn spawn(suite: &Suite, log: &Path) -> Result<Child> {
     let file = File::create(log).with_context(|| format!("cannot create {}", log.display()))?;
     let errors = file.try_clone()?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(&suite.program);
+    if !suite.tests.is_empty() {
+        command.arg("--exact").args(&suite.tests);
+    }
     command.args(["--test-threads=1", "--nocapture"]).current_dir(env!("CARGO_MANIFEST_DIR"));
     command.stdin(Stdio::null()).stdout(file).stderr(errors);
-    command.spawn().with_context(|| format!("cannot start {}", program.display()))
+    command.spawn().with_context(|| format!("cannot start {}", suite.program.display()))
 }
 
 #[cfg(test)]
@@ -204,7 +207,7 @@ mod tests {
             let program = logs.join(format!("{name}.sh"));
             fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-            Suite { name: (*name).to_owned(), program }
+            Suite { name: (*name).to_owned(), program, tests: Vec::new() }
         });
         let suites = suites.collect();
         (Runner { logs, limit, at_once: 2, always: 2 }, suites)

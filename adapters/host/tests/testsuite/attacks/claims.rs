@@ -5,9 +5,9 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::{Link, Recipe};
 use seaworthy_model::removal::Removal;
 
-use super::world::apply;
-use super::world::artefacts::Artefacts;
 use super::{accept, changed, end, new_host, put, refusal, removal};
+use crate::world::apply;
+use crate::world::artefacts::Artefacts;
 
 /// What is claimed, in words and in deed.
 type Claim = (&'static str, fn(&mut Recipe));

@@ -1,9 +1,5 @@
 //! Damage to each file that the program owns, one after the other: the host can be managed all the same, and the next order
 //! puts it right.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
-
-mod world;
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
@@ -13,9 +9,9 @@ use seaworthy_api::host::wire::{Answer, Command, Reply};
 use seaworthy_host::Unobserved;
 use seaworthy_model::host::{Drift, OperationState};
 
-use world::artefacts::{Artefacts, NEW, OLD, install};
-use world::judge::{assert_whole, facts};
-use world::{World, apply, request, scratch};
+use crate::world::artefacts::{Artefacts, NEW, OLD, install};
+use crate::world::judge::{assert_whole, facts};
+use crate::world::{World, apply, request, scratch};
 
 /// Longer than whatever the program reads; a file with a hole, so nothing is written.
 const ENDLESS: u64 = 1 << 32;

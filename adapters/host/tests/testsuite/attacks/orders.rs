@@ -7,9 +7,9 @@ use seaworthy_host::Unobserved;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::lease::Epoch;
 
-use super::world::judge::facts;
-use super::world::{apply, operation_id, request};
 use super::{changed, end, new_host, refusal};
+use crate::world::judge::facts;
+use crate::world::{apply, operation_id, request};
 
 #[test]
 fn an_operation_has_the_number_of_its_order() {

@@ -1,8 +1,4 @@
 //! The program itself: its command line and its frames.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
-
-mod world;
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +9,7 @@ use seaworthy_api::host::frame::{self, HEADER};
 use seaworthy_api::host::wire::{self, Answer, Reply};
 use seaworthy_model::cause::CauseKind;
 
-use world::{PROGRAM, World, request, scratch};
+use crate::world::{PROGRAM, World, request, scratch};
 
 fn program(world: &World, arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(PROGRAM)

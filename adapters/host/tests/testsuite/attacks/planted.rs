@@ -9,9 +9,9 @@ use std::path::Path;
 use seaworthy_api::host::wire::Command;
 use seaworthy_model::host::Drift;
 
-use super::world::judge::facts;
-use super::world::{apply, request};
 use super::{changed, end, new_host};
+use crate::world::judge::facts;
+use crate::world::{apply, request};
 
 /// What is done to a release, in words and in deed.
 type Attack = (&'static str, fn(&Path));

@@ -1,9 +1,5 @@
 //! Orders, archives, templates and answers that mean harm, or are merely wrong: each is refused with the right cause, and
 //! nothing on the host is changed.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
-
-mod world;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -17,9 +13,9 @@ use seaworthy_model::host::OperationState;
 use seaworthy_model::removal::Removal;
 use tar::EntryType;
 
-use world::artefacts::{Archive, Artefacts, NEW, OLD, SICK, Served, install, remove};
-use world::judge::{assert_refused, assert_whole, facts};
-use world::{World, apply, scratch};
+use crate::world::artefacts::{Archive, Artefacts, NEW, OLD, SICK, Served, install, remove};
+use crate::world::judge::{assert_refused, assert_whole, facts};
+use crate::world::{World, apply, scratch};
 
 /// A host with the old edition, and a server.
 fn old_host(name: &str) -> (World, Artefacts) {

@@ -6,8 +6,8 @@ use std::os::unix::fs::symlink;
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::Link;
 
-use super::world::apply;
 use super::{accept, changed, end, new_host, put, refusal, removal};
+use crate::world::apply;
 
 /// Accounts, the identity of the host, its boot, its network, data and programs of others.
 const NOT_DELETED: [&str; 13] = [

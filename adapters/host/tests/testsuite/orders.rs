@@ -1,9 +1,5 @@
 //! What a host makes of orders: who may give them, how often, and what they do to what is already right, was changed by
 //! hand, or does not work.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
-
-mod world;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,10 +14,10 @@ use seaworthy_model::id::Uid;
 use seaworthy_model::invocation::Invocation;
 use seaworthy_model::lease::Epoch;
 
-use world::artefacts::{ANEW, Artefacts, BARE, Edition, NEW, OLD, SICK, UNFIT, install, remove};
-use world::flawed::{Flaw, Flawed};
-use world::judge::{assert_whole, facts};
-use world::{LAUNCHER, World, apply, fence, operation_id, request, scratch};
+use crate::world::artefacts::{ANEW, Artefacts, BARE, Edition, NEW, OLD, SICK, UNFIT, install, remove};
+use crate::world::flawed::{Flaw, Flawed};
+use crate::world::judge::{assert_whole, facts};
+use crate::world::{LAUNCHER, World, apply, fence, operation_id, request, scratch};
 
 fn new_host(name: &str) -> (World, Artefacts) {
     let base = scratch(name);

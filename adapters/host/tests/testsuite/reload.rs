@@ -1,8 +1,4 @@
 //! Releases that ask for a reload: what runs goes on running, or nothing is changed at all.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
-
-mod world;
 
 use std::fs;
 
@@ -12,10 +8,10 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::Recipe;
 use seaworthy_model::host::{Drift, OperationState};
 
-use world::artefacts::{Artefacts, Edition, LIVE, LIVE_NEXT, LIVE_OTHER, OLD, install};
-use world::flawed::{Flaw, Flawed};
-use world::judge::{assert_whole, facts};
-use world::{LAUNCHER, World, apply, request, scratch};
+use crate::world::artefacts::{Artefacts, Edition, LIVE, LIVE_NEXT, LIVE_OTHER, OLD, install};
+use crate::world::flawed::{Flaw, Flawed};
+use crate::world::judge::{assert_whole, facts};
+use crate::world::{LAUNCHER, World, apply, request, scratch};
 
 /// A host that runs `edition`.
 fn host(name: &str, edition: Edition) -> (World, Artefacts) {

@@ -1,9 +1,5 @@
 //! What a host makes of orders about its node's identity: one key until its certificate came, no certificate but that,
 //! nothing of anybody else's touched, and no private key in anything that is said.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
-
-mod world;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,10 +8,10 @@ use seaworthy_api::host::wire::{Answer, CertificateRequest, Command, Request};
 use seaworthy_model::cause::CauseKind;
 use seaworthy_model::id::Uid;
 
-use world::authority::Authority;
-use world::identity::{PATH, ask, identity, install, installed, place};
-use world::judge::facts;
-use world::{World, request, scratch};
+use crate::world::authority::Authority;
+use crate::world::identity::{PATH, ask, identity, install, installed, place};
+use crate::world::judge::facts;
+use crate::world::{World, request, scratch};
 
 fn new_host(name: &str) -> (World, Authority) {
     let base = scratch(name);

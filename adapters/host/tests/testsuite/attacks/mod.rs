@@ -1,15 +1,11 @@
 //! Attacks that outsiders have tried on a host, and that have worked once: each is refused, or seen, and what it was after is
 //! as it was.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
 
 mod claims;
 mod identity;
 mod orders;
 mod places;
 mod planted;
-#[path = "../world/mod.rs"]
-mod world;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,9 +15,9 @@ use seaworthy_api::host::wire::{Answer, Change, Operation, Request};
 use seaworthy_model::cause::Cause;
 use seaworthy_model::component::Recipe;
 
-use world::artefacts::{Artefacts, NEW, install};
-use world::judge::facts;
-use world::{World, apply, scratch};
+use crate::world::artefacts::{Artefacts, NEW, install};
+use crate::world::judge::facts;
+use crate::world::{World, apply, scratch};
 
 /// A host without anything on it, and a server.
 fn new_host(name: &str) -> (World, Artefacts) {
@@ -59,7 +55,11 @@ fn changed(
 }
 
 fn removal(number: u64, component: &str) -> Operation {
-    Operation { component: component.into(), change: Change::Remove, ..world::artefacts::remove(number) }
+    Operation {
+        component: component.into(),
+        change: Change::Remove,
+        ..crate::world::artefacts::remove(number)
+    }
 }
 
 #[track_caller]

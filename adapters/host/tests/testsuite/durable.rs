@@ -1,9 +1,5 @@
 //! The order of steps: whenever the journal says that something was done, it is durable by the letter of POSIX, which asks
 //! for more than ext4 does. A name is durable once its directory was synced, contents once the file was.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
-
-mod world;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use seaworthy_host::Steps;
 
-use world::artefacts::Artefacts;
-use world::scenario::{SCENARIOS, VICTIM};
-use world::{World, apply, scratch};
+use crate::world::artefacts::Artefacts;
+use crate::world::scenario::{SCENARIOS, VICTIM};
+use crate::world::{World, apply, scratch};
 
 /// All steps, in order.
 #[derive(Default)]

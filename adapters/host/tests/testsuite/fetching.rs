@@ -1,8 +1,4 @@
 //! An artefact that is fetched before an operation needs it: who may order that, what it changes, and what becomes of it.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
-
-mod world;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -16,9 +12,9 @@ use seaworthy_model::digest::Digest;
 use seaworthy_model::host::OperationState;
 use seaworthy_model::id::Uid;
 
-use world::artefacts::{Artefacts, NEW, OLD, SICK, remove};
-use world::judge::{assert_whole, facts};
-use world::{World, apply, fence, request, scratch};
+use crate::world::artefacts::{Artefacts, NEW, OLD, SICK, remove};
+use crate::world::judge::{assert_whole, facts};
+use crate::world::{World, apply, fence, request, scratch};
 
 const FILE: &str = "webd-1.1.0.tar.gz";
 

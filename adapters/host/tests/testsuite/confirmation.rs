@@ -1,8 +1,4 @@
 //! Releases that have to be confirmed: who may confirm what, and until when.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
-
-mod world;
 
 use std::fs;
 use std::time::Duration;
@@ -14,9 +10,9 @@ use seaworthy_model::component::{Confirm, Rollback};
 use seaworthy_model::host::OperationState;
 use seaworthy_model::id::Uid;
 
-use world::artefacts::{Artefacts, GUARDED, NEW, OLD, SICK, WITHIN};
-use world::judge::{assert_whole, confirm, facts, lapse};
-use world::{World, apply, fence, operation_id, request, scratch};
+use crate::world::artefacts::{Artefacts, GUARDED, NEW, OLD, SICK, WITHIN};
+use crate::world::judge::{assert_whole, confirm, facts, lapse};
+use crate::world::{World, apply, fence, operation_id, request, scratch};
 
 fn new_host(name: &str) -> (World, Artefacts) {
     let base = scratch(name);

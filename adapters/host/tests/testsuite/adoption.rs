@@ -1,9 +1,5 @@
 //! A host on which somebody else has installed just what is ordered: it is taken over as it is, and what runs goes on
 //! running. Whatever interrupts that or speaks against it leaves him what he had.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
-#![allow(unreachable_pub, reason = "`world` is shared by tests that are crates of their own")]
-
-mod world;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -16,9 +12,9 @@ use seaworthy_model::cause::CauseKind;
 use seaworthy_model::component::ProbeCheck;
 use seaworthy_model::host::OperationState;
 
-use world::artefacts::{Artefacts, NEW, install};
-use world::judge::{assert_whole, facts, outcome};
-use world::{World, apply, operation_id, scratch};
+use crate::world::artefacts::{Artefacts, NEW, install};
+use crate::world::judge::{assert_whole, facts, outcome};
+use crate::world::{World, apply, operation_id, scratch};
 
 /// What somebody has put there, and what he has linked.
 const FILES: [&str; 3] = ["usr/local/bin/webd", "usr/local/bin/webnew", "etc/systemd/system/webd.service"];

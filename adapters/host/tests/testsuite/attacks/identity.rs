@@ -6,11 +6,11 @@ use std::os::unix::fs::symlink;
 use seaworthy_api::host::wire::{CertificateRequest, Command, Request};
 use seaworthy_model::cause::CauseKind;
 
-use super::world::authority::Authority;
-use super::world::identity::{PATH, ask, identity, install, place};
-use super::world::judge::facts;
-use super::world::request;
 use super::{end, new_host, put, refusal};
+use crate::world::authority::Authority;
+use crate::world::identity::{PATH, ask, identity, install, place};
+use crate::world::judge::facts;
+use crate::world::request;
 
 fn ask_at(number: u64, path: &str) -> Request {
     request(number, Command::RequestCertificate(CertificateRequest { path: path.into(), replaces: None }))

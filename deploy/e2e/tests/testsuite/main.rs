@@ -1,0 +1,34 @@
+//! The suites of the real part, as one program: linking thirty takes minutes. A suite is a module here.
+
+mod api_server_lost;
+mod attacks;
+mod bench;
+mod chart;
+mod cleanup;
+mod conformance_api;
+mod conformance_host;
+mod deployed;
+mod drains;
+mod epochs;
+mod foreign_requests;
+mod gate_checks;
+mod harness;
+mod heal;
+mod image;
+mod in_cluster;
+mod interruptions;
+mod join;
+mod life_of_a_service;
+mod monitoring;
+mod node_parts;
+mod one_bad_host;
+mod operator_killed;
+mod refusals;
+mod rollouts;
+mod schema;
+mod sets;
+mod shared_drain;
+mod skew;
+mod storms;
+mod stranger;
+mod upgrade;
