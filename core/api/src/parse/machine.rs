@@ -14,6 +14,7 @@ use super::metadata::{MetadataError, metadata};
 use super::{node_attributes, status, text};
 use crate::names::Names;
 use crate::object::Machine;
+use crate::texts::Texts;
 use crate::v1alpha1;
 
 /// Reads a Machine.
@@ -42,7 +43,7 @@ pub fn machine_again(
     let is_released = is_released(object, meta.uid);
     let reset_fences = reset_fences(object);
     let labels = object.metadata.labels.iter();
-    let labels = labels.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();
+    let labels = labels.map(|(key, value)| (names.texts.share(key), names.texts.share(value))).collect();
     Ok((id, MachineObject { meta, labels, spec, status, is_released, reset_fences }))
 }
 
@@ -64,8 +65,8 @@ fn is_released(object: &Machine, uid: Uid) -> bool {
 fn spec(spec: &v1alpha1::MachineSpec, names: &mut Names) -> Parsed<MachineSpec> {
     let mut faults = Faults::default();
     let root = Field::root("spec");
-    let address = address(root.name("address"), &spec.address, &mut faults);
-    let connection = connection(root.name("ssh"), &spec.ssh, address, &mut faults);
+    let address = address(root.name("address"), &spec.address, &mut names.texts, &mut faults);
+    let connection = connection(root.name("ssh"), &spec.ssh, address, &mut names.texts, &mut faults);
     let pins = component_settings(root.name("components"), &spec.components, names, &mut faults);
     let retry = spec.retry.as_deref().unwrap_or_default();
     faults.require(root.name("retry"), retry.len() <= 253, "must have at most 253 bytes");
@@ -78,7 +79,7 @@ fn spec(spec: &v1alpha1::MachineSpec, names: &mut Names) -> Parsed<MachineSpec> 
     }))
 }
 
-fn address(field: Field<'_>, address: &v1alpha1::Address, faults: &mut Faults) -> Address {
+fn address(field: Field<'_>, address: &v1alpha1::Address, texts: &mut Texts, faults: &mut Faults) -> Address {
     faults.require(field.name("ip"), text::is_host_address(&address.ip), text::IP);
     if let Some(hostname) = &address.hostname {
         faults.require(field.name("hostname"), text::is_subdomain(hostname, 253), text::SUBDOMAIN);
@@ -91,8 +92,8 @@ fn address(field: Field<'_>, address: &v1alpha1::Address, faults: &mut Faults) -
     Address {
         ip: address.ip.clone(),
         hostname: address.hostname.clone().unwrap_or_default(),
-        idc: address.idc.clone().unwrap_or_default(),
-        rack: address.rack.clone().unwrap_or_default(),
+        idc: texts.share_any(address.idc.as_ref()),
+        rack: texts.share_any(address.rack.as_ref()),
     }
 }
 
@@ -100,6 +101,7 @@ fn connection(
     field: Field<'_>,
     ssh: &v1alpha1::Ssh,
     address: Address,
+    texts: &mut Texts,
     faults: &mut Faults,
 ) -> Option<Connection> {
     let port = faults.number(field.name("port"), ssh.port, (1_u16, u16::MAX));
@@ -118,7 +120,7 @@ fn connection(
         let message = "hostKeys must not be empty unless hostKeyPolicy is TrustOnFirstUse";
         faults.add(field.name("hostKeys"), message);
     }
-    let (user, secret_name) = (ssh.user.clone(), ssh.secret_name.clone());
+    let (user, secret_name) = (texts.share(&ssh.user), texts.share(&ssh.secret_name));
     Some(Connection { address, port: port?, user, secret_name, host_keys, host_key_policy })
 }
 
