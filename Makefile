@@ -159,7 +159,7 @@ manifests: ## Write deploy/operator from the Helm chart in deploy/chart (needs G
 ##@ The real part: a real API server, real hosts, real SSH
 
 .PHONY: real
-real: host-program image tests parts suites ## Its tests; SUITES="join heal" chooses, TIMES=10 repeats
+real: image tests parts suites ## Its tests; SUITES="join heal" chooses, TIMES=10 repeats
 
 # Every test program, and the programs that the real part needs beside them: the operator shares with them what is built.
 .PHONY: tests
@@ -190,6 +190,7 @@ e2e-up: ## Start it to play in; Ctrl-C removes it
 	@$(MAKE) --no-print-directory programs
 	env $(PROGRAMS) cargo run --locked --package seaworthy-e2e --bin e2e-up
 
+# It also leaves the static host program of this machine's platform where the suites look for it.
 .PHONY: image
 image: ## The operator's image, with its host programs and bill of materials: target/image (PLATFORMS="amd64 arm64")
 	@.ci/requirements image $(PLATFORMS)
